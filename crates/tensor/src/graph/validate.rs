@@ -6,11 +6,11 @@ use super::control_flow::{Block, Loop};
 use super::{BlockId, Bounding, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
 use crate::error::TensorError;
 
-/// Where a graph's outputs stand for a reader.
+/// The reader of a graph's outputs, in errors.
 const OUTPUTS: &str = "the outputs";
 
 impl Graph {
-    /// Checks everything, and writes down who makes each tensor.
+    /// Checks the graph, and sets the producer of each tensor.
     pub(crate) fn validate(&mut self) -> Result<(), TensorError> {
         self.check_names()?;
         self.assign_producers()?;
@@ -81,7 +81,7 @@ impl Graph {
             let tensor = self.tensor(id);
             let mut elements = 1i64;
             for dim in &tensor.shape.0 {
-                // The ends are exact; what lies between is bounded by intervals, which may promise too much.
+                // Values at both ends of all ranges are exact; interval arithmetic bounds those between, not always tightly.
                 for end in [|range: (u64, u64)| range.0, |range: (u64, u64)| range.1] {
                     let value = dim.at(&|symbol| ends(symbol, end));
                     let value = value.ok_or_else(|| self.unbounded_or_unknown(id, dim))?;
@@ -117,9 +117,9 @@ impl Graph {
     fn check_block(&self, id: BlockId) -> Result<(), TensorError> {
         let block = self.block(id);
         let constant = |tensor: &super::Tensor| tensor.source == Source::Constant;
-        let mut there: Vec<bool> = self.tensors.iter().map(constant).collect();
+        let mut defined: Vec<bool> = self.tensors.iter().map(constant).collect();
         for &input in &block.inputs {
-            there[input.index()] = true;
+            defined[input.index()] = true;
         }
         let dangling = |reader: &str, tensor: TensorId| TensorError::Dangling {
             node: reader.to_owned(),
@@ -127,7 +127,7 @@ impl Graph {
         };
         for &node in &block.nodes {
             let node = self.node(node);
-            let missing = node.inputs.iter().find(|input| !there[input.index()]);
+            let missing = node.inputs.iter().find(|input| !defined[input.index()]);
             if let Some(&missing) = missing {
                 return Err(dangling(&node.name, missing));
             }
@@ -144,16 +144,16 @@ impl Graph {
                     if of.arms.is_empty() || node.inputs.is_empty() {
                         return Err(control(
                             node,
-                            "a branch needs an arm, and an input that says which".to_owned(),
+                            "a branch needs an arm and an input that selects it".to_owned(),
                         ));
                     }
                 }
             }
             for &output in &node.outputs {
-                there[output.index()] = true;
+                defined[output.index()] = true;
             }
         }
-        match block.outputs.iter().find(|output| !there[output.index()]) {
+        match block.outputs.iter().find(|output| !defined[output.index()]) {
             Some(&missing) => Err(dangling(OUTPUTS, missing)),
             None => Ok(()),
         }
@@ -167,7 +167,7 @@ impl Graph {
             Some(pair) => Err(control(
                 node,
                 format!(
-                    "output {} in place of input {}: there is no such",
+                    "output {} in place of input {}: one of them does not exist",
                     pair.output, pair.input
                 ),
             )),
@@ -219,7 +219,7 @@ impl Graph {
         self.check_block(of.body)?;
         let body = self.block(of.body);
         if of.exits.is_empty() {
-            return Err(control(node, "a loop without an exit never ends".to_owned()));
+            return Err(control(node, "the loop has no exit".to_owned()));
         }
         for (index, carry) in of.carried.iter().enumerate() {
             let twice = of.carried[..index].iter().any(|other| other.into == carry.into);
@@ -227,14 +227,14 @@ impl Graph {
                 let what = if twice {
                     "carried twice"
                 } else {
-                    "no parameter of the body"
+                    "not a parameter of the body"
                 };
                 return Err(control(
                     node,
                     format!("`{}` is {what}", self.tensor(carry.into).name),
                 ));
             }
-            if self.made_after(body, carry.value).is_none() {
+            if self.defined_after(body, carry.value).is_none() {
                 return Err(TensorError::Dangling {
                     node: node.name.clone(),
                     tensor: self.tensor(carry.value).name.clone(),
@@ -248,14 +248,18 @@ impl Graph {
             if !order {
                 return Err(control(
                     node,
-                    format!("an exit after {} of {} nodes", exit.after, body.nodes.len()),
+                    format!(
+                        "its exits are not in order: one is after node {} of {}",
+                        exit.after,
+                        body.nodes.len()
+                    ),
                 ));
             }
             last = exit.after;
             let needed = exit.results.iter().chain([&exit.condition]);
             for &tensor in needed {
                 if self
-                    .made_after(body, tensor)
+                    .defined_after(body, tensor)
                     .is_none_or(|after| after > exit.after)
                 {
                     return Err(TensorError::Dangling {
@@ -269,8 +273,8 @@ impl Graph {
         Ok(())
     }
 
-    /// After how many of a block's nodes a tensor is there; `None` if it never is.
-    fn made_after(&self, block: &Block, tensor: TensorId) -> Option<u32> {
+    /// The number of a block's nodes after which a tensor is defined; `None` if none defines it.
+    fn defined_after(&self, block: &Block, tensor: TensorId) -> Option<u32> {
         if block.inputs.contains(&tensor) || self.tensor(tensor).source == Source::Constant {
             return Some(0);
         }
@@ -286,7 +290,7 @@ impl Graph {
             let Some(view) = self.tensor(id).view else {
                 continue;
             };
-            let wrong = |problem: &str| TensorError::View {
+            let view_error = |problem: &str| TensorError::View {
                 tensor: self.tensor(id).name.clone(),
                 base: self.tensor(view.base).name.clone(),
                 problem: problem.to_owned(),
@@ -299,9 +303,9 @@ impl Graph {
                 }
             }
             if self.tensor(base).view.is_some() {
-                return Err(wrong("that leads back to itself"));
+                return Err(view_error("the base is a view of it"));
             }
-            // Of symbolic shapes, the largest are compared.
+            // The largest values of symbolic shapes are compared.
             let bytes = |id: TensorId| {
                 let bound = self.shape_bound(id, Bounding::Ranges);
                 let shape = bound.or_else(|_| self.shape_bound(id, Bounding::Examples)).ok()?;
@@ -311,7 +315,7 @@ impl Graph {
                 continue;
             };
             if view.offset.0.checked_add(part).is_none_or(|end| end > whole) {
-                return Err(wrong("it ends after its base"));
+                return Err(view_error("it ends past the end of its base"));
             }
         }
         Ok(())

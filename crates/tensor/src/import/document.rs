@@ -1,7 +1,7 @@
 //! Graphs as JSON: `"format": "tileheap-graph"`.
 //!
-//! Tensors and nodes go by name. An operator whose outputs are not among `tensors` has their shapes derived, and its one output is
-//! called after it unless `outputs` says otherwise. What is written describes every tensor, and is read back as it was.
+//! Tensors and nodes are referred to by name. The shapes of outputs that are not among `tensors` are inferred; a single output has the
+//! node's name unless `outputs` gives another. Written documents describe every tensor, and read back as the same graph.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use tileheap_json::{clip, read};
 /// Reads a graph.
 ///
 /// # Errors
-/// The text is no such document, a name is not known, or what else a graph cannot have.
+/// [`TensorError::Parse`] if the text is not such a document; an unknown name or another invalid part of the graph.
 pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
-    let wrong = |problem: String| TensorError::Parse {
+    let parse_error = |problem: String| TensorError::Parse {
         format: "graph",
         problem,
     };
-    let document: Document = read(text, FORMAT, VERSION).map_err(|error| wrong(error.to_string()))?;
+    let document: Document = read(text, FORMAT, VERSION).map_err(|error| parse_error(error.to_string()))?;
     let mut reader = Reader {
         graph: GraphBuilder::new(document.name),
         ids: BTreeMap::new(),
@@ -51,7 +51,7 @@ pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
                 true => reader.graph.input(tensor.name.clone(), element, shape),
                 false => reader.graph.constant(tensor.name.clone(), element, shape),
             };
-            reader.know(&tensor.name, id)?;
+            reader.name_tensor(&tensor.name, id)?;
         }
     }
     if let Some(missing) = document
@@ -59,7 +59,10 @@ pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
         .iter()
         .find(|input| !reader.ids.contains_key(*input))
     {
-        return Err(wrong(format!("input `{}` is not among `tensors`", clip(missing))));
+        return Err(parse_error(format!(
+            "input `{}` is not among `tensors`",
+            clip(missing)
+        )));
     }
     reader.nodes(&document.nodes)?;
     for tensor in &document.tensors {
@@ -94,8 +97,8 @@ impl Reader {
         names.iter().map(|name| self.id(name, reader)).collect()
     }
 
-    /// Names a tensor, with what the document says about it.
-    fn know(&mut self, name: &str, id: TensorId) -> Result<(), TensorError> {
+    /// Names a tensor, and applies its description in the document.
+    fn name_tensor(&mut self, name: &str, id: TensorId) -> Result<(), TensorError> {
         if let Some(tensor) = self.tensors.get(name) {
             self.graph.storage(id, tensor.storage_id, tensor.scope.clone());
             if let Some(memory) = &tensor.memory {
@@ -106,19 +109,19 @@ impl Reader {
             None => Ok(()),
             Some(_) => Err(TensorError::AssignedTwice {
                 tensor: name.to_owned(),
-                first: "what comes before".to_owned(),
+                first: "an earlier node".to_owned(),
                 second: name.to_owned(),
             }),
         }
     }
 
     fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape), TensorError> {
-        let wrong = |problem: String| TensorError::Parse {
+        let parse_error = |problem: String| TensorError::Parse {
             format: "graph",
             problem: format!("tensor `{}`: {problem}", clip(&tensor.name)),
         };
-        let element: ElementType = tensor.element.parse().map_err(wrong)?;
-        let dims = tensor.shape.iter().map(|dim| self.dim(dim).map_err(wrong));
+        let element: ElementType = tensor.element.parse().map_err(parse_error)?;
+        let dims = tensor.shape.iter().map(|dim| self.dim(dim).map_err(parse_error));
         Ok((element, Shape(dims.collect::<Result<_, _>>()?)))
     }
 
@@ -129,15 +132,15 @@ impl Reader {
                 let symbol = self.symbols.get(name);
                 symbol
                     .map(|&symbol| symbol.into())
-                    .ok_or_else(|| format!("there is no symbol `{}`", clip(name)))
+                    .ok_or_else(|| format!("unknown symbol `{}`", clip(name)))
             }
             DocumentDim::Of(of) => {
                 let mut parts = of.iter();
                 let (Some((name, [a, b])), None) = (parts.next(), parts.next()) else {
-                    return Err("a dimension is one operation on two".to_owned());
+                    return Err("an expression has one operator and two operands".to_owned());
                 };
                 let Some(operator) = DimOperator::named(name) else {
-                    return Err(format!("`{}` is no operation on dimensions", clip(name)));
+                    return Err(format!("unknown operator `{}` of dimensions", clip(name)));
                 };
                 Ok(operator.apply(self.dim(a)?, self.dim(b)?))
             }
@@ -150,30 +153,30 @@ impl Reader {
 
     fn node(&mut self, node: &DocumentNode) -> Result<(), TensorError> {
         let inputs = self.ids(&node.inputs, &node.name)?;
-        let made = match (&node.operator, &node.repeat, &node.branch) {
+        let outputs = match (&node.operator, &node.repeat, &node.branch) {
             (Some(operator), None, None) => self.operator(node, operator, &inputs)?,
             (None, Some(of), None) => self.repeat(node, of, &inputs)?,
             (None, None, Some(arms)) => self.branch(node, arms, &inputs)?,
             _ => {
                 return Err(TensorError::Control {
                     node: node.name.clone(),
-                    problem: "it is one of `operator`, `loop` and `branch`".to_owned(),
+                    problem: "it needs exactly one of `operator`, `loop` and `branch`".to_owned(),
                 });
             }
         };
-        if node.outputs.len() > made.len() {
+        if node.outputs.len() > outputs.len() {
             return Err(TensorError::Control {
                 node: node.name.clone(),
-                problem: format!("{} names for {} outputs", node.outputs.len(), made.len()),
+                problem: format!("{} names for {} outputs", node.outputs.len(), outputs.len()),
             });
         }
-        for (index, id) in made.into_iter().enumerate() {
+        for (index, id) in outputs.into_iter().enumerate() {
             let name = node
                 .outputs
                 .get(index)
                 .cloned()
                 .unwrap_or_else(|| self.graph.tensor(id).name.clone());
-            self.know(&name, id)?;
+            self.name_tensor(&name, id)?;
         }
         Ok(())
     }
@@ -232,11 +235,11 @@ impl Reader {
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>, TensorError> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let made = graph.repeat(&node.name, inputs, |body, parameters| {
+        let outputs = graph.repeat(&node.name, inputs, |body, parameters| {
             self.within(body, |reader| reader.round(of, parameters))
         });
         self.graph = graph;
-        made
+        outputs
     }
 
     fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<(), TensorError> {
@@ -268,7 +271,7 @@ impl Reader {
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>, TensorError> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let made = graph.branch(
+        let outputs = graph.branch(
             &node.name,
             inputs,
             arms.len() as u32,
@@ -282,7 +285,7 @@ impl Reader {
             },
         );
         self.graph = graph;
-        made
+        outputs
     }
 
     /// Reads a body of a loop or branch, whose builder is `body`.
@@ -295,7 +298,7 @@ impl Reader {
 
     fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorError> {
         for (name, &id) in names.iter().zip(ids) {
-            self.know(name, id)?;
+            self.name_tensor(name, id)?;
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ pub(super) struct DocumentView {
     pub(super) offset: u64,
 }
 
-/// A number, a symbol's name, or an operation on two.
+/// A number, a symbol's name, or an operator with two operands.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum DocumentDim {
@@ -69,7 +69,7 @@ pub(super) struct DocumentNode {
     pub(super) inputs: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) outputs: Vec<String>,
-    /// Output and input, by place.
+    /// Pairs of output and input, by index.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) in_place: Vec<[u32; 2]>,
     #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub(super) struct DocumentLoop {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentExit {
-    /// After how many of the body's nodes.
+    /// The number of the body's nodes before it.
     pub(super) after: usize,
     pub(super) condition: String,
     pub(super) results: Vec<String>,

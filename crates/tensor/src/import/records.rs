@@ -1,4 +1,4 @@
-//! Plain records: lives and sizes without a graph, as a table or as lines of JSON.
+//! Records of lifetimes and sizes as a table, and networks as lines of JSON.
 
 use serde::Deserialize;
 
@@ -9,11 +9,10 @@ use crate::plan::placement::SpaceItem;
 use crate::units::{Bytes, Span};
 use tileheap_json::{clip, parse};
 
-/// Reads a table `id,lower,upper,size`: a tensor lives from step `lower` until before step `upper`. Columns come in any order, others are
-/// ignored.
+/// Reads a table `id,lower,upper,size`: a tensor is live in steps `[lower, upper)`. Columns come in any order, others are ignored.
 ///
 /// # Errors
-/// The first line that is none, by number.
+/// [`TensorError::Parse`] with the number of the first invalid line.
 pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
     let wrong = |line: usize, problem: String| TensorError::Parse {
         format: "records",
@@ -25,7 +24,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty());
     let Some((at, header)) = lines.next() else {
-        return Err(wrong(1, "the first line names id,lower,upper,size".to_owned()));
+        return Err(wrong(1, "the header id,lower,upper,size is missing".to_owned()));
     };
     let header: Vec<String> = header
         .split(',')
@@ -33,7 +32,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
         .collect();
     let column = |name: &str| {
         let found = header.iter().position(|field| field == name);
-        found.ok_or_else(|| wrong(at + 1, format!("no column `{name}`")))
+        found.ok_or_else(|| wrong(at + 1, format!("the header has no column `{name}`")))
     };
     let (id, lower, upper, size) = (column("id")?, column("lower")?, column("upper")?, column("size")?);
     let mut items = Vec::new();
@@ -42,7 +41,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
         if fields.len() != header.len() {
             return Err(wrong(
                 index + 1,
-                format!("{} fields for {}", fields.len(), header.len()),
+                format!("{} fields, but the header has {}", fields.len(), header.len()),
             ));
         }
         let number = |column: usize| {
@@ -50,7 +49,7 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
             value.map_err(|_| {
                 wrong(
                     index + 1,
-                    format!("{} `{}` is no number", header[column], clip(fields[column])),
+                    format!("{} `{}` is not a number", header[column], clip(fields[column])),
                 )
             })
         };
@@ -91,11 +90,11 @@ struct Line {
     inplace_of: Vec<usize>,
 }
 
-/// Reads a network as lines of JSON: first `model`, `ops` and `op_types`, then a tensor a line with its name, kind, operator, shape, type, and
-/// the operators that read it.
+/// Reads a network as lines of JSON: first `model`, `ops` and `op_types`, then one tensor per line with its name, kind, operator, shape,
+/// type, and the operators that read it.
 ///
 /// # Errors
-/// A line that is none, by number, or a graph that cannot be.
+/// [`TensorError::Parse`] with the number of the first invalid line; an invalid graph.
 pub fn read_lines(text: &str) -> Result<Graph, TensorError> {
     let wrong = |line: usize, problem: String| TensorError::Parse {
         format: "network",
@@ -107,7 +106,7 @@ pub fn read_lines(text: &str) -> Result<Graph, TensorError> {
         .filter(|(_, line)| !line.trim().is_empty());
     let (at, header) = lines
         .next()
-        .ok_or_else(|| wrong(1, "nothing is there".to_owned()))?;
+        .ok_or_else(|| wrong(1, "the text is empty".to_owned()))?;
     let header: Header = parse(header).map_err(|fault| wrong(at + 1, fault.problem))?;
     if header.op_types.len() != header.ops as usize {
         return Err(wrong(

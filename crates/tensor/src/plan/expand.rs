@@ -1,18 +1,19 @@
-//! The timeline: bodies in place of their nodes, loops unrolled, and which bytes every tensor is bound to when.
+//! Expansion: bodies in place of their nodes, loops unrolled, and the value that each tensor is bound to at each step.
 //!
 //! ```text
 //! loop, unrolled twice         while (c < 5) { y = conv(x, w) } (x <= y)
-//!   step   1      2     3      H  the slot of x where a round begins
+//!   step   1      2     3      H  the value of x when a round begins
 //!          enter  conv  conv
 //!   H             ├──┤         read by the first copy
 //!   y, copy 0     ├─────┤      read by the second
-//!   y, copy 1           ├──┤   becomes H in the next round: the same bytes, since their lives are apart
+//!   y, copy 1           ├──┤   becomes H in the next round: the same bytes, since their lifetimes are disjoint
 //! ```
 
 use std::collections::BTreeSet;
 
 use super::expansion::{
-    BackEdge, Bind, Chance, Expansion, Left, Merge, Rules, Value, ValueId, ValueKind, WayOut,
+    BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Rules, Value, ValueId,
+    ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
 use crate::graph::control_flow::{Branch, Carry, Loop};
@@ -22,9 +23,9 @@ use crate::units::Span;
 pub(super) struct Expander<'a> {
     rules: &'a Rules<'a>,
     out: Expansion,
-    /// By tensor: what it is bound to here and now.
+    /// By tensor: its current binding.
     bound: Vec<Option<Bind>>,
-    /// Copies of the loops around.
+    /// The current unrolled copy of each enclosing loop.
     path: Vec<u32>,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The whole graph.
+    /// Expands the whole graph.
     pub(super) fn run(rules: &'a Rules<'a>) -> Expansion {
         let mut this = Expander::new(rules);
         let graph = rules.graph;
@@ -50,7 +51,7 @@ impl<'a> Expander<'a> {
             let kind = if rules.plan_inputs && !rules.external.contains(&input) {
                 ValueKind::Planned
             } else {
-                ValueKind::Outside
+                ValueKind::External
             };
             this.define(input, kind);
         }
@@ -58,13 +59,13 @@ impl<'a> Expander<'a> {
         let end = this.now();
         for &output in graph.outputs() {
             let bind = this.resolve(output);
-            this.keep(bind, 0, end.max(1));
+            this.extend_binding(bind, 0, end.max(1));
             this.hold(bind, end.max(1));
             if !rules.plan_outputs || rules.external.contains(&output) {
-                this.hand_out(output, bind);
+                this.make_external(output, bind);
             }
         }
-        // What is never read still takes its step.
+        // Inputs that are never read are live for one step.
         for input in graph.inputs() {
             if let Some(Bind::Value(value, 0)) = this.bound[input.index()] {
                 this.extend(value, 0, 1);
@@ -73,20 +74,20 @@ impl<'a> Expander<'a> {
         this.out
     }
 
-    /// One loop alone, its inputs as if they came from outside, its outputs read afterwards.
+    /// Expands one loop alone: its inputs are external, its outputs are read afterwards.
     pub(super) fn run_loop(rules: &'a Rules<'a>, id: NodeId) -> Expansion {
         let mut this = Expander::new(rules);
         let node = rules.graph.node(id);
         for &input in &node.inputs {
             if this.bound[input.index()].is_none() {
-                this.define(input, ValueKind::Outside);
+                this.define(input, ValueKind::External);
             }
         }
         this.node(id);
         let end = this.now() + 1;
         for &output in &node.outputs {
             let bind = this.resolve(output);
-            this.keep(bind, end - 1, end);
+            this.extend_binding(bind, end - 1, end);
         }
         this.out
     }
@@ -95,8 +96,8 @@ impl<'a> Expander<'a> {
         self.out.timeline.len() as u32
     }
 
-    /// An output that the caller gives memory for: its value is the caller's, where it is a value of its own.
-    fn hand_out(&mut self, output: TensorId, bind: Bind) {
+    /// Makes the value of an output external, or adds a copy to the caller's buffer where the value serves other tensors too.
+    fn make_external(&mut self, output: TensorId, bind: Bind) {
         let own = match bind {
             Bind::Value(value, 0) => {
                 let of = &self.out.values[value];
@@ -108,11 +109,11 @@ impl<'a> Expander<'a> {
         };
         match own {
             Some(value) => {
-                self.out.values[value].kind = ValueKind::Outside;
+                self.out.values[value].kind = ValueKind::External;
                 self.out.values[value].tensor = output;
             }
             None => {
-                let last = NodeId(self.out.timeline.last().map_or(0, |moment| moment.node.0));
+                let last = NodeId(self.out.timeline.last().map_or(0, |add_step| add_step.node.0));
                 self.out.copies.push((last, output, output, CopyTime::Leave));
             }
         }
@@ -122,7 +123,7 @@ impl<'a> Expander<'a> {
         self.rules.requirements[tensor.index()].size.0
     }
 
-    fn moment(&mut self, node: NodeId) -> u32 {
+    fn add_step(&mut self, node: NodeId) -> u32 {
         self.out.timeline.push(TimelineStep {
             node,
             copies: self.path.clone(),
@@ -151,7 +152,7 @@ impl<'a> Expander<'a> {
         self.out.instances[tensor.index()].push((self.path.clone(), bind));
     }
 
-    /// What a tensor is bound to; constants and bases of views come to be when they are first met.
+    /// The binding of a tensor; constants and bases of views are bound when they are first used.
     fn resolve(&mut self, tensor: TensorId) -> Bind {
         if let Some(bind) = self.bound[tensor.index()] {
             return bind;
@@ -163,13 +164,13 @@ impl<'a> Expander<'a> {
             return bind;
         }
         let kind = match of.source {
-            Source::Constant => ValueKind::Outside,
+            Source::Constant => ValueKind::External,
             _ => ValueKind::Planned,
         };
         self.define(tensor, kind)
     }
 
-    /// Whether a view is one: images have other bytes than their tensors' row-major form.
+    /// Whether a view shares its base's bytes: both are row-major buffers.
     fn shares_bytes(&self, tensor: TensorId, base: TensorId) -> bool {
         [tensor, base].into_iter().all(|id| {
             let rule = &self.rules.layouts[id.index()].rule;
@@ -177,38 +178,40 @@ impl<'a> Expander<'a> {
         })
     }
 
-    /// Takes a value's bytes from a step on, or longer if they are taken there already.
+    /// Extends a value's last span to `[from, end)`, or begins its first.
     fn extend(&mut self, value: ValueId, from: u32, end: u32) {
         let spans = &mut self.out.values[value].spans;
         match spans.last_mut() {
             Some(last) => {
-                self.out.ways_out.remove(&(value, last.first.0));
+                self.out.loop_exits.remove(&(value, last.first.0));
                 *last = Span::new(last.first.0.min(from), last.end.0.max(end));
             }
             None => spans.push(Span::new(from, end)),
         }
     }
 
-    /// Keeps what a tensor is bound to until `end`; what a loop left, from there on.
-    fn keep(&mut self, bind: Bind, from: u32, end: u32) {
+    /// Extends the lifetime of a binding to `end`; that of a loop's results from the loop's end.
+    fn extend_binding(&mut self, bind: Bind, from: u32, end: u32) {
         match bind {
             Bind::Value(value, _) => {
                 let spans = &self.out.values[value].spans;
                 let from = spans.last().map_or(from, |span| span.first.0);
                 self.extend(value, from, end);
             }
-            Bind::Left(left, _) => {
-                let Left {
+            Bind::LoopOutput(left, _) => {
+                let LoopOutput {
                     exits,
                     end: after,
                     run,
                     ..
-                } = self.out.lefts[left].clone();
+                } = self.out.loop_outputs[left].clone();
                 for (exit, copies) in exits.into_iter().enumerate() {
                     for (copy, bind) in copies.into_iter().enumerate() {
                         match bind {
-                            Bind::Value(value, _) => self.extend_after(value, after, end, (run, exit, copy)),
-                            Bind::Left(..) => self.keep(bind, from, end),
+                            Bind::Value(value, _) => {
+                                self.extend_after_loop(value, after, end, (run, exit, copy))
+                            }
+                            Bind::LoopOutput(..) => self.extend_binding(bind, from, end),
                         }
                     }
                 }
@@ -216,15 +219,15 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Keeps what a tensor is bound to until all before `end` is over.
+    /// Extends the lifetime of a binding to `end`, and forbids the steps before to overwrite it in place.
     fn hold(&mut self, bind: Bind, end: u32) {
-        self.keep(bind, end, end);
+        self.extend_binding(bind, end, end);
         let values = self.out.values_of(bind);
         self.out.held.extend(values.into_iter().map(|value| (value, end)));
     }
 
-    /// A stretch after a loop, in which a result is what was left.
-    fn extend_after(&mut self, value: ValueId, from: u32, end: u32, way: WayOut) {
+    /// Adds a span after a loop for the result of one of its exits.
+    fn extend_after_loop(&mut self, value: ValueId, from: u32, end: u32, way: LoopExit) {
         let spans = &mut self.out.values[value].spans;
         let covered = spans
             .last()
@@ -232,22 +235,22 @@ impl<'a> Expander<'a> {
         match spans.iter_mut().find(|span| span.first.0 == from) {
             Some(span) => {
                 span.end.0 = span.end.0.max(end);
-                // Where it lives there anyway, it does so on every way.
-                if let Some(ways) = self.out.ways_out.get_mut(&(value, from)) {
+                // Without an entry it is live after every exit.
+                if let Some(ways) = self.out.loop_exits.get_mut(&(value, from)) {
                     ways.insert(way);
                 }
             }
             None if covered => {}
             None => {
                 spans.push(Span::new(from, end));
-                self.out.ways_out.insert((value, from), BTreeSet::from([way]));
+                self.out.loop_exits.insert((value, from), BTreeSet::from([way]));
             }
         }
     }
 
     fn read(&mut self, tensor: TensorId, step: u32) {
         let bind = self.resolve(tensor);
-        self.keep(bind, step, step + 1);
+        self.extend_binding(bind, step, step + 1);
         if let Bind::Value(value, _) = bind {
             self.out.values[value].accesses += 1;
         }
@@ -278,7 +281,7 @@ impl<'a> Expander<'a> {
     }
 
     fn operator(&mut self, id: NodeId, node: &Node) {
-        let step = self.moment(id);
+        let step = self.add_step(id);
         for &input in &node.inputs {
             self.read(input, step);
         }
@@ -303,13 +306,15 @@ impl<'a> Expander<'a> {
                 node.inputs[pair.input as usize],
             );
             let (bind, own) = (self.resolve(input), self.resolve(output));
-            // The same bytes may come in a second time, where they are needed as they were.
+            // The same value may be a second operand, which must not be overwritten.
             let again = node.inputs.iter().enumerate().any(|(index, &other)| {
                 let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
                 !node.in_place.iter().any(allowed) && same_value(self.resolve(other), bind)
             });
             if let (Bind::Value(output, 0), Bind::Value(input, 0), false) = (own, bind, again) {
-                self.out.chances.push(Chance { output, input, step });
+                self.out
+                    .in_place_candidates
+                    .push(InPlaceCandidate { output, input, step });
             }
         }
     }
@@ -323,7 +328,7 @@ impl<'a> Expander<'a> {
     }
 
     fn branch(&mut self, id: NodeId, node: &Node, of: &Branch) {
-        let step = self.moment(id);
+        let step = self.add_step(id);
         for &input in &node.inputs {
             self.read(input, step);
         }
@@ -340,10 +345,10 @@ impl<'a> Expander<'a> {
             }
             self.forget(arm);
             self.block(arm);
-            let end = self.moment(id);
+            let end = self.add_step(id);
             for (&result, &output) in block.outputs.iter().zip(&outputs) {
                 let bind = self.resolve(result);
-                self.keep(bind, end, end + 1);
+                self.extend_binding(bind, end, end + 1);
                 self.out.merges.push(Merge {
                     node: id,
                     result: bind,
@@ -353,7 +358,7 @@ impl<'a> Expander<'a> {
                 });
             }
         }
-        let end = self.moment(id);
+        let end = self.add_step(id);
         for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
             self.out.values[value].spans.push(Span::new(end, end + 1));
             self.bind(tensor, Bind::Value(value, 0));
@@ -363,13 +368,13 @@ impl<'a> Expander<'a> {
     fn repeat(&mut self, id: NodeId, node: &Node, of: &Loop) {
         let rules = self.rules;
         let body = rules.graph.block(of.body);
-        let enter = self.moment(id);
+        let enter = self.add_step(id);
         for &input in &node.inputs {
             self.read(input, enter);
         }
         let depth = self.path.len();
         let from = self.now();
-        // What each parameter is at the start of a round.
+        // The binding of each parameter at the beginning of a round.
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             let before = self.resolve(input);
@@ -380,10 +385,10 @@ impl<'a> Expander<'a> {
             state.push(if carried {
                 let head = self.new_value(
                     parameter,
-                    ValueKind::Head {
+                    ValueKind::Parameter {
                         before,
                         depth,
-                        stays: false,
+                        is_invariant: false,
                     },
                 );
                 self.out.values[head].spans.push(Span::new(from, from));
@@ -425,7 +430,7 @@ impl<'a> Expander<'a> {
                 let at = body.inputs.iter().position(|&parameter| parameter == carry.into);
                 let at = at.expect("a carried value goes into a parameter");
                 if rules.copied.contains_key(&carry.into) {
-                    // The slot is one and the same in every round.
+                    // Copied into the same bytes in every round.
                     state[at] = heads[at];
                 } else {
                     state[at] = *bind;
@@ -437,25 +442,25 @@ impl<'a> Expander<'a> {
         let end = self.now();
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
-        // What comes in unchanged is needed in every round.
+        // Invariant inputs are needed in every round.
         for &bind in &heads {
             if !self.is_head(bind, depth) {
                 self.hold(bind, end);
             }
         }
         for (&output, exits) in node.outputs.iter().zip(exits) {
-            self.out.lefts.push(Left {
+            self.out.loop_outputs.push(LoopOutput {
                 tensor: output,
                 exits,
                 depth,
                 end,
                 run,
             });
-            self.bind(output, Bind::Left(self.out.lefts.len() - 1, 0));
+            self.bind(output, Bind::LoopOutput(self.out.loop_outputs.len() - 1, 0));
         }
     }
 
-    /// Keeps carried values to the end of the round, and says where they have to be then.
+    /// Extends carried values to the end of the round, and adds their back edges or copies.
     fn end_round(
         &mut self,
         id: NodeId,
@@ -468,9 +473,9 @@ impl<'a> Expander<'a> {
             .carried
             .iter()
             .any(|carry| self.rules.copied.contains_key(&carry.into));
-        let step = if copied { self.moment(id) } else { self.now() };
+        let step = if copied { self.add_step(id) } else { self.now() };
         let end = self.now();
-        // What is copied is read before any of it is written.
+        // All copies read before any of them writes.
         for (_, bind) in last.iter().filter(|(carry, _)| carry.value != carry.into) {
             self.hold(*bind, end);
         }
@@ -505,9 +510,9 @@ impl<'a> Expander<'a> {
     fn is_head(&self, bind: Bind, depth: usize) -> bool {
         match bind {
             Bind::Value(value, _) => {
-                matches!(self.out.values[value].kind, ValueKind::Head { depth: of, .. } if of == depth)
+                matches!(self.out.values[value].kind, ValueKind::Parameter { depth: of, .. } if of == depth)
             }
-            Bind::Left(..) => false,
+            Bind::LoopOutput(..) => false,
         }
     }
 }
@@ -515,7 +520,7 @@ impl<'a> Expander<'a> {
 fn same_value(a: Bind, b: Bind) -> bool {
     match (a, b) {
         (Bind::Value(a, _), Bind::Value(b, _)) => a == b,
-        (Bind::Left(a, _), Bind::Left(b, _)) => a == b,
+        (Bind::LoopOutput(a, _), Bind::LoopOutput(b, _)) => a == b,
         _ => false,
     }
 }

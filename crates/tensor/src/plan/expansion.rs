@@ -1,4 +1,4 @@
-//! What the timeline is made of: values with their lifetimes, what tensors are bound to, what loops carry and leave.
+//! The expanded graph: values with their lifetimes, bindings of tensors, values that loops carry and results of their exits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,27 +9,31 @@ use crate::units::Span;
 
 pub(super) type ValueId = usize;
 
-/// Bytes that are written once a round.
+/// A value: bytes that are written once per round.
 #[derive(Clone, Debug)]
 pub(super) struct Value {
-    /// Whose they are.
+    /// The tensor that it is a value of.
     pub(super) tensor: TensorId,
     pub(super) kind: ValueKind,
-    /// When they are taken: from birth to the last read, and stretches beside that.
+    /// When it is live: from its write to its last read, and spans beside that.
     pub(super) spans: Vec<Span>,
-    /// Reads and writes, for what it is worth to keep it in fast memory.
+    /// Number of reads and writes, from which the savings of fast memory follow.
     pub(super) accesses: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    /// Has to be placed.
+    /// The plan places it.
     Planned,
-    /// The caller's, or a constant.
-    Outside,
-    /// What a carried parameter is where a round begins; before the first round it is bound to something else. One that `stays` is, after
-    /// all unrolled copies, what it was: it never leaves that place.
-    Head { before: Bind, depth: usize, stays: bool },
+    /// The caller supplies it, or it is a constant.
+    External,
+    /// A carried parameter at the beginning of a round; `before` is its binding before the first round. An invariant one has the same
+    /// value after all unrolled copies, and so never moves.
+    Parameter {
+        before: Bind,
+        depth: usize,
+        is_invariant: bool,
+    },
 }
 
 /// What a tensor is bound to.
@@ -37,37 +41,37 @@ pub(super) enum ValueKind {
 pub(super) enum Bind {
     /// Bytes of a value, from an offset.
     Value(ValueId, u64),
-    /// What a loop left: its output, and an offset in it.
-    Left(usize, u64),
+    /// An output of a loop, from an offset.
+    LoopOutput(usize, u64),
 }
 
 impl Bind {
-    /// The bytes `more` further on.
+    /// The part that begins `more` bytes further on.
     pub(super) fn part(self, more: u64) -> Bind {
         match self {
             Bind::Value(value, offset) => Bind::Value(value, offset + more),
-            Bind::Left(left, offset) => Bind::Left(left, offset + more),
+            Bind::LoopOutput(left, offset) => Bind::LoopOutput(left, offset + more),
         }
     }
 }
 
-/// The outputs of a loop: where the results of each exit are.
+/// An output of a loop: the results of each exit.
 #[derive(Clone, Debug)]
-pub(super) struct Left {
+pub(super) struct LoopOutput {
     pub(super) tensor: TensorId,
-    /// For each exit the bind in each unrolled copy.
+    /// For each exit its result in each unrolled copy.
     pub(super) exits: Vec<Vec<Bind>>,
-    /// How many loops there are around the body.
+    /// The number of loops around the loop.
     pub(super) depth: usize,
     pub(super) end: u32,
-    /// Which run of a loop.
+    /// Index in [`Expansion::rounds`].
     pub(super) run: usize,
 }
 
-/// A way out of a loop: which run, which exit, which unrolled copy.
-pub(super) type WayOut = (usize, usize, usize);
+/// How a loop was left: index in [`Expansion::rounds`], exit, unrolled copy.
+pub(super) type LoopExit = (usize, usize, usize);
 
-/// A carried value: what has to be where the parameter is when the round ends.
+/// A carried value, which becomes the parameter when the round ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BackEdge {
     pub(super) node: NodeId,
@@ -82,55 +86,55 @@ pub(super) struct Merge {
     pub(super) result: Bind,
     pub(super) from: TensorId,
     pub(super) output: ValueId,
-    /// The step at which the arm ends.
+    /// The last step of the arm.
     pub(super) step: u32,
 }
 
-/// An output that could be written over an input.
+/// An output that may be written over an input.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chance {
+pub(super) struct InPlaceCandidate {
     pub(super) output: ValueId,
     pub(super) input: ValueId,
     pub(super) step: u32,
 }
 
-/// Everything in time.
+/// The graph over time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Expansion {
     pub(super) values: Vec<Value>,
-    pub(super) lefts: Vec<Left>,
+    pub(super) loop_outputs: Vec<LoopOutput>,
     pub(super) timeline: Vec<TimelineStep>,
-    /// Steps of each run of a loop's unrolled copies: from, until.
+    /// The steps `[first, end)` of each expanded loop.
     pub(super) rounds: Vec<(u32, u32)>,
-    /// For a stretch of a value's lifetime after a loop, by its first step: the ways out on which it is what was left. On others its bytes
-    /// may hold what those left.
-    pub(super) ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
-    /// Values that are still needed at the end of a step, when it is over: nothing may have been written over them in it.
+    /// For each span of a value after a loop, by its first step: the exits whose result it is. After other exits its bytes may hold their
+    /// results.
+    pub(super) loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
+    /// Values that are still needed when a step ends: the step may not overwrite them in place.
     pub(super) held: BTreeSet<(ValueId, u32)>,
     /// Values by the step at which they are written, ascending.
     pub(super) writes: Vec<(u32, ValueId)>,
     pub(super) back_edges: Vec<BackEdge>,
     pub(super) merges: Vec<Merge>,
-    pub(super) chances: Vec<Chance>,
+    pub(super) in_place_candidates: Vec<InPlaceCandidate>,
     pub(super) copies: Vec<(NodeId, TensorId, TensorId, CopyTime)>,
-    /// By tensor: the copies of the loops around it, and what it is bound to there.
+    /// By tensor: the unrolled copies of the loops around it, and its binding there.
     pub(super) instances: Vec<Vec<(Vec<u32>, Bind)>>,
 }
 
 impl Expansion {
-    /// Every value that a tensor may be bound to: of a loop's output the results of all exits.
+    /// The values of a binding: those of all exits for a loop's output.
     pub(super) fn values_of(&self, bind: Bind) -> Vec<ValueId> {
         match bind {
             Bind::Value(value, _) => vec![value],
-            Bind::Left(left, _) => {
-                let results = self.lefts[left].exits.iter().flatten();
+            Bind::LoopOutput(left, _) => {
+                let results = self.loop_outputs[left].exits.iter().flatten();
                 results.flat_map(|&bind| self.values_of(bind)).collect()
             }
         }
     }
 }
 
-/// What expansion goes by.
+/// The inputs of the expansion.
 pub(super) struct Rules<'a> {
     pub(super) graph: &'a Graph,
     pub(super) layouts: &'a [Layout],
@@ -138,9 +142,9 @@ pub(super) struct Rules<'a> {
     pub(super) plan_inputs: bool,
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
-    /// What the caller gives memory for besides.
+    /// Further tensors whose memory the caller supplies.
     pub(super) external: &'a [TensorId],
-    /// How often loops are unrolled; those that are missing once.
+    /// Unroll counts of loops; 1 for those without an entry.
     pub(super) unroll: BTreeMap<NodeId, u32>,
     /// Carried parameters whose next value is copied.
     pub(super) copied: BTreeMap<TensorId, ()>,

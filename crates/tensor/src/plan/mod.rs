@@ -1,14 +1,15 @@
 //! Planning: tensors with lifetimes and sizes in, offsets and aliasing out.
 //!
 //! ```text
-//! Graph ──► expand ──► unite ───────► place ────► placements, aliasing
+//! Graph ──► expand ──► coalesce ────► place ────► placements, aliasing
 //!           timeline,   values that    through     per tensor, per round
 //!           unrolled    share bytes    a strategy
 //! ```
-//! Not done: what one exit of a loop leaves and what another leaves never share bytes after it; a view of an image is a copy.
+//! Not done: the results of different exits of a loop never share bytes after it; a view of an image is a copy.
 
 mod aliasing;
 mod by_memory;
+mod coalesce;
 mod expand;
 mod expansion;
 pub mod flow;
@@ -24,7 +25,6 @@ mod storage_ids;
 mod strategy;
 pub mod timeline;
 mod types;
-mod unite;
 
 /// Items without a graph: what a [`PlacementStrategy`] gets, and pools of whole objects for one to build on.
 pub mod placement {
@@ -36,11 +36,11 @@ pub mod placement {
 
 use std::collections::BTreeMap;
 
+use coalesce::{Coalesced, coalesce};
 use expansion::{Rules, ValueKind};
 use item::{ItemImage, SpaceItem};
 use place::place;
 use places::merged;
-use unite::{United, unite};
 
 pub use memory::MemoryDesc;
 pub use offsets::Offsets;
@@ -90,15 +90,15 @@ pub fn plan(
         unroll: BTreeMap::new(),
         copied: BTreeMap::new(),
     };
-    let united = unite(&mut rules, options.carry, options.unroll_limit)?;
-    let (items, item_of) = items(&rules, &united, options);
+    let coalesced = coalesce(&mut rules, options.carry, options.unroll_limit)?;
+    let (items, item_of) = items(&rules, &coalesced, options);
     let memories = memories(&items, &options.memories);
     let space = place(&items, &memories, options.strategy)?;
     let regions: Vec<Option<Region>> = item_of
         .iter()
         .map(|&item| item.map(|item| space.regions[item]))
         .collect();
-    let expansion = &united.expansion;
+    let expansion = &coalesced.expansion;
     let copies = expansion.copies.iter().map(|&(node, from, to, time)| ValueCopy {
         node,
         from,
@@ -124,25 +124,25 @@ pub fn plan(
                 lifetimes: item.lifetimes,
             })
             .collect(),
-        timeline: united.expansion.timeline,
+        timeline: coalesced.expansion.timeline,
         memories: space.memories,
     })
 }
 
-/// What has to be placed, and by value which of these it is.
+/// The items to place, and the item of each value.
 fn items(
     rules: &Rules<'_>,
-    united: &United,
+    coalesced: &Coalesced,
     options: &TensorPlanOptions<'_>,
 ) -> (Vec<SpaceItem>, Vec<Option<usize>>) {
-    let United { expansion, classes } = united;
+    let Coalesced { expansion, classes } = coalesced;
     let images = |value: &expansion::Value| rules.requirements[value.tensor.index()].image;
     let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
     let mut items = Vec::new();
     let mut item_of = vec![None; expansion.values.len()];
     for members in &classes.members {
         let values = members.iter().map(|&value| &expansion.values[value]);
-        let Some(first) = values.clone().find(|value| value.kind != ValueKind::Outside) else {
+        let Some(first) = values.clone().find(|value| value.kind != ValueKind::External) else {
             continue;
         };
         let mut lifetimes: Vec<Span> = values
@@ -191,7 +191,7 @@ fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     }
 }
 
-/// The memories that were given; without any, one for each lowest memory type that something needs.
+/// The memories of the options, or else one for the lowest memory type of each item.
 fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();

@@ -39,7 +39,7 @@ pub(super) fn place_tensors(
         };
         let lifetimes = instances.iter().flat_map(|(_, bind)| match bind {
             Bind::Value(value, _) => expansion.values[*value].spans.clone(),
-            Bind::Left(..) => Vec::new(),
+            Bind::LoopOutput(..) => Vec::new(),
         });
         let planned = backing == Backing::Planned;
         let lifetimes: Vec<Span> = lifetimes.filter(|lifetime| !lifetime.is_empty()).collect();
@@ -124,8 +124,14 @@ impl Builder<'_> {
         match bind {
             Bind::Value(value, offset) => {
                 let of = &self.expansion.values[value];
-                if let ValueKind::Head { before, depth, stays } = of.kind {
-                    if (stays || initial.get(depth) == Some(&true)) && before != Bind::Value(value, 0) {
+                if let ValueKind::Parameter {
+                    before,
+                    depth,
+                    is_invariant,
+                } = of.kind
+                {
+                    if (is_invariant || initial.get(depth) == Some(&true)) && before != Bind::Value(value, 0)
+                    {
                         return self.place(before.part(offset), initial);
                     }
                 }
@@ -141,8 +147,8 @@ impl Builder<'_> {
                     },
                 }
             }
-            Bind::Left(left, offset) => {
-                let of = &self.expansion.lefts[left];
+            Bind::LoopOutput(left, offset) => {
+                let of = &self.expansion.loop_outputs[left];
                 if of.tensor != self.tensor {
                     return Placement::Within {
                         tensor: of.tensor,

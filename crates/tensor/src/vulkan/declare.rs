@@ -18,7 +18,7 @@ use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
 use super::objects::{Constant, Objects, Upload};
 use super::operand::{OperandShape, operand_shape};
-use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_bytes, told};
+use super::operators::{Call, Operand, call, computes, copy_call, is_float, kernel_shape, same_bytes};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
 use super::pipelines::{arguments_of, checked_groups};
 use crate::error::Result;
@@ -224,8 +224,8 @@ impl<'a, 'b> Declaration<'a, 'b> {
         if !computes(&graph, node) {
             return Ok(());
         }
-        let look = |tensor: TensorId| self.shape(tensor);
-        let Some(made) = call(&graph, node, operator, &look)? else {
+        let shape_of = |tensor: TensorId| self.shape(tensor);
+        let Some(made) = call(&graph, node, operator, &shape_of)? else {
             return Ok(());
         };
         let mut operands = Vec::with_capacity(made.operands.len());
@@ -434,7 +434,7 @@ impl<'a, 'b> Declaration<'a, 'b> {
         }
         let pass = pass.id();
         let groups = checked_groups(&self.passes.dispatcher.device, &made.kernel, made.work, key.local)?;
-        let shapes = operands.iter().map(|operand| told(made, operand.shape));
+        let shapes = operands.iter().map(|operand| kernel_shape(made, operand.shape));
         self.passes.steps.push(Step {
             pass,
             pipeline,

@@ -2,16 +2,16 @@
 
 use ash::vk;
 
+use super::barrier::image_barrier;
 use super::descriptors::{Descriptors, OperandBinding};
 use super::error::NetworkError;
-use super::hazards::{Needed, ObjectId, Touch, Tracker};
+use super::hazards::{Access, ObjectId, RequiredBarrier, Tracker};
 use super::kernel::KernelSet;
 use super::objects::StorageObject;
 use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
 use crate::error::Result;
 use tileheap::frame::AccessKind;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::full_subresource_range;
 
 /// A kernel to record.
 pub(super) struct Dispatch<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Dispatch<'a> {
     pub(super) work: [u32; 4],
 }
 
-/// Pipelines and descriptor sets of a device, made as they are needed.
+/// Pipelines and descriptor sets of a device, made as they are required.
 pub(super) struct Dispatcher {
     pub(super) device: Device,
     pub(super) pipelines: Pipelines,
@@ -51,18 +51,18 @@ impl Dispatcher {
         tracker: &mut Tracker,
         call: &Dispatch<'_>,
         overwritten: impl FnOnce(usize) -> NetworkError,
-    ) -> Result<Needed> {
+    ) -> Result<RequiredBarrier> {
         let Dispatch { key, operands, .. } = call;
         let pipeline = self.pipelines.get(&self.device, key)?;
         pipeline.check_operands(&key.kernel, operands.len())?;
         let accesses = &pipeline.kernel.operands;
-        let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
+        let mut tracked: Vec<Access> = Vec::with_capacity(operands.len());
         for (&(_, object), access) in operands.iter().zip(accesses) {
             // An image that is read and written at once is in one layout for both.
             let mut others = operands.iter().zip(accesses);
             let shared =
                 others.any(|(other, access)| other.1 == object && access.kind == AccessKind::StorageImage);
-            touches.push(Touch {
+            tracked.push(Access {
                 object,
                 reads: access.reads,
                 writes: access.writes,
@@ -72,8 +72,8 @@ impl Dispatcher {
                 },
             });
         }
-        let needed = tracker.touch(&touches).map_err(overwritten)?;
-        if needed.barrier {
+        let required = tracker.access(&tracked).map_err(overwritten)?;
+        if required.barrier {
             let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {
                 let operand = operands.iter().find(|operand| operand.1 == object);
                 let Some((StorageObject::Image { handle, .. }, _)) = operand else {
@@ -88,16 +88,16 @@ impl Dispatcher {
                     ),
                 )
             };
-            let images: Vec<_> = needed.transitions.iter().map(transition).collect();
+            let images: Vec<_> = required.transitions.iter().map(transition).collect();
             let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
             // SAFETY: the caller's duty; the images are operands.
             unsafe { self.barrier(commands, (stage, stage), vk::AccessFlags::empty(), &images) };
         }
-        let bound = operands.iter().zip(&touches);
-        let bound = bound.map(|(&(resource, _), touch)| OperandBinding {
+        let bound = operands.iter().zip(&tracked);
+        let bound = bound.map(|(&(resource, _), access)| OperandBinding {
             resource,
             layout: match resource {
-                StorageObject::Image { .. } => touch.layout,
+                StorageObject::Image { .. } => access.layout,
                 StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
             },
             format: call.format,
@@ -107,7 +107,7 @@ impl Dispatcher {
         let groups = checked_groups(&self.device, &key.kernel, call.work, key.local)?;
         // SAFETY: the caller's duty; pipeline and set were made for each other.
         unsafe { dispatch(&self.device, commands, &pipeline, set, &call.arguments, groups) };
-        Ok(needed)
+        Ok(required)
     }
 
     /// Records a barrier after kernels (and copies, if `from` has them) for kernels and `more` accesses.
@@ -140,21 +140,4 @@ impl Dispatcher {
         // SAFETY: the caller's duty.
         unsafe { self.pipelines.destroy(&self.device) };
     }
-}
-
-/// A barrier of a whole image within one queue family.
-pub(super) fn image_barrier(
-    image: vk::Image,
-    (old, new): (vk::ImageLayout, vk::ImageLayout),
-    (before, after): (vk::AccessFlags, vk::AccessFlags),
-) -> vk::ImageMemoryBarrier<'static> {
-    vk::ImageMemoryBarrier::default()
-        .image(image)
-        .old_layout(old)
-        .new_layout(new)
-        .src_access_mask(before)
-        .dst_access_mask(after)
-        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
 }

@@ -1,36 +1,35 @@
-//! Barriers of a network, found as it is recorded: hazards, image layouts, and bytes that change hands.
+//! Hazard tracking while a network is recorded: barriers, image layouts, aliasing.
 //!
 //! ```text
 //! a ████▒▒▒▒          write, read
 //! b     ····████      bytes of a: its first write waits for the last read of a, and its image comes from UNDEFINED
 //! ```
-//! One barrier serves all that came before it: accesses are numbered by epochs, each barrier begins a new one, and only
-//! what happened in the present epoch can still be a hazard. Contents are followed too: to read what other bytes took the
-//! place of is an error, whatever the plan says.
+//! A barrier covers all earlier accesses: each begins a new epoch, and only accesses of the current epoch can be hazards. Contents are
+//! tracked too: a read of overwritten bytes is an error, whatever the plan says.
 
 use std::ops::Range;
 
 use ash::vk;
 
-/// Something whose accesses have to be ordered.
+/// An image or a range of a buffer.
 #[derive(Clone, Debug)]
 struct Object {
     bytes: (Space, Range<u64>),
-    /// Of an image, its layout now.
+    /// The current layout of an image; `None` for buffers.
     layout: Option<vk::ImageLayout>,
-    holds_contents: bool,
+    is_defined: bool,
     read: Option<u64>,
     written: Option<u64>,
 }
 
-/// An address space: bytes of different ones are never the same.
+/// An address space: ranges in different ones never overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Space {
     /// A planned memory.
     Memory(u32),
-    /// A buffer of the caller's.
+    /// A buffer of the caller.
     Given(u64),
-    /// Something that shares its bytes with nothing.
+    /// An object that shares its bytes with no other.
     Own(u32),
 }
 
@@ -40,24 +39,24 @@ pub(super) struct ObjectId(u32);
 
 /// An access that is about to be recorded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct Access {
     pub(super) object: ObjectId,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// The layout that an image has to be in.
+    /// The layout that an image must be in.
     pub(super) layout: vk::ImageLayout,
 }
 
-/// What has to be recorded before some accesses.
+/// The barrier that a command needs before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Needed {
+pub(super) struct RequiredBarrier {
     /// A barrier for all memory.
     pub(super) barrier: bool,
     /// Images with their old and new layouts.
     pub(super) transitions: Vec<(ObjectId, vk::ImageLayout, vk::ImageLayout)>,
 }
 
-/// Follows every object's accesses and contents.
+/// Tracks the accesses and contents of objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
     objects: Vec<Object>,
@@ -65,116 +64,115 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// An object over some bytes; `layout` of an image, with whether it holds contents already.
+    /// Adds an object; `layout` is `None` for buffers, `is_defined` says whether it has contents.
     pub(super) fn add(
         &mut self,
         space: Space,
         bytes: Range<u64>,
         layout: Option<vk::ImageLayout>,
-        holds_contents: bool,
+        is_defined: bool,
     ) -> ObjectId {
         let mut object = Object {
             bytes: (space, bytes),
             layout,
-            holds_contents,
+            is_defined,
             read: None,
             written: None,
         };
-        // A buffer has the contents of those it is a part of, or that are a part of it.
-        let shared =
-            |other: &Object| other.layout.is_none() && other.holds_contents && overlap(&object, other);
-        object.holds_contents |= layout.is_none() && self.objects.iter().any(shared);
+        // Overlapping buffers share their contents.
+        let shared = |other: &Object| other.layout.is_none() && other.is_defined && overlap(&object, other);
+        object.is_defined |= layout.is_none() && self.objects.iter().any(shared);
         self.objects.push(object);
         ObjectId(self.objects.len() as u32 - 1)
     }
 
-    /// An object's contents are given up: nothing may read them any more.
-    pub(super) fn forget(&mut self, object: ObjectId) {
-        self.objects[object.0 as usize].holds_contents = false;
+    /// Discards an object's contents: reads are errors until it is written.
+    pub(super) fn discard(&mut self, object: ObjectId) {
+        self.objects[object.0 as usize].is_defined = false;
     }
 
-    /// An object was filled by others.
-    pub(super) fn filled(&mut self, object: ObjectId) {
-        self.objects[object.0 as usize].holds_contents = true;
+    /// Marks an object's contents as defined by the caller.
+    pub(super) fn define(&mut self, object: ObjectId) {
+        self.objects[object.0 as usize].is_defined = true;
     }
 
-    /// What the accesses of one command need before it; they count as made afterwards.
+    /// Records the accesses of one command; returns the barrier that it needs.
     ///
     /// # Errors
-    /// The place among `touches` of one that reads what is not there.
-    pub(super) fn touch(&mut self, touches: &[Touch]) -> Result<Needed, usize> {
-        let mut needed = Needed::default();
-        for (index, touch) in touches.iter().enumerate() {
-            let object = &self.objects[touch.object.0 as usize];
-            // Also what the same command writes over, but for an object in its own place.
-            let overwritten = touch.reads
-                && touches.iter().any(|other| {
+    /// The index of an access that reads undefined contents.
+    pub(super) fn access(&mut self, accesses: &[Access]) -> Result<RequiredBarrier, usize> {
+        let mut required = RequiredBarrier::default();
+        for (index, access) in accesses.iter().enumerate() {
+            let object = &self.objects[access.object.0 as usize];
+            // Or the same command overwrites it through another object.
+            let overwritten = access.reads
+                && accesses.iter().any(|other| {
                     other.writes
-                        && other.object != touch.object
+                        && other.object != access.object
                         && overlap(object, &self.objects[other.object.0 as usize])
                 });
-            if touch.reads && !object.holds_contents || overwritten {
+            if access.reads && !object.is_defined || overwritten {
                 return Err(index);
             }
             let now = Some(self.epoch);
-            needed.barrier |= object.written == now || touch.writes && object.read == now;
-            // Bytes that this object takes over, or contents that it shares as a part of a buffer.
-            needed.barrier |= (touch.writes || touch.reads)
+            required.barrier |= object.written == now || access.writes && object.read == now;
+            // Aliased bytes, or contents that overlapping buffers share.
+            required.barrier |= (access.writes || access.reads)
                 && self
-                    .overlapping(touch.object)
-                    .any(|other| other.written == now || touch.writes && other.read == now);
-            let known = object.layout.filter(|layout| *layout != touch.layout);
+                    .overlapping(access.object)
+                    .any(|other| other.written == now || access.writes && other.read == now);
+            let known = object.layout.filter(|layout| *layout != access.layout);
             if let Some(layout) = known {
-                // What held no contents, or gives them up, comes from nothing.
-                let old = if touch.reads {
+                // Contents that are not read need not be preserved.
+                let old = if access.reads {
                     layout
                 } else {
                     vk::ImageLayout::UNDEFINED
                 };
-                if !needed
+                if !required
                     .transitions
                     .iter()
-                    .any(|(other, ..)| *other == touch.object)
+                    .any(|(other, ..)| *other == access.object)
                 {
-                    needed.transitions.push((touch.object, old, touch.layout));
+                    required.transitions.push((access.object, old, access.layout));
                 }
-            } else if object.layout.is_some() && touch.writes && !object.holds_contents {
-                let general = (touch.object, vk::ImageLayout::UNDEFINED, touch.layout);
-                needed.transitions.push(general);
+            } else if object.layout.is_some() && access.writes && !object.is_defined {
+                let general = (access.object, vk::ImageLayout::UNDEFINED, access.layout);
+                required.transitions.push(general);
             }
         }
-        needed.barrier |= !needed.transitions.is_empty();
-        self.epoch += u64::from(needed.barrier);
-        for touch in touches {
-            self.apply(touch);
+        required.barrier |= !required.transitions.is_empty();
+        self.epoch += u64::from(required.barrier);
+        for access in accesses {
+            self.apply(access);
         }
-        Ok(needed)
+        Ok(required)
     }
 
-    fn apply(&mut self, touch: &Touch) {
+    fn apply(&mut self, access: &Access) {
         let epoch = Some(self.epoch);
-        if touch.writes {
-            let taken = self.objects[touch.object.0 as usize].clone();
+        if access.writes {
+            let writer = self.objects[access.object.0 as usize].clone();
             for (index, other) in self.objects.iter_mut().enumerate() {
-                let shares = index != touch.object.0 as usize && overlap(&taken, other);
-                // Buffers are parts of one another's contents; an image's bytes mean nothing to others.
-                if shares && (taken.layout.is_some() || other.layout.is_some()) {
-                    other.holds_contents = false;
+                let shares = index != access.object.0 as usize && overlap(&writer, other);
+                // Overlapping buffers share contents; images share them with nothing.
+                if shares && (writer.layout.is_some() || other.layout.is_some()) {
+                    other.is_defined = false;
                 } else if shares {
-                    other.holds_contents = true;
+                    other.is_defined = true;
                 }
             }
         }
-        let object = &mut self.objects[touch.object.0 as usize];
-        if touch.reads {
+        let object = &mut self.objects[access.object.0 as usize];
+        if access.reads {
             object.read = epoch;
         }
-        if touch.writes {
+        if access.writes {
             object.written = epoch;
-            object.holds_contents = true;
+            object.is_defined = true;
         }
         if object.layout.is_some() {
-            object.layout = Some(touch.layout);
+            object.layout = Some(access.layout);
         }
     }
 
@@ -196,8 +194,8 @@ mod tests {
     use super::*;
     use vk::ImageLayout as L;
 
-    fn write(object: ObjectId) -> Touch {
-        Touch {
+    fn write(object: ObjectId) -> Access {
+        Access {
             object,
             reads: false,
             writes: true,
@@ -205,8 +203,8 @@ mod tests {
         }
     }
 
-    fn read(object: ObjectId) -> Touch {
-        Touch {
+    fn read(object: ObjectId) -> Access {
+        Access {
             object,
             reads: true,
             writes: false,
@@ -227,21 +225,21 @@ mod tests {
         let mut tracker = Tracker::default();
         let (a, b) = (image(&mut tracker, 0..100), image(&mut tracker, 50..150));
         let c = image(&mut tracker, 200..300);
-        tracker.touch(&[write(a)]).unwrap();
-        let read_a = tracker.touch(&[read(a), write(c)]).unwrap();
+        tracker.access(&[write(a)]).unwrap();
+        let read_a = tracker.access(&[read(a), write(c)]).unwrap();
         assert_eq!(
             read_a.transitions[0],
             (a, L::GENERAL, L::SHADER_READ_ONLY_OPTIMAL)
         );
-        let take = tracker.touch(&[read(c), write(b)]).unwrap();
+        let take = tracker.access(&[read(c), write(b)]).unwrap();
         assert!(take.barrier);
         assert!(take.transitions.contains(&(b, L::UNDEFINED, L::GENERAL)));
         // The bytes of `a` are gone.
-        assert_eq!(tracker.touch(&[write(c), read(a)]), Err(1));
+        assert_eq!(tracker.access(&[write(c), read(a)]), Err(1));
         // Nor can one command read `b` and write over it.
-        assert_eq!(tracker.touch(&[read(b), write(a)]), Err(0));
+        assert_eq!(tracker.access(&[read(b), write(a)]), Err(0));
         // `a` comes from UNDEFINED again, although its layout is known.
-        let again = tracker.touch(&[write(a)]);
+        let again = tracker.access(&[write(a)]);
         assert_eq!(again.unwrap().transitions, [(a, L::UNDEFINED, L::GENERAL)]);
     }
 
@@ -253,46 +251,46 @@ mod tests {
             buffer(&mut tracker, 100..200),
             buffer(&mut tracker, 200..300),
         );
-        assert!(!tracker.touch(&[write(a)]).unwrap().barrier);
-        assert!(!tracker.touch(&[write(b)]).unwrap().barrier);
-        assert!(tracker.touch(&[read(a), read(b), write(c)]).unwrap().barrier);
+        assert!(!tracker.access(&[write(a)]).unwrap().barrier);
+        assert!(!tracker.access(&[write(b)]).unwrap().barrier);
+        assert!(tracker.access(&[read(a), read(b), write(c)]).unwrap().barrier);
         // Reads of what the same barrier made visible.
-        assert!(!tracker.touch(&[read(a)]).unwrap().barrier);
+        assert!(!tracker.access(&[read(a)]).unwrap().barrier);
         // Write after read.
-        assert!(tracker.touch(&[read(b), write(a)]).unwrap().barrier);
+        assert!(tracker.access(&[read(b), write(a)]).unwrap().barrier);
     }
 
     #[test]
     fn an_image_over_a_buffer_takes_its_contents_and_waits() {
         let mut tracker = Tracker::default();
         let (a, b) = (buffer(&mut tracker, 0..100), image(&mut tracker, 0..100));
-        tracker.touch(&[write(a)]).unwrap();
-        assert!(tracker.touch(&[write(b)]).unwrap().barrier);
-        assert_eq!(tracker.touch(&[read(a)]), Err(0));
+        tracker.access(&[write(a)]).unwrap();
+        assert!(tracker.access(&[write(b)]).unwrap().barrier);
+        assert_eq!(tracker.access(&[read(a)]), Err(0));
     }
 
     #[test]
     fn a_part_of_a_buffer_has_its_contents() {
         let mut tracker = Tracker::default();
         let a = buffer(&mut tracker, 0..100);
-        tracker.touch(&[write(a)]).unwrap();
+        tracker.access(&[write(a)]).unwrap();
         let part = buffer(&mut tracker, 20..40);
-        assert!(tracker.touch(&[read(part)]).unwrap().barrier);
+        assert!(tracker.access(&[read(part)]).unwrap().barrier);
     }
 
     #[test]
     fn a_command_cannot_write_over_what_it_reads_but_in_its_own_place() {
         let mut tracker = Tracker::default();
         let (a, b) = (buffer(&mut tracker, 0..100), buffer(&mut tracker, 50..150));
-        tracker.touch(&[write(a)]).unwrap();
-        assert_eq!(tracker.touch(&[read(a), write(b)]), Err(0));
-        assert!(tracker.touch(&[read(a), write(a)]).is_ok());
+        tracker.access(&[write(a)]).unwrap();
+        assert_eq!(tracker.access(&[read(a), write(b)]), Err(0));
+        assert!(tracker.access(&[read(a), write(a)]).is_ok());
     }
 
     #[test]
     fn what_was_never_written_cannot_be_read() {
         let mut tracker = Tracker::default();
         let a = buffer(&mut tracker, 0..100);
-        assert_eq!(tracker.touch(&[read(a)]), Err(0));
+        assert_eq!(tracker.access(&[read(a)]), Err(0));
     }
 }

@@ -1,4 +1,4 @@
-//! An invocation: the pipeline that a call on its operands needs.
+//! Selects the pipeline of a kernel call.
 
 use ash::vk;
 
@@ -7,7 +7,7 @@ use super::operators::Call;
 use super::pipelines::{PipelineKey, local_size};
 use crate::graph::ElementType;
 
-/// The pipeline of a call, and how its texel buffers are read.
+/// The pipeline of a call, and the format of its texel buffers.
 pub(super) struct Invocation {
     pub(super) key: PipelineKey,
     /// The format of texel buffers among the operands.
@@ -15,10 +15,9 @@ pub(super) struct Invocation {
 }
 
 impl Invocation {
-    /// A call on operands of these forms, for a target that has the `largest` shape at most: every smaller shape runs with
-    /// the same pipeline.
+    /// The pipeline for operands of these shapes; `largest` bounds the output, so that every smaller shape runs with the same pipeline.
     pub(super) fn new(
-        made: &Call,
+        call: &Call,
         operands: impl Iterator<Item = (OperandShape, ElementType)> + Clone,
         largest: Option<OperandShape>,
     ) -> Invocation {
@@ -27,18 +26,18 @@ impl Invocation {
             .any(|(shape, element)| shape.lanes.is_some() && element == ElementType::Float16);
         let mut extent = match largest {
             Some(shape) if shape.lanes.is_some() => shape.extent,
-            _ => made.work,
+            _ => call.work,
         };
-        if let Some(axis) = made.along {
+        if let Some(axis) = call.along {
             extent[axis] = 1;
         }
         Invocation {
             key: PipelineKey {
-                kernel: made.kernel.clone(),
+                kernel: call.kernel.clone(),
                 scopes: operands.map(|(shape, _)| shape.scope).collect(),
                 half,
-                way: made.way,
-                activation: made.activation,
+                way: call.way,
+                activation: call.activation,
                 local: local_size(extent),
             },
             format: if half {

@@ -150,10 +150,10 @@ impl Recorder<'_> {
             size: given.size.saturating_sub(offset),
             ..given
         };
-        self.lent(of, part, layout, graph.inputs().contains(&tensor))
+        self.bind_buffer(of, part, layout, graph.inputs().contains(&tensor))
     }
 
-    pub(super) fn lent(
+    pub(super) fn bind_buffer(
         &mut self,
         tensor: TensorId,
         given: Buffer,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
-use super::dispatch::image_barrier;
+use super::barrier::image_barrier;
 use super::error::NetworkError;
 use super::hazards::Space;
 use super::host::HostBuffer;

@@ -1,4 +1,4 @@
-//! Operators as kernels: which one computes a node, on which operands, told which numbers.
+//! Maps operators to kernels: the kernel of a node, its operands and its numbers.
 //!
 //! | operator | kernel | operands |
 //! |---|---|---|
@@ -10,10 +10,10 @@
 //! | `relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh` | `activate` | any |
 //! | `softmax`, `layer_norm` (data, scale, shift) | the same | packed in the axis they go along, by default the last |
 //! | `convert`, `copy`, `cast` | `copy` | any storage to any; plain buffers hold 32-bit elements |
-//! | `reshape`, `flatten` | `reshape`; nothing where the plan has both in the same bytes | any; plain ones as views alone |
+//! | `reshape`, `flatten` | `reshape`; none if both are in the same bytes | any; plain ones as views alone |
 //! | any other | the caller's of that name ([`KernelSet::add`](super::KernelSet::add)) | inputs, then outputs |
 //!
-//! `conv2d`, `dense`, `matmul`, `add` and `mul` take an attribute `activation` that names what is done to their results.
+//! `conv2d`, `dense`, `matmul`, `add` and `mul` have an attribute `activation`, the name of a function of their results.
 
 use super::error::NetworkError;
 use super::operand::{OperandShape, OperandStorage};
@@ -21,15 +21,15 @@ use crate::graph::operators::{BuiltInKernel, OPERATORS, definition};
 use crate::graph::{Attribute, ElementType, Graph, Node, Operator, TensorId};
 use crate::storage::CONVERT;
 
-/// What a kernel's operand is.
+/// An operand of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operand {
     Tensor(TensorId),
-    /// As many vectors of zeros: a bias that is not there.
+    /// So many vectors of zeros, for an absent bias.
     Zeros(u32),
 }
 
-/// A kernel on its operands.
+/// A kernel with its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) kernel: String,
@@ -37,14 +37,14 @@ pub(super) struct Call {
     pub(super) way: u32,
     pub(super) activation: u32,
     pub(super) numbers: [[i32; 4]; 4],
-    /// The vectors that invocations are for.
+    /// The extent of the dispatch, in vectors.
     pub(super) work: [u32; 4],
-    /// The axis that each invocation goes along by itself.
+    /// The axis that each invocation loops over.
     pub(super) along: Option<usize>,
 }
 
 impl Call {
-    /// A kernel without numbers; invocations are for the vectors `work`.
+    /// A kernel without numbers, dispatched over `work` vectors.
     fn new(kernel: &str, operands: &[TensorId], work: [u32; 4]) -> Call {
         Call {
             kernel: kernel.to_owned(),
@@ -58,17 +58,17 @@ impl Call {
     }
 }
 
-/// Inputs of an operator that kernels read from buffers of vectors alone: biases.
+/// Inputs of an operator that kernels read from vector buffers alone: biases.
 pub(super) fn vector_inputs(operator: &str) -> &'static [usize] {
     definition(operator).map_or(&[], |definition| definition.vector_inputs)
 }
 
-/// Whether kernels compute a node. Conditions of loops are the caller's to know, and nothing else reads what is not of floats.
+/// Whether a kernel computes a node: the caller evaluates conditions of loops, and only those have no float outputs.
 pub(super) fn computes(graph: &Graph, node: &Node) -> bool {
     node.outputs.iter().any(|&output| is_float(graph, output))
 }
 
-/// Whether a tensor's elements are such as kernels read and write.
+/// Whether kernels support a tensor's element type.
 pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     matches!(
         graph.tensor(tensor).element,
@@ -76,51 +76,51 @@ pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     )
 }
 
-/// The call that computes a node at the shapes that `look` gives; `None` where there is nothing to do.
+/// The kernel call of a node, with the shapes of `shape_of`; `None` for a view of its input.
 pub(super) fn call(
     graph: &Graph,
     node: &Node,
     operator: &Operator,
-    look: &dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
+    shape_of: &dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
 ) -> Result<Option<Call>, NetworkError> {
-    let site = Site {
+    let node_call = NodeCall {
         graph,
         node,
         operator,
-        look,
+        shape_of,
     };
     if operator.name == CONVERT {
-        return site.copy().map(Some);
+        return node_call.copy().map(Some);
     }
     let Some(kernel) = definition(&operator.name).and_then(|definition| definition.kernel) else {
-        return site.own(&operator.name).map(Some);
+        return node_call.custom(&operator.name).map(Some);
     };
     let call = match kernel {
-        BuiltInKernel::Convolution => site.convolution(),
-        BuiltInKernel::Dense => site.dense(),
-        BuiltInKernel::MatMul => site.matmul(),
-        BuiltInKernel::MaxPool => site.pool(0),
-        BuiltInKernel::AveragePool => site.pool(1),
-        BuiltInKernel::GlobalAveragePool => site.global_pool(),
-        BuiltInKernel::Add => site.binary(0),
-        BuiltInKernel::Multiply => site.binary(1),
-        BuiltInKernel::Softmax => site.along("softmax"),
-        BuiltInKernel::LayerNorm => site.layer_norm(),
-        BuiltInKernel::Copy => site.copy(),
-        BuiltInKernel::Activation(number) => site.activate(number),
-        BuiltInKernel::Reshape => return site.reshape(),
+        BuiltInKernel::Convolution => node_call.convolution(),
+        BuiltInKernel::Dense => node_call.dense(),
+        BuiltInKernel::MatMul => node_call.matmul(),
+        BuiltInKernel::MaxPool => node_call.pool(0),
+        BuiltInKernel::AveragePool => node_call.pool(1),
+        BuiltInKernel::GlobalAveragePool => node_call.global_pool(),
+        BuiltInKernel::Add => node_call.binary(0),
+        BuiltInKernel::Multiply => node_call.binary(1),
+        BuiltInKernel::Softmax => node_call.along("softmax"),
+        BuiltInKernel::LayerNorm => node_call.layer_norm(),
+        BuiltInKernel::Copy => node_call.copy(),
+        BuiltInKernel::Activation(number) => node_call.activate(number),
+        BuiltInKernel::Reshape => return node_call.reshape(),
     };
     call.map(Some)
 }
 
-struct Site<'a> {
+struct NodeCall<'a> {
     graph: &'a Graph,
     node: &'a Node,
     operator: &'a Operator,
-    look: &'a dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
+    shape_of: &'a dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
 }
 
-impl Site<'_> {
+impl NodeCall<'_> {
     fn fault(&self, problem: impl Into<String>) -> NetworkError {
         NetworkError::Node {
             node: self.node.name.clone(),
@@ -140,25 +140,27 @@ impl Site<'_> {
     }
 
     fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
-        (self.look)(tensor)
+        (self.shape_of)(tensor)
     }
 
     fn name(&self, tensor: TensorId) -> &str {
         &self.graph.tensor(tensor).name
     }
 
-    /// The shape of a tensor whose vectors lie along `axis` of its last four.
+    /// The shape of a tensor, which must be packed along `axis` of its last four.
     fn packed(&self, tensor: TensorId, axis: u32) -> Result<OperandShape, NetworkError> {
         let shape = self.shape(tensor)?;
         match shape.lanes {
             Some((along, _)) if along == axis => Ok(shape),
-            // TVM's form: the lanes are an axis of their own.
+            // TVM's form: the lanes are a separate axis.
             Some((4, _)) => Ok(shape),
             _ => Err(self.fault(format!(
-                "its kernel wants tensor `{}` packed by 4 along axis {} of its last four, and it is packed {}",
+                "its kernel needs tensor `{}` packed by 4 along axis {} of its last four; it is {}",
                 self.name(tensor),
                 axis,
-                shape.lanes.map_or("nowhere".to_owned(), |(axis, _)| format!("along axis {axis}"))
+                shape.lanes.map_or("not packed".to_owned(), |(axis, _)| format!(
+                    "packed along axis {axis}"
+                ))
             ))),
         }
     }
@@ -172,10 +174,11 @@ impl Site<'_> {
                 [first, second, ..] => [first, second],
                 [] => return Err(self.fault(format!("`{name}` is empty"))),
             },
-            Some(_) => return Err(self.fault(format!("`{name}` is not made of whole numbers"))),
+            Some(_) => return Err(self.fault(format!("`{name}` is not a list of integers"))),
         };
         let narrow = |value: i64| {
-            i32::try_from(value).map_err(|_| self.fault(format!("`{name}` is {value}, past 32 bits")))
+            i32::try_from(value)
+                .map_err(|_| self.fault(format!("`{name}` is {value}, which exceeds 32 bits")))
         };
         Ok([narrow(values[0])?, narrow(values[1])?])
     }
@@ -184,7 +187,7 @@ impl Site<'_> {
         match self.operator.attributes.get("activation") {
             None => Ok(0),
             Some(Attribute::Text(name)) => self.activation_named(name),
-            Some(other) => Err(self.fault(format!("`activation` is {other:?}, and not a name"))),
+            Some(other) => Err(self.fault(format!("`activation` is {other:?}, not a name"))),
         }
     }
 
@@ -225,7 +228,7 @@ impl Site<'_> {
             "depthwise"
         } else {
             return Err(self.fault(format!(
-                "{groups} groups of {all} channels for {outputs} outputs: kernels take one group, or one for each channel"
+                "{groups} groups of {all} channels for {outputs} outputs; kernels support one group, or one group per channel"
             )));
         };
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
@@ -292,7 +295,7 @@ impl Site<'_> {
         let Some((axis, count)) = target.lanes else {
             return Err(self.fault(format!("tensor `{}` is in a plain buffer", self.name(output))));
         };
-        // One element for all lanes?
+        // 1 if one element serves all lanes.
         let one = |input: TensorId| {
             let shape = self.shape(input)?;
             match shape.lanes {
@@ -300,7 +303,7 @@ impl Site<'_> {
                 Some((along, 1)) if count > 1 && along == axis => Ok(1),
                 Some((along, elements)) if along == axis && elements == count => Ok(0),
                 _ => Err(self.fault(format!(
-                    "tensors `{}` and `{}` are not packed alike",
+                    "tensors `{}` and `{}` are packed differently",
                     self.name(input),
                     self.name(output)
                 ))),
@@ -319,7 +322,7 @@ impl Site<'_> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes != target.lanes {
-            return Err(self.fault("its input and output are not packed alike"));
+            return Err(self.fault("its input and output are packed differently"));
         }
         Ok(Call {
             activation,
@@ -327,7 +330,7 @@ impl Site<'_> {
         })
     }
 
-    /// A kernel that goes along one axis, whose elements lie in vectors.
+    /// A kernel that loops over one packed axis.
     fn along(&self, kernel: &str) -> Result<Call, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let rank = self.graph.tensor(input).shape.rank() as i64;
@@ -340,11 +343,11 @@ impl Site<'_> {
         let axis = u32::try_from(axis + 4 - rank)
             .ok()
             .filter(|axis| *axis < 4)
-            .ok_or_else(|| self.fault("`axis` is outside of its input's"))?;
+            .ok_or_else(|| self.fault("`axis` is not an axis of its input"))?;
         let target = self.packed(output, axis)?;
         let source = self.packed(input, axis)?;
         let Some((_, count)) = source.lanes.filter(|(along, _)| *along == axis) else {
-            return Err(self.fault("its input's lanes are an axis of their own"));
+            return Err(self.fault("its input is packed along another axis"));
         };
         let mut work = target.extent;
         work[axis as usize] = 1;
@@ -362,7 +365,7 @@ impl Site<'_> {
         let epsilon = match self.operator.attributes.get("epsilon") {
             None => 1e-5,
             Some(Attribute::Float(value)) => *value as f32,
-            Some(other) => return Err(self.fault(format!("`epsilon` is {other:?}, and not a number"))),
+            Some(other) => return Err(self.fault(format!("`epsilon` is {other:?}, not a number"))),
         };
         call.numbers[1][0] = epsilon.to_bits() as i32;
         Ok(call)
@@ -381,7 +384,7 @@ impl Site<'_> {
             return Ok(None);
         }
         let (Some(from @ (0..4, _)), Some(to @ (0..4, _))) = (source.lanes, target.lanes) else {
-            return Err(self.fault("a plain buffer is reshaped"));
+            return Err(self.fault("kernels do not reshape plain buffers"));
         };
         let numbers = |(axis, count): (u32, u32)| [axis as i32, count as i32, 0, 0];
         Ok(Some(Call {
@@ -390,8 +393,8 @@ impl Site<'_> {
         }))
     }
 
-    /// A kernel of the caller's: inputs, then outputs; its numbers from the attribute of that name.
-    fn own(&self, name: &str) -> Result<Call, NetworkError> {
+    /// A kernel of the caller: inputs, then outputs; its numbers are the attribute `numbers`.
+    fn custom(&self, name: &str) -> Result<Call, NetworkError> {
         let mut numbers = [[0; 4]; 4];
         if let Some(Attribute::Ints(values)) = self.operator.attributes.get("numbers") {
             for (number, value) in numbers.as_flattened_mut().iter_mut().zip(values) {
@@ -406,7 +409,7 @@ impl Site<'_> {
     }
 }
 
-/// From one storage to another.
+/// A copy from one storage to another.
 pub(super) fn copy_call(
     input: TensorId,
     source: OperandShape,
@@ -414,34 +417,36 @@ pub(super) fn copy_call(
     target: OperandShape,
 ) -> Result<Call, String> {
     let (numbers, work) = match (source.lanes, target.lanes) {
-        (None, None) => return Err("both of its tensors are in plain buffers".to_owned()),
+        (None, None) => return Err("both tensors are in plain buffers".to_owned()),
         (Some(from), Some(to)) if from != to => {
-            return Err("its tensors are packed along different axes".to_owned());
+            return Err("the tensors are packed along different axes".to_owned());
         }
         (Some(_), Some(_)) => ([0; 4], target.extent),
-        // A plain tensor of [.., 4] lies as its vectors do, but is addressed by elements.
+        // A plain tensor of [.., 4] has the bytes of its vectors, but is addressed by elements.
         (None, Some((4, _))) | (Some((4, _)), None) => {
-            return Err("a plain buffer is copied to vectors along an axis of their own".to_owned());
+            return Err(
+                "kernels do not copy between a plain buffer and a tensor of `[.., 4]` vectors".to_owned(),
+            );
         }
         (None, Some((axis, count))) => ([axis as i32, count as i32, 0, 0], target.extent),
         (Some((axis, count)), None) => ([axis as i32, count as i32, 0, 0], source.extent),
     };
-    // The kernel goes by the target's shape in vectors.
+    // The kernel uses the target's shape in vectors.
     Ok(Call {
         numbers: [[0; 4], [0; 4], [0; 4], numbers],
         ..Call::new("copy", &[input, output], work)
     })
 }
 
-/// The shape that kernels are told: of a plain operand, in vectors as its counterpart's.
-pub(super) fn told(call: &Call, shape: OperandShape) -> [u32; 4] {
+/// The shape in a kernel's push constants: that of a plain operand is its counterpart's, in vectors.
+pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
     match shape.lanes {
         None if shape.scope.storage == OperandStorage::Plain => call.work,
         _ => shape.extent,
     }
 }
 
-/// Whether two shapes put the same elements at the same bytes of a buffer.
+/// Whether two shapes have the same elements at the same bytes of a buffer.
 pub(super) fn same_bytes(a: OperandShape, b: OperandShape) -> bool {
     let long = |shape: OperandShape| {
         shape

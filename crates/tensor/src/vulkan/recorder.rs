@@ -1,4 +1,4 @@
-//! Recording a run: blocks of nodes in order, each node a kernel on what its tensors are bound to by then.
+//! Records a run: the nodes of blocks in order, each as a dispatch on the current placements of its tensors.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
 use super::objects::StorageObject;
 use super::operand::{OperandShape, operand_shape};
-use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
+use super::operators::{Call, Operand, call, computes, copy_call, kernel_shape, same_bytes};
 use super::pipelines::arguments_of;
 use crate::error::Result;
 use crate::graph::control_flow::Loop;
@@ -45,12 +45,12 @@ pub(super) struct Recorder<'a> {
     pub(super) known: BTreeMap<Identity, ObjectId>,
     /// The round of each loop that is being recorded, outermost first.
     pub(super) rounds: Vec<u64>,
-    /// Of each output of a loop that was left: by which exit, in which round.
+    /// For each output of a finished loop: the exit, and the round in which it was taken.
     pub(super) left: BTreeMap<TensorId, (usize, u64)>,
     pub(super) recorded: Recorded,
 }
 
-/// What the tracker knows as one object.
+/// Identifies an object of the tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Identity {
     Image(u64),
@@ -89,7 +89,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn record(mut self) -> Result<Recorded> {
         let graph = self.network.graph.clone();
         use vk::PipelineStageFlags as S;
-        // What runs before may still use the same bytes.
+        // Earlier commands may still use the same bytes.
         self.barrier(
             S::COMPUTE_SHADER | S::TRANSFER,
             S::COMPUTE_SHADER,
@@ -161,7 +161,7 @@ impl<'a> Recorder<'a> {
         for moved in plan
             .copies
             .iter()
-            // What goes to the caller's own buffer goes there at the end of the run.
+            // Copies to the caller's buffers are recorded at the end of the run.
             .filter(|copy| copy.node == node && copy.time == time && copy.from != copy.to)
         {
             let from = self.resolve(moved.from, node)?;
@@ -182,10 +182,10 @@ impl<'a> Recorder<'a> {
 
     fn copy(&mut self, node: NodeId, from: TensorId, source: Resolved, to: TensorId) -> Result<()> {
         let target = self.resolve(to, node)?;
-        let made = copy_call(from, source.shape, to, target.shape)
+        let call = copy_call(from, source.shape, to, target.shape)
             .map_err(|problem| self.fault(node, "copy", problem))?;
         self.recorded.copies += 1;
-        self.dispatch(node, &made, vec![source, target])
+        self.dispatch(node, &call, vec![source, target])
     }
 
     pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkError {
@@ -205,43 +205,40 @@ impl<'a> Recorder<'a> {
         if !computes(&graph, node) {
             return Ok(());
         }
-        let look = |tensor: TensorId| self.shape(tensor);
-        let Some(made) = call(&graph, node, operator, &look)? else {
+        let shape_of = |tensor: TensorId| self.shape(tensor);
+        let Some(call) = call(&graph, node, operator, &shape_of)? else {
             return Ok(());
         };
-        if made.work.contains(&0) {
+        if call.work.contains(&0) {
             return Ok(());
         }
-        let mut operands = Vec::with_capacity(made.operands.len());
-        for operand in &made.operands {
+        let mut operands = Vec::with_capacity(call.operands.len());
+        for operand in &call.operands {
             operands.push(match *operand {
                 Operand::Tensor(tensor) => self.resolve(tensor, id)?,
                 Operand::Zeros(vectors) => self.zeros(vectors),
             });
         }
-        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..]) {
+        if let ("reshape", [source, target]) = (call.kernel.as_str(), &operands[..]) {
             if source.object == target.object {
-                // A view, where the plan has it so.
+                // The plan made it a view.
                 return match same_bytes(source.shape, target.shape) {
                     true => Ok(()),
                     false => Err(self
                         .fault(
                             id,
                             "reshape",
-                            "its output is planned over its input, in another order".to_owned(),
+                            "its output aliases its input with another element order".to_owned(),
                         )
                         .into()),
                 };
             }
         }
-        self.dispatch(id, &made, operands)
+        self.dispatch(id, &call, operands)
     }
 
     fn zeros(&mut self, vectors: u32) -> Resolved {
-        let resource = self
-            .network
-            .zeros()
-            .expect("made for every bias that is not there");
+        let resource = self.network.zeros().expect("created if a bias is absent");
         Resolved {
             resource,
             object: self.object(resource, Space::Own(0), 0..1, true),
@@ -261,52 +258,53 @@ impl<'a> Recorder<'a> {
         let planned = self.resolve(tensor, node)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
         let plain = crate::layout::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
-        let caller = self.lent(tensor, given, &plain, inwards)?;
+        let caller = self.bind_buffer(tensor, given, &plain, inwards)?;
         let (source, target) = if inwards {
             (caller, planned)
         } else {
             (planned, caller)
         };
-        let made = copy_call(tensor, source.shape, tensor, target.shape);
-        let made = made.map_err(|problem| NetworkError::Layout {
+        let call = copy_call(tensor, source.shape, tensor, target.shape);
+        let call = call.map_err(|problem| NetworkError::Layout {
             tensor: name.clone(),
             problem,
         })?;
-        self.dispatch(node, &made, vec![source, target])
+        self.dispatch(node, &call, vec![source, target])
     }
 
-    fn dispatch(&mut self, node: NodeId, made: &Call, operands: Vec<Resolved>) -> Result<()> {
-        let bound = self.network.plan.tensor(match made.operands.last() {
+    fn dispatch(&mut self, node: NodeId, call: &Call, operands: Vec<Resolved>) -> Result<()> {
+        let bound = self.network.plan.tensor(match call.operands.last() {
             Some(Operand::Tensor(tensor)) => *tensor,
             _ => unreachable!("the last operand is the output"),
         });
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
-        let Invocation { key, format } = Invocation::new(made, forms, operand_shape("", &bound.layout).ok());
-        let shapes = operands.iter().map(|operand| told(made, operand.shape));
+        let Invocation { key, format } = Invocation::new(call, forms, operand_shape("", &bound.layout).ok());
+        let shapes = operands.iter().map(|operand| kernel_shape(call, operand.shape));
         let bound: Vec<_> = operands
             .iter()
             .map(|operand| (operand.resource, operand.object))
             .collect();
-        let call = Dispatch {
+        let dispatch = Dispatch {
             key,
             operands: &bound,
             format,
-            arguments: arguments_of(shapes, &made.numbers),
-            work: made.work,
+            arguments: arguments_of(shapes, &call.numbers),
+            work: call.work,
         };
         let graph = self.network.graph.clone();
         let overwritten = |index: usize| NetworkError::Overwritten {
             node: graph.node(node).name.clone(),
-            tensor: match made.operands[index] {
+            tensor: match call.operands[index] {
                 Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
                 Operand::Zeros(_) => "zeros".to_owned(),
             },
         };
         let dispatcher = &mut self.network.dispatcher;
         // SAFETY: recording outside of a render pass (the caller's duty); operands are the network's or bound.
-        let needed = unsafe { dispatcher.record(self.commands, &mut self.tracker, &call, overwritten) }?;
-        self.recorded.barriers += u32::from(needed.barrier);
-        self.recorded.transitions += needed.transitions.len() as u32;
+        let required =
+            unsafe { dispatcher.record(self.commands, &mut self.tracker, &dispatch, overwritten) }?;
+        self.recorded.barriers += u32::from(required.barrier);
+        self.recorded.transitions += required.transitions.len() as u32;
         self.recorded.dispatches += 1;
         Ok(())
     }

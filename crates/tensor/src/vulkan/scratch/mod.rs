@@ -224,7 +224,7 @@ impl ScratchPool {
             .as_mut()
             .expect("chosen among those that are there");
         taken.free = false;
-        self.tracker.forget(taken.object);
+        self.tracker.discard(taken.object);
         let shape = in_vectors;
         Ok(Scratch { entry, layout, shape })
     }
@@ -362,7 +362,7 @@ impl ScratchPool {
                     .entry(key)
                     .or_insert_with(|| self.tracker.add(space, bytes, None, *filled));
                 if *filled {
-                    self.tracker.filled(object);
+                    self.tracker.define(object);
                 }
                 let resource = StorageObject::Buffer {
                     handle: buffer.handle,

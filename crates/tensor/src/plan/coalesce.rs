@@ -1,48 +1,49 @@
-//! Which values are at the same place: carried ones, merged ones, in place of operands.
+//! Coalescing: values that share one placement, since a loop carries them, arms of a branch merge them, or a node writes in place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expand::Expander;
-use super::expansion::{Bind, Chance, Expansion, Rules, Value, ValueId, ValueKind, WayOut};
+use super::expansion::{Bind, Expansion, InPlaceCandidate, LoopExit, Rules, Value, ValueId, ValueKind};
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::error::TensorError;
 use crate::graph::{BlockId, Graph, NodeId, NodeKind, TensorId};
 use crate::units::Span;
 
-/// Classes of values that share one place.
+/// Classes of values that share one placement.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     /// The class of each value.
     pub(super) of: Vec<usize>,
-    /// Values of each class; empty where it was united with another.
+    /// Values of each class; empty once it is merged into another.
     pub(super) members: Vec<Vec<ValueId>>,
-    chances: BTreeMap<(ValueId, ValueId), u32>,
-    ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
+    in_place_candidates: BTreeMap<(ValueId, ValueId), u32>,
+    loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
     held: BTreeSet<(ValueId, u32)>,
 }
 
 impl Classes {
     fn new(expansion: &Expansion) -> Classes {
         let count = expansion.values.len();
-        let chance = |chance: &Chance| ((chance.output, chance.input), chance.step);
+        let candidate = |candidate: &InPlaceCandidate| ((candidate.output, candidate.input), candidate.step);
         Classes {
             of: (0..count).collect(),
             members: (0..count).map(|value| vec![value]).collect(),
-            chances: expansion.chances.iter().map(chance).collect(),
-            ways_out: expansion.ways_out.clone(),
+            in_place_candidates: expansion.in_place_candidates.iter().map(candidate).collect(),
+            loop_exits: expansion.loop_exits.clone(),
             held: expansion.held.clone(),
         }
     }
 
-    /// Puts two values at one place, unless one is not placed at all, they are not laid out alike, or their lives meet.
-    fn unite(&mut self, rules: &Rules<'_>, values: &[Value], a: ValueId, b: ValueId) -> bool {
+    /// Merges the classes of two values, unless one is external, their requirements differ, or their lifetimes overlap.
+    fn coalesce(&mut self, rules: &Rules<'_>, values: &[Value], a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.of[a], self.of[b]);
         if a == b {
             return true;
         }
         let apart = |&one: &ValueId, &other: &ValueId| {
-            alike(rules, &values[one], &values[other]) && self.lives_apart(values, one, other)
+            same_requirements(rules, &values[one], &values[other])
+                && self.lifetimes_disjoint(values, one, other)
         };
         let possible = self.members[a]
             .iter()
@@ -57,7 +58,7 @@ impl Classes {
         possible
     }
 
-    fn lives_apart(&self, values: &[Value], a: ValueId, b: ValueId) -> bool {
+    fn lifetimes_disjoint(&self, values: &[Value], a: ValueId, b: ValueId) -> bool {
         let mut meetings = values[a].spans.iter().flat_map(|one| {
             let met = values[b].spans.iter().filter(|other| one.overlaps(**other));
             met.map(|other| (*one, *other))
@@ -65,33 +66,33 @@ impl Classes {
         meetings.all(|(one, other)| {
             self.in_place(a, one, b, other)
                 || self.in_place(b, other, a, one)
-                || self.exclude(a, one, b, other)
+                || self.on_different_exits(a, one, b, other)
         })
     }
 
-    /// Whether two lives after one loop are what different ways out of it left.
-    fn exclude(&self, a: ValueId, one: Span, b: ValueId, other: Span) -> bool {
-        let ways = |value: ValueId, span: Span| self.ways_out.get(&(value, span.first.0));
+    /// Whether two lifetimes after a loop are those of results of different exits, of which only one is taken.
+    fn on_different_exits(&self, a: ValueId, one: Span, b: ValueId, other: Span) -> bool {
+        let ways = |value: ValueId, span: Span| self.loop_exits.get(&(value, span.first.0));
         let (Some(first), Some(second)) = (ways(a, one), ways(b, other)) else {
             return false;
         };
-        let differ = |x: &WayOut, y: &WayOut| x.0 == y.0 && x != y;
+        let differ = |x: &LoopExit, y: &LoopExit| x.0 == y.0 && x != y;
         first.iter().all(|x| second.iter().all(|y| differ(x, y)))
     }
 
-    /// Whether the only step that two lives share is the one at which the output is written over the input.
+    /// Whether two lifetimes overlap only in the step that writes the output over the input.
     fn in_place(&self, output: ValueId, written: Span, input: ValueId, read: Span) -> bool {
-        let step = self.chances.get(&(output, input));
+        let step = self.in_place_candidates.get(&(output, input));
         let needed = self.held.contains(&(input, read.end.0));
         step.is_some_and(|&step| written.first.0 == step && read.end.0 == step + 1 && !needed)
     }
 }
 
-fn alike(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
+fn same_requirements(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
     let (first, second) = (a.tensor.index(), b.tensor.index());
     let memory = |tensor: usize| &rules.graph.tensors()[tensor].memory;
-    a.kind != ValueKind::Outside
-        && b.kind != ValueKind::Outside
+    a.kind != ValueKind::External
+        && b.kind != ValueKind::External
         && rules.requirements[first].size == rules.requirements[second].size
         && rules.requirements[first].image == rules.requirements[second].image
         && rules.layouts[first].rule.storage == rules.layouts[second].rule.storage
@@ -99,40 +100,44 @@ fn alike(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
         && memory(first) == memory(second)
 }
 
-/// The expansion with what is at the same place, and how often each loop is unrolled.
-pub(super) struct United {
+/// The expansion with its classes of values.
+pub(super) struct Coalesced {
     pub(super) expansion: Expansion,
     pub(super) classes: Classes,
 }
 
-/// Expands the graph with every loop unrolled until its carried values can be where they have to be.
-pub(super) fn unite(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Result<United, TensorError> {
-    unroll_block(rules, BlockId::ROOT, carry, limit)?;
+/// Expands the graph and coalesces its values; loops are unrolled until their carried values need no copies.
+pub(super) fn coalesce(
+    rules: &mut Rules<'_>,
+    carry: CarryRule,
+    limit: u32,
+) -> Result<Coalesced, TensorError> {
+    choose_unroll_counts(rules, BlockId::ROOT, carry, limit)?;
     let mut expansion = Expander::run(rules);
     let mut classes = Classes::new(&expansion);
-    let failed = join_back_edges(rules, &expansion, &mut classes);
+    let failed = coalesce_back_edges(rules, &expansion, &mut classes);
     debug_assert!(
         failed.is_empty(),
-        "loops are unrolled until their carried values fit"
+        "loops are unrolled until their carried values coalesce"
     );
     for edge in &expansion.back_edges {
         if edge.value == Bind::Value(edge.head, 0) {
-            if let ValueKind::Head { stays, .. } = &mut expansion.values[edge.head].kind {
-                *stays = true;
+            if let ValueKind::Parameter { is_invariant, .. } = &mut expansion.values[edge.head].kind {
+                *is_invariant = true;
             }
         }
     }
     merge_arms(rules, &mut expansion, &mut classes);
-    start_in_place(rules, &mut expansion, &mut classes);
-    for index in 0..expansion.chances.len() {
-        let Chance { output, input, .. } = expansion.chances[index];
-        classes.unite(rules, &expansion.values, output, input);
+    place_initial_values(rules, &mut expansion, &mut classes);
+    for index in 0..expansion.in_place_candidates.len() {
+        let InPlaceCandidate { output, input, .. } = expansion.in_place_candidates[index];
+        classes.coalesce(rules, &expansion.values, output, input);
     }
-    Ok(United { expansion, classes })
+    Ok(Coalesced { expansion, classes })
 }
 
-/// Decides for each loop of a block, inner ones first.
-fn unroll_block(
+/// Chooses the unroll count of each loop of a block, inner loops first.
+fn choose_unroll_counts(
     rules: &mut Rules<'_>,
     block: BlockId,
     carry: CarryRule,
@@ -145,11 +150,11 @@ fn unroll_block(
             NodeKind::Operator(_) => {}
             NodeKind::Branch(of) => {
                 for &arm in &of.arms {
-                    unroll_block(rules, arm, carry, limit)?;
+                    choose_unroll_counts(rules, arm, carry, limit)?;
                 }
             }
             NodeKind::Loop(of) => {
-                unroll_block(rules, of.body, carry, limit)?;
+                choose_unroll_counts(rules, of.body, carry, limit)?;
                 if carry == CarryRule::Copy {
                     rules
                         .copied
@@ -163,17 +168,17 @@ fn unroll_block(
     Ok(())
 }
 
-/// The least number of copies of a body with which carried values fit; copies past the limit, or an error.
+/// Unrolls a loop as little as its carried values allow; past the limit they are copied, or refused.
 fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<(), TensorError> {
     for copies in 1..=limit.max(1) {
         rules.unroll.insert(id, copies);
-        if failures(rules, id).is_empty() {
+        if uncoalesced_parameters(rules, id).is_empty() {
             return Ok(());
         }
     }
     rules.unroll.insert(id, 1);
     loop {
-        let failed = failures(rules, id);
+        let failed = uncoalesced_parameters(rules, id);
         let Some(&(_, tensor)) = failed.first() else {
             return Ok(());
         };
@@ -188,14 +193,14 @@ fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Re
     }
 }
 
-/// Parameters of a loop, as it is unrolled now, whose next value cannot be where they are.
-fn failures(rules: &Rules<'_>, id: NodeId) -> Vec<(NodeId, TensorId)> {
+/// Parameters of a loop, at its current unroll count, that do not coalesce with their next value.
+fn uncoalesced_parameters(rules: &Rules<'_>, id: NodeId) -> Vec<(NodeId, TensorId)> {
     let expansion = Expander::run_loop(rules, id);
     let mut classes = Classes::new(&expansion);
-    join_back_edges(rules, &expansion, &mut classes)
+    coalesce_back_edges(rules, &expansion, &mut classes)
 }
 
-fn join_back_edges(
+fn coalesce_back_edges(
     rules: &Rules<'_>,
     expansion: &Expansion,
     classes: &mut Classes,
@@ -204,9 +209,11 @@ fn join_back_edges(
     for edge in &expansion.back_edges {
         let joined = match edge.value {
             Bind::Value(value, 0) if value == edge.head => true,
-            // Before the first round another parameter is elsewhere, and so would this one be after it.
-            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Head { .. }) => false,
-            Bind::Value(value, 0) => classes.unite(rules, &expansion.values, edge.head, value),
+            // Another parameter may have another placement in the first round.
+            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) => {
+                false
+            }
+            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, edge.head, value),
             _ => false,
         };
         if !joined {
@@ -216,14 +223,16 @@ fn join_back_edges(
     failed
 }
 
-/// Results of arms at the place of the branch's outputs; copied where that cannot be.
+/// Coalesces results of arms with the branch's outputs, or adds copies.
 fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
     for index in 0..expansion.merges.len() {
         let merge = expansion.merges[index];
         let joined = match merge.result {
-            // A loop's parameter may be elsewhere in the first rounds.
-            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Head { .. }) => false,
-            Bind::Value(value, 0) => classes.unite(rules, &expansion.values, merge.output, value),
+            // A loop's parameter may have another placement in the first rounds.
+            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) => {
+                false
+            }
+            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, merge.output, value),
             _ => false,
         };
         if !joined {
@@ -231,7 +240,7 @@ fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classe
             expansion
                 .copies
                 .push((merge.node, merge.from, output, CopyTime::Leave));
-            // Written while the arm's result is still there.
+            // Written while the arm's result is live.
             let spans = &mut expansion.values[merge.output].spans;
             spans.push(Span::new(merge.step, merge.step + 1));
             expansion.writes.push((merge.step, merge.output));
@@ -239,29 +248,34 @@ fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classe
     }
 }
 
-/// What a carried parameter is before the first round: at the parameter's own place, else where it was (type II), which is kept
-/// as long as the parameter is read.
-fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
-    // Inner loops come later and are looked at first: what they keep may be an outer loop's parameter.
+/// Places the value that a carried parameter has before the first round: coalesced with the parameter, else where it was (type II),
+/// live as long as the parameter is read, else copied.
+fn place_initial_values(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
+    // Inner loops first, since they may extend the lifetimes of an outer loop's parameters.
     for head in (0..expansion.values.len()).rev() {
-        let ValueKind::Head { before, depth, stays } = expansion.values[head].kind else {
+        let ValueKind::Parameter {
+            before,
+            depth,
+            is_invariant,
+        } = expansion.values[head].kind
+        else {
             continue;
         };
         let joined = match before {
-            Bind::Value(value, 0) => classes.unite(rules, &expansion.values, head, value),
+            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, head, value),
             _ => false,
         };
         let spans = expansion.values[head].spans.clone();
         if joined {
-            // Of an outer loop's parameter, which in that loop's first rounds may be elsewhere.
+            // An outer loop's parameter may have another placement in that loop's first rounds.
             if let Bind::Value(value, _) = before {
-                if matches!(expansion.values[value].kind, ValueKind::Head { .. }) {
+                if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) {
                     expansion.values[value].spans.extend(&spans);
                 }
             }
             continue;
         }
-        if may_keep(expansion, classes, before, &spans) {
+        if can_extend(expansion, classes, before, &spans) {
             let ends: Vec<u32> = spans.iter().map(|span| span.end.0).collect();
             for value in expansion.values_of(before) {
                 expansion.values[value].spans.extend(&spans);
@@ -271,7 +285,7 @@ fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Cl
             }
             continue;
         }
-        // What took the bytes over may not wait: the parameter gets a copy before the first round.
+        // Other values reuse those bytes: copy before the first round.
         let from = spans[0].first.0;
         let node = expansion.timeline[from as usize - 1].node;
         let into = expansion.values[head].tensor;
@@ -281,24 +295,28 @@ fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Cl
             .inputs
             .iter()
             .position(|&input| input == into);
-        let source = rules.graph.node(node).inputs[at.expect("a head is a parameter")];
+        let source = rules.graph.node(node).inputs[at.expect("it is a parameter of the body")];
         expansion.copies.push((node, source, into, CopyTime::Enter));
         expansion.values[head].spans.push(Span::new(from - 1, from));
         expansion.writes.push((from - 1, head));
         let before = Bind::Value(head, 0);
-        expansion.values[head].kind = ValueKind::Head { before, depth, stays };
+        expansion.values[head].kind = ValueKind::Parameter {
+            before,
+            depth,
+            is_invariant,
+        };
     }
 }
 
 fn body_of(graph: &Graph, node: NodeId) -> BlockId {
     match &graph.node(node).kind {
         NodeKind::Loop(of) => of.body,
-        _ => unreachable!("heads are parameters of loops"),
+        _ => unreachable!("only loops have carried parameters"),
     }
 }
 
-/// Whether nothing else at the same place lives at these steps.
-fn may_keep(expansion: &Expansion, classes: &Classes, bind: Bind, spans: &[Span]) -> bool {
+/// Whether no other value of the same class is live in these spans.
+fn can_extend(expansion: &Expansion, classes: &Classes, bind: Bind, spans: &[Span]) -> bool {
     expansion.values_of(bind).into_iter().all(|value| {
         let others = classes.members[classes.of[value]]
             .iter()
