@@ -54,8 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
     /// A resource that must not be placed in tile memory, even if there is room. May be repeated
-    #[arg(long, value_name = "RESOURCE")]
-    pub(crate) keep_off: Vec<String>,
+    #[arg(long, alias = "keep-off", value_name = "RESOURCE")]
+    pub(crate) exclude: Vec<String>,
     /// The most of the tile heap that is used: bytes, or with K, M or G behind
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) heap: Option<Bytes>,

@@ -47,7 +47,7 @@ use tileheap::units::Bytes;
 
 use crate::args::Args;
 use crate::frame::describe;
-use crate::overlay::Wish;
+use crate::overlay::Request;
 use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
 use crate::support::error::{Error, Result, create_file, file};
@@ -124,12 +124,12 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         found.dedup();
         Ok(found)
     };
-    if let Some(both) = args.pin.iter().find(|name| args.keep_off.contains(name)) {
+    if let Some(both) = args.pin.iter().find(|name| args.exclude.contains(name)) {
         return Err(Error::BothWays(both.clone()));
     }
-    let wish = Wish {
+    let request = Request {
         pinned: find_all(&args.pin)?,
-        excluded: find_all(&args.keep_off)?,
+        excluded: find_all(&args.exclude)?,
         limit: args.heap,
     };
     let options = PlanOptions {
@@ -143,7 +143,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
     };
     Ok(RendererDesc {
         options,
-        wish,
+        request,
         overlay: args.overlay,
         prints_plans: false,
         prints_places: args.log,

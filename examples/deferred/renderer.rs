@@ -1,4 +1,4 @@
-//! The renderer: describe, plan and bind when the size or the wishes change; record and submit every frame.
+//! The renderer: describe, plan and bind when the size or the requests change; record and submit every frame.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::descriptors::Inputs;
 use crate::frame::{Deferred, TILE, describe};
 use crate::frame_in_flight::{FrameInFlight, Pending};
 use crate::mesh::Meshes;
-use crate::overlay::{Overlay, Reaction, View, Wish};
+use crate::overlay::{Overlay, Reaction, Request, View};
 use crate::pass_recorder::PassRecorder;
 use crate::pipelines::Pipelines;
 use crate::replan::{Replanner, are_alike};
@@ -30,7 +30,7 @@ use crate::support::sheet::{Screen, Sheet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RendererDesc {
     pub(crate) options: PlanOptions,
-    pub(crate) wish: Wish,
+    pub(crate) request: Request,
     pub(crate) overlay: bool,
     /// Prints every plan that is applied or given up, and its last frame.
     pub(crate) prints_plans: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Renderer {
     /// The plan as the overlay shows it: as searched for, where that is what is bound already.
     shown_plan: Arc<Plan>,
     overlay: Overlay,
-    /// Why a wish was refused.
+    /// Why a request was refused.
     refusal: Option<String>,
     sheet: Sheet,
     layer: Layer,
@@ -100,8 +100,8 @@ impl Renderer {
 
         let deferred = describe(screen.extent, output)?;
         let plan = tile.plan(
-            &desc.wish.frame(&deferred.frame),
-            &desc.wish.options(desc.options),
+            &desc.request.frame(&deferred.frame),
+            &desc.request.options(desc.options),
         )?;
         let bound = tile.bind(&plan)?;
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
@@ -118,7 +118,7 @@ impl Renderer {
         let plan = bound.plan().clone();
         let renderer = Renderer {
             tile: tile.clone(),
-            overlay: Overlay::new(&plan, desc.wish.clone(), desc.overlay),
+            overlay: Overlay::new(&plan, desc.request.clone(), desc.overlay),
             desc,
             draws: scene.draws(),
             scene,
@@ -165,7 +165,7 @@ impl Renderer {
             Ok(plan) => plan,
             // What was pinned at another size need not fit at this one.
             Err(fault) => {
-                self.overlay.wish.pinned.clear();
+                self.overlay.request.pinned.clear();
                 self.refusal = Some(fault.to_string());
                 self.plan_at_rest(&deferred)?
             }
@@ -175,25 +175,27 @@ impl Renderer {
     }
 
     fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
-        let wish = &self.overlay.wish;
-        self.tile
-            .plan(&wish.frame(&deferred.frame), &wish.options(self.desc.options))
+        let request = &self.overlay.request;
+        self.tile.plan(
+            &request.frame(&deferred.frame),
+            &request.options(self.desc.options),
+        )
     }
 
-    /// Plans anew for another wish, with frames under way.
+    /// Plans anew for another request, with frames under way.
     fn replan(&mut self) -> Result<()> {
         let (frame, options) = (
-            self.overlay.wish.frame(&self.planned.deferred.frame),
-            self.overlay.wish.options(self.desc.options),
+            self.overlay.request.frame(&self.planned.deferred.frame),
+            self.overlay.request.options(self.desc.options),
         );
         match self.replanner.plan_now(&frame, &options) {
             Ok(plan) => {
-                self.desc.wish = self.overlay.wish.clone();
+                self.desc.request = self.overlay.request.clone();
                 self.refusal = None;
                 self.apply(&plan, self.planned.deferred.clone(), self.planned.screen)
             }
             Err(fault) => {
-                self.overlay.wish = self.desc.wish.clone();
+                self.overlay.request = self.desc.request.clone();
                 if self.desc.prints_plans {
                     println!("frame {}: refused: {fault}", self.frame_index);
                 }
@@ -257,7 +259,7 @@ impl Renderer {
         if !self.desc.prints_plans {
             return;
         }
-        let (plan, wish) = (&self.shown_plan, &self.overlay.wish);
+        let (plan, request) = (&self.shown_plan, &self.overlay.request);
         let found = match plan.optimality {
             Some(found) if found.is_proved() => "proved best",
             Some(_) => "searched",
@@ -280,8 +282,8 @@ impl Renderer {
             plan.totals.eligible_bytes,
             plan.totals.tile_bytes,
             heap.map_or("no heap".to_owned(), |heap| heap.size.to_string()),
-            names(&wish.pinned),
-            names(&wish.excluded),
+            names(&request.pinned),
+            names(&request.excluded),
         );
     }
 

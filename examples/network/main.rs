@@ -170,7 +170,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
             });
         }
         if args.time > 0 {
-            timing::time(&mut apart, &mut together, args.time)?;
+            timing::time(|| apart.run(), || together.run(), args.time)?;
         }
         apart.destroy();
         together.destroy();

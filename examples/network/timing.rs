@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::run::Bench;
 use tileheap_examples::error::Result;
 
 /// How long one run took.
@@ -51,17 +50,21 @@ fn processor_time() -> Option<Duration> {
 }
 
 /// Times pairs of runs and prints medians, and the median ratio of aliased to unaliased with its confidence interval.
-pub(crate) fn time<'a>(apart: &mut Bench<'a>, together: &mut Bench<'a>, pairs: u32) -> Result<()> {
+pub(crate) fn time(
+    mut apart: impl FnMut() -> Result<Took>,
+    mut together: impl FnMut() -> Result<Took>,
+    pairs: u32,
+) -> Result<()> {
     let mut took = Vec::new();
     for pair in 0..pairs {
         took.push(match pair % 2 {
             0 => {
-                let first = apart.run()?;
-                (first, together.run()?)
+                let first = apart()?;
+                (first, together()?)
             }
             _ => {
-                let first = together.run()?;
-                (apart.run()?, first)
+                let first = together()?;
+                (apart()?, first)
             }
         });
     }

@@ -45,7 +45,7 @@ pub enum Error {
     },
     #[error("no resource `{name}`: the frame has {}", known.join(", "))]
     NoResource { name: String, known: Vec<String> },
-    #[error("resource `{0}` cannot be both in tile memory and off it: --pin or --keep-off")]
+    #[error("resource `{0}` is both pinned and excluded: pass either --pin or --exclude")]
     BothWays(String),
     #[error(
         "{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed"

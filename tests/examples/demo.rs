@@ -105,7 +105,7 @@ fn the_picture_is_the_same_in_tile_memory() {
     }
 }
 
-/// The map shows the plan's residents, each in the colour of its box in the list; whom `--keep-off` names is not among them.
+/// The map shows the plan's residents, each in the colour of its box in the list; a resource that `--exclude` names is not among them.
 #[test]
 fn the_heap_map_is_drawn_over_the_picture() {
     let picture = own_file("overlay.png");
@@ -142,7 +142,7 @@ fn the_heap_map_is_drawn_over_the_picture() {
     assert_eq!(pixel(&texels, check), pixel(&texels, edge));
     let light = |texel: [u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>() > 400;
     assert!(light(pixel(&texels, check)) && !light(pixel(&texels, [20, 20])));
-    let (without, changed) = run(&["--keep-off", &name]).expect("it was there before");
+    let (without, changed) = run(&["--exclude", &name]).expect("it was there before");
     assert!(without.iter().all(|place| place.name != block), "{without:#?}");
     assert!(!light(pixel(&changed, check)), "the box is empty");
 }
@@ -242,7 +242,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
     assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
     assert!(fault(&["--colour"], &[]).contains("--colour"));
-    assert!(fault(&["--keep-off", "nobody"], &[]).contains("light_masks"));
+    assert!(fault(&["--exclude", "nobody"], &[]).contains("light_masks"));
     assert!(fault(&["--heap", "lots"], &[]).contains("24M"));
     assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));
     assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));

@@ -11,12 +11,11 @@ pub fn root() -> PathBuf {
         .expect("the checkout is readable")
 }
 
-/// The root files (`lib.rs`, `main.rs`) of a package's library and program.
+/// The root files (`lib.rs`, `main.rs`) of a package's library and programs; in `examples`, each has a folder of its own.
 pub fn crate_roots(package: &Path) -> Vec<PathBuf> {
-    // The programs of `examples` are not covered: three pairs of their files still import one another.
-    ["src/lib.rs", "src/main.rs", "support/lib.rs"]
+    folders(package)
         .iter()
-        .map(|file| package.join(file))
+        .flat_map(|folder| ["lib.rs", "main.rs"].map(|file| folder.join(file)))
         .filter(|file| file.is_file())
         .collect()
 }

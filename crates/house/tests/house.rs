@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tileheap_house::{cycles, names, sources};
+use tileheap_house::{cycles, language, names, sources};
 
 /// The files of the cycles in a crate of these sources; its root is `lib.rs`.
 fn cycles_of(sources: &[(&str, &str)]) -> Vec<Vec<String>> {
@@ -152,6 +152,22 @@ fn no_file_is_longer_than_600_lines() {
         let text = std::fs::read_to_string(&path).expect("a source file");
         let lines = text.lines().count();
         assert!(lines <= 600, "{}: {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn let_chains_are_found() {
+    let text = "fn f(a: Option<u32>, b: bool) {\n    if let Some(1) = a && b {}\n    while b && let Some(_) = a {}\n    if let Some(1) = a {}\n}";
+    let found = language::let_chains(Path::new("a.rs"), text).expect("it parses");
+    assert_eq!(found, ["a.rs:2: a let chain", "a.rs:3: a let chain"]);
+}
+
+#[test]
+fn let_chains_are_in_no_file_of_the_repository() {
+    for path in sources::rust_files(&sources::root()) {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        let found = language::let_chains(&path, &text).unwrap_or_else(|error| panic!("{error}"));
+        assert!(found.is_empty(), "{found:?}");
     }
 }
 

@@ -8,8 +8,9 @@ use tileheap::units::{Bytes, Span};
 
 use super::heap::Memory;
 use super::layout::{FIGURES, KEYS_LINE, LINE, Layout, PADDING};
-use super::wish::has_choice;
-use super::{Overlay, View, limit_of};
+use super::request::has_choice;
+use super::state::Overlay;
+use super::view::{View, limit_of};
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
 
 const PANEL: Colour = [0.035, 0.045, 0.065, 0.86];
@@ -43,22 +44,6 @@ const COLOURS: [Colour; 10] = [
     [0.79, 0.66, 0.95, 1.0],
     [0.96, 0.68, 0.66, 1.0],
 ];
-
-/// How to get tile memory where there is none.
-const EMULATOR: [&str; 3] = [
-    "No tile memory on this device: this is the plan in ordinary memory, where lives that are apart share bytes.",
-    "With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with",
-    "VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator",
-];
-
-/// Paragraphs above the map.
-pub(super) fn notices(view: &View<'_>) -> Vec<String> {
-    match (view.plan.profile.tile, view.refusal) {
-        (None, _) => EMULATOR.map(str::to_owned).to_vec(),
-        (Some(_), Some(refusal)) => vec![format!("Not so: {refusal}")],
-        (Some(_), None) => Vec::new(),
-    }
-}
 
 /// One line, where there is no room for more.
 pub(super) fn too_small(sheet: &mut Sheet, extent: vk::Extent2D) {
@@ -192,7 +177,7 @@ impl Drawing<'_> {
     /// Full where it is on chip, crossed where it was asked to stay away, a dash where the rules leave no choice.
     fn check(&self, sheet: &mut Sheet, area: Area, resource: ResourceId) {
         let colour = colour_of(resource);
-        let demand = self.overlay.wish.demand(resource);
+        let demand = self.overlay.request.constraint(resource);
         if !has_choice(self.plan, resource) {
             let dash = Area::new(area.left + 2.0, area.top + 5.0, area.width - 4.0, 2.0);
             sheet.rectangle(dash, colour);
@@ -219,7 +204,7 @@ impl Drawing<'_> {
     }
 
     fn home_in_words(&self, resource: ResourceId) -> String {
-        let home = match self.overlay.wish.demand(resource) {
+        let home = match self.overlay.request.constraint(resource) {
             TileConstraint::Pinned => "pinned",
             TileConstraint::Excluded => "kept off",
             TileConstraint::None => match self.plan.memory_of(resource) {
@@ -235,7 +220,7 @@ impl Drawing<'_> {
 
     fn home_colour(&self, resource: ResourceId) -> Colour {
         match self.plan.memory_of(resource) {
-            _ if self.overlay.wish.demand(resource) != TileConstraint::None => ACCENT,
+            _ if self.overlay.request.constraint(resource) != TileConstraint::None => ACCENT,
             Some(MemoryKind::Tile | MemoryKind::Lazy) => GOOD,
             _ => DIM,
         }
@@ -336,7 +321,7 @@ impl Drawing<'_> {
         let layout = self.layout;
         let (left, right) = (layout.panel.left + PADDING, layout.panel.right() - PADDING);
         let top = layout.panel.top + 8.0;
-        let (limit, whole) = limit_of(self.plan, &self.overlay.wish);
+        let (limit, whole) = limit_of(self.plan, &self.overlay.request);
         let (title, rest) = match self.overlay.memory(self.plan) {
             Memory::Tile if limit < whole => (
                 format!("Tile heap, {limit:#} of {whole:#}"),
@@ -462,7 +447,7 @@ impl Drawing<'_> {
     fn slider(&self, sheet: &mut Sheet) {
         let Some(slider) = self.layout.slider else { return };
         let plot = self.layout.plot;
-        let (limit, whole) = limit_of(self.plan, &self.overlay.wish);
+        let (limit, whole) = limit_of(self.plan, &self.overlay.request);
         let y = self.layout.y(limit);
         let track = Area::new(slider.left + 7.0, plot.top, 4.0, plot.height);
         sheet.rounded(track, 2.0, GROUND);

@@ -4,7 +4,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::{MemoryKind, Placement, Plan};
 use tileheap::units::{Bytes, Span};
 
-use super::wish::has_choice;
+use super::request::has_choice;
 
 /// Which memory is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

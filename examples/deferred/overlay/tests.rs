@@ -1,23 +1,27 @@
-//! The overlay without a window: inputs in, wishes out, and everything in its place.
+//! The overlay without a window: inputs in, requests out, and everything in its place.
 
 use std::sync::Arc;
 
-use tileheap::frame::TileConstraint;
+use ash::vk;
+use tileheap::frame::{ResourceId, TileConstraint};
 use tileheap::measure::estimate;
-use tileheap::plan::{MemoryKind, PlanOptions, plan};
+use tileheap::plan::{MemoryKind, Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 
 use super::*;
 use crate::frame::describe;
+use crate::support::input::{Input, Key};
 use crate::support::output::Output;
+use crate::support::sheet::Area;
 
-fn planned(profile: &str, extent: vk::Extent2D, wish: &Wish) -> Plan {
+fn planned(profile: &str, extent: vk::Extent2D, request: &Request) -> Plan {
     let profile = Arc::new(DeviceProfile::preset(profile).expect("a preset"));
     let output = Output::Swapchain(vk::Format::B8G8R8A8_UNORM);
     let frame = describe(extent, output).expect("a sound frame").frame;
-    let frame = wish.frame(&frame);
+    let frame = request.frame(&frame);
     let needs = Arc::new(estimate(&frame, &profile).expect("sizes"));
-    let options = wish.options(PlanOptions::default());
+    let options = request.options(PlanOptions::default());
     plan(&frame, &needs, &profile, &options).expect("a plan")
 }
 
@@ -37,7 +41,7 @@ fn view(plan: &Plan) -> View<'_> {
 
 /// An overlay whose chosen resource is the one of this name.
 fn choosing(plan: &Plan, name: &str) -> (Overlay, ResourceId) {
-    let mut overlay = Overlay::new(plan, Wish::default(), true);
+    let mut overlay = Overlay::new(plan, Request::default(), true);
     let resource = plan.frame.resource_named(name).expect("declared");
     overlay.chosen = Some(resource);
     (overlay, resource)
@@ -45,7 +49,7 @@ fn choosing(plan: &Plan, name: &str) -> (Overlay, ResourceId) {
 
 #[test]
 fn space_asks_for_the_other_memory_and_then_for_nothing() {
-    let plan = planned("adreno-830", EXTENT, &Wish::default());
+    let plan = planned("adreno-830", EXTENT, &Request::default());
     for (name, home, demand) in [
         ("depth", MemoryKind::Tile, TileConstraint::Excluded),
         ("albedo", MemoryKind::Arena, TileConstraint::Pinned),
@@ -54,25 +58,25 @@ fn space_asks_for_the_other_memory_and_then_for_nothing() {
         assert_eq!(plan.memory_of(resource), Some(home));
         let space = Input::Key(Key::Space);
         assert_eq!(overlay.input(space, &view(&plan)), Reaction::Plan);
-        assert_eq!(overlay.wish.demand(resource), demand);
+        assert_eq!(overlay.request.constraint(resource), demand);
         // The planner does so, and asks no more when it is taken back.
-        let other = planned("adreno-830", EXTENT, &overlay.wish);
+        let other = planned("adreno-830", EXTENT, &overlay.request);
         assert_eq!(other.violations(), []);
         assert_ne!(other.memory_of(resource), Some(home));
         assert_eq!(overlay.input(space, &view(&other)), Reaction::Plan);
-        assert_eq!(overlay.wish, Wish::default());
+        assert_eq!(overlay.request, Request::default());
     }
 }
 
 #[test]
 fn where_the_rules_leave_no_choice_nothing_follows() {
-    let plan = planned("adreno-830", EXTENT, &Wish::default());
+    let plan = planned("adreno-830", EXTENT, &Request::default());
     let (mut overlay, _) = choosing(&plan, "hdr");
     assert_eq!(
         overlay.input(Input::Key(Key::Space), &view(&plan)),
         Reaction::Nothing
     );
-    let none = planned("no-tile-memory", EXTENT, &Wish::default());
+    let none = planned("no-tile-memory", EXTENT, &Request::default());
     let (mut overlay, _) = choosing(&none, "depth");
     for key in [Key::Space, Key::Plus, Key::Minus, Key::Tab, Key::R] {
         assert_eq!(
@@ -89,23 +93,23 @@ fn where_the_rules_leave_no_choice_nothing_follows() {
 
 #[test]
 fn keys_and_slider_limit_the_heap_in_whole_blocks() {
-    let plan = planned("adreno-830", EXTENT, &Wish::default());
+    let plan = planned("adreno-830", EXTENT, &Request::default());
     let tile = plan.profile.tile.expect("a tile heap");
     let (mut overlay, _) = choosing(&plan, "depth");
     let minus = Input::Key(Key::Minus);
     for step in 1..=16 {
         assert_eq!(overlay.input(minus, &view(&plan)), Reaction::Plan);
-        let limit = overlay.wish.limit.expect("less than all");
+        let limit = overlay.request.limit.expect("less than all");
         assert!(limit.is_aligned(tile.block.bytes));
         let wanted = tile.size.0 * (16 - step) / 16;
         assert!(limit.0 <= wanted && limit.0 + tile.block.bytes.get() > wanted);
     }
-    assert_eq!(overlay.wish.limit, Some(Bytes::ZERO));
+    assert_eq!(overlay.request.limit, Some(Bytes::ZERO));
     assert_eq!(overlay.input(minus, &view(&plan)), Reaction::Nothing);
     for _ in 0..16 {
         overlay.input(Input::Key(Key::Plus), &view(&plan));
     }
-    assert_eq!(overlay.wish.limit, None, "all of it again");
+    assert_eq!(overlay.request.limit, None, "all of it again");
 
     let layout = overlay.layout(&view(&plan)).expect("room");
     let slider = layout.slider.expect("a heap to limit");
@@ -116,24 +120,27 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
         ]
     };
     overlay.input(Input::Pointer(at(0.5)), &view(&plan));
-    assert_eq!(overlay.wish.limit, None, "pointing alone takes hold of nothing");
+    assert_eq!(
+        overlay.request.limit, None,
+        "pointing alone takes hold of nothing"
+    );
     assert_eq!(overlay.input(Input::Press, &view(&plan)), Reaction::Plan);
     overlay.input(Input::Pointer([5.0, at(0.25)[1]]), &view(&plan));
-    let quarter = overlay.wish.limit.expect("a quarter");
+    let quarter = overlay.request.limit.expect("a quarter");
     assert!(
         quarter.0.abs_diff(tile.size.0 / 4) < tile.size.0 / 100,
         "{quarter}"
     );
     overlay.input(Input::Release, &view(&plan));
     overlay.input(Input::Pointer(at(1.0)), &view(&plan));
-    assert_eq!(overlay.wish.limit, Some(quarter), "let go");
+    assert_eq!(overlay.request.limit, Some(quarter), "let go");
     overlay.input(Input::Key(Key::R), &view(&plan));
-    assert_eq!(overlay.wish, Wish::default());
+    assert_eq!(overlay.request, Request::default());
 }
 
 #[test]
 fn what_is_hidden_or_has_no_room_takes_no_input() {
-    let plan = planned("adreno-830", EXTENT, &Wish::default());
+    let plan = planned("adreno-830", EXTENT, &Request::default());
     let (mut overlay, _) = choosing(&plan, "depth");
     overlay.input(Input::Key(Key::F1), &view(&plan));
     assert_eq!(
@@ -172,12 +179,12 @@ fn everything_is_in_its_place_at_any_size() {
     ] {
         for (width, height) in [(860, 580), (1024, 600), (1280, 720), (1920, 1080), (3840, 2160)] {
             let extent = vk::Extent2D { width, height };
-            let plan = planned(profile, extent, &Wish::default());
+            let plan = planned(profile, extent, &Request::default());
             let view = View {
                 extent,
                 ..view(&plan)
             };
-            let overlay = Overlay::new(&plan, Wish::default(), true);
+            let overlay = Overlay::new(&plan, Request::default(), true);
             let layout = overlay.layout(&view).expect("room");
             let what = format!("{profile} at {width} x {height}");
             let picture = Area::new(0.0, 0.0, width as f32, height as f32);
@@ -219,8 +226,8 @@ fn everything_is_in_its_place_at_any_size() {
 
 #[test]
 fn the_pointer_finds_rows_and_blocks() {
-    let plan = planned("adreno-830", EXTENT, &Wish::default());
-    let mut overlay = Overlay::new(&plan, Wish::default(), true);
+    let plan = planned("adreno-830", EXTENT, &Request::default());
+    let mut overlay = Overlay::new(&plan, Request::default(), true);
     let layout = overlay.layout(&view(&plan)).expect("room");
     let middle = |area: Area| [area.left + area.width / 2.0, area.top + area.height / 2.0];
     let block = layout
@@ -233,7 +240,7 @@ fn the_pointer_finds_rows_and_blocks() {
     assert_eq!(overlay.detail(&view(&plan)), Some(name));
     assert_eq!(overlay.input(Input::Press, &view(&plan)), Reaction::Plan);
     assert_eq!(
-        overlay.wish.demand(block.resident.resource),
+        overlay.request.constraint(block.resident.resource),
         TileConstraint::Excluded
     );
     overlay.input(Input::PointerGone, &view(&plan));

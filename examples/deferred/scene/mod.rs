@@ -1,130 +1,14 @@
 //! The scene: a round temple at the end of an avenue, by night, under floating lanterns. All of it follows from a seed.
 
+mod object;
 mod site;
 
 use bytemuck::{Pod, Zeroable};
-use glam::{Mat4, Quat, Vec3, Vec4};
+use glam::{Mat4, Vec3, Vec4};
 
+use self::object::{Lamp, Object};
+use self::site::Site;
 use crate::mesh::Shape;
-
-/// How a surface is varied over space; `PATTERN_*` in shaders/gbuffer.frag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pattern {
-    Plain = 0,
-    Paving = 1,
-    Stone = 2,
-    Windows = 3,
-}
-
-/// What light does at a surface; `KIND_*` in shaders/constants.glsl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Plain = 0,
-    Metal = 1,
-    Glowing = 2,
-}
-
-/// What an object is made of.
-#[derive(Clone, Copy, Debug)]
-struct Material {
-    colour: Vec3,
-    roughness: f32,
-    pattern: Pattern,
-    kind: Kind,
-}
-
-impl Material {
-    const MARBLE: Material = Material::stone(Vec3::new(0.58, 0.53, 0.46));
-    const GRANITE: Material = Material::stone(Vec3::new(0.23, 0.22, 0.23));
-    const PATINA: Material = Material::stone(Vec3::new(0.10, 0.30, 0.27));
-    const GOLD: Material = Material::metal(Vec3::new(1.0, 0.72, 0.30), 0.24);
-    const COPPER: Material = Material::metal(Vec3::new(0.93, 0.48, 0.33), 0.32);
-    const STEEL: Material = Material::metal(Vec3::new(0.62, 0.66, 0.72), 0.16);
-
-    const fn stone(colour: Vec3) -> Material {
-        Material {
-            colour,
-            roughness: 0.62,
-            pattern: Pattern::Stone,
-            kind: Kind::Plain,
-        }
-    }
-
-    const fn metal(colour: Vec3, roughness: f32) -> Material {
-        Material {
-            colour,
-            roughness,
-            pattern: Pattern::Plain,
-            kind: Kind::Metal,
-        }
-    }
-
-    const fn glaze(colour: Vec3) -> Material {
-        Material {
-            colour,
-            roughness: 0.12,
-            pattern: Pattern::Plain,
-            kind: Kind::Plain,
-        }
-    }
-
-    /// `colour` is that of a light; the surface shows its hue.
-    fn glowing(colour: Vec3) -> Material {
-        let hue = colour / colour.max_element();
-        Material {
-            colour: hue * 0.75,
-            roughness: 1.0,
-            pattern: Pattern::Plain,
-            kind: Kind::Glowing,
-        }
-    }
-}
-
-/// How a thing moves from frame to frame.
-#[derive(Clone, Copy, Debug)]
-enum Motion {
-    Still,
-    /// Turns around an axis through its middle, by so many radians a frame.
-    Spin(Vec3, f32),
-    /// Bobs up and down, from this phase on.
-    Float(f32),
-}
-
-impl Motion {
-    fn at(self, frame: f32) -> (Vec3, Quat) {
-        match self {
-            Motion::Still => (Vec3::ZERO, Quat::IDENTITY),
-            Motion::Spin(axis, speed) => (Vec3::ZERO, Quat::from_axis_angle(axis, speed * frame)),
-            Motion::Float(phase) => (Vec3::Y * 0.12 * (phase + frame * 0.05).sin(), Quat::IDENTITY),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Object {
-    shape: Shape,
-    at: Vec3,
-    rotation: Quat,
-    scale: Vec3,
-    material: Material,
-    motion: Motion,
-}
-
-impl Object {
-    fn transform(&self, frame: f32) -> Mat4 {
-        let (offset, turn) = self.motion.at(frame);
-        Mat4::from_scale_rotation_translation(self.scale, turn * self.rotation, self.at + offset)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Lamp {
-    at: Vec3,
-    /// No light further away than this, in metres.
-    radius: f32,
-    colour: Vec3,
-    motion: Motion,
-}
 
 /// A light as the shaders read it; `Light` in shaders/constants.glsl.
 #[repr(C)]
@@ -167,18 +51,14 @@ pub(crate) struct Scene {
 impl Scene {
     /// The scene that follows from `seed`.
     pub(crate) fn build(seed: u64) -> Scene {
-        let mut scene = Scene {
-            objects: Vec::new(),
-            lamps: Vec::new(),
-        };
-        site::furnish(&mut scene, seed);
-        scene.objects.sort_by_key(|object| object.shape);
+        let Site { mut objects, lamps } = Site::build(seed);
+        objects.sort_by_key(|object| object.shape);
         assert!(
-            scene.lamps.len() <= MAX_LIGHTS,
+            lamps.len() <= MAX_LIGHTS,
             "{} lights fit in a mask of 256 bits",
-            scene.lamps.len()
+            lamps.len()
         );
-        scene
+        Scene { objects, lamps }
     }
 
     pub(crate) fn object_count(&self) -> usize {

@@ -4,20 +4,28 @@ use std::f32::consts::{FRAC_PI_2, TAU};
 
 use glam::{Quat, Vec3};
 
-use super::{Lamp, Material, Motion, Object, Pattern, Scene};
+use super::object::{Lamp, Material, Motion, Object, Pattern};
 use crate::mesh::Shape;
 
-/// Everything, as `seed` has it.
-pub(super) fn furnish(scene: &mut Scene, seed: u64) {
-    let mut chance = Chance(seed);
-    scene.add_temple();
-    scene.add_avenue(&mut chance);
-    scene.add_towers(&mut chance);
-    scene.add_lanterns(&mut chance);
-    scene.add_ground();
+/// Objects and lamps, unsorted.
+#[derive(Default)]
+pub(super) struct Site {
+    pub(super) objects: Vec<Object>,
+    pub(super) lamps: Vec<Lamp>,
 }
 
-impl Scene {
+impl Site {
+    /// The site that follows from `seed`.
+    pub(super) fn build(seed: u64) -> Site {
+        let (mut site, mut chance) = (Site::default(), Chance(seed));
+        site.add_temple();
+        site.add_avenue(&mut chance);
+        site.add_towers(&mut chance);
+        site.add_lanterns(&mut chance);
+        site.add_ground();
+        site
+    }
+
     fn add(&mut self, shape: Shape, at: Vec3, scale: Vec3, material: Material) -> &mut Object {
         self.objects.push(Object {
             shape,

@@ -1,4 +1,4 @@
-//! What the person at the overlay asks of the planner.
+//! The constraints that the overlay sets for the planner.
 
 use tileheap::frame::{Frame, ResourceId, TileConstraint};
 use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions};
@@ -6,14 +6,14 @@ use tileheap::units::Bytes;
 
 /// Which resources are pinned to tile memory or excluded from it, and how much of the heap may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct Request {
     pub(crate) pinned: Vec<ResourceId>,
     pub(crate) excluded: Vec<ResourceId>,
     /// `None` for the whole heap.
     pub(crate) limit: Option<Bytes>,
 }
 
-impl Wish {
+impl Request {
     pub(crate) fn frame(&self, frame: &Frame) -> Frame {
         frame.with_pinned(&self.pinned).with_excluded(&self.excluded)
     }
@@ -25,7 +25,7 @@ impl Wish {
         }
     }
 
-    pub(crate) fn demand(&self, resource: ResourceId) -> TileConstraint {
+    pub(crate) fn constraint(&self, resource: ResourceId) -> TileConstraint {
         if self.pinned.contains(&resource) {
             TileConstraint::Pinned
         } else if self.excluded.contains(&resource) {
@@ -35,28 +35,28 @@ impl Wish {
         }
     }
 
-    /// Asks for the other memory than the resource has in `plan`, or no longer for anything; nothing where the rules leave no
-    /// choice.
+    /// Constrains the resource to the other memory than `plan` gives it, or removes its constraint. Does nothing where the rules
+    /// leave no choice.
     pub(crate) fn toggle(&mut self, plan: &Plan, resource: ResourceId) {
         if !has_choice(plan, resource) {
             return;
         }
-        let demand = self.demand(resource);
+        let constraint = self.constraint(resource);
         self.pinned.retain(|&other| other != resource);
         self.excluded.retain(|&other| other != resource);
-        if demand == TileConstraint::None {
+        if constraint == TileConstraint::None {
             let list = match plan.resources[resource.index()].reason {
                 PlacementReason::Tile { .. } => &mut self.excluded,
                 _ => &mut self.pinned,
             };
             list.push(resource);
-            // The order of clicks is no part of the wish: a frame that was planned before is known again.
+            // The order of clicks is no part of the request: a frame that was planned before is known again.
             list.sort_unstable();
         }
     }
 }
 
-/// Whether a resource may live in tile memory by the rules, so that there is something to choose.
+/// Whether the rules admit a resource to tile memory.
 pub(crate) fn has_choice(plan: &Plan, resource: ResourceId) -> bool {
     match plan.resources[resource.index()].reason {
         PlacementReason::Tile { .. } => true,

@@ -1,0 +1,41 @@
+//! What the overlay is given to show: the plan in force, and notices about it.
+
+use ash::vk;
+use tileheap::plan::Plan;
+use tileheap::units::Bytes;
+
+use super::request::Request;
+
+/// What the overlay is about: the frame's size and the plan that it is drawn with.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// The picture's sides in points.
+    pub(crate) extent: vk::Extent2D,
+    pub(crate) plan: &'a Plan,
+    /// A better plan may come.
+    pub(crate) searching: bool,
+    /// Why the last request was refused.
+    pub(crate) refusal: Option<&'a str>,
+}
+
+/// How to get tile memory where there is none.
+const EMULATOR: [&str; 3] = [
+    "No tile memory on this device: this is the plan in ordinary memory, where resources whose lifetimes do not overlap share bytes.",
+    "With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with",
+    "VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator",
+];
+
+/// Paragraphs above the map.
+pub(super) fn notices(view: &View<'_>) -> Vec<String> {
+    match (view.plan.profile.tile, view.refusal) {
+        (None, _) => EMULATOR.map(str::to_owned).to_vec(),
+        (Some(_), Some(refusal)) => vec![format!("Refused: {refusal}")],
+        (Some(_), None) => Vec::new(),
+    }
+}
+
+/// The limit in words, and the whole heap's size.
+pub(super) fn limit_of(plan: &Plan, request: &Request) -> (Bytes, Bytes) {
+    let whole = plan.profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
+    (request.limit.unwrap_or(whole).min(whole), whole)
+}
