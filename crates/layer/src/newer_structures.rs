@@ -4,299 +4,99 @@
 //! `size_of` where pointers take 8 bytes, and the seven of `VK_KHR_extended_flags` (1000668), which it lacks, by their
 //! members in header 1.4.363. Elsewhere copying ends before them.
 
-/// Bytes by type, in the order of types.
+/// The sizes of structures of consecutive types from the first one on, an extension a row; 0 where there is none. The comment
+/// names the first one.
 #[cfg(target_pointer_width = "64")]
 #[rustfmt::skip]
-pub(crate) static NEWER: &[(i32, usize)] = &[
-    (55, 104),          // PhysicalDeviceVulkan14Features
-    (56, 144),          // PhysicalDeviceVulkan14Properties
-    (1000029004, 24),   // CuModuleTexturingModeCreateInfoNVX
-    (1000116007, 24),   // PerformanceQueryReservationInfoKHR
-    (1000135000, 40),   // TexelBufferDescriptorInfoEXT
-    (1000135001, 32),   // ImageDescriptorInfoEXT
-    (1000135002, 32),   // ResourceDescriptorInfoEXT
-    (1000135003, 48),   // BindHeapInfoEXT
-    (1000135004, 40),   // PushDataInfoEXT
-    (1000135005, 96),   // DescriptorSetAndBindingMappingEXT
-    (1000135006, 32),   // ShaderDescriptorSetAndBindingMappingInfoEXT
-    (1000135007, 24),   // OpaqueCaptureDataCreateInfoEXT
-    (1000135008, 152),  // PhysicalDeviceDescriptorHeapPropertiesEXT
-    (1000135009, 24),   // PhysicalDeviceDescriptorHeapFeaturesEXT
-    (1000135010, 32),   // CommandBufferInheritanceDescriptorHeapInfoEXT
-    (1000135011, 24),   // SamplerCustomBorderColorIndexCreateInfoEXT
-    (1000135012, 24),   // IndirectCommandsLayoutPushDataTokenNV
-    (1000135013, 24),   // SubsampledImageFormatPropertiesEXT
-    (1000135014, 40),   // PhysicalDeviceDescriptorHeapTensorPropertiesARM
-    (1000141000, 32),   // PhysicalDeviceShaderBfloat16FeaturesKHR
-    (1000172000, 24),   // PhysicalDeviceCooperativeMatrixConversionFeaturesQCOM
-    (1000208000, 32),   // PhysicalDevicePresentTimingFeaturesEXT
-    (1000208001, 32),   // SwapchainTimingPropertiesEXT
-    (1000208002, 40),   // SwapchainTimeDomainPropertiesEXT
-    (1000208003, 32),   // PresentTimingsInfoEXT
-    (1000208004, 48),   // PresentTimingInfoEXT
-    (1000208005, 32),   // PastPresentationTimingInfoEXT
-    (1000208006, 48),   // PastPresentationTimingPropertiesEXT
-    (1000208007, 72),   // PastPresentationTimingEXT
-    (1000208008, 32),   // PresentTimingSurfaceCapabilitiesEXT
-    (1000208009, 40),   // SwapchainCalibratedTimestampInfoEXT
-    (1000288000, 24),   // PhysicalDeviceTextureCompressionASTC3DFeaturesEXT
-    (1000308000, 32),   // RefreshObjectListKHR
-    (1000309003, 16),   // PerTileBeginInfoQCOM
-    (1000309004, 16),   // PerTileEndInfoQCOM
-    (1000309005, 16),   // DispatchTileInfoQCOM
-    (1000361000, 24),   // PhysicalDevicePresentModeFifoLatestReadyFeaturesKHR
-    (1000373000, 40),   // ImportFenceSciSyncInfoNV
-    (1000373001, 24),   // ExportFenceSciSyncInfoNV
-    (1000373002, 32),   // FenceGetSciSyncInfoNV
-    (1000373003, 24),   // SciSyncAttributesInfoNV
-    (1000373004, 40),   // ImportSemaphoreSciSyncInfoNV
-    (1000373005, 24),   // ExportSemaphoreSciSyncInfoNV
-    (1000373006, 32),   // SemaphoreGetSciSyncInfoNV
-    (1000373007, 32),   // PhysicalDeviceExternalSciSyncFeaturesNV
-    (1000374000, 32),   // ImportMemorySciBufInfoNV
-    (1000374001, 24),   // ExportMemorySciBufInfoNV
-    (1000374002, 32),   // MemoryGetSciBufInfoNV
-    (1000374003, 24),   // MemorySciBufPropertiesNV
-    (1000374004, 24),   // PhysicalDeviceExternalMemorySciBufFeaturesNV
-    (1000387000, 24),   // PhysicalDeviceShaderUntypedPointersFeaturesKHR
-    (1000390000, 24),   // PhysicalDeviceVideoEncodeRgbConversionFeaturesVALVE
-    (1000390001, 32),   // VideoEncodeRgbConversionCapabilitiesVALVE
-    (1000390002, 24),   // VideoEncodeProfileRgbConversionInfoVALVE
-    (1000390003, 32),   // VideoEncodeSessionRgbConversionCreateInfoVALVE
-    (1000429008, 24),   // PhysicalDeviceRayTracingLinearSweptSpheresFeaturesNV
-    (1000429009, 96),   // AccelerationStructureGeometryLinearSweptSpheresDataNV
-    (1000429010, 88),   // AccelerationStructureGeometrySpheresDataNV
-    (1000435000, 40),   // ApplicationParametersEXT
-    (1000452000, 24),   // NativeBufferUsageOHOS
-    (1000452001, 32),   // NativeBufferPropertiesOHOS
-    (1000452002, 72),   // NativeBufferFormatPropertiesOHOS
-    (1000452003, 24),   // ImportNativeBufferInfoOHOS
-    (1000452004, 24),   // MemoryGetNativeBufferInfoOHOS
-    (1000452005, 24),   // ExternalFormatOHOS
-    (1000460000, 48),   // TensorCreateInfoARM
-    (1000460001, 40),   // TensorViewCreateInfoARM
-    (1000460002, 40),   // BindTensorMemoryInfoARM
-    (1000460003, 32),   // WriteDescriptorSetTensorARM
-    (1000460004, 88),   // PhysicalDeviceTensorPropertiesARM
-    (1000460005, 32),   // TensorFormatPropertiesARM
-    (1000460006, 56),   // TensorDescriptionARM
-    (1000460007, 24),   // TensorMemoryRequirementsInfoARM
-    (1000460008, 64),   // TensorMemoryBarrierARM
-    (1000460009, 40),   // PhysicalDeviceTensorFeaturesARM
-    (1000460010, 24),   // DeviceTensorMemoryRequirementsARM
-    (1000460011, 48),   // CopyTensorInfoARM
-    (1000460012, 48),   // TensorCopyARM
-    (1000460013, 32),   // TensorDependencyInfoARM
-    (1000460014, 24),   // MemoryDedicatedAllocateInfoTensorARM
-    (1000460015, 40),   // PhysicalDeviceExternalTensorInfoARM
-    (1000460016, 32),   // ExternalTensorPropertiesARM
-    (1000460017, 24),   // ExternalMemoryTensorCreateInfoARM
-    (1000460018, 24),   // PhysicalDeviceDescriptorBufferTensorFeaturesARM
-    (1000460019, 40),   // PhysicalDeviceDescriptorBufferTensorPropertiesARM
-    (1000460020, 24),   // DescriptorGetTensorInfoARM
-    (1000460021, 24),   // TensorCaptureDescriptorDataInfoARM
-    (1000460022, 24),   // TensorViewCaptureDescriptorDataInfoARM
-    (1000460023, 32),   // FrameBoundaryTensorsARM
-    (1000476000, 24),   // PhysicalDeviceAntiLagFeaturesAMD
-    (1000476001, 32),   // AntiLagDataAMD
-    (1000476002, 32),   // AntiLagPresentationInfoAMD
-    (1000478000, 24),   // PhysicalDeviceDenseGeometryFormatFeaturesAMDX
-    (1000478001, 56),   // AccelerationStructureDenseGeometryFormatTrianglesDataAMDX
-    (1000479000, 24),   // SurfaceCapabilitiesPresentId2KHR
-    (1000479001, 32),   // PresentId2KHR
-    (1000479002, 24),   // PhysicalDevicePresentId2FeaturesKHR
-    (1000480000, 24),   // SurfaceCapabilitiesPresentWait2KHR
-    (1000480001, 24),   // PhysicalDevicePresentWait2FeaturesKHR
-    (1000480002, 32),   // PresentWait2InfoKHR
-    (1000483000, 24),   // PhysicalDevicePipelineBinaryFeaturesKHR
-    (1000483001, 40),   // PipelineBinaryCreateInfoKHR
-    (1000483002, 32),   // PipelineBinaryInfoKHR
-    (1000483003, 56),   // PipelineBinaryKeyKHR
-    (1000483004, 40),   // PhysicalDevicePipelineBinaryPropertiesKHR
-    (1000483005, 24),   // ReleaseCapturedPipelineDataInfoKHR
-    (1000483006, 24),   // PipelineBinaryDataInfoKHR
-    (1000483007, 16),   // PipelineCreateInfoKHR
-    (1000483008, 24),   // DevicePipelineBinaryInternalCacheControlKHR
-    (1000483009, 32),   // PipelineBinaryHandlesInfoKHR
-    (1000489000, 24),   // SemaphoreSciSyncPoolCreateInfoNV
-    (1000489001, 32),   // SemaphoreSciSyncCreateInfoNV
-    (1000489002, 32),   // PhysicalDeviceExternalSciSync2FeaturesNV
-    (1000489003, 24),   // DeviceSemaphoreSciSyncPoolReservationCreateInfoNV
-    (1000491000, 24),   // PhysicalDeviceCooperativeVectorFeaturesNV
-    (1000491001, 32),   // PhysicalDeviceCooperativeVectorPropertiesNV
-    (1000491002, 40),   // CooperativeVectorPropertiesNV
-    (1000491004, 96),   // ConvertCooperativeVectorMatrixInfoNV
-    (1000495000, 24),   // PhysicalDeviceLegacyVertexAttributesFeaturesEXT
-    (1000495001, 24),   // PhysicalDeviceLegacyVertexAttributesPropertiesEXT
-    (1000504000, 24),   // PhysicalDeviceInternallySynchronizedQueuesFeaturesKHR
-    (1000507000, 48),   // DataGraphPipelineCreateInfoARM
-    (1000507001, 32),   // DataGraphPipelineSessionCreateInfoARM
-    (1000507002, 32),   // DataGraphPipelineResourceInfoARM
-    (1000507003, 32),   // DataGraphPipelineConstantARM
-    (1000507004, 32),   // DataGraphPipelineSessionMemoryRequirementsInfoARM
-    (1000507005, 48),   // BindDataGraphPipelineSessionMemoryInfoARM
-    (1000507006, 40),   // PhysicalDeviceDataGraphFeaturesARM
-    (1000507007, 56),   // DataGraphPipelineShaderModuleCreateInfoARM
-    (1000507008, 40),   // DataGraphPipelinePropertyQueryResultARM
-    (1000507009, 24),   // DataGraphPipelineInfoARM
-    (1000507010, 24),   // DataGraphPipelineCompilerControlCreateInfoARM
-    (1000507011, 24),   // DataGraphPipelineSessionBindPointRequirementsInfoARM
-    (1000507012, 32),   // DataGraphPipelineSessionBindPointRequirementARM
-    (1000507013, 32),   // DataGraphPipelineIdentifierCreateInfoARM
-    (1000507014, 24),   // DataGraphPipelineDispatchInfoARM
-    (1000507016, 32),   // DataGraphProcessingEngineCreateInfoARM
-    (1000507017, 24),   // QueueFamilyDataGraphProcessingEnginePropertiesARM
-    (1000507018, 160),  // QueueFamilyDataGraphPropertiesARM
-    (1000511000, 24),   // PhysicalDeviceComputeShaderDerivativesPropertiesKHR
-    (1000513000, 128),  // VideoEncodeAV1CapabilitiesKHR
-    (1000513001, 48),   // VideoEncodeAV1SessionParametersCreateInfoKHR
-    (1000513002, 80),   // VideoEncodeAV1PictureInfoKHR
-    (1000513003, 24),   // VideoEncodeAV1DpbSlotInfoKHR
-    (1000513004, 24),   // PhysicalDeviceVideoEncodeAV1FeaturesKHR
-    (1000513005, 24),   // VideoEncodeAV1ProfileInfoKHR
-    (1000513006, 40),   // VideoEncodeAV1RateControlInfoKHR
-    (1000513007, 64),   // VideoEncodeAV1RateControlLayerInfoKHR
-    (1000513008, 88),   // VideoEncodeAV1QualityLevelPropertiesKHR
-    (1000513009, 24),   // VideoEncodeAV1SessionCreateInfoKHR
-    (1000513010, 32),   // VideoEncodeAV1GopRemainingFrameInfoKHR
-    (1000514000, 24),   // PhysicalDeviceVideoDecodeVP9FeaturesKHR
-    (1000514001, 24),   // VideoDecodeVP9CapabilitiesKHR
-    (1000514002, 48),   // VideoDecodeVP9PictureInfoKHR
-    (1000514003, 24),   // VideoDecodeVP9ProfileInfoKHR
-    (1000527000, 24),   // PhysicalDeviceUnifiedImageLayoutsFeaturesKHR
-    (1000527001, 24),   // AttachmentFeedbackLoopInfoEXT
-    (1000549000, 24),   // PhysicalDeviceCopyMemoryIndirectFeaturesKHR
-    (1000549002, 56),   // CopyMemoryIndirectInfoKHR
-    (1000549003, 72),   // CopyMemoryToImageIndirectInfoKHR
-    (1000550002, 32),   // DecompressMemoryInfoEXT
-    (1000551000, 24),   // DisplaySurfaceStereoCreateInfoNV
-    (1000551001, 24),   // DisplayModeStereoPropertiesNV
-    (1000552000, 40),   // VideoEncodeIntraRefreshCapabilitiesKHR
-    (1000552001, 24),   // VideoEncodeSessionIntraRefreshCreateInfoKHR
-    (1000552002, 24),   // VideoEncodeIntraRefreshInfoKHR
-    (1000552003, 24),   // VideoReferenceIntraRefreshInfoKHR
-    (1000552004, 24),   // PhysicalDeviceVideoEncodeIntraRefreshFeaturesKHR
-    (1000553000, 24),   // VideoEncodeQuantizationMapCapabilitiesKHR
-    (1000553001, 24),   // VideoFormatQuantizationMapPropertiesKHR
-    (1000553002, 32),   // VideoEncodeQuantizationMapInfoKHR
-    (1000553003, 24),   // VideoEncodeH264QuantizationMapCapabilitiesKHR
-    (1000553004, 24),   // VideoEncodeH265QuantizationMapCapabilitiesKHR
-    (1000553005, 24),   // VideoEncodeQuantizationMapSessionParametersCreateInfoKHR
-    (1000553006, 24),   // VideoFormatH265QuantizationMapPropertiesKHR
-    (1000553007, 24),   // VideoEncodeAV1QuantizationMapCapabilitiesKHR
-    (1000553008, 24),   // VideoFormatAV1QuantizationMapPropertiesKHR
-    (1000553009, 24),   // PhysicalDeviceVideoEncodeQuantizationMapFeaturesKHR
-    (1000556000, 24),   // ExternalComputeQueueDeviceCreateInfoNV
-    (1000556001, 24),   // ExternalComputeQueueCreateInfoNV
-    (1000556002, 24),   // ExternalComputeQueueDataParamsNV
-    (1000556003, 24),   // PhysicalDeviceExternalComputeQueuePropertiesNV
-    (1000558000, 24),   // PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR
-    (1000559000, 24),   // PhysicalDeviceCommandBufferInheritanceFeaturesNV
-    (1000562000, 24),   // PhysicalDeviceMaintenance7FeaturesKHR
-    (1000562001, 48),   // PhysicalDeviceMaintenance7PropertiesKHR
-    (1000562002, 32),   // PhysicalDeviceLayeredApiPropertiesListKHR
-    (1000562003, 288),  // PhysicalDeviceLayeredApiPropertiesKHR
-    (1000562004, 856),  // PhysicalDeviceLayeredApiVulkanPropertiesKHR
-    (1000564000, 24),   // PhysicalDeviceShaderReplicatedCompositesFeaturesEXT
-    (1000567000, 24),   // PhysicalDeviceShaderFloat8FeaturesEXT
-    (1000569000, 24),   // PhysicalDeviceClusterAccelerationStructureFeaturesNV
-    (1000569001, 48),   // PhysicalDeviceClusterAccelerationStructurePropertiesNV
-    (1000569002, 24),   // ClusterAccelerationStructureClustersBottomLevelInputNV
-    (1000569003, 48),   // ClusterAccelerationStructureTriangleClusterInputNV
-    (1000569004, 32),   // ClusterAccelerationStructureMoveObjectsInputNV
-    (1000569005, 40),   // ClusterAccelerationStructureInputInfoNV
-    (1000569006, 160),  // ClusterAccelerationStructureCommandsInfoNV
-    (1000570000, 24),   // PhysicalDevicePartitionedAccelerationStructureFeaturesNV
-    (1000570001, 24),   // PhysicalDevicePartitionedAccelerationStructurePropertiesNV
-    (1000570002, 32),   // WriteDescriptorSetPartitionedAccelerationStructureNV
-    (1000570003, 40),   // PartitionedAccelerationStructureInstancesInputNV
-    (1000570004, 96),   // BuildPartitionedAccelerationStructureInfoNV
-    (1000570005, 24),   // PartitionedAccelerationStructureFlagsNV
-    (1000572000, 24),   // PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT
-    (1000572001, 64),   // PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT
-    (1000572002, 40),   // GeneratedCommandsMemoryRequirementsInfoEXT
-    (1000572003, 32),   // IndirectExecutionSetCreateInfoEXT
-    (1000572004, 96),   // GeneratedCommandsInfoEXT
-    (1000572006, 56),   // IndirectCommandsLayoutCreateInfoEXT
-    (1000572007, 40),   // IndirectCommandsLayoutTokenEXT
-    (1000572008, 32),   // WriteIndirectExecutionSetPipelineEXT
-    (1000572009, 32),   // WriteIndirectExecutionSetShaderEXT
-    (1000572010, 32),   // IndirectExecutionSetPipelineInfoEXT
-    (1000572011, 56),   // IndirectExecutionSetShaderInfoEXT
-    (1000572012, 32),   // IndirectExecutionSetShaderLayoutInfoEXT
-    (1000572013, 24),   // GeneratedCommandsPipelineInfoEXT
-    (1000572014, 32),   // GeneratedCommandsShaderInfoEXT
-    (1000574000, 24),   // PhysicalDeviceMaintenance8FeaturesKHR
-    (1000574002, 24),   // MemoryBarrierAccessFlags3KHR
-    (1000575000, 24),   // PhysicalDeviceImageAlignmentControlFeaturesMESA
-    (1000575001, 24),   // PhysicalDeviceImageAlignmentControlPropertiesMESA
-    (1000575002, 24),   // ImageAlignmentControlCreateInfoMESA
-    (1000579000, 32),   // PhysicalDeviceShaderFmaFeaturesKHR
-    (1000580000, 24),   // PushConstantBankInfoNV
-    (1000580001, 24),   // PhysicalDevicePushConstantBankFeaturesNV
-    (1000580002, 32),   // PhysicalDevicePushConstantBankPropertiesNV
-    (1000581000, 24),   // PhysicalDeviceRayTracingInvocationReorderFeaturesEXT
-    (1000581001, 24),   // PhysicalDeviceRayTracingInvocationReorderPropertiesEXT
-    (1000582000, 24),   // PhysicalDeviceDepthClampControlFeaturesEXT
-    (1000582001, 32),   // PipelineViewportDepthClampControlCreateInfoEXT
-    (1000584000, 24),   // PhysicalDeviceMaintenance9FeaturesKHR
-    (1000584001, 24),   // PhysicalDeviceMaintenance9PropertiesKHR
-    (1000584002, 24),   // QueueFamilyOwnershipTransferPropertiesKHR
-    (1000586000, 24),   // PhysicalDeviceVideoMaintenance2FeaturesKHR
-    (1000586001, 32),   // VideoDecodeH264InlineSessionParametersInfoKHR
-    (1000586002, 40),   // VideoDecodeH265InlineSessionParametersInfoKHR
-    (1000586003, 24),   // VideoDecodeAV1InlineSessionParametersInfoKHR
-    (1000590000, 24),   // PhysicalDeviceHdrVividFeaturesHUAWEI
-    (1000590001, 32),   // HdrVividDynamicMetadataHUAWEI
-    (1000593000, 48),   // PhysicalDeviceCooperativeMatrix2FeaturesNV
-    (1000593001, 56),   // CooperativeMatrixFlexibleDimensionsPropertiesNV
-    (1000593002, 32),   // PhysicalDeviceCooperativeMatrix2PropertiesNV
-    (1000596000, 24),   // PhysicalDevicePipelineOpacityMicromapFeaturesARM
-    (1000602000, 32),   // ImportMemoryMetalHandleInfoEXT
-    (1000602001, 24),   // MemoryMetalHandlePropertiesEXT
-    (1000602002, 32),   // MemoryGetMetalHandleInfoEXT
-    (1000605000, 24),   // PhysicalDevicePerformanceCountersByRegionFeaturesARM
-    (1000605001, 40),   // PhysicalDevicePerformanceCountersByRegionPropertiesARM
-    (1000605002, 24),   // PerformanceCounterARM
-    (1000605003, 280),  // PerformanceCounterDescriptionARM
-    (1000605004, 48),   // RenderPassPerformanceCountersByRegionBeginInfoARM
-    (1000608000, 24),   // PhysicalDeviceVertexAttributeRobustnessFeaturesEXT
-    (1000609000, 24),   // PhysicalDeviceFormatPackFeaturesARM
-    (1000611000, 24),   // PhysicalDeviceFragmentDensityMapLayeredFeaturesVALVE
-    (1000611001, 24),   // PhysicalDeviceFragmentDensityMapLayeredPropertiesVALVE
-    (1000611002, 24),   // PipelineFragmentDensityMapLayeredCreateInfoVALVE
-    (1000613000, 24),   // SetPresentConfigNV
-    (1000613001, 24),   // PhysicalDevicePresentMeteringFeaturesNV
-    (1000619003, 16),   // RenderingEndInfoKHR
-    (1000620000, 24),   // PhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT
-    (1000627000, 24),   // PhysicalDeviceShader64BitIndexingFeaturesEXT
-    (1000628000, 24),   // PhysicalDeviceCustomResolveFeaturesEXT
-    (1000628001, 16),   // BeginCustomResolveInfoEXT
-    (1000628002, 40),   // CustomResolveCreateInfoEXT
-    (1000629000, 24),   // PhysicalDeviceDataGraphModelFeaturesQCOM
-    (1000629001, 24),   // DataGraphPipelineBuiltinModelCreateInfoQCOM
-    (1000630000, 24),   // PhysicalDeviceMaintenance10FeaturesKHR
-    (1000630001, 32),   // PhysicalDeviceMaintenance10PropertiesKHR
-    (1000630002, 24),   // RenderingAttachmentFlagsInfoKHR
-    (1000630004, 32),   // ResolveImageModeInfoKHR
-    (1000635000, 24),   // PhysicalDeviceShaderLongVectorFeaturesEXT
-    (1000635001, 24),   // PhysicalDeviceShaderLongVectorPropertiesEXT
-    (1000637000, 24),   // PhysicalDevicePipelineCacheIncrementalModeFeaturesSEC
-    (1000642000, 24),   // PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT
-    (1000645000, 24),   // ComputeOccupancyPriorityParametersNV
-    (1000645001, 24),   // PhysicalDeviceComputeOccupancyPriorityFeaturesNV
-    (1000662000, 24),   // PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT
-    (1000664000, 40),   // UbmSurfaceCreateInfoSEC
-    (1000668000, 40),   // FormatProperties4KHR
-    (1000668001, 24),   // ImageCreateFlags2CreateInfoKHR
-    (1000668002, 24),   // ImageUsageFlags2CreateInfoKHR
-    (1000668003, 24),   // ImageViewUsage2CreateInfoKHR
-    (1000668004, 24),   // PhysicalDeviceExtendedFlagsFeaturesKHR
-    (1000668005, 24),   // ImageStencilUsage2CreateInfoKHR
-    (1000668006, 24),   // SharedPresentSurfaceCapabilities2KHR
-    (1000685000, 32),   // SurfaceCreateInfoOHOS
+static BY_FIRST: &[(i32, &[usize])] = &[
+    (55, &[104, 144]), // PhysicalDeviceVulkan14Features …
+    (1_000_029_004, &[24]), // CuModuleTexturingModeCreateInfoNVX
+    (1_000_116_007, &[24]), // PerformanceQueryReservationInfoKHR
+    (1_000_135_000, &[40, 32, 32, 48, 40, 96, 32, 24, 152, 24, 32, 24, 24, 24, 40]), // TexelBufferDescriptorInfoEXT …
+    (1_000_141_000, &[32]), // PhysicalDeviceShaderBfloat16FeaturesKHR
+    (1_000_172_000, &[24]), // PhysicalDeviceCooperativeMatrixConversionFeaturesQCOM
+    (1_000_208_000, &[32, 32, 40, 32, 48, 32, 48, 72, 32, 40]), // PhysicalDevicePresentTimingFeaturesEXT …
+    (1_000_288_000, &[24]), // PhysicalDeviceTextureCompressionASTC3DFeaturesEXT
+    (1_000_308_000, &[32]), // RefreshObjectListKHR
+    (1_000_309_003, &[16, 16, 16]), // PerTileBeginInfoQCOM …
+    (1_000_361_000, &[24]), // PhysicalDevicePresentModeFifoLatestReadyFeaturesKHR
+    (1_000_373_000, &[40, 24, 32, 24, 40, 24, 32, 32]), // ImportFenceSciSyncInfoNV …
+    (1_000_374_000, &[32, 24, 32, 24, 24]), // ImportMemorySciBufInfoNV …
+    (1_000_387_000, &[24]), // PhysicalDeviceShaderUntypedPointersFeaturesKHR
+    (1_000_390_000, &[24, 32, 24, 32]), // PhysicalDeviceVideoEncodeRgbConversionFeaturesVALVE …
+    (1_000_429_008, &[24, 96, 88]), // PhysicalDeviceRayTracingLinearSweptSpheresFeaturesNV …
+    (1_000_435_000, &[40]), // ApplicationParametersEXT
+    (1_000_452_000, &[24, 32, 72, 24, 24, 24]), // NativeBufferUsageOHOS …
+    (1_000_460_000, &[48, 40, 40, 32, 88, 32, 56, 24, 64, 40, 24, 48, 48, 32, 24, 40, 32, 24, 24, 40, 24, 24, 24, 32]), // TensorCreateInfoARM …
+    (1_000_476_000, &[24, 32, 32]), // PhysicalDeviceAntiLagFeaturesAMD …
+    (1_000_478_000, &[24, 56]), // PhysicalDeviceDenseGeometryFormatFeaturesAMDX …
+    (1_000_479_000, &[24, 32, 24]), // SurfaceCapabilitiesPresentId2KHR …
+    (1_000_480_000, &[24, 24, 32]), // SurfaceCapabilitiesPresentWait2KHR …
+    (1_000_483_000, &[24, 40, 32, 56, 40, 24, 24, 16, 24, 32]), // PhysicalDevicePipelineBinaryFeaturesKHR …
+    (1_000_489_000, &[24, 32, 32, 24]), // SemaphoreSciSyncPoolCreateInfoNV …
+    (1_000_491_000, &[24, 32, 40, 0, 96]), // PhysicalDeviceCooperativeVectorFeaturesNV …
+    (1_000_495_000, &[24, 24]), // PhysicalDeviceLegacyVertexAttributesFeaturesEXT …
+    (1_000_504_000, &[24]), // PhysicalDeviceInternallySynchronizedQueuesFeaturesKHR
+    (1_000_507_000, &[48, 32, 32, 32, 32, 48, 40, 56, 40, 24, 24, 24, 32, 32, 24, 0, 32, 24, 160]), // DataGraphPipelineCreateInfoARM …
+    (1_000_511_000, &[24]), // PhysicalDeviceComputeShaderDerivativesPropertiesKHR
+    (1_000_513_000, &[128, 48, 80, 24, 24, 24, 40, 64, 88, 24, 32]), // VideoEncodeAV1CapabilitiesKHR …
+    (1_000_514_000, &[24, 24, 48, 24]), // PhysicalDeviceVideoDecodeVP9FeaturesKHR …
+    (1_000_527_000, &[24, 24]), // PhysicalDeviceUnifiedImageLayoutsFeaturesKHR …
+    (1_000_549_000, &[24, 0, 56, 72]), // PhysicalDeviceCopyMemoryIndirectFeaturesKHR …
+    (1_000_550_002, &[32]), // DecompressMemoryInfoEXT
+    (1_000_551_000, &[24, 24]), // DisplaySurfaceStereoCreateInfoNV …
+    (1_000_552_000, &[40, 24, 24, 24, 24]), // VideoEncodeIntraRefreshCapabilitiesKHR …
+    (1_000_553_000, &[24, 24, 32, 24, 24, 24, 24, 24, 24, 24]), // VideoEncodeQuantizationMapCapabilitiesKHR …
+    (1_000_556_000, &[24, 24, 24, 24]), // ExternalComputeQueueDeviceCreateInfoNV …
+    (1_000_558_000, &[24]), // PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR
+    (1_000_559_000, &[24]), // PhysicalDeviceCommandBufferInheritanceFeaturesNV
+    (1_000_562_000, &[24, 48, 32, 288, 856]), // PhysicalDeviceMaintenance7FeaturesKHR …
+    (1_000_564_000, &[24]), // PhysicalDeviceShaderReplicatedCompositesFeaturesEXT
+    (1_000_567_000, &[24]), // PhysicalDeviceShaderFloat8FeaturesEXT
+    (1_000_569_000, &[24, 48, 24, 48, 32, 40, 160]), // PhysicalDeviceClusterAccelerationStructureFeaturesNV …
+    (1_000_570_000, &[24, 24, 32, 40, 96, 24]), // PhysicalDevicePartitionedAccelerationStructureFeaturesNV …
+    (1_000_572_000, &[24, 64, 40, 32, 96, 0, 56, 40, 32, 32, 32, 56, 32, 24, 32]), // PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT …
+    (1_000_574_000, &[24, 0, 24]), // PhysicalDeviceMaintenance8FeaturesKHR …
+    (1_000_575_000, &[24, 24, 24]), // PhysicalDeviceImageAlignmentControlFeaturesMESA …
+    (1_000_579_000, &[32]), // PhysicalDeviceShaderFmaFeaturesKHR
+    (1_000_580_000, &[24, 24, 32]), // PushConstantBankInfoNV …
+    (1_000_581_000, &[24, 24]), // PhysicalDeviceRayTracingInvocationReorderFeaturesEXT …
+    (1_000_582_000, &[24, 32]), // PhysicalDeviceDepthClampControlFeaturesEXT …
+    (1_000_584_000, &[24, 24, 24]), // PhysicalDeviceMaintenance9FeaturesKHR …
+    (1_000_586_000, &[24, 32, 40, 24]), // PhysicalDeviceVideoMaintenance2FeaturesKHR …
+    (1_000_590_000, &[24, 32]), // PhysicalDeviceHdrVividFeaturesHUAWEI …
+    (1_000_593_000, &[48, 56, 32]), // PhysicalDeviceCooperativeMatrix2FeaturesNV …
+    (1_000_596_000, &[24]), // PhysicalDevicePipelineOpacityMicromapFeaturesARM
+    (1_000_602_000, &[32, 24, 32]), // ImportMemoryMetalHandleInfoEXT …
+    (1_000_605_000, &[24, 40, 24, 280, 48]), // PhysicalDevicePerformanceCountersByRegionFeaturesARM …
+    (1_000_608_000, &[24]), // PhysicalDeviceVertexAttributeRobustnessFeaturesEXT
+    (1_000_609_000, &[24]), // PhysicalDeviceFormatPackFeaturesARM
+    (1_000_611_000, &[24, 24, 24]), // PhysicalDeviceFragmentDensityMapLayeredFeaturesVALVE …
+    (1_000_613_000, &[24, 24]), // SetPresentConfigNV …
+    (1_000_619_003, &[16]), // RenderingEndInfoKHR
+    (1_000_620_000, &[24]), // PhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT
+    (1_000_627_000, &[24]), // PhysicalDeviceShader64BitIndexingFeaturesEXT
+    (1_000_628_000, &[24, 16, 40]), // PhysicalDeviceCustomResolveFeaturesEXT …
+    (1_000_629_000, &[24, 24]), // PhysicalDeviceDataGraphModelFeaturesQCOM …
+    (1_000_630_000, &[24, 32, 24, 0, 32]), // PhysicalDeviceMaintenance10FeaturesKHR …
+    (1_000_635_000, &[24, 24]), // PhysicalDeviceShaderLongVectorFeaturesEXT …
+    (1_000_637_000, &[24]), // PhysicalDevicePipelineCacheIncrementalModeFeaturesSEC
+    (1_000_642_000, &[24]), // PhysicalDeviceShaderUniformBufferUnsizedArrayFeaturesEXT
+    (1_000_645_000, &[24, 24]), // ComputeOccupancyPriorityParametersNV …
+    (1_000_662_000, &[24]), // PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT
+    (1_000_664_000, &[40]), // UbmSurfaceCreateInfoSEC
+    (1_000_668_000, &[40, 24, 24, 24, 24, 24, 24]), // FormatProperties4KHR …
+    (1_000_685_000, &[32]), // SurfaceCreateInfoOHOS
 ];
 
 /// Unknown here.
 #[cfg(not(target_pointer_width = "64"))]
-pub(crate) static NEWER: &[(i32, usize)] = &[];
+static BY_FIRST: &[(i32, &[usize])] = &[];
+
+/// Bytes by type, in the order of types.
+pub(crate) fn newer() -> impl Iterator<Item = (i32, usize)> {
+    let sizes = BY_FIRST
+        .iter()
+        .flat_map(|(first, sizes)| (*first..).zip(sizes.iter().copied()));
+    sizes.filter(|(_, size)| *size > 0)
+}
