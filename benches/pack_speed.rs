@@ -7,7 +7,7 @@ use tileheap::frame::Persistence;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};
+use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
 /// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.
 fn frame_items(passes: u32, resources: u32) -> Vec<Item> {
@@ -40,7 +40,7 @@ fn frames(criterion: &mut Criterion) {
             let id = BenchmarkId::new(strategy.name(), resources);
             group.bench_function(id, |bencher| {
                 bencher.iter(|| {
-                    packer.pack_into(black_box(&problem), strategy, &mut packing);
+                    strategy.pack_into(black_box(&problem), &mut packer, &mut packing);
                     packing.height
                 })
             });
@@ -53,7 +53,7 @@ fn frames(criterion: &mut Criterion) {
             |bencher| {
                 bencher.iter(|| {
                     let problem = Problem::new(black_box(items.clone())).expect("frames are sound");
-                    packer.pack_into(&problem, Strategy::FirstFitByBirth, &mut packing);
+                    Strategy::FirstFitByBirth.pack_into(&problem, &mut packer, &mut packing);
                     (packing.height, packer.lower_bound(&problem))
                 })
             },

@@ -111,7 +111,7 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
         let mut times = Vec::new();
         while times.len() < RUNS {
             let start = Instant::now();
-            packer.pack_into(&problem, strategy, &mut packing);
+            strategy.pack_into(&problem, &mut packer, &mut packing);
             times.push(start.elapsed().as_secs_f64() * 1e3);
             // What takes long is not repeated.
             if times[0] > 200.0 {
@@ -138,7 +138,7 @@ fn sixteen_items() {
         let mut time = |problem: &Problem| {
             let mut run = || {
                 let start = Instant::now();
-                packer.pack_into(problem, Strategy::Auto, &mut packing);
+                Strategy::Auto.pack_into(problem, &mut packer, &mut packing);
                 start.elapsed().as_secs_f64() * 1e6
             };
             (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)

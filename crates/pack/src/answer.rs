@@ -32,6 +32,17 @@ pub enum Verdict {
     Interrupted,
 }
 
+impl Verdict {
+    /// The verdict on a search that is over.
+    pub(super) fn of(is_proved: bool, is_interrupted: bool) -> Verdict {
+        match (is_proved, is_interrupted) {
+            (true, _) => Verdict::Proved,
+            (false, true) => Verdict::Interrupted,
+            (false, false) => Verdict::OutOfSteps,
+        }
+    }
+}
+
 /// The progress of a search, as its callback sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {

@@ -23,13 +23,7 @@ impl Packer {
         let mut search = SearchState::new(bound, capacity, budget, watch, best);
         let impossible = bound > capacity || seek(self, &mut search);
         let packed = search.height <= capacity && search.height != UNPLACED;
-        answer.verdict = if impossible || packed {
-            Verdict::Proved
-        } else if search.interrupted {
-            Verdict::Interrupted
-        } else {
-            Verdict::OutOfSteps
-        };
+        answer.verdict = Verdict::of(impossible || packed, search.interrupted);
         self.infeasible_subset.reuse(&mut answer.conflict);
         if impossible {
             let subset = &mut self.infeasible_subset;

@@ -126,7 +126,7 @@ impl InfeasibleSubset {
         let mut items = std::mem::take(&mut self.items);
         items.clear();
         for &unit in &self.best {
-            items.extend_from_slice(problem.units[unit as usize].members.of(&problem.members));
+            items.extend_from_slice(problem.members_of(&problem.units[unit as usize]));
         }
         items.sort_unstable();
         Conflict { items, minimal }

@@ -18,14 +18,14 @@ use crate::units::Bytes;
 /// items.
 ///
 /// ```
-/// use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};
+/// use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
 /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
 ///
 /// let (mut packer, mut packing) = (Packer::default(), Packing::default());
 /// let problem = Problem::new(items)?; // a new one every frame
-/// packer.pack_into(&problem, Strategy::Quick, &mut packing);
+/// Strategy::Quick.pack_into(&problem, &mut packer, &mut packing);
 /// assert_eq!(packing.height, packer.lower_bound(&problem));
 /// # Ok::<(), tileheap_pack::Error>(())
 /// ```
@@ -62,12 +62,7 @@ impl Packer {
     /// # Panics
     /// If `order` names an item that the problem does not have.
     pub fn place_in_order(&mut self, problem: &Problem, order: &[u32], fit: Fit, packing: &mut Packing) {
-        let mut unit_of = vec![u32::MAX; problem.items().len()];
-        for (index, unit) in problem.units.iter().enumerate() {
-            for &item in unit.members.of(&problem.members) {
-                unit_of[item as usize] = index as u32;
-            }
-        }
+        let unit_of = problem.unit_of_items();
         let mut units: Vec<u32> = order.iter().map(|&item| unit_of[item as usize]).collect();
         units.extend(0..problem.units.len() as u32);
         let Rules {

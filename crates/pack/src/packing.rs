@@ -28,7 +28,7 @@ impl Packing {
         self.offsets.clear();
         self.offsets.resize(problem.items().len(), Bytes::ZERO);
         for (unit, &offset) in problem.units.iter().zip(offsets) {
-            for &item in unit.members.of(&problem.members) {
+            for &item in problem.members_of(unit) {
                 self.offsets[item as usize] = Bytes(offset);
             }
         }
@@ -39,7 +39,7 @@ impl Packing {
     /// # Panics
     /// If it is a packing of fewer items.
     pub(super) fn write_units(&self, problem: &Problem, offsets: &mut Vec<u64>) {
-        let first = |unit: &super::problem::Unit| unit.members.of(&problem.members)[0];
+        let first = |unit: &super::problem::Unit| problem.members_of(unit)[0];
         let units = problem.units.iter();
         offsets.clear();
         offsets.extend(units.map(|unit| self.offsets[first(unit) as usize].0));

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::Result;
-use super::gap::UNPLACED;
+use super::gap::{ROOM, UNPLACED, align_up};
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// A resource to place: a size, an alignment and a lifetime.
@@ -186,10 +186,33 @@ impl Problem {
         self.desc
     }
 
+    /// A unit's items.
+    pub(super) fn members_of(&self, unit: &Unit) -> &[u32] {
+        unit.members.of(&self.members)
+    }
+
     /// The spans of a unit's items.
     pub(super) fn spans(&self, unit: &Unit) -> impl Iterator<Item = Span> {
-        let members = unit.members.of(&self.members).iter();
+        let members = self.members_of(unit).iter();
         members.map(|&item| self.desc.items[item as usize].span)
+    }
+
+    /// The unit of each item.
+    pub(super) fn unit_of_items(&self) -> Vec<u32> {
+        let mut unit_of = vec![0; self.desc.items.len()];
+        for (index, unit) in self.units.iter().enumerate() {
+            for &item in self.members_of(unit) {
+                unit_of[item as usize] = index as u32;
+            }
+        }
+        unit_of
+    }
+
+    /// Replaces `offsets` by the lowest one of every unit.
+    pub(super) fn lowest_offsets(&self, offsets: &mut Vec<u64>) {
+        let lowest = |unit: &Unit| align_up(unit.bounds().0, unit.alignment).expect(ROOM);
+        offsets.clear();
+        offsets.extend(self.units.iter().map(lowest));
     }
 
     /// The problem of some units alone, given ascending; its units come in the same order.

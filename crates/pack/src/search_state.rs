@@ -82,12 +82,6 @@ impl SearchState<'_> {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        if self.height <= self.bound.max(self.target) {
-            Verdict::Proved
-        } else if self.interrupted {
-            Verdict::Interrupted
-        } else {
-            Verdict::OutOfSteps
-        }
+        Verdict::of(self.height <= self.bound.max(self.target), self.interrupted)
     }
 }

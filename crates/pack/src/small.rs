@@ -555,11 +555,7 @@ impl Small {
 
     /// Offsets of all units; those without conflicts are as low as they may be.
     fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
-        offsets.clear();
-        offsets.extend(problem.units.iter().map(|unit| {
-            let (low, _) = unit.bounds();
-            align_up(low, unit.alignment).expect(ROOM)
-        }));
+        problem.lowest_offsets(offsets);
         for (piece, &offset) in self.pieces.iter().zip(&self.offsets) {
             offsets[piece.unit as usize] = offset;
         }

@@ -59,7 +59,7 @@ pub fn spread(
         let part = problem.part(&left, capacity.map(|capacity| capacity.0));
         let items: Vec<u32> = left
             .iter()
-            .flat_map(|&unit| problem.units[unit as usize].members.of(&problem.members))
+            .flat_map(|&unit| problem.members_of(&problem.units[unit as usize]))
             .copied()
             .collect();
         let rest = Steps(budget.0.saturating_sub(spread.steps.0));

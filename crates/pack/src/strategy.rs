@@ -179,17 +179,13 @@ pub fn fit(problem: &Problem, strategy: impl PackingStrategy, budget: Steps, wat
     Packer::default().fit(problem, strategy, budget, watch)
 }
 
+/// With the memory of the problems before; [`PackingStrategy`]'s own functions reuse that of the answer as well.
 impl Packer {
     /// As [`pack()`].
     pub fn pack(&mut self, problem: &Problem, strategy: impl PackingStrategy) -> Packing {
         let mut packing = Packing::default();
-        self.pack_into(problem, strategy, &mut packing);
+        strategy.pack_into(problem, self, &mut packing);
         packing
-    }
-
-    /// As [`pack()`], into a packing whose memory is reused.
-    pub fn pack_into(&mut self, problem: &Problem, strategy: impl PackingStrategy, packing: &mut Packing) {
-        strategy.pack_into(problem, self, packing);
     }
 
     /// As [`minimise()`].
@@ -201,20 +197,8 @@ impl Packer {
         watch: Watch<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
-        self.minimise_into(problem, strategy, budget, watch, &mut answer);
+        strategy.minimise_into(problem, budget, watch, self, &mut answer);
         answer
-    }
-
-    /// As [`minimise()`], into an answer whose memory is reused.
-    pub fn minimise_into(
-        &mut self,
-        problem: &Problem,
-        strategy: impl PackingStrategy,
-        budget: Steps,
-        watch: Watch<'_>,
-        answer: &mut Answer,
-    ) {
-        strategy.minimise_into(problem, budget, watch, self, answer);
     }
 
     /// As [`fit()`].
@@ -226,19 +210,7 @@ impl Packer {
         watch: Watch<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
-        self.fit_into(problem, strategy, budget, watch, &mut answer);
+        strategy.fit_into(problem, budget, watch, self, &mut answer);
         answer
-    }
-
-    /// As [`fit()`], into an answer whose memory is reused.
-    pub fn fit_into(
-        &mut self,
-        problem: &Problem,
-        strategy: impl PackingStrategy,
-        budget: Steps,
-        watch: Watch<'_>,
-        answer: &mut Answer,
-    ) {
-        strategy.fit_into(problem, budget, watch, self, answer);
     }
 }

@@ -74,12 +74,7 @@ impl Problem {
     }
 
     fn form_rivals(&mut self) -> Result<()> {
-        let mut unit_of = vec![0u32; self.desc.items.len()];
-        for (index, unit) in self.units.iter().enumerate() {
-            for &item in unit.members.of(&self.members) {
-                unit_of[item as usize] = index as u32;
-            }
-        }
+        let unit_of = self.unit_of_items();
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.desc.conflicts.len() * 2);
         for &(a, b) in &self.desc.conflicts {
             let items = unit_of.len();

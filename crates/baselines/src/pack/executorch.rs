@@ -33,7 +33,7 @@ impl PackingStrategy for Executorch {
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
         let items = problem.items();
         if !are_plain(items) {
-            return packer.pack_into(problem, Strategy::FirstFitBySize, packing);
+            return Strategy::FirstFitBySize.pack_into(problem, packer, packing);
         }
         let mut conflicts = vec![Vec::new(); items.len()];
         for &(a, b) in problem.conflicts() {

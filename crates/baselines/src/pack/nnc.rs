@@ -60,7 +60,7 @@ impl PackingStrategy for Nnc {
         }
         // The rule knows lifetimes alone; what it would have inserted first is placed first.
         match self {
-            Nnc::Code => packer.pack_into(problem, Strategy::FirstFitBySize, packing),
+            Nnc::Code => Strategy::FirstFitBySize.pack_into(problem, packer, packing),
             Nnc::Article => {
                 let counts = conflict_counts(problem);
                 let mut order: Vec<u32> = (0..items.len() as u32).collect();

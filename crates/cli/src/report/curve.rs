@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::numbers::{Curve, Form, Series, Unit};
-use super::words::escaped;
+use super::shapes::{DOCUMENT, END, Inks, PAGE, line, rect, text};
 
 const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
@@ -24,34 +24,6 @@ const WIDE_SIZE: (f64, f64) = (84.0, 1200.0);
 const BANDS: [&str; 9] = [
     "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f",
 ];
-
-/// What things are coloured with.
-struct Inks {
-    ink: &'static str,
-    soft: &'static str,
-    line: &'static str,
-    field: &'static str,
-    accent: &'static str,
-    mark: &'static str,
-}
-
-const DOCUMENT: Inks = Inks {
-    ink: "#1c1c20",
-    soft: "#55555c",
-    line: "#d5d5dc",
-    field: "#f6f6f8",
-    accent: "#2b6cb0",
-    mark: "#c0392b",
-};
-
-const PAGE: Inks = Inks {
-    ink: "var(--ink)",
-    soft: "var(--soft)",
-    line: "var(--line)",
-    field: "var(--field)",
-    accent: "var(--accent)",
-    mark: "var(--mark)",
-};
 
 /// The whole element. The script finds positions by `data-left` and `data-right`.
 pub(crate) fn for_page(curve: &Curve) -> String {
@@ -93,13 +65,8 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
     } else {
         largest.copied().unwrap_or(0).max(1)
     };
-    text(
-        out,
-        (left, 16.0),
-        inks.ink,
-        "font-size=\"13\" font-weight=\"bold\"",
-        &curve.title,
-    );
+    let heading = "font-size=\"13\" font-weight=\"bold\"";
+    text(out, (left, 16.0), inks.ink, heading, &curve.title);
     if curve.form == Form::Bands {
         band_names(out, curve, width - RIGHT, inks);
     }
@@ -118,22 +85,17 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
             bands(out, curve, &ground);
         } else {
             let series = &curve.series[strip];
-            let right = "text-anchor=\"end\"";
             text(out, (left, y + 12.0), inks.ink, "", &series.name);
-            text(out, (width - RIGHT, y + 12.0), inks.soft, right, &series.note);
+            text(out, (width - RIGHT, y + 12.0), inks.soft, END, &series.note);
             match curve.form {
                 Form::Bars => bars(out, series, curve.unit, &ground, inks),
-                _ => line(out, series, curve, &ground, inks),
+                _ => graph(out, series, curve, &ground, inks),
             }
         }
         if let Some((at, _)) = &curve.mark {
             let x = ground.x(*at as f64 + 0.5);
-            let (top, end) = (ground.top, ground.top + tall);
-            let _ = writeln!(
-                out,
-                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{end:.1}\" stroke=\"{}\" stroke-dasharray=\"4 3\"/>",
-                inks.mark
-            );
+            let (top, end) = ((x, ground.top), (x, ground.top + tall));
+            line(out, top, end, inks.mark, "stroke-dasharray=\"4 3\"");
         }
         y = ground.top + tall + 8.0;
     }
@@ -145,19 +107,10 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
 fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
     const APART: f64 = 30.0;
     let mut x = right - APART * curve.series.len() as f64;
-    text(
-        out,
-        (x - 6.0, 16.0),
-        inks.soft,
-        "text-anchor=\"end\"",
-        "the smallest blocks below",
-    );
+    let smallest = "the smallest blocks below";
+    text(out, (x - 6.0, 16.0), inks.soft, END, smallest);
     for (number, _) in curve.series.iter().enumerate() {
-        let _ = writeln!(
-            out,
-            "<rect x=\"{x:.1}\" y=\"7\" width=\"10\" height=\"10\" fill=\"{}\"/>",
-            BANDS[number % BANDS.len()]
-        );
+        rect(out, (x, 7.0), (10.0, 10.0), BANDS[number % BANDS.len()]);
         text(out, (x + 13.0, 16.0), inks.soft, "", &number.to_string());
         x += APART;
     }
@@ -186,28 +139,13 @@ impl Ground {
 
     fn draw(&self, out: &mut String, unit: Unit, inks: &Inks) {
         let (left, top, tall, wide) = (self.left, self.top, self.tall, self.wide);
-        let _ = writeln!(
-            out,
-            "<rect x=\"{left}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\" fill=\"{}\"/>",
-            inks.field
-        );
+        rect(out, (left, top), (wide, tall), inks.field);
         let parts = if tall > 100.0 { 4 } else { 1 };
         for part in 0..=parts {
             let value = (u128::from(self.value) * part / parts) as u64;
             let y = self.y(value);
-            let _ = writeln!(
-                out,
-                "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\"/>",
-                left + wide,
-                inks.line
-            );
-            text(
-                out,
-                (left - 6.0, y + 4.0),
-                inks.soft,
-                "text-anchor=\"end\"",
-                &unit.shown(value),
-            );
+            line(out, (left, y), (left + wide, y), inks.line, "");
+            text(out, (left - 6.0, y + 4.0), inks.soft, END, &unit.shown(value));
         }
     }
 
@@ -247,7 +185,7 @@ fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &I
 }
 
 /// From position to position; what is as wide as a chart holds over each of its steps.
-fn line(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
+fn graph(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
     let mut path = String::new();
     let (mut first, mut last) = (None, ground.left);
     for (middle, range) in ground.columns() {
@@ -324,24 +262,8 @@ fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks
         } else {
             inks.soft
         };
-        text(
-            out,
-            (*x, y + 8.0),
-            ink,
-            &format!("text-anchor=\"{anchor}\""),
-            name,
-        );
-    }
-}
-
-fn text(out: &mut String, at: (f64, f64), ink: &str, more: &str, words: &str) {
-    if !words.is_empty() {
-        let (x, y) = at;
-        let _ = writeln!(
-            out,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\" {more}>{}</text>",
-            escaped(words)
-        );
+        let anchor = format!("text-anchor=\"{anchor}\"");
+        text(out, (*x, y + 8.0), ink, &anchor, name);
     }
 }
 

@@ -20,4 +20,5 @@ mod curve;
 mod fields;
 mod pass;
 mod resource;
+mod shapes;
 mod words;

@@ -2,6 +2,7 @@
 
 use super::chart::{Chart, Kind, Lane, Panel};
 use super::curve;
+use super::shapes::{BOLD, DOCUMENT, END, Inks, MIDDLE, line, rect, text};
 use super::words::{amount, cut, escaped};
 use crate::error::{Error, Result};
 
@@ -14,6 +15,7 @@ const PANEL: f64 = 220.0;
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
+const INKS: Inks = DOCUMENT;
 /// The color of bound bytes.
 const RESERVED: &str = "#dcdce6";
 
@@ -78,11 +80,8 @@ fn style(ground: Ground) -> String {
 /// Draws a chart at `top`, and returns its height.
 fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
     let mut y = top + HEAD;
-    *out += &format!(
-        "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"15\" font-weight=\"bold\">{}</text>\n",
-        top + 22.0,
-        escaped(&chart.title)
-    );
+    let heading = "font-size=\"15\" font-weight=\"bold\"";
+    text(out, (LEFT, top + 22.0), INKS.ink, heading, &chart.title);
     if chart.drawn_panels().next().is_none() {
         return y - top;
     }
@@ -118,12 +117,7 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
 
 /// Draws lanes as brackets with names.
 fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
-    *out += &format!(
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
-        LEFT - 6.0,
-        y + 12.0,
-        escaped(&lane.name)
-    );
+    text(out, (LEFT - 6.0, y + 12.0), INKS.soft, END, &lane.name);
     for span in &lane.spans {
         let (x, wide) = (LEFT + column * span.0 as f64, column * (span.1 - span.0) as f64);
         *out += &format!(
@@ -135,12 +129,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
         );
         let room = ((wide - 10.0) / 6.4).max(0.0) as usize;
         if room >= 2 {
-            *out += &format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                x + 6.0,
-                y + 12.5,
-                escaped(&cut(&span.2, room))
-            );
+            text(out, (x + 6.0, y + 12.5), INKS.ink, "", &cut(&span.2, room));
         }
     }
 }
@@ -150,23 +139,16 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
     let ruled = chart.lanes.iter().filter(|lane| lane.ruled);
     // The last lane first: the start of a window is drawn over that of a command buffer.
     for (index, lane) in ruled.enumerate().collect::<Vec<_>>().into_iter().rev() {
-        let ink = if index == 0 { "#c0392b" } else { "#88888f" };
+        let ink = if index == 0 { INKS.mark } else { "#88888f" };
         for span in lane.spans.iter().skip(1) {
             let x = LEFT + column * span.0 as f64;
-            *out += &format!(
-                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{end:.1}\" stroke=\"{ink}\" stroke-dasharray=\"5 3\"/>\n"
-            );
+            line(out, (x, top), (x, end), ink, "stroke-dasharray=\"5 3\"");
         }
     }
     for (step, why) in &chart.marks {
         let x = LEFT + column * (*step as f64 + 0.5);
-        *out += &format!(
-            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{end:.1}\" stroke=\"#c0392b\"/>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#c0392b\">{}</text>\n",
-            top + 6.0,
-            top + 3.0,
-            escaped(why)
-        );
+        line(out, (x, top + 6.0), (x, end), INKS.mark, "");
+        text(out, (x, top + 3.0), INKS.mark, MIDDLE, why);
     }
 }
 
@@ -184,29 +166,20 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
     } else {
         format!(", {}", amount(panel.size))
     };
+    let name = format!("{}{size}", panel.name);
+    text(out, (LEFT, y - 5.0), INKS.ink, BOLD, &name);
     *out += &format!(
-        "<text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}{size}</text>\n\
-         <rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
-        y - 5.0,
-        escaped(&panel.name),
+        "<rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
         right - LEFT,
     );
     for quarter in (0..=4).filter(|_| !panel.rows) {
         let bytes = (u128::from(panel.size) * quarter / 4) as u64;
-        *out += &format!(
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
-            LEFT - 6.0,
-            at(bytes) + 4.0,
-            amount(bytes)
-        );
+        let at = (LEFT - 6.0, at(bytes) + 4.0);
+        text(out, at, INKS.soft, END, &amount(bytes));
     }
     for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
-        *out += &format!(
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"{RESERVED}\"/>\n",
-            LEFT + column * step as f64,
-            at(bytes),
-            y + tall - at(bytes)
-        );
+        let corner = (LEFT + column * step as f64, at(bytes));
+        rect(out, corner, (column, y + tall - at(bytes)), RESERVED);
     }
     for area in &panel.boxes {
         let item = &chart.items[area.item];
@@ -227,12 +200,8 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         let room = ((wide - 6.0) / 6.4).max(0.0) as usize;
         if low - high >= 11.0 && room >= 3 {
             // Boxes are light in both color schemes.
-            *out += &format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#000000\">{}</text>\n",
-                x + 4.0,
-                (low + high) / 2.0 + 4.0,
-                escaped(&cut(&item.name, room))
-            );
+            let at = (x + 4.0, (low + high) / 2.0 + 4.0);
+            text(out, at, "#000000", "", &cut(&item.name, room));
         }
     }
     for (bytes, name) in &panel.rules {

@@ -21,7 +21,6 @@ mod table;
 pub(super) use table::{Table, mix};
 
 use super::Problem;
-use super::gap::{ROOM, align_up};
 use order::{WAYS, rank};
 use search::{PLACES_PER_STEP, Search};
 
@@ -95,11 +94,7 @@ impl Exact {
 
     /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
     pub(super) fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
-        offsets.clear();
-        offsets.extend(problem.units.iter().map(|unit| {
-            let (low, _) = unit.bounds();
-            align_up(low, unit.alignment).expect(ROOM)
-        }));
+        problem.lowest_offsets(offsets);
         for (piece, &offset) in self.model.pieces.iter().zip(&self.search.state.offsets) {
             if !piece.columns.is_empty() {
                 offsets[piece.unit as usize] = offset;

@@ -144,13 +144,7 @@ impl Packer {
             weight: found.weight,
             bound,
             height: Bytes(found.height(problem)),
-            verdict: if found.weight >= bound {
-                Verdict::Proved
-            } else if search.interrupted {
-                Verdict::Interrupted
-            } else {
-                Verdict::OutOfSteps
-            },
+            verdict: Verdict::of(found.weight >= bound, search.interrupted),
             steps: Steps(search.steps),
         }
     }

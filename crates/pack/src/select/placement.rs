@@ -17,11 +17,8 @@ pub(super) struct Placement {
 
 impl Placement {
     pub(super) fn keep(&mut self, task: &Task<'_>, placed: Vec<(u32, u64)>) {
-        let weight: u64 = placed
-            .iter()
-            .map(|&(unit, _)| task.unit_weights[unit as usize])
-            .sum();
-        let weight = weight + task.free_weight();
+        let weights = placed.iter().map(|&(unit, _)| task.unit_weights[unit as usize]);
+        let weight = weights.sum::<u64>() + task.free_weight();
         self.capacity = task.capacity;
         if weight > self.weight || self.placed.is_empty() {
             (self.weight, self.placed) = (weight, placed);
@@ -43,10 +40,8 @@ impl Placement {
         let mut all = self.placed.clone();
         for (index, unit) in problem.units.iter().enumerate() {
             if is_free(unit, self.capacity) {
-                all.push((
-                    index as u32,
-                    align_up(unit.bounds().0, unit.alignment).unwrap_or(0),
-                ));
+                let offset = align_up(unit.bounds().0, unit.alignment);
+                all.push((index as u32, offset.unwrap_or(0)));
             }
         }
         all
@@ -55,7 +50,7 @@ impl Placement {
     pub(super) fn offsets(&self, problem: &Problem) -> Vec<Option<Bytes>> {
         let mut offsets = vec![None; problem.items().len()];
         for (unit, offset) in self.all(problem) {
-            for &item in problem.units[unit as usize].members.of(&problem.members) {
+            for &item in problem.members_of(&problem.units[unit as usize]) {
                 offsets[item as usize] = Some(Bytes(offset));
             }
         }
@@ -63,10 +58,8 @@ impl Placement {
     }
 
     pub(super) fn height(&self, problem: &Problem) -> u64 {
-        let ends = self
-            .all(problem)
-            .into_iter()
-            .map(|(unit, offset)| offset + problem.units[unit as usize].size);
+        let all = self.all(problem).into_iter();
+        let ends = all.map(|(unit, offset)| offset + problem.units[unit as usize].size);
         ends.max().unwrap_or(0)
     }
 }

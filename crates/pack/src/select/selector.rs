@@ -59,12 +59,8 @@ impl Selector {
                 best = Some(chosen);
             }
         }
-        let most = task
-            .offers
-            .iter()
-            .map(|offer| offer.arc.weight)
-            .max()
-            .unwrap_or(0);
+        let weights = task.offers.iter().map(|offer| offer.arc.weight);
+        let most = weights.max().unwrap_or(0);
         for part in [256, 32, 4] {
             if self.choice.steps > budget / 2 {
                 break;

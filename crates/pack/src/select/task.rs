@@ -35,16 +35,14 @@ pub(super) struct Task<'a> {
 impl<'a> Task<'a> {
     pub(super) fn new(problem: &'a Problem, weights: &[u64], capacity: u64) -> Task<'a> {
         let units = &problem.units;
-        let unit_weights: Vec<u64> = units
-            .iter()
-            .map(|unit| {
-                unit.members
-                    .of(&problem.members)
-                    .iter()
-                    .map(|&item| weights[item as usize])
-                    .sum()
-            })
-            .collect();
+        let of_items = |unit: &Unit| {
+            problem
+                .members_of(unit)
+                .iter()
+                .map(|&item| weights[item as usize])
+                .sum()
+        };
+        let unit_weights: Vec<u64> = units.iter().map(of_items).collect();
         let fits = |index: u32| {
             let unit = &units[index as usize];
             let (low, high) = unit.bounds();
@@ -58,14 +56,7 @@ impl<'a> Task<'a> {
         let model = Model::new(problem, Some(&offered));
         let grain = offered.iter().fold(0, |grain, &index| {
             let unit = &units[index as usize];
-            gcd(
-                grain,
-                if unit.fixed.is_some() {
-                    1
-                } else {
-                    unit.alignment.get()
-                },
-            )
+            gcd(grain, unit.fixed.map_or(unit.alignment.get(), |_| 1))
         });
         let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
         // Only steps, not declared conflicts: those are for the placement.
@@ -271,12 +262,8 @@ impl<'a> Task<'a> {
             let of = &problem.units[unit as usize];
             shelf.place(unit, of.hull, Bytes(offset), Bytes(of.size));
         }
-        let mut rest: Vec<u32> = self
-            .units
-            .iter()
-            .copied()
-            .filter(|&unit| !is_placed[unit as usize])
-            .collect();
+        let mut rest = self.units.clone();
+        rest.retain(|&unit| !is_placed[unit as usize]);
         let density = |unit: u32| {
             let of = &problem.units[unit as usize];
             let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));

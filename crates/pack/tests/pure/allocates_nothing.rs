@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Answer, Item, Packer, Packing, Problem, Progress, Steps, Strategy};
+use tileheap_pack::{Answer, Item, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy};
 use tileheap_testkit::counting;
 use tileheap_testkit::generators::{Kind, every_kind, random, sixteen_items};
 
@@ -13,7 +13,7 @@ fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
     let (mut packer, mut packing) = (Packer::default(), Packing::default());
     let mut all = || {
         for problem in problems {
-            packer.pack_into(problem, strategy, &mut packing);
+            strategy.pack_into(problem, &mut packer, &mut packing);
             assert!(packing.height >= packer.lower_bound(problem));
         }
     };
@@ -84,8 +84,8 @@ fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
             for problem in &problems {
                 for strategy in Strategy::ALL {
                     let mut go_on = |_: Progress| ControlFlow::Continue(());
-                    packer.minimise_into(problem, strategy, STEPS, &mut go_on, &mut answer);
-                    packer.fit_into(problem, strategy, STEPS, &mut go_on, &mut answer);
+                    strategy.minimise_into(problem, STEPS, &mut go_on, &mut packer, &mut answer);
+                    strategy.fit_into(problem, STEPS, &mut go_on, &mut packer, &mut answer);
                     impossible += u32::from(answer.is_impossible());
                 }
             }
@@ -118,7 +118,7 @@ fn searching_many_items_allocates_nothing() {
     for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
         let mut run = || {
             let mut go_on = |_: Progress| ControlFlow::Continue(());
-            packer.minimise_into(&problem, strategy, Steps(20_000), &mut go_on, &mut answer);
+            strategy.minimise_into(&problem, Steps(20_000), &mut go_on, &mut packer, &mut answer);
             answer.steps
         };
         let steps = run();
