@@ -85,29 +85,22 @@ impl Set {
     /// # Safety
     /// `write` is valid.
     pub(crate) unsafe fn write(&self, resources: &Resources, write: &vk::WriteDescriptorSet<'_>) {
-        for index in 0..write.descriptor_count {
-            let source = match source_of(write.descriptor_type) {
-                // SAFETY: The caller's promise: so many of the kind that the type says; so below.
-                Source::Image => unsafe {
-                    image_of(resources, write.p_image_info.wrapping_add(index as usize))
-                },
-                // SAFETY: As above.
-                Source::Buffer => unsafe {
-                    buffer_of(resources, write.p_buffer_info.wrapping_add(index as usize))
-                },
-                // SAFETY: As above.
-                Source::Texels => unsafe {
-                    texels_of(resources, write.p_texel_buffer_view.wrapping_add(index as usize))
-                },
-                Source::Other => return,
-            };
-            self.put(
-                write.dst_binding,
-                write.dst_array_element + index,
-                write.descriptor_type,
-                source,
-            );
-        }
+        let (first, stride): (*const c_void, usize) = match kind_of(write.descriptor_type) {
+            Kind::Image => (write.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
+            Kind::Buffer => (write.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>()),
+            Kind::Texels => (write.p_texel_buffer_view.cast(), size_of::<vk::BufferView>()),
+            Kind::Other => return,
+        };
+        let entry = vk::DescriptorUpdateTemplateEntry {
+            dst_binding: write.dst_binding,
+            dst_array_element: write.dst_array_element,
+            descriptor_count: write.descriptor_count,
+            descriptor_type: write.descriptor_type,
+            offset: 0,
+            stride,
+        };
+        // SAFETY: The caller's promise: so many of the kind that the type says.
+        unsafe { self.write_entry(resources, &entry, first) };
     }
 
     /// Writes what an update template does.
@@ -121,24 +114,27 @@ impl Set {
         data: *const c_void,
     ) {
         for entry in &template.entries {
-            for index in 0..entry.descriptor_count {
-                let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
-                let source = match source_of(entry.descriptor_type) {
-                    // SAFETY: The caller's promise: what the type says; so below.
-                    Source::Image => unsafe { image_of(resources, at.cast()) },
-                    // SAFETY: As above.
-                    Source::Buffer => unsafe { buffer_of(resources, at.cast()) },
-                    // SAFETY: As above.
-                    Source::Texels => unsafe { texels_of(resources, at.cast()) },
-                    Source::Other => break,
-                };
-                self.put(
-                    entry.dst_binding,
-                    entry.dst_array_element + index,
-                    entry.descriptor_type,
-                    source,
-                );
-            }
+            // SAFETY: The caller's promise.
+            unsafe { self.write_entry(resources, entry, data) };
+        }
+    }
+
+    /// # Safety
+    /// `data` has what the entry says.
+    unsafe fn write_entry(
+        &self,
+        resources: &Resources,
+        entry: &vk::DescriptorUpdateTemplateEntry,
+        data: *const c_void,
+    ) {
+        for index in 0..entry.descriptor_count {
+            let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
+            // SAFETY: The caller's promise.
+            let Some(resource) = (unsafe { resource_at(resources, entry.descriptor_type, at) }) else {
+                return;
+            };
+            let element = entry.dst_array_element + index;
+            self.put(entry.dst_binding, element, entry.descriptor_type, resource);
         }
     }
 
@@ -172,49 +168,47 @@ impl Set {
     }
 }
 
-enum Source {
+/// What a descriptor points to.
+enum Kind {
     Image,
     Buffer,
     Texels,
     Other,
 }
 
-fn source_of(kind: vk::DescriptorType) -> Source {
+fn kind_of(kind: vk::DescriptorType) -> Kind {
     use vk::DescriptorType as T;
     match kind {
-        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => {
-            Source::Image
-        }
+        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => Kind::Image,
         T::UNIFORM_BUFFER | T::STORAGE_BUFFER | T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC => {
-            Source::Buffer
+            Kind::Buffer
         }
-        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => Source::Texels,
-        _ => Source::Other,
+        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => Kind::Texels,
+        _ => Kind::Other,
     }
 }
 
+/// The tile resource of a descriptor, if it has one; `None` for descriptors of other kinds.
+///
 /// # Safety
-/// `info` is null or valid; so below.
-unsafe fn image_of(resources: &Resources, info: *const vk::DescriptorImageInfo) -> Option<Arc<Resource>> {
-    // SAFETY: The caller's promise.
-    let view = unsafe { info.as_ref() }?.image_view;
-    resources.image_views.get(view.as_raw())
-}
-
-/// # Safety
-/// As [`image_of`].
-unsafe fn buffer_of(resources: &Resources, info: *const vk::DescriptorBufferInfo) -> Option<Arc<Resource>> {
-    // SAFETY: The caller's promise.
-    let buffer = unsafe { info.as_ref() }?.buffer;
-    resources.buffers.get(buffer.as_raw())
-}
-
-/// # Safety
-/// As [`image_of`].
-unsafe fn texels_of(resources: &Resources, view: *const vk::BufferView) -> Option<Arc<Resource>> {
-    // SAFETY: The caller's promise.
-    let view = unsafe { view.as_ref() }?;
-    resources.buffer_views.get(view.as_raw())
+/// `at` is null, or points to what descriptors of that type are written from.
+unsafe fn resource_at(
+    resources: &Resources,
+    kind: vk::DescriptorType,
+    at: *const c_void,
+) -> Option<Option<Arc<Resource>>> {
+    // SAFETY: The caller's promise; so in each arm.
+    Some(match kind_of(kind) {
+        Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }
+            .and_then(|info| resources.image_views.get(info.image_view.as_raw())),
+        // SAFETY: As above.
+        Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }
+            .and_then(|info| resources.buffers.get(info.buffer.as_raw())),
+        // SAFETY: As above.
+        Kind::Texels => unsafe { at.cast::<vk::BufferView>().as_ref() }
+            .and_then(|view| resources.buffer_views.get(view.as_raw())),
+        Kind::Other => return None,
+    })
 }
 
 /// Whether shaders can only read descriptors of a type.

@@ -61,48 +61,40 @@ macro_rules! subpass {
     }};
 }
 
+/// A [`RenderPass`] of `VkRenderPassCreateInfo` and its successor.
+macro_rules! render_pass {
+    ($info:ident, $subpass:expr) => {{
+        // SAFETY: The structure is valid, by the macro user's promise; so in each line.
+        let descriptions = unsafe { elements($info.p_attachments, $info.attachment_count) };
+        let descriptions: Vec<_> = descriptions.iter().map(|this| description!(this)).collect();
+        // SAFETY: As above.
+        let subpasses = unsafe { elements($info.p_subpasses, $info.subpass_count) };
+        let subpasses: Vec<_> = subpasses.iter().map($subpass).collect();
+        // SAFETY: As above.
+        render_pass(&descriptions, &subpasses, unsafe { declared_size($info.p_next) })
+    }};
+}
+
 /// # Safety
 /// `info` is valid.
 pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
-    // SAFETY: The caller's promise.
-    let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
-    // SAFETY: The caller's promise.
-    let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
-    let descriptions: Vec<_> = descriptions
-        .iter()
-        .map(|description| description!(description))
-        .collect();
-    let subpasses: Vec<_> = subpasses.iter().map(|subpass| subpass!(subpass)).collect();
-    // SAFETY: The caller's promise.
-    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
+    render_pass!(info, |description| subpass!(description))
 }
 
 /// # Safety
 /// `info` is valid.
 pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
-    // SAFETY: The caller's promise.
-    let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
-    // SAFETY: The caller's promise.
-    let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
-    let descriptions: Vec<_> = descriptions
-        .iter()
-        .map(|description| description!(description))
-        .collect();
-    let with_depth = |description: &vk::SubpassDescription2<'_>| {
+    render_pass!(info, |description: &vk::SubpassDescription2<'_>| {
         let mut subpass = subpass!(description);
         // SAFETY: The caller's promise.
         let resolve = unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(description.p_next) };
         // SAFETY: As above; null where there is none.
         let resolve =
             resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
+        let resolved = resolve.map(|reference| reference.attachment);
+        subpass.resolved.extend(resolved);
         subpass
-            .resolved
-            .extend(resolve.map(|reference| reference.attachment));
-        subpass
-    };
-    let subpasses: Vec<_> = subpasses.iter().map(with_depth).collect();
-    // SAFETY: The caller's promise.
-    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
+    })
 }
 
 fn render_pass(descriptions: &[Description], subpasses: &[Subpass], tile_size: u64) -> RenderPass {
