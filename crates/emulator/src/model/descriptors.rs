@@ -197,8 +197,8 @@ unsafe fn resource_at(
     kind: vk::DescriptorType,
     at: *const c_void,
 ) -> Option<Option<Arc<Resource>>> {
-    // SAFETY: The caller's promise; so in each arm.
     Some(match kind_of(kind) {
+        // SAFETY: The caller's promise; a descriptor of this kind is written from that structure.
         Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }
             .and_then(|info| resources.image_views.get(info.image_view.as_raw())),
         // SAFETY: As above.
