@@ -48,7 +48,7 @@ pub(super) fn effects(module: &Module, instruction: &Instruction, mut report: im
         }
         op if is_atomic_update(op) => report(operand(0), READ | WRITE),
         op if reads_image(op) => report(operand(0), READ),
-        op if is_silent(op) => {}
+        _ if is_silent(module, instruction) => {}
         Op::ExtInst if module.inert_sets.contains(&operand(0)) => {}
         Op::FunctionCall if calls_a_defined_function(module, instruction) => {}
         _ => {
@@ -122,63 +122,41 @@ fn reads_image(op: Op) -> bool {
     )
 }
 
-/// Instructions that touch no contents although handles, or literals that look like ids, are among their operands.
-fn is_silent(op: Op) -> bool {
-    matches!(
-        op,
-        Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-            | Op::UntypedAccessChainKHR
-            | Op::UntypedInBoundsAccessChainKHR
-            | Op::UntypedPtrAccessChainKHR
-            | Op::UntypedInBoundsPtrAccessChainKHR
-            | Op::RawAccessChainNV
-            | Op::CopyObject
-            | Op::CopyLogical
-            | Op::Bitcast
-            | Op::ConvertPtrToU
-            | Op::ConvertUToPtr
-            | Op::PtrCastToGeneric
-            | Op::GenericCastToPtr
-            | Op::PtrEqual
-            | Op::PtrNotEqual
-            | Op::PtrDiff
-            | Op::Select
-            | Op::Phi
-            | Op::SampledImage
-            | Op::Image
-            | Op::ImageTexelPointer
-            | Op::UntypedImageTexelPointerEXT
-            | Op::ImageQueryFormat
-            | Op::ImageQueryOrder
-            | Op::ImageQuerySizeLod
-            | Op::ImageQuerySize
-            | Op::ImageQueryLod
-            | Op::ImageQueryLevels
-            | Op::ImageQuerySamples
-            | Op::ImageSparseTexelsResident
-            | Op::ArrayLength
-            | Op::UntypedArrayLengthKHR
-            | Op::CompositeConstruct
-            | Op::CompositeExtract
-            | Op::CompositeInsert
-            | Op::VectorShuffle
-            | Op::Variable
-            | Op::FunctionParameter
-            | Op::ReturnValue
-            | Op::Label
-            | Op::Branch
-            | Op::BranchConditional
-            | Op::Switch
-            | Op::LoopMerge
-            | Op::SelectionMerge
-            | Op::LifetimeStart
-            | Op::LifetimeStop
-            | Op::Line
-            | Op::NoLine
-    )
+/// Whether an instruction touches no contents although handles, or literals that look like ids, are among its operands.
+fn is_silent(module: &Module, instruction: &Instruction) -> bool {
+    let hands_on = matches!(
+        origin(module, instruction),
+        Origin::Operands(_) | Origin::EveryOther(_) | Origin::Parameter
+    );
+    hands_on
+        || matches!(
+            instruction.op,
+            Op::PtrEqual
+                | Op::PtrNotEqual
+                | Op::PtrDiff
+                | Op::ImageQueryFormat
+                | Op::ImageQueryOrder
+                | Op::ImageQuerySizeLod
+                | Op::ImageQuerySize
+                | Op::ImageQueryLod
+                | Op::ImageQueryLevels
+                | Op::ImageQuerySamples
+                | Op::ImageSparseTexelsResident
+                | Op::ArrayLength
+                | Op::UntypedArrayLengthKHR
+                | Op::Variable
+                | Op::ReturnValue
+                | Op::Label
+                | Op::Branch
+                | Op::BranchConditional
+                | Op::Switch
+                | Op::LoopMerge
+                | Op::SelectionMerge
+                | Op::LifetimeStart
+                | Op::LifetimeStop
+                | Op::Line
+                | Op::NoLine
+        )
 }
 
 /// Where the value of an instruction's result comes from.

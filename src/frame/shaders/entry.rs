@@ -250,7 +250,7 @@ fn binding(
     let non_writable = own.non_writable || block.non_writable;
     let non_readable = own.non_readable || block.non_readable;
     let coherent = own.coherent || block.coherent;
-    let tile_constraint = flow.tile_constraint(module, id);
+    let demand = flow.demand(module, id);
     let can_write = !descriptor.kind.access_flags(false, true).is_empty();
     let reads = READ | if non_readable { 0 } else { UNKNOWN };
     let writes = WRITE | if non_writable { 0 } else { UNKNOWN };
@@ -261,8 +261,8 @@ fn binding(
         binding: own.binding.unwrap_or(0),
         kind: descriptor.kind,
         name: name.map(|name| shortened(name)).unwrap_or_default(),
-        reads: tile_constraint & reads != 0,
-        writes: tile_constraint & writes != 0 && can_write,
+        reads: demand & reads != 0,
+        writes: demand & writes != 0 && can_write,
         stages,
         count: descriptor.count,
         input_attachment_index: own.input_attachment_index,
@@ -328,10 +328,8 @@ fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
             continue;
         };
         let bits = match module.variable_class(variable) {
-            Some(StorageClass::Output) if flow.tile_constraint(module, id) & (WRITE | UNKNOWN) != 0 => WRITE,
-            Some(StorageClass::TileImageEXT) if flow.tile_constraint(module, id) & (READ | UNKNOWN) != 0 => {
-                READ
-            }
+            Some(StorageClass::Output) if flow.demand(module, id) & (WRITE | UNKNOWN) != 0 => WRITE,
+            Some(StorageClass::TileImageEXT) if flow.demand(module, id) & (READ | UNKNOWN) != 0 => READ,
             _ => continue,
         };
         for location in locations(module, id) {
@@ -374,6 +372,6 @@ fn writes_depth(module: &Module, flow: &Flow) -> bool {
     let depth = [BuiltIn::FragDepth, BuiltIn::FragStencilRefEXT].map(|built_in| Some(built_in as u32));
     module.globals.iter().any(|&id| {
         let built_in = depth.contains(&module.decorations(id).built_in);
-        built_in && flow.tile_constraint(module, id) & WRITE != 0
+        built_in && flow.demand(module, id) & WRITE != 0
     })
 }

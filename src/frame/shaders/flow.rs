@@ -27,7 +27,7 @@ use super::types::Memory;
 /// What an entry point does with the module's variables.
 pub(super) struct Flow {
     /// Per definition, what is done through it.
-    tile_constraint: Vec<Bits>,
+    demand: Vec<Bits>,
     /// Addresses found at a known offset of a variable, and what is done at them.
     pub(super) placed: BTreeMap<(u32, u32), Bits>,
     /// Variable to what is done at addresses found anywhere in it.
@@ -46,7 +46,7 @@ impl Flow {
             reach,
             private: PrivateMemory::new(module, reach),
             flow: Flow {
-                tile_constraint: vec![0; module.code.node_count()],
+                demand: vec![0; module.code.node_count()],
                 placed: BTreeMap::new(),
                 unplaced: BTreeMap::new(),
                 chained: 0,
@@ -70,11 +70,11 @@ impl Flow {
     }
 
     /// What is done with a variable's contents.
-    pub(super) fn tile_constraint(&self, module: &Module, variable: u32) -> Bits {
+    pub(super) fn demand(&self, module: &Module, variable: u32) -> Bits {
         module
             .code
             .node(variable)
-            .map_or(0, |node| self.tile_constraint[node.index()])
+            .map_or(0, |node| self.demand[node.index()])
     }
 }
 
@@ -107,10 +107,10 @@ impl Tracer<'_> {
     }
 
     fn push_node(&mut self, node: Node, bits: Bits) {
-        let tile_constraint = &mut self.flow.tile_constraint[node.index()];
-        let new = bits & !*tile_constraint;
+        let demand = &mut self.flow.demand[node.index()];
+        let new = bits & !*demand;
         if new != 0 {
-            *tile_constraint |= new;
+            *demand |= new;
             self.open.push((Open::Definition(node), new));
         }
     }
@@ -166,7 +166,7 @@ impl Tracer<'_> {
                 let Some(node) = self.module.code.node(pointer) else {
                     return;
                 };
-                let (class, new) = self.private.tile_constraint(node, bits);
+                let (class, new) = self.private.add_demand(node, bits);
                 if new != 0 {
                     self.open.push((Open::Class(class), new));
                 }

@@ -58,11 +58,11 @@ impl PrivateMemory {
     }
 
     /// Adds bits to what is done with the contents behind a pointer; gives the class and the bits that are new to it.
-    pub(super) fn tile_constraint(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
+    pub(super) fn add_demand(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
         let class = self.class(pointer);
-        let tile_constraint = &mut self.demands[class.0 as usize];
-        let new = bits & !*tile_constraint;
-        *tile_constraint |= new;
+        let demand = &mut self.demands[class.0 as usize];
+        let new = bits & !*demand;
+        *demand |= new;
         (class, new)
     }
 
