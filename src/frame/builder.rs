@@ -103,11 +103,6 @@ impl FrameBuilder {
         self.constrain(resource, TileConstraint::Pinned);
     }
 
-    /// Keeps a resource out of tile memory, even if there is room for it.
-    pub fn exclude_from_tile(&mut self, resource: ResourceId) {
-        self.constrain(resource, TileConstraint::Excluded);
-    }
-
     /// Declares a queue with the capabilities that the frame needs of it.
     pub fn queue(&mut self, name: impl Into<String>, capabilities: vk::QueueFlags) -> QueueId {
         self.tables.queues.push(Queue {

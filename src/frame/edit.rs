@@ -1,9 +1,9 @@
 //! Frames that differ from a given one in one thing: what planners try out.
 
-use super::builder::FrameBuilder;
 use std::sync::Arc;
 
-use super::tables::{Access, Pass, PassKind};
+use super::builder::FrameBuilder;
+use super::tables::{Access, Pass, PassKind, Tables};
 use super::weights::Weights;
 use super::{AccessKind, BatchId, Frame, FrameError, LoadOp, PassId, ResourceId, SubmitId, TileConstraint};
 use crate::units::{Bytes, Run};
@@ -56,18 +56,7 @@ impl Frame {
     /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
     pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
-        let gone = tables.passes.remove(pass.index());
-        tables.accesses.drain(gone.accesses.indices());
-        for access in &mut tables.accesses {
-            access.pass.0 -= u32::from(access.pass > pass);
-        }
-        for later in &mut tables.passes[pass.index()..] {
-            later.accesses.first -= gone.accesses.len() as u32;
-            later.accesses.end -= gone.accesses.len() as u32;
-        }
-        for commands in &mut tables.command_buffers {
-            commands.passes = without(commands.passes, pass.0);
-        }
+        remove_pass(&mut tables, pass, Vec::new());
         FrameBuilder::from_tables(tables).build()
     }
 
@@ -120,21 +109,8 @@ impl Frame {
             }
         }
         let mut tables = (*self.tables).clone();
-        let gone = tables.passes.remove(second.index());
-        let added = kept.len() as u32;
-        tables.accesses.splice(gone.accesses.indices(), kept);
-        tables.passes[first.index()].accesses.end += added;
-        let fewer = gone.accesses.len() as u32 - added;
-        for later in &mut tables.passes[second.index()..] {
-            later.accesses.first -= fewer;
-            later.accesses.end -= fewer;
-        }
-        for access in &mut tables.accesses {
-            access.pass.0 -= u32::from(access.pass > first);
-        }
-        for commands in &mut tables.command_buffers {
-            commands.passes = without(commands.passes, second.0);
-        }
+        tables.passes[first.index()].accesses.end += kept.len() as u32;
+        remove_pass(&mut tables, second, kept);
         Some(FrameBuilder::from_tables(tables).build())
     }
 
@@ -216,6 +192,23 @@ impl Frame {
             pass.accesses = without(pass.accesses, access as u32);
         }
         FrameBuilder::from_tables(tables).build()
+    }
+}
+
+/// Removes a pass, whose accesses become `kept` ones of the pass before.
+fn remove_pass(tables: &mut Tables, pass: PassId, kept: Vec<Access>) {
+    let gone = tables.passes.remove(pass.index());
+    let fewer = (gone.accesses.len() - kept.len()) as u32;
+    tables.accesses.splice(gone.accesses.indices(), kept);
+    for access in &mut tables.accesses {
+        access.pass.0 -= u32::from(access.pass > pass);
+    }
+    for later in &mut tables.passes[pass.index()..] {
+        later.accesses.first -= fewer;
+        later.accesses.end -= fewer;
+    }
+    for commands in &mut tables.command_buffers {
+        commands.passes = without(commands.passes, pass.0);
     }
 }
 
