@@ -187,7 +187,7 @@ fn the_picture_is_the_same_on_a_ladder() {
 
 /// With split lives, which this frame has in a heap of this size: the temporal filter's history is read while it is on chip.
 #[test]
-fn the_picture_is_the_same_with_split_lives() {
+fn the_picture_is_the_same_with_split_lifetimes() {
     let pictures = [own_file("whole.png"), own_file("split.png")];
     for (path, split) in pictures.iter().zip([false, true]) {
         let path = path.to_str().expect("a UTF-8 path");

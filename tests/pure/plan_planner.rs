@@ -455,7 +455,7 @@ fn impossible_demands_name_the_rule() {
 }
 
 #[test]
-fn advice_splits_lives_and_merges_passes() {
+fn advice_splits_lifetimes_and_merges_passes() {
     let (frame, [albedo, normal]) = pair(true);
     let profile = DeviceProfile::preset("adreno-830").unwrap();
     let profile = Arc::new(profile.with_tile_heap_size(Bytes(2 * 12_288)).unwrap());

@@ -186,7 +186,7 @@ fn formats_are_offered_where_a_shader_can_store_them() {
 
 /// Random frames: never worse than without, and all that follows agrees.
 #[test]
-fn split_lives_are_never_worse() {
+fn split_lifetimes_are_never_worse() {
     let mut split = 0;
     for seed in 0..120 {
         let desc = SyntheticDesc {

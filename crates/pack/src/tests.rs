@@ -48,7 +48,7 @@ fn heights(desc: ProblemDesc) -> Vec<u64> {
 ///   0 ┼┴───────┴┴─────────────┴──► steps
 /// ```
 #[test]
-fn disjoint_lives_share_bytes() {
+fn disjoint_lifetimes_share_bytes() {
     let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)];
     assert_eq!(heights(ProblemDesc::new(items)), [7; 11]);
 }
@@ -60,7 +60,7 @@ fn disjoint_lives_share_bytes() {
 ///   0 ┼┴──────────────────┴──► steps
 /// ```
 #[test]
-fn lives_that_touch_do_not_overlap() {
+fn lifetimes_that_touch_do_not_overlap() {
     let items = vec![item(0, 3, 4), item(3, 9, 4), item(0, 9, 4)];
     assert_eq!(heights(ProblemDesc::new(items)), [8; 11]);
 }
@@ -109,14 +109,14 @@ fn a_group_shares_one_offset_and_sleeps_in_between() {
 }
 
 #[test]
-fn conflicts_hold_whatever_the_lives() {
+fn conflicts_hold_for_all_lifetimes() {
     let items = vec![item(0, 1, 4), item(1, 2, 4), item(2, 3, 4)];
     assert_eq!(heights(ProblemDesc::new(items.clone())), [4; 11]);
     assert_eq!(heights(ProblemDesc::new(items).conflict(0, 2)), [8; 11]);
 }
 
 #[test]
-fn empty_lives_and_empty_items_are_in_nobodys_way() {
+fn empty_lifetimes_and_empty_items_conflict_with_nothing() {
     let items = vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)];
     assert_eq!(heights(ProblemDesc::new(items)), [8; 11]);
     assert_eq!(heights(ProblemDesc::default()), [0; 11]);

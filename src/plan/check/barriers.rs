@@ -2,25 +2,25 @@
 
 use ash::vk;
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::replay_errors::BarrierError;
 use super::scopes::{unmade, unsupported};
 use crate::frame::{PassId, QueueId};
 use crate::plan::passes::{Barrier, TransferHalf};
 
-pub(super) fn check(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (pass, planned) in plan.frame.pass_ids().zip(&plan.passes) {
         for run in [planned.before, planned.after] {
             let barriers = run.of(&plan.barriers);
             for (index, barrier) in barriers.iter().enumerate() {
-                check_scopes(judge, pass, barrier);
-                check_layouts(judge, pass, barrier);
-                check_queues(judge, pass, barrier);
+                check_scopes(checker, pass, barrier);
+                check_layouts(checker, pass, barrier);
+                check_queues(checker, pass, barrier);
                 let again = |other: &Barrier| other.placement == barrier.placement && is_transition(other);
                 if is_transition(barrier) && barriers[..index].iter().any(again) {
-                    let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
-                    judge.report(BarrierError::TwoTransitions { resource, pass });
+                    let (resource, pass) = (checker.resource(barrier.resource), checker.pass(pass));
+                    checker.report(BarrierError::TwoTransitions { resource, pass });
                 }
             }
         }
@@ -33,8 +33,8 @@ pub(super) fn is_transition(barrier: &Barrier) -> bool {
 }
 
 /// The scopes that count: the second of a release and the first of an acquire are ignored by Vulkan.
-fn check_scopes(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
-    let plan = judge.plan;
+fn check_scopes(checker: &mut Checker<'_>, pass: PassId, barrier: &Barrier) {
+    let plan = checker.plan;
     let half = barrier.transfer.map(|transfer| transfer.half);
     let queue = &plan.frame.queues()[plan.frame.queue_of(pass).index()];
     let source = (barrier.src_stages, barrier.src_access);
@@ -43,17 +43,17 @@ fn check_scopes(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     let destination = (half != Some(TransferHalf::Release)).then_some(destination);
     for (stages, access) in source.into_iter().chain(destination) {
         if let Some(stage) = unsupported(stages, queue.capabilities) {
-            judge.report(BarrierError::Stage {
-                resource: judge.resource(barrier.resource),
-                pass: judge.pass(pass),
+            checker.report(BarrierError::Stage {
+                resource: checker.resource(barrier.resource),
+                pass: checker.pass(pass),
                 stage,
                 queue: queue.name.clone(),
             });
         }
         if let Some(access) = unmade(stages, access) {
-            judge.report(BarrierError::Access {
-                resource: judge.resource(barrier.resource),
-                pass: judge.pass(pass),
+            checker.report(BarrierError::Access {
+                resource: checker.resource(barrier.resource),
+                pass: checker.pass(pass),
                 access,
                 stages,
             });
@@ -61,15 +61,15 @@ fn check_scopes(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     }
 }
 
-fn check_layouts(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
+fn check_layouts(checker: &mut Checker<'_>, pass: PassId, barrier: &Barrier) {
     let layouts = [barrier.old_layout, barrier.new_layout];
-    let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
-    if !judge.plan.frame.resource(barrier.resource).is_image() {
+    let (resource, pass) = (checker.resource(barrier.resource), checker.pass(pass));
+    if !checker.plan.frame.resource(barrier.resource).is_image() {
         if layouts != [vk::ImageLayout::UNDEFINED; 2] {
-            judge.report(BarrierError::BufferLayout { resource, pass });
+            checker.report(BarrierError::BufferLayout { resource, pass });
         }
     } else if [vk::ImageLayout::UNDEFINED, vk::ImageLayout::PREINITIALIZED].contains(&barrier.new_layout) {
-        judge.report(BarrierError::NewLayout {
+        checker.report(BarrierError::NewLayout {
             resource,
             pass,
             layout: barrier.new_layout,
@@ -77,8 +77,8 @@ fn check_layouts(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     }
 }
 
-fn check_queues(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
-    let frame = &judge.plan.frame;
+fn check_queues(checker: &mut Checker<'_>, pass: PassId, barrier: &Barrier) {
+    let frame = &checker.plan.frame;
     let Some(transfer) = barrier.transfer else { return };
     let name = |queue: QueueId| frame.queues()[queue.index()].name.clone();
     let (queue, half) = (frame.queue_of(pass), transfer.half);
@@ -86,10 +86,10 @@ fn check_queues(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
         TransferHalf::Release => transfer.from,
         TransferHalf::Acquire => transfer.to,
     };
-    let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
+    let (resource, pass) = (checker.resource(barrier.resource), checker.pass(pass));
     if transfer.from == transfer.to {
         let queue = name(transfer.from);
-        judge.report(BarrierError::TransferToItself {
+        checker.report(BarrierError::TransferToItself {
             resource,
             pass,
             half,
@@ -97,7 +97,7 @@ fn check_queues(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
         });
     } else if queue != belongs {
         let (queue, belongs) = (name(queue), name(belongs));
-        judge.report(BarrierError::TransferQueue {
+        checker.report(BarrierError::TransferQueue {
             resource,
             pass,
             half,

@@ -1,7 +1,7 @@
 //! Bytes: memory objects on the right heaps, placements aligned, large enough and inside, and no two alive in the same
 //! bytes.
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::sites::{Site, Space, sites};
 use super::table_errors::BytesError;
 use crate::frame::PassId;
@@ -9,22 +9,22 @@ use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
-pub(super) fn check(judge: &mut Judge<'_>) {
-    check_objects(judge);
-    for index in 0..judge.plan.placements.len() {
-        check_placement(judge, index);
+pub(super) fn check(checker: &mut Checker<'_>) {
+    check_objects(checker);
+    for index in 0..checker.plan.placements.len() {
+        check_placement(checker, index);
     }
-    let sites = sites(judge.plan);
+    let sites = sites(checker.plan);
     for second in 0..sites.len() {
         for first in 0..second {
-            check_sharing(judge, first, second);
-            check_pair(judge, &sites, first, second);
+            check_sharing(checker, first, second);
+            check_pair(checker, &sites, first, second);
         }
     }
 }
 
-fn check_objects(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_objects(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let profile = &plan.profile;
     for (index, object) in plan.objects.iter().enumerate() {
         let bit = 1 << object.memory_type;
@@ -46,7 +46,7 @@ fn check_objects(judge: &mut Judge<'_>) {
             _ => None,
         };
         if let Some(why) = why {
-            judge.report(BytesError::ObjectType {
+            checker.report(BytesError::ObjectType {
                 object: index,
                 memory: object.memory,
                 memory_type: object.memory_type,
@@ -54,7 +54,7 @@ fn check_objects(judge: &mut Judge<'_>) {
             });
         }
         if object.size == Bytes::ZERO {
-            judge.report(BytesError::ObjectEmpty { object: index });
+            checker.report(BytesError::ObjectEmpty { object: index });
         }
         let heap_size = profile.heaps[heap as usize].size;
         let limits = [
@@ -78,7 +78,7 @@ fn check_objects(judge: &mut Judge<'_>) {
         let asked = asked.map(|most| ("what the plan may bind of the tile heap", most));
         for (limit, most) in limits.into_iter().chain(tile_limit).chain(asked) {
             if object.size > most {
-                judge.report(BytesError::ObjectTooLarge {
+                checker.report(BytesError::ObjectTooLarge {
                     object: index,
                     size: object.size,
                     limit,
@@ -89,8 +89,8 @@ fn check_objects(judge: &mut Judge<'_>) {
     }
 }
 
-fn check_placement(judge: &mut Judge<'_>, index: usize) {
-    let plan = judge.plan;
+fn check_placement(checker: &mut Checker<'_>, index: usize) {
+    let plan = checker.plan;
     let placement = plan.placements[index];
     // The caller's memory is the caller's: residence checks that only external resources are there.
     let Some(id) = placement.object else { return };
@@ -99,9 +99,9 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     let Placement {
         memory, offset, size, ..
     } = placement;
-    let resource = judge.resident(index);
+    let resource = checker.resident(index);
     if object.memory != memory {
-        judge.report(BytesError::WrongObject {
+        checker.report(BytesError::WrongObject {
             resource: resource.clone(),
             memory,
             object: format!("object {} of memory {:?}", id.index(), object.memory),
@@ -130,14 +130,14 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         ),
     };
     if bits & 1 << object.memory_type == 0 {
-        judge.report(BytesError::TypeNotAllowed {
+        checker.report(BytesError::TypeNotAllowed {
             resource: resource.clone(),
             memory_type: object.memory_type,
             bits,
         });
     }
     if !offset.is_aligned(alignment) {
-        judge.report(BytesError::Misaligned {
+        checker.report(BytesError::Misaligned {
             resource: resource.clone(),
             memory,
             offset,
@@ -146,7 +146,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         });
     }
     if size < needs {
-        judge.report(BytesError::TooSmall {
+        checker.report(BytesError::TooSmall {
             resource: resource.clone(),
             memory,
             size,
@@ -154,7 +154,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         });
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
-        judge.report(BytesError::PastObject {
+        checker.report(BytesError::PastObject {
             resource: resource.clone(),
             offset,
             size,
@@ -165,7 +165,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
     let dedicated = matches!(memory, MemoryKind::Dedicated | MemoryKind::Lazy) && offset == Bytes::ZERO;
     if requirement.dedicated == Dedicated::Required && !dedicated {
-        judge.report(BytesError::NotDedicated {
+        checker.report(BytesError::NotDedicated {
             resource,
             memory,
             offset,
@@ -174,8 +174,8 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
 }
 
 /// Who must be alone in its object is.
-fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
-    let plan = judge.plan;
+fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
+    let plan = checker.plan;
     let (a, b) = (plan.placements[first], plan.placements[second]);
     let Some(object) = a.object.filter(|_| a.object == b.object) else {
         return;
@@ -189,8 +189,8 @@ fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
         } else {
             continue;
         };
-        let (resource, other) = (judge.resident(index), judge.resident(other));
-        judge.report(BytesError::Shared {
+        let (resource, other) = (checker.resident(index), checker.resident(other));
+        checker.report(BytesError::Shared {
             resource,
             object: object.index(),
             other,
@@ -200,8 +200,8 @@ fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
 }
 
 /// Two placements that are the same memory take turns.
-fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize) {
-    let plan = judge.plan;
+fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: usize) {
+    let plan = checker.plan;
     let granularity = plan.profile.limits.buffer_image_granularity;
     let (a, b) = (plan.placements[first], plan.placements[second]);
     if !sites[first].aliases(sites[second], granularity) {
@@ -211,12 +211,12 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
     if a.resource == b.resource && sites[first] == sites[second] && a.object != b.object {
         return;
     }
-    let (one, other) = (judge.resident(first), judge.resident(second));
+    let (one, other) = (checker.resident(first), checker.resident(second));
     let start = a.offset.max(b.offset);
     let end = sites[first].end.min(sites[second].end);
     if a.span.overlaps(b.span) {
         if start.0 < end {
-            judge.report(BytesError::Overlap {
+            checker.report(BytesError::Overlap {
                 first: one,
                 first_span: a.span,
                 second: other,
@@ -225,7 +225,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
                 bytes: Bytes(end) - start,
             });
         } else {
-            judge.report(BytesError::Granularity {
+            checker.report(BytesError::Granularity {
                 first: one,
                 second: other,
                 granularity,
@@ -234,7 +234,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
         return;
     }
     if !plan.options.aliasing {
-        judge.report(BytesError::AliasedAgainstOptions {
+        checker.report(BytesError::AliasedAgainstOptions {
             first: one.clone(),
             second: other.clone(),
         });
@@ -248,22 +248,22 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
     } else {
         (second, first)
     };
-    let unordered = uses(judge, earlier)
-        .flat_map(|before| uses(judge, later).map(move |after| (before, after)))
+    let unordered = uses(checker, earlier)
+        .flat_map(|before| uses(checker, later).map(move |after| (before, after)))
         .find(|&(before, after)| !plan.frame.happens_before(before, after));
     if let Some((before, after)) = unordered {
-        judge.report(BytesError::Concurrent {
-            first: judge.resident(earlier),
-            second: judge.resident(later),
-            first_pass: judge.pass(before),
-            second_pass: judge.pass(after),
+        checker.report(BytesError::Concurrent {
+            first: checker.resident(earlier),
+            second: checker.resident(later),
+            first_pass: checker.pass(before),
+            second_pass: checker.pass(after),
         });
     }
 }
 
 /// The passes that use a placement.
-fn uses<'a>(judge: &Judge<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
-    let plan = judge.plan;
+fn uses<'a>(checker: &Checker<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
+    let plan = checker.plan;
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     accesses
         .filter(move |(_, planned)| planned.placement.index() == placement)

@@ -1,6 +1,6 @@
 //! Contents: what the bytes of every placement hold, step by step.
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::{Site, Space};
 use crate::frame::{PassId, QueueId};
@@ -55,18 +55,18 @@ impl Contents {
     }
 
     /// A pass needs the contents. What is missing is reported once and taken for whole afterwards.
-    pub(super) fn need(&mut self, judge: &mut Judge<'_>, placement: usize, pass: PassId) {
+    pub(super) fn need(&mut self, checker: &mut Checker<'_>, placement: usize, pass: PassId) {
         if let Some(loss) = self.lost[self.shared[placement]].take() {
-            let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-            judge.report(ContentsError::Lost { pass, resource, loss });
+            let (pass, resource) = (checker.pass(pass), checker.resident(placement));
+            checker.report(ContentsError::Lost { pass, resource, loss });
         }
     }
 
     /// An action command on `queue`: tile memory outside of what is bound forgets.
     ///
     /// Every command buffer begins with nothing bound; the plan says for each of its passes what is bound by then.
-    pub(super) fn act(&mut self, judge: &Judge<'_>, sites: &[Site], pass: PassId) {
-        let plan = judge.plan;
+    pub(super) fn act(&mut self, checker: &Checker<'_>, sites: &[Site], pass: PassId) {
+        let plan = checker.plan;
         let bound = plan.passes[pass.index()]
             .bound_object
             .map(|object| plan.objects[object.index()].size);
@@ -80,13 +80,13 @@ impl Contents {
                 None => self.lose(
                     index,
                     ContentsLoss::Unbound {
-                        pass: judge.pass(pass),
+                        pass: checker.pass(pass),
                     },
                 ),
                 Some(bound) if site.end > bound.0 => self.lose(
                     index,
                     ContentsLoss::BoundTooSmall {
-                        pass: judge.pass(pass),
+                        pass: checker.pass(pass),
                         bound,
                         end: Bytes(site.end),
                     },
@@ -97,7 +97,7 @@ impl Contents {
     }
 
     /// The end of a discard window on `queue`.
-    pub(super) fn end_window(&mut self, judge: &Judge<'_>, sites: &[Site], queue: QueueId, last: PassId) {
+    pub(super) fn end_window(&mut self, checker: &Checker<'_>, sites: &[Site], queue: QueueId, last: PassId) {
         for (index, _) in sites
             .iter()
             .enumerate()
@@ -106,7 +106,7 @@ impl Contents {
             self.lose(
                 index,
                 ContentsLoss::WindowEnded {
-                    last: judge.pass(last),
+                    last: checker.pass(last),
                 },
             );
         }
@@ -115,12 +115,12 @@ impl Contents {
     /// The placements that lose their bytes when `writer` writes or is initialised.
     pub(super) fn overwrite(
         &mut self,
-        judge: &Judge<'_>,
+        checker: &Checker<'_>,
         sites: &[Site],
         writer: usize,
         pass: PassId,
     ) -> Vec<usize> {
-        let granularity = judge.plan.profile.limits.buffer_image_granularity;
+        let granularity = checker.plan.profile.limits.buffer_image_granularity;
         let others = (0..sites.len()).filter(|&other| !self.share(other, writer));
         let victims: Vec<usize> = others
             .filter(|&other| sites[other].aliases(sites[writer], granularity))
@@ -129,8 +129,8 @@ impl Contents {
             self.lose(
                 victim,
                 ContentsLoss::Overwritten {
-                    by: judge.resident(writer),
-                    pass: judge.pass(pass),
+                    by: checker.resident(writer),
+                    pass: checker.pass(pass),
                 },
             );
         }

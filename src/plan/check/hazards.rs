@@ -16,7 +16,7 @@
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::records::{By, Conflicts, Dependency, DependencyKind, OrderedAfter, Record};
 use super::replay_errors::{HazardAccess, HazardError, MissingDependency};
 use super::scopes::{Scope, WRITES, each, made_at};
@@ -44,12 +44,12 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    pub(super) fn new(judge: &Judge<'_>, sites: &[Site]) -> Hazards {
+    pub(super) fn new(checker: &Checker<'_>, sites: &[Site]) -> Hazards {
         Hazards {
             records: Vec::new(),
             sites: sites.to_vec(),
-            granularity: judge.plan.profile.limits.buffer_image_granularity,
-            queues: judge.plan.frame.queues().len(),
+            granularity: checker.plan.profile.limits.buffer_image_granularity,
+            queues: checker.plan.frame.queues().len(),
             frame: 0,
         }
     }
@@ -68,7 +68,13 @@ impl Hazards {
     }
 
     /// An external resource comes in: its first use, by `pass`, waits for what the caller did.
-    pub(super) fn enter(&mut self, judge: &Judge<'_>, placement: usize, pass: PassId, entry: ResourceState) {
+    pub(super) fn enter(
+        &mut self,
+        checker: &Checker<'_>,
+        placement: usize,
+        pass: PassId,
+        entry: ResourceState,
+    ) {
         self.records.retain(|record| record.placement != placement);
         for stage in each(entry.stages) {
             let access = made_at(stage, entry.access);
@@ -79,7 +85,7 @@ impl Hazards {
             } else {
                 (access, Conflicts::Writes)
             };
-            let queue = judge.plan.frame.queue_of(pass);
+            let queue = checker.plan.frame.queue_of(pass);
             self.record(placement, queue, pass, By::Caller, stage, access, conflicts);
         }
     }
@@ -87,12 +93,12 @@ impl Hazards {
     /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
     pub(super) fn exit(
         &mut self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         placement: usize,
         pass: PassId,
         exit: ResourceState,
     ) {
-        let queue = judge.plan.frame.queue_of(pass);
+        let queue = checker.plan.frame.queue_of(pass);
         for stage in each(exit.stages) {
             let access = made_at(stage, exit.access);
             if access.is_empty() && !exit.access.is_empty() {
@@ -100,10 +106,10 @@ impl Hazards {
             }
             let writes = exit.access.is_empty() || access.intersects(WRITES);
             let second = HazardAccess::Exit {
-                resource: judge.resident(placement).into(),
+                resource: checker.resident(placement).into(),
             };
             self.tile_constraint(
-                judge,
+                checker,
                 placement,
                 queue,
                 stage,
@@ -116,18 +122,18 @@ impl Hazards {
     }
 
     /// Barriers recorded together on the queue of `pass`.
-    pub(super) fn depend(&mut self, judge: &mut Judge<'_>, pass: PassId, barriers: &[Dependency]) {
+    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, pass: PassId, barriers: &[Dependency]) {
         if barriers.is_empty() {
             return;
         }
-        let queue = judge.plan.frame.queue_of(pass);
+        let queue = checker.plan.frame.queue_of(pass);
         let transitions = || {
             barriers
                 .iter()
                 .filter(|barrier| barrier.kind != DependencyKind::Plain)
         };
         for barrier in transitions() {
-            self.demand_of_transition(judge, queue, pass, barrier);
+            self.demand_of_transition(checker, queue, pass, barrier);
         }
         // All barriers of one dependency take effect at once: none sees what another one reaches.
         for record in &mut self.records {
@@ -158,11 +164,11 @@ impl Hazards {
     }
 
     /// The uses of one pass, which are in no order among themselves.
-    pub(super) fn access(&mut self, judge: &mut Judge<'_>, pass: PassId, uses: &[Use]) {
-        let queue = judge.plan.frame.queue_of(pass);
+    pub(super) fn access(&mut self, checker: &mut Checker<'_>, pass: PassId, uses: &[Use]) {
+        let queue = checker.plan.frame.queue_of(pass);
         for access in uses {
-            let resource = judge.resident(access.placement).into();
-            let pass = judge.pass(pass).into();
+            let resource = checker.resident(access.placement).into();
+            let pass = checker.pass(pass).into();
             let second = if access.writes {
                 HazardAccess::Write { pass, resource }
             } else {
@@ -170,7 +176,7 @@ impl Hazards {
             };
             for stage in each(access.stages) {
                 self.tile_constraint(
-                    judge,
+                    checker,
                     access.placement,
                     queue,
                     stage,
@@ -239,7 +245,7 @@ impl Hazards {
     /// What a transition overwrites must have been waited for by the barrier itself.
     fn demand_of_transition(
         &self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         queue: QueueId,
         pass: PassId,
         barrier: &Dependency,
@@ -256,17 +262,17 @@ impl Hazards {
                 _ => continue,
             };
             let second = HazardAccess::Transition {
-                pass: judge.pass(pass).into(),
-                resource: judge.resident(barrier.placement).into(),
+                pass: checker.pass(pass).into(),
+                resource: checker.resident(barrier.placement).into(),
             };
-            self.report(judge, record, second, barrier.placement, missing);
+            self.report(checker, record, second, barrier.placement, missing);
         }
     }
 
     /// A use at `stage` has to wait for every record that it conflicts with, and to see what those wrote.
     fn tile_constraint(
         &self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         placement: usize,
         queue: QueueId,
         stage: S,
@@ -288,20 +294,20 @@ impl Hazards {
             } else {
                 continue;
             };
-            self.report(judge, record, second.clone(), placement, missing);
+            self.report(checker, record, second.clone(), placement, missing);
         }
     }
 
     fn report(
         &self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         record: &Record,
         second: HazardAccess,
         placement: usize,
         missing: MissingDependency,
     ) {
-        let pass = judge.pass(record.pass).into();
-        let resource = judge.resident(record.placement).into();
+        let pass = checker.pass(record.pass).into();
+        let resource = checker.resident(record.placement).into();
         let first = match record.by {
             By::Caller => HazardAccess::Entry { resource },
             By::Barrier { .. } => HazardAccess::Transition { pass, resource },
@@ -309,7 +315,7 @@ impl Hazards {
             By::Pass => HazardAccess::Write { pass, resource },
         };
         let site = self.sites[placement];
-        judge.report(HazardError {
+        checker.report(HazardError {
             first,
             second,
             around: record.frame != self.frame,

@@ -3,7 +3,7 @@
 use ash::vk::{self, ImageLayout as L};
 
 use super::barriers::is_transition;
-use super::judge::Judge;
+use super::checker::Checker;
 use super::replay_errors::LayoutError;
 use crate::frame::{AccessKind, PassId, Persistence, QueueId};
 use crate::plan::passes::{Barrier, QueueTransfer, TransferHalf};
@@ -40,8 +40,8 @@ struct Release {
 
 impl Layouts {
     /// Before the first frame: images are in `UNDEFINED`, histories as an earlier frame left them.
-    pub(super) fn new(judge: &Judge<'_>) -> Layouts {
-        let plan = judge.plan;
+    pub(super) fn new(checker: &Checker<'_>) -> Layouts {
+        let plan = checker.plan;
         let state = |persistence| State {
             layout: (persistence != Persistence::History).then_some(L::UNDEFINED),
             owner: Owner::Anyone,
@@ -78,34 +78,34 @@ impl Layouts {
     /// A barrier of `placement` (the one of this frame) at `pass`.
     pub(super) fn barrier(
         &mut self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         placement: usize,
         barrier: &Barrier,
         pass: PassId,
         frame: usize,
     ) {
-        let image = judge.plan.frame.resource(barrier.resource).is_image();
+        let image = checker.plan.frame.resource(barrier.resource).is_image();
         let discards = image && barrier.old_layout == L::UNDEFINED;
-        let queue = judge.plan.frame.queue_of(pass);
+        let queue = checker.plan.frame.queue_of(pass);
         if image && !discards && !self.is_acquired_in(placement, barrier) {
-            self.expect(judge, placement, barrier, pass);
+            self.expect(checker, placement, barrier, pass);
         }
         match barrier.transfer {
             None if discards => {
-                self.drop_release(judge, placement);
+                self.drop_release(checker, placement);
                 self.states[placement].owner = Owner::Queue(queue);
             }
-            None if image => self.own(judge, placement, queue, pass),
+            None if image => self.own(checker, placement, queue, pass),
             None => {}
             Some(transfer) if transfer.half == TransferHalf::Release => {
-                self.own(judge, placement, transfer.from, pass);
+                self.own(checker, placement, transfer.from, pass);
                 let layouts = [barrier.old_layout, barrier.new_layout];
                 let release = Release { pass, frame, layouts };
                 self.states[placement].owner = Owner::Between(transfer, release);
                 // The layout changes once, between the halves; either half then leaves the image in the new one.
                 return;
             }
-            Some(transfer) => self.acquire(judge, placement, barrier, transfer, pass),
+            Some(transfer) => self.acquire(checker, placement, barrier, transfer, pass),
         }
         if image && is_transition(barrier) {
             self.states[placement].layout = Some(barrier.new_layout);
@@ -115,23 +115,23 @@ impl Layouts {
     /// A pass on its queue uses `placement` in `layout`; `fresh` if nothing of what it held is needed.
     pub(super) fn access(
         &mut self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         placement: usize,
         layout: L,
         pass: PassId,
         fresh: bool,
     ) {
-        let queue = judge.plan.frame.queue_of(pass);
-        let image = judge
+        let queue = checker.plan.frame.queue_of(pass);
+        let image = checker
             .plan
             .frame
-            .resource(judge.plan.placements[placement].resource)
+            .resource(checker.plan.placements[placement].resource)
             .is_image();
         if image {
             let tracked = self.states[placement].layout.unwrap_or(layout);
             if tracked != layout {
-                let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-                judge.report(LayoutError::Use {
+                let (pass, resource) = (checker.pass(pass), checker.resident(placement));
+                checker.report(LayoutError::Use {
                     pass,
                     resource,
                     needs: layout,
@@ -140,46 +140,46 @@ impl Layouts {
             }
             self.states[placement].layout = Some(layout);
         } else if fresh {
-            self.drop_release(judge, placement);
+            self.drop_release(checker, placement);
             self.states[placement].owner = Owner::Queue(queue);
         }
-        self.own(judge, placement, queue, pass);
+        self.own(checker, placement, queue, pass);
     }
 
     /// The frame ends: external images are as agreed.
-    pub(super) fn exit(&mut self, judge: &mut Judge<'_>, placement: usize, needs: L) {
-        let image = judge
+    pub(super) fn exit(&mut self, checker: &mut Checker<'_>, placement: usize, needs: L) {
+        let image = checker
             .plan
             .frame
-            .resource(judge.plan.placements[placement].resource)
+            .resource(checker.plan.placements[placement].resource)
             .is_image();
         let tracked = self.states[placement].layout.unwrap_or(needs);
         if image && needs != L::UNDEFINED && tracked != needs {
-            let resource = judge.resident(placement);
-            judge.report(LayoutError::Exit {
+            let resource = checker.resident(placement);
+            checker.report(LayoutError::Exit {
                 resource,
                 needs,
                 tracked,
             });
         }
-        self.drop_release(judge, placement);
+        self.drop_release(checker, placement);
     }
 
     /// The replay ends: releases of the frame before the last were acquired.
-    pub(super) fn finish(&mut self, judge: &mut Judge<'_>, last_frame: usize) {
+    pub(super) fn finish(&mut self, checker: &mut Checker<'_>, last_frame: usize) {
         for placement in 0..self.states.len() {
             if matches!(self.states[placement].owner, Owner::Between(_, release) if release.frame < last_frame)
             {
-                self.drop_release(judge, placement);
+                self.drop_release(checker, placement);
             }
         }
     }
 
-    fn expect(&mut self, judge: &mut Judge<'_>, placement: usize, barrier: &Barrier, pass: PassId) {
+    fn expect(&mut self, checker: &mut Checker<'_>, placement: usize, barrier: &Barrier, pass: PassId) {
         let tracked = self.states[placement].layout.unwrap_or(barrier.old_layout);
         if tracked != barrier.old_layout {
-            let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-            judge.report(LayoutError::Old {
+            let (pass, resource) = (checker.pass(pass), checker.resident(placement));
+            checker.report(LayoutError::Old {
                 pass,
                 resource,
                 named: barrier.old_layout,
@@ -198,7 +198,7 @@ impl Layouts {
 
     fn acquire(
         &mut self,
-        judge: &mut Judge<'_>,
+        checker: &mut Checker<'_>,
         placement: usize,
         barrier: &Barrier,
         transfer: QueueTransfer,
@@ -211,53 +211,53 @@ impl Layouts {
                 (release.from, release.to) == (transfer.from, transfer.to) && how.layouts == layouts
             }
             // Only the frame before the first could have released it.
-            Owner::Anyone => first_frame || self.is_history_buffer(judge, placement),
+            Owner::Anyone => first_frame || self.is_history_buffer(checker, placement),
             Owner::Queue(_) => false,
         };
         if !released {
-            judge.report(LayoutError::NotReleased {
-                resource: judge.resident(placement),
-                pass: judge.pass(pass),
-                from: queue_name(judge, transfer.from),
-                to: queue_name(judge, transfer.to),
+            checker.report(LayoutError::NotReleased {
+                resource: checker.resident(placement),
+                pass: checker.pass(pass),
+                from: queue_name(checker, transfer.from),
+                to: queue_name(checker, transfer.to),
             });
         }
         self.states[placement].owner = Owner::Queue(transfer.to);
     }
 
-    fn is_history_buffer(&self, judge: &Judge<'_>, placement: usize) -> bool {
-        let resource = judge
+    fn is_history_buffer(&self, checker: &Checker<'_>, placement: usize) -> bool {
+        let resource = checker
             .plan
             .frame
-            .resource(judge.plan.placements[placement].resource);
+            .resource(checker.plan.placements[placement].resource);
         resource.persistence == Persistence::History && !resource.is_image()
     }
 
     /// `queue` uses the contents.
-    fn own(&mut self, judge: &mut Judge<'_>, placement: usize, queue: QueueId, pass: PassId) {
+    fn own(&mut self, checker: &mut Checker<'_>, placement: usize, queue: QueueId, pass: PassId) {
         match self.states[placement].owner {
             Owner::Queue(owner) if owner != queue => {
-                judge.report(LayoutError::Owner {
-                    pass: judge.pass(pass),
-                    resource: judge.resident(placement),
-                    queue: queue_name(judge, queue),
-                    owner: queue_name(judge, owner),
+                checker.report(LayoutError::Owner {
+                    pass: checker.pass(pass),
+                    resource: checker.resident(placement),
+                    queue: queue_name(checker, queue),
+                    owner: queue_name(checker, owner),
                 });
             }
-            Owner::Between(..) => self.drop_release(judge, placement),
+            Owner::Between(..) => self.drop_release(checker, placement),
             Owner::Queue(_) | Owner::Anyone => {}
         }
         self.states[placement].owner = Owner::Queue(queue);
     }
 
     /// Something else than the acquire follows a release.
-    fn drop_release(&mut self, judge: &mut Judge<'_>, placement: usize) {
+    fn drop_release(&mut self, checker: &mut Checker<'_>, placement: usize) {
         if let Owner::Between(transfer, release) = self.states[placement].owner {
-            judge.report(LayoutError::NotAcquired {
-                resource: judge.resident(placement),
-                pass: judge.pass(release.pass),
-                from: queue_name(judge, transfer.from),
-                to: queue_name(judge, transfer.to),
+            checker.report(LayoutError::NotAcquired {
+                resource: checker.resident(placement),
+                pass: checker.pass(release.pass),
+                from: queue_name(checker, transfer.from),
+                to: queue_name(checker, transfer.to),
             });
             self.states[placement].owner = Owner::Anyone;
         }
@@ -265,8 +265,8 @@ impl Layouts {
 }
 
 /// Whether every access is allowed in its layout.
-pub(super) fn check_fit(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+pub(super) fn check_fit(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let fits = if plan.frame.resource(access.resource).is_image() {
             allows(planned.layout, access.kind, access.writes)
@@ -282,17 +282,17 @@ pub(super) fn check_fit(judge: &mut Judge<'_>) {
             .count()
             > 1;
         if alias && plan.frame.resource(access.resource).is_image() && planned.layout != L::GENERAL {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let layout = planned.layout;
-            judge.report(LayoutError::Alias {
+            checker.report(LayoutError::Alias {
                 pass,
                 resource,
                 layout,
             });
         }
         if !fits {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(LayoutError::Unfit {
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
+            checker.report(LayoutError::Unfit {
                 pass,
                 resource,
                 kind: access.kind,
@@ -336,6 +336,6 @@ fn allows(layout: L, kind: AccessKind, writes: bool) -> bool {
     specific || layout == L::GENERAL
 }
 
-fn queue_name(judge: &Judge<'_>, queue: QueueId) -> String {
-    judge.plan.frame.queues()[queue.index()].name.clone()
+fn queue_name(checker: &Checker<'_>, queue: QueueId) -> String {
+    checker.plan.frame.queues()[queue.index()].name.clone()
 }

@@ -21,10 +21,10 @@
 
 mod barriers;
 mod bytes;
+mod checker;
 mod contents;
 mod error;
 mod hazards;
-mod judge;
 mod layouts;
 mod operations;
 mod records;
@@ -45,7 +45,7 @@ pub use replay_errors::{
 };
 pub use table_errors::{BytesError, ResidenceError, SplitError, StructureError, TileRule, TotalError};
 
-use self::judge::Judge;
+use self::checker::Checker;
 use super::Plan;
 
 impl Plan {
@@ -84,22 +84,22 @@ impl Plan {
     /// Everything that is wrong with the plan: first what is seen by looking, then what a replay of two frames meets, in
     /// the order of the passes. Empty for a plan that may be executed.
     pub fn violations(&self) -> Vec<CheckError> {
-        let mut judge = Judge {
+        let mut checker = Checker {
             plan: self,
             faults: Vec::new(),
         };
-        structure::check_tables(&mut judge);
-        if !judge.faults.is_empty() {
-            return judge.faults;
+        structure::check_tables(&mut checker);
+        if !checker.faults.is_empty() {
+            return checker.faults;
         }
-        split::check(&mut judge);
-        structure::check_lives(&mut judge);
-        bytes::check(&mut judge);
-        residence::check(&mut judge);
-        operations::check(&mut judge);
-        barriers::check(&mut judge);
-        totals::check(&mut judge);
-        replay::run(&mut judge);
-        judge.faults
+        split::check(&mut checker);
+        structure::check_lifetimes(&mut checker);
+        bytes::check(&mut checker);
+        residence::check(&mut checker);
+        operations::check(&mut checker);
+        barriers::check(&mut checker);
+        totals::check(&mut checker);
+        replay::run(&mut checker);
+        checker.faults
     }
 }

@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::replay_errors::OperationError;
 use crate::frame::tables::Access;
 use crate::frame::{AccessKind, LoadOp};
@@ -12,16 +12,16 @@ use crate::plan::passes::AccessPlan;
 use crate::profile::Features;
 
 /// Whether load operations do what is declared. Whether enough is stored, the replay finds out.
-pub(super) fn check(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         if !access.kind.is_attachment() {
             continue;
         }
         if let Some(needs) = unfit_load(access, planned.load_op) {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let op = planned.load_op;
-            judge.report(OperationError::Load {
+            checker.report(OperationError::Load {
                 pass,
                 resource,
                 op,
@@ -37,8 +37,8 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             vk::AttachmentStoreOp::NONE => "the device lacks it (VK_KHR_load_store_op_none)",
             _ => "there is no such operation",
         };
-        let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-        judge.report(OperationError::Store {
+        let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
+        checker.report(OperationError::Store {
             pass,
             resource,
             op,

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::structure::reads_previous;
 use super::table_errors::{ResidenceError, TileRule};
 use crate::frame::tables::{Access, ResourceKind};
@@ -11,21 +11,21 @@ use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement, Plan, Strategy, WindowRule};
 use crate::units::Span;
 
-pub(super) fn check(judge: &mut Judge<'_>) {
-    for index in 0..judge.plan.placements.len() {
-        match judge.plan.placements[index].memory {
-            MemoryKind::Tile => check_tile(judge, index),
-            MemoryKind::Lazy => check_lazy(judge, index),
+pub(super) fn check(checker: &mut Checker<'_>) {
+    for index in 0..checker.plan.placements.len() {
+        match checker.plan.placements[index].memory {
+            MemoryKind::Tile => check_tile(checker, index),
+            MemoryKind::Lazy => check_lazy(checker, index),
             MemoryKind::Arena | MemoryKind::Dedicated => {}
         }
-        check_lifetime(judge, index);
+        check_lifetime(checker, index);
     }
-    check_bindings(judge);
+    check_bindings(checker);
 }
 
 /// The rule that keeps `resource` out of tile memory, if any: the rules alone, not whether there is room.
-pub(super) fn tile_rule(judge: &Judge<'_>, resource: ResourceId) -> Option<TileRule> {
-    let plan = judge.plan;
+pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<TileRule> {
+    let plan = checker.plan;
     let Some(tile) = plan.profile.tile else {
         return Some(TileRule::NoTileHeap);
     };
@@ -44,18 +44,18 @@ pub(super) fn tile_rule(judge: &Judge<'_>, resource: ResourceId) -> Option<TileR
         return None;
     }
     let uses: Vec<&Access> = uses_of(plan, resource).collect();
-    if let Some(rule) = window_rule(judge, &uses) {
+    if let Some(rule) = window_rule(checker, &uses) {
         return Some(rule);
     }
     let resolve = uses
         .iter()
         .find(|access| access.kind == AccessKind::ResolveAttachment);
     if let Some(access) = resolve {
-        let pass = judge.pass(access.pass);
+        let pass = checker.pass(access.pass);
         return Some(TileRule::ResolveTarget { pass });
     }
     let copied = uses.iter().find(|access| access.kind.is_transfer());
-    let pass = copied.map(|access| judge.pass(access.pass));
+    let pass = copied.map(|access| checker.pass(access.pass));
     match plan.frame.resource(resource).kind {
         ResourceKind::Image { usage, .. } => {
             let copies = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
@@ -105,56 +105,56 @@ pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
 }
 
 /// All of `uses` are on one queue and in one window.
-fn window_rule(judge: &Judge<'_>, uses: &[&Access]) -> Option<TileRule> {
-    let frame = &judge.plan.frame;
+fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<TileRule> {
+    let frame = &checker.plan.frame;
     let first = uses.first()?;
     for access in uses {
         let (first, second) = (first.pass, access.pass);
         if frame.queue_of(first) != frame.queue_of(second) {
-            let (first, second) = (judge.pass(first), judge.pass(second));
+            let (first, second) = (checker.pass(first), checker.pass(second));
             return Some(TileRule::TwoQueues { first, second });
         }
-        let window = |pass| window_of(judge.plan, frame.batch_of(pass));
+        let window = |pass| window_of(checker.plan, frame.batch_of(pass));
         if window(first) != window(second) {
-            let (first, second) = (judge.pass(first), judge.pass(second));
+            let (first, second) = (checker.pass(first), checker.pass(second));
             return Some(TileRule::TwoWindows { first, second });
         }
     }
     None
 }
 
-fn check_tile(judge: &mut Judge<'_>, index: usize) {
-    let plan = judge.plan;
+fn check_tile(checker: &mut Checker<'_>, index: usize) {
+    let plan = checker.plan;
     let id = plan.placements[index].resource;
     if plan.options.strategy == Strategy::Off {
-        let resource = judge.resident(index);
-        judge.report(ResidenceError::AgainstOptions {
+        let resource = checker.resident(index);
+        checker.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
             option: "strategy `off`",
         });
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
-        let resource = judge.resident(index);
-        judge.report(ResidenceError::AgainstOptions {
+        let resource = checker.resident(index);
+        checker.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
             option: "the resource is excluded from tile memory",
         });
     }
-    if let Some(rule) = tile_rule(judge, id) {
-        let resource = judge.resident(index);
-        judge.report(ResidenceError::Tile { resource, rule });
+    if let Some(rule) = tile_rule(checker, id) {
+        let resource = checker.resident(index);
+        checker.report(ResidenceError::Tile { resource, rule });
     }
 }
 
 /// Lazily allocated memory is used only inside one render pass, as an attachment.
-fn check_lazy(judge: &mut Judge<'_>, index: usize) {
-    let plan = judge.plan;
+fn check_lazy(checker: &mut Checker<'_>, index: usize) {
+    let plan = checker.plan;
     let id = plan.placements[index].resource;
-    let resource = judge.resident(index);
+    let resource = checker.resident(index);
     if !plan.options.lazy {
-        judge.report(ResidenceError::AgainstOptions {
+        checker.report(ResidenceError::AgainstOptions {
             resource: resource.clone(),
             memory: MemoryKind::Lazy,
             option: "no lazily allocated memory",
@@ -178,12 +178,12 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     } else {
         return;
     };
-    judge.report(ResidenceError::Lazy { resource, why });
+    checker.report(ResidenceError::Lazy { resource, why });
 }
 
 /// Histories keep their bytes, external resources bring theirs.
-fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
-    let plan = judge.plan;
+fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
+    let plan = checker.plan;
     let Placement {
         resource: id,
         memory,
@@ -192,15 +192,15 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
         ..
     } = plan.placements[index];
     let whole = Span::new(0, plan.passes.len() as u32);
-    let resource = judge.resident(index);
+    let resource = checker.resident(index);
     match plan.frame.resource(id).persistence {
         Persistence::Transient => {}
         Persistence::History => {
             let keeps = matches!(memory, MemoryKind::Arena | MemoryKind::Dedicated) && span == whole;
-            let needed = plan.options.windows == WindowRule::Device || reads_previous(judge, id);
+            let needed = plan.options.windows == WindowRule::Device || reads_previous(checker, id);
             if !keeps && needed {
                 let resource = resource.clone();
-                judge.report(ResidenceError::History {
+                checker.report(ResidenceError::History {
                     resource,
                     memory,
                     span,
@@ -209,7 +209,7 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
         }
         Persistence::External(_) => {
             if object.is_some() || memory != MemoryKind::Dedicated {
-                judge.report(ResidenceError::External {
+                checker.report(ResidenceError::External {
                     resource,
                     memory,
                     object: if object.is_some() { "with" } else { "without" },
@@ -220,7 +220,7 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
         }
     }
     if object.is_none() {
-        judge.report(ResidenceError::External {
+        checker.report(ResidenceError::External {
             resource,
             memory,
             object: "without",
@@ -230,22 +230,22 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
 }
 
 /// Every pass has the right object bound for what it uses.
-fn check_bindings(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_bindings(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (id, pass) in plan.frame.pass_ids().zip(&plan.passes) {
         let Some(bound) = pass.bound_object else { continue };
         let memory = plan.objects[bound.index()].memory;
         if memory != MemoryKind::Tile {
-            let (pass, object) = (judge.pass(id), bound.index());
-            judge.report(ResidenceError::BoundNotTile { pass, object, memory });
+            let (pass, object) = (checker.pass(id), bound.index());
+            checker.report(ResidenceError::BoundNotTile { pass, object, memory });
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
         if !queue
             .capabilities
             .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
         {
-            let (pass, queue) = (judge.pass(id), queue.name.clone());
-            judge.report(ResidenceError::BoundOnTransferQueue { pass, queue });
+            let (pass, queue) = (checker.pass(id), queue.name.clone());
+            checker.report(ResidenceError::BoundOnTransferQueue { pass, queue });
         }
     }
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
@@ -255,8 +255,8 @@ fn check_bindings(judge: &mut Judge<'_>) {
             continue;
         };
         if bound != Some(object) {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(ResidenceError::WrongObjectBound {
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
+            checker.report(ResidenceError::WrongObjectBound {
                 pass,
                 resource,
                 object: object.index(),

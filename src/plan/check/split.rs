@@ -1,26 +1,26 @@
 //! Split lifetimes: every store is one, and without them the frame is the one that was described.
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::table_errors::SplitError;
 use crate::frame::tables::{Access, Contents, Pass, Resource, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
 use crate::plan::passes::Store;
 use crate::plan::{MemoryKind, Split};
 
-pub(super) fn check(judge: &mut Judge<'_>) {
-    let Some(split) = &judge.plan.split else {
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let Some(split) = &checker.plan.split else {
         return;
     };
-    check_stores(judge, split);
-    if judge.faults.is_empty() {
-        check_stretches(judge, split);
-        check_described(judge, split);
+    check_stores(checker, split);
+    if checker.faults.is_empty() {
+        check_stretches(checker, split);
+        check_described(checker, split);
     }
 }
 
 /// Indices, and what the passes are.
-fn check_stores(judge: &mut Judge<'_>, split: &Split) {
-    let frame = &judge.plan.frame;
+fn check_stores(checker: &mut Checker<'_>, split: &Split) {
+    let frame = &checker.plan.frame;
     let (resources, own) = (frame.resources().len(), split.frame.resources().len());
     let mut before: Option<PassId> = None;
     for (index, store) in split.stores.iter().enumerate() {
@@ -47,14 +47,14 @@ fn check_stores(judge: &mut Judge<'_>, split: &Split) {
         };
         before = Some(pass);
         if let Some(why) = why {
-            judge.report(SplitError::Store { index, why });
+            checker.report(SplitError::Store { index, why });
         }
     }
 }
 
 /// A stretch ends with its store, and what is stored begins there.
-fn check_stretches(judge: &mut Judge<'_>, split: &Split) {
-    let plan = judge.plan;
+fn check_stretches(checker: &mut Checker<'_>, split: &Split) {
+    let plan = checker.plan;
     for store in &split.stores {
         let accesses = plan.frame.accesses().iter();
         let mut others = accesses.filter(|access| access.pass != store.pass);
@@ -76,19 +76,19 @@ fn check_stretches(judge: &mut Judge<'_>, split: &Split) {
         } else {
             continue;
         };
-        judge.report(SplitError::Stretch {
-            pass: judge.pass(store.pass),
-            from: judge.resource(store.from),
-            to: judge.resource(store.to),
+        checker.report(SplitError::Stretch {
+            pass: checker.pass(store.pass),
+            from: checker.resource(store.from),
+            to: checker.resource(store.to),
             why,
         });
     }
 }
 
 /// The described frame, pass by pass and access by access.
-fn check_described(judge: &mut Judge<'_>, split: &Split) {
-    let (planned, described) = (&judge.plan.frame, &split.frame);
-    let mut different = |what: String| judge.report(SplitError::Described { what });
+fn check_described(checker: &mut Checker<'_>, split: &Split) {
+    let (planned, described) = (&checker.plan.frame, &split.frame);
+    let mut different = |what: String| checker.report(SplitError::Described { what });
     let is_store = |pass: PassId| split.stores.iter().any(|store| store.pass == pass);
     let kept: Vec<PassId> = planned.pass_ids().filter(|pass| !is_store(*pass)).collect();
     if kept.len() != described.passes().len()
@@ -146,7 +146,7 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
             different(format!("resource `{}`", theirs.name));
         }
     }
-    let needs = |id: usize| judge.plan.requirements.resources.get(id);
+    let needs = |id: usize| checker.plan.requirements.resources.get(id);
     let mut faults = Vec::new();
     for store in &split.stores {
         let (from, to) = (planned.resource(store.from), described.resource(store.to));
@@ -158,10 +158,10 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
         }
     }
     let own = described.resources().len();
-    if judge.plan.requirements.resources.get(..own) != Some(&split.requirements.resources[..]) {
+    if checker.plan.requirements.resources.get(..own) != Some(&split.requirements.resources[..]) {
         faults.push("the resources need something else".to_owned());
     }
     for what in faults {
-        judge.report(SplitError::Described { what });
+        checker.report(SplitError::Described { what });
     }
 }

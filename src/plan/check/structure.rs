@@ -1,6 +1,6 @@
 //! Structure: table lengths, indices, runs; every barrier and placement in its one place; spans that cover the uses.
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::table_errors::StructureError;
 use crate::frame::tables::Version;
 use crate::frame::{Persistence, ResourceId};
@@ -8,29 +8,29 @@ use crate::plan::{MemoryKind, NotTile, PlacementReason};
 use crate::units::Run;
 
 /// Lengths, indices and runs: what must hold before anything else can be read.
-pub(super) fn check_tables(judge: &mut Judge<'_>) {
-    check_lengths(judge);
-    if judge.faults.is_empty() {
-        check_profile(judge);
-        check_placements(judge);
-        check_runs(judge);
-        check_references(judge);
+pub(super) fn check_tables(checker: &mut Checker<'_>) {
+    check_lengths(checker);
+    if checker.faults.is_empty() {
+        check_profile(checker);
+        check_placements(checker);
+        check_runs(checker);
+        check_references(checker);
     }
-    if judge.faults.is_empty() {
-        check_owners(judge);
+    if checker.faults.is_empty() {
+        check_owners(checker);
     }
 }
 
 /// What the indices mean: counts, versions, spans, reasons.
-pub(super) fn check_lives(judge: &mut Judge<'_>) {
-    check_counts(judge);
-    check_versions(judge);
-    check_spans(judge);
-    check_reasons(judge);
+pub(super) fn check_lifetimes(checker: &mut Checker<'_>) {
+    check_counts(checker);
+    check_versions(checker);
+    check_spans(checker);
+    check_reasons(checker);
 }
 
-fn check_lengths(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_lengths(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let frame = &plan.frame;
     let tables = [
         ("resources", plan.resources.len(), frame.resources().len()),
@@ -44,7 +44,7 @@ fn check_lengths(judge: &mut Judge<'_>) {
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
-            judge.report(StructureError::Length {
+            checker.report(StructureError::Length {
                 table,
                 entries,
                 needs,
@@ -53,80 +53,86 @@ fn check_lengths(judge: &mut Judge<'_>) {
     }
 }
 
-fn check_profile(judge: &mut Judge<'_>) {
-    let profile = &judge.plan.profile;
+fn check_profile(checker: &mut Checker<'_>) {
+    let profile = &checker.plan.profile;
     let entries = profile.memory_types.len();
     if entries > 32 {
-        judge.report(StructureError::MemoryTypes { entries });
+        checker.report(StructureError::MemoryTypes { entries });
     }
     for (index, kind) in profile.memory_types.iter().enumerate() {
         let by = || format!("memory type {index}");
-        check_index(judge, by, "heaps", kind.heap as usize, profile.heaps.len());
+        check_index(checker, by, "heaps", kind.heap as usize, profile.heaps.len());
     }
     if let Some(tile) = profile.tile {
         let by = || "the tile heap".to_owned();
-        check_index(judge, by, "heaps", tile.heap as usize, profile.heaps.len());
+        check_index(checker, by, "heaps", tile.heap as usize, profile.heaps.len());
         let types = profile.memory_types.len();
-        check_index(judge, by, "memory_types", tile.memory_type as usize, types);
+        check_index(checker, by, "memory_types", tile.memory_type as usize, types);
     }
 }
 
-fn check_placements(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_placements(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (index, object) in plan.objects.iter().enumerate() {
         let types = plan.profile.memory_types.len();
         let by = || format!("object {index}");
-        check_index(judge, by, "memory_types", object.memory_type as usize, types);
+        check_index(checker, by, "memory_types", object.memory_type as usize, types);
     }
     for (index, placement) in plan.placements.iter().enumerate() {
         let by = || format!("placement {index}");
         let resources = plan.resources.len();
-        check_index(judge, by, "resources", placement.resource.index(), resources);
+        check_index(checker, by, "resources", placement.resource.index(), resources);
         if let Some(object) = placement.object {
-            check_index(judge, by, "objects", object.index(), plan.objects.len());
+            check_index(checker, by, "objects", object.index(), plan.objects.len());
         }
     }
 }
 
-fn check_runs(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_runs(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let mut placed = vec![0; plan.placements.len()];
     for (index, resource) in plan.resources.iter().enumerate() {
         let by = || format!("resource {index}");
-        check_run(judge, by, "placements", resource.placements, &mut placed);
+        check_run(checker, by, "placements", resource.placements, &mut placed);
         if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
         | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
         {
             // Runs of collisions may share entries: what they cover is of no interest.
             let mut ignored = vec![0; plan.conflicts.len()];
-            check_run(judge, by, "conflicts", conflicts, &mut ignored);
+            check_run(checker, by, "conflicts", conflicts, &mut ignored);
         }
     }
     let mut recorded = vec![0; plan.barriers.len()];
     for (index, pass) in plan.passes.iter().enumerate() {
         for run in [pass.before, pass.after] {
-            check_run(judge, || format!("pass {index}"), "barriers", run, &mut recorded);
+            check_run(
+                checker,
+                || format!("pass {index}"),
+                "barriers",
+                run,
+                &mut recorded,
+            );
         }
     }
     for (table, covered) in [("placements", placed), ("barriers", recorded)] {
         for (index, times) in covered.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-            judge.report(StructureError::Covered { table, index, times });
+            checker.report(StructureError::Covered { table, index, times });
         }
     }
 }
 
-fn check_references(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_references(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (index, pass) in plan.passes.iter().enumerate() {
         if let Some(object) = pass.bound_object {
             let by = || format!("pass {index}");
-            check_index(judge, by, "objects", object.index(), plan.objects.len());
+            check_index(checker, by, "objects", object.index(), plan.objects.len());
         }
     }
     for (index, access) in plan.accesses.iter().enumerate() {
         let by = || format!("access {index}");
         check_index(
-            judge,
+            checker,
             by,
             "placements",
             access.placement.index(),
@@ -136,14 +142,14 @@ fn check_references(judge: &mut Judge<'_>) {
     for (index, barrier) in plan.barriers.iter().enumerate() {
         let by = || format!("barrier {index}");
         check_index(
-            judge,
+            checker,
             by,
             "resources",
             barrier.resource.index(),
             plan.resources.len(),
         );
         check_index(
-            judge,
+            checker,
             by,
             "placements",
             barrier.placement.index(),
@@ -151,23 +157,23 @@ fn check_references(judge: &mut Judge<'_>) {
         );
         if let Some(transfer) = barrier.transfer {
             for queue in [transfer.from, transfer.to] {
-                check_index(judge, by, "queues", queue.index(), plan.frame.queues().len());
+                check_index(checker, by, "queues", queue.index(), plan.frame.queues().len());
             }
         }
     }
     for (index, resource) in plan.conflicts.iter().enumerate() {
         let by = || format!("collision {index}");
-        check_index(judge, by, "resources", resource.index(), plan.resources.len());
+        check_index(checker, by, "resources", resource.index(), plan.resources.len());
     }
 }
 
 /// Runs, accesses and barriers refer to placements of their own resource.
-fn check_owners(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_owners(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
         for placement in resource.placements.indices() {
             check_owner(
-                judge,
+                checker,
                 || format!("the run of resource {}", id.index()),
                 id,
                 placement,
@@ -176,16 +182,21 @@ fn check_owners(judge: &mut Judge<'_>) {
     }
     for (index, (access, planned)) in plan.frame.accesses().iter().zip(&plan.accesses).enumerate() {
         let placement = planned.placement.index();
-        check_owner(judge, || format!("access {index}"), access.resource, placement);
+        check_owner(checker, || format!("access {index}"), access.resource, placement);
     }
     for (index, barrier) in plan.barriers.iter().enumerate() {
         let placement = barrier.placement.index();
-        check_owner(judge, || format!("barrier {index}"), barrier.resource, placement);
+        check_owner(
+            checker,
+            || format!("barrier {index}"),
+            barrier.resource,
+            placement,
+        );
     }
 }
 
-fn check_counts(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_counts(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
         let has = resource.placements.len();
         let (fits, needs) = if plan.frame.uses_of(id).is_empty() {
@@ -194,21 +205,21 @@ fn check_counts(judge: &mut Judge<'_>) {
             match plan.frame.resource(id).persistence {
                 Persistence::Transient => (has >= 1, "at least one"),
                 Persistence::External(_) => (has == 1, "one: the caller's memory"),
-                Persistence::History if reads_previous(judge, id) => {
+                Persistence::History if reads_previous(checker, id) => {
                     (has == 2, "two: the current and the previous version")
                 }
                 Persistence::History => (has == 1, "one: nothing reads the previous version"),
             }
         };
         if !fits {
-            let resource = judge.resource(id);
-            judge.report(StructureError::PlacementCount { resource, has, needs });
+            let resource = checker.resource(id);
+            checker.report(StructureError::PlacementCount { resource, has, needs });
         }
     }
 }
 
-fn check_versions(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_versions(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let placements = plan.resources[access.resource.index()].placements;
         let history = plan.frame.resource(access.resource).persistence == Persistence::History;
@@ -220,8 +231,8 @@ fn check_versions(judge: &mut Judge<'_>) {
             Version::Previous => ("previous", placements.first + 1),
         };
         if planned.placement.index() != expected as usize {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(StructureError::WrongVersion {
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
+            checker.report(StructureError::WrongVersion {
                 pass,
                 resource,
                 version,
@@ -230,14 +241,14 @@ fn check_versions(judge: &mut Judge<'_>) {
     }
 }
 
-fn check_spans(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_spans(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let steps = plan.passes.len();
     for (index, placement) in plan.placements.iter().enumerate() {
         let span = placement.span;
         if span.is_empty() || span.end.0 as usize > steps {
-            let resource = judge.resident(index);
-            judge.report(StructureError::SpanOutside {
+            let resource = checker.resident(index);
+            checker.report(StructureError::SpanOutside {
                 resource,
                 span,
                 steps,
@@ -248,8 +259,8 @@ fn check_spans(judge: &mut Judge<'_>) {
             .iter()
             .any(|access| access.placement.index() == index)
         {
-            let resource = judge.resident(index);
-            judge.report(StructureError::Idle {
+            let resource = checker.resident(index);
+            checker.report(StructureError::Idle {
                 placement: index,
                 resource,
             });
@@ -258,9 +269,9 @@ fn check_spans(judge: &mut Judge<'_>) {
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let span = plan.placements[planned.placement.index()].span;
         if !span.contains(access.pass.step()) {
-            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let step = access.pass.step().0;
-            judge.report(StructureError::SpanMissesUse {
+            checker.report(StructureError::SpanMissesUse {
                 pass,
                 resource,
                 step,
@@ -270,8 +281,8 @@ fn check_spans(judge: &mut Judge<'_>) {
     }
 }
 
-fn check_reasons(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+fn check_reasons(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
         let memories: Vec<MemoryKind> = resource
             .placements
@@ -292,8 +303,8 @@ fn check_reasons(judge: &mut Judge<'_>) {
         };
         let Some(&memory) = memories.first() else { continue };
         if !fits {
-            let resource = judge.resource(id);
-            judge.report(StructureError::PlacementReason {
+            let resource = checker.resource(id);
+            checker.report(StructureError::PlacementReason {
                 resource,
                 memory,
                 reason,
@@ -303,15 +314,15 @@ fn check_reasons(judge: &mut Judge<'_>) {
 }
 
 /// Whether some pass reads what the frame before left in `resource`.
-pub(super) fn reads_previous(judge: &Judge<'_>, resource: ResourceId) -> bool {
-    let accesses = judge.plan.frame.accesses();
+pub(super) fn reads_previous(checker: &Checker<'_>, resource: ResourceId) -> bool {
+    let accesses = checker.plan.frame.accesses();
     accesses
         .iter()
         .any(|access| access.resource == resource && access.version == Version::Previous)
 }
 
 fn check_index(
-    judge: &mut Judge<'_>,
+    checker: &mut Checker<'_>,
     by: impl Fn() -> String,
     table: &'static str,
     index: usize,
@@ -319,7 +330,7 @@ fn check_index(
 ) {
     if index >= entries {
         let by = by();
-        judge.report(StructureError::Index {
+        checker.report(StructureError::Index {
             by,
             table,
             index,
@@ -329,7 +340,7 @@ fn check_index(
 }
 
 fn check_run(
-    judge: &mut Judge<'_>,
+    checker: &mut Checker<'_>,
     by: impl Fn() -> String,
     table: &'static str,
     run: Run,
@@ -338,7 +349,7 @@ fn check_run(
     let (first, end, entries) = (run.first, run.end, covered.len());
     match covered.get_mut(first as usize..end as usize) {
         Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
-        None => judge.report(StructureError::RunOutside {
+        None => checker.report(StructureError::RunOutside {
             by: by(),
             table,
             first,
@@ -348,13 +359,13 @@ fn check_run(
     }
 }
 
-fn check_owner(judge: &mut Judge<'_>, by: impl Fn() -> String, id: ResourceId, placement: usize) {
-    if judge.plan.placements[placement].resource != id {
-        judge.report(StructureError::Foreign {
+fn check_owner(checker: &mut Checker<'_>, by: impl Fn() -> String, id: ResourceId, placement: usize) {
+    if checker.plan.placements[placement].resource != id {
+        checker.report(StructureError::Foreign {
             by: by(),
-            resource: judge.resource(id),
+            resource: checker.resource(id),
             placement,
-            owner: judge.resident(placement),
+            owner: checker.resident(placement),
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Totals: every sum of the plan, from scratch.
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
 use super::table_errors::TotalError;
@@ -9,18 +9,18 @@ use crate::frame::{PassId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
-pub(super) fn check(judge: &mut Judge<'_>) {
-    let plan = judge.plan;
+pub(super) fn check(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
     let sites = sites(plan);
     let live_tile: Vec<Bytes> = plan
         .frame
         .pass_ids()
-        .map(|pass| live_tile(&plan.placements, &sites, judge, pass))
+        .map(|pass| live_tile(&plan.placements, &sites, checker, pass))
         .collect();
     for ((id, pass), &is) in plan.frame.pass_ids().zip(&plan.passes).zip(&live_tile) {
         if pass.live_tile != is {
-            let (pass, says) = (judge.pass(id), pass.live_tile);
-            judge.report(TotalError::Live { pass, says, is });
+            let (pass, says) = (checker.pass(id), pass.live_tile);
+            checker.report(TotalError::Live { pass, says, is });
         }
     }
     let arena = |placement: &&Placement| placement.memory == MemoryKind::Arena;
@@ -35,9 +35,9 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
     let is = Totals {
-        eligible_bytes: eligible(judge),
-        on_chip_bytes: Bytes(on_chip(judge).0.saturating_sub(stored(judge).0)),
-        stored_bytes: stored(judge),
+        eligible_bytes: eligible(checker),
+        on_chip_bytes: Bytes(on_chip(checker).0.saturating_sub(stored(checker).0)),
+        stored_bytes: stored(checker),
         arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, add),
         arena_bytes_without_aliasing: plan
             .placements
@@ -46,12 +46,12 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .map(|placement| placement.size)
             .fold(Bytes::ZERO, add),
         arena_peak_live: (0..plan.objects.len())
-            .map(|object| peak_live(judge, object))
+            .map(|object| peak_live(checker, object))
             .fold(Bytes::ZERO, add),
         tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
         tile_bytes: objects(MemoryKind::Tile).max().unwrap_or_default(),
         reserved_bytes: reserved.fold(Bytes::ZERO, add),
-        reserved_bytes_by_runs: reserved_by_runs(judge, &sites),
+        reserved_bytes_by_runs: reserved_by_runs(checker, &sites),
         live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
     };
     let pairs = [
@@ -77,14 +77,14 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     ];
     for (total, says, is) in pairs {
         if says != is {
-            judge.report(TotalError::Frame { total, says, is });
+            checker.report(TotalError::Frame { total, says, is });
         }
     }
 }
 
 /// Bytes of tile residents of the pass's own queue whose spans hold the pass; aliases of one resident count once.
-fn live_tile(placements: &[Placement], sites: &[Site], judge: &Judge<'_>, pass: PassId) -> Bytes {
-    let alive = alive_in(judge, sites, pass);
+fn live_tile(placements: &[Placement], sites: &[Site], checker: &Checker<'_>, pass: PassId) -> Bytes {
+    let alive = alive_in(checker, sites, pass);
     let first = |&index: &usize| {
         let same = |&other: &usize| {
             placements[other].resource == placements[index].resource && sites[other] == sites[index]
@@ -96,21 +96,21 @@ fn live_tile(placements: &[Placement], sites: &[Site], judge: &Judge<'_>, pass: 
 }
 
 /// The tile placements of a pass's own queue whose spans hold the pass.
-fn alive_in(judge: &Judge<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
-    let queue = judge.plan.frame.queue_of(pass);
+fn alive_in(checker: &Checker<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
+    let queue = checker.plan.frame.queue_of(pass);
     let here = |site: &Site| match site.space {
         Space::Tile(of) => of.is_none_or(|of| of == queue),
         Space::Object(_) | Space::Caller(_) => false,
     };
-    let placements = judge.plan.placements.iter().zip(sites).enumerate();
+    let placements = checker.plan.placements.iter().zip(sites).enumerate();
     let alive =
         placements.filter(|(_, (placement, site))| here(site) && placement.span.contains(pass.step()));
     alive.map(|(index, _)| index).collect()
 }
 
 /// What would be reserved if all passes that lives connect, one to the next of the same window, reserved alike.
-fn reserved_by_runs(judge: &Judge<'_>, sites: &[Site]) -> Bytes {
-    let plan = judge.plan;
+fn reserved_by_runs(checker: &Checker<'_>, sites: &[Site]) -> Bytes {
+    let plan = checker.plan;
     let window = |pass: PassId| window_of(plan, plan.frame.batch_of(pass));
     let mut left: Vec<PassId> = plan.frame.pass_ids().collect();
     let mut sum = Bytes::ZERO;
@@ -121,7 +121,7 @@ fn reserved_by_runs(judge: &Judge<'_>, sites: &[Site]) -> Bytes {
         // The run at hand: who is alive at its end, its passes and its highest end.
         let (mut before, mut passes, mut top): (Vec<usize>, u64, u64) = (Vec::new(), 0, 0);
         for pass in of_window {
-            let alive = alive_in(judge, sites, pass);
+            let alive = alive_in(checker, sites, pass);
             if !alive.iter().any(|index| before.contains(index)) {
                 sum = add(sum, Bytes(top.saturating_mul(passes)));
                 (passes, top) = (0, 0);
@@ -136,8 +136,8 @@ fn reserved_by_runs(judge: &Judge<'_>, sites: &[Site]) -> Bytes {
 }
 
 /// The most bytes alive at once in an arena; nothing for other objects.
-fn peak_live(judge: &Judge<'_>, object: usize) -> Bytes {
-    let plan = judge.plan;
+fn peak_live(checker: &Checker<'_>, object: usize) -> Bytes {
+    let plan = checker.plan;
     let here = |placement: &&Placement| {
         placement.memory == MemoryKind::Arena && placement.object.is_some_and(|other| other.index() == object)
     };
@@ -156,8 +156,8 @@ fn peak_live(judge: &Judge<'_>, object: usize) -> Bytes {
 ///
 /// Attachments of one render pass do not count, lazily allocated or not: binning keeps their bytes on chip as it is. Nor
 /// does anything where the plan was asked to leave tile memory alone.
-fn eligible(judge: &Judge<'_>) -> Bytes {
-    let plan = judge.plan;
+fn eligible(checker: &Checker<'_>) -> Bytes {
+    let plan = checker.plan;
     if plan.options.strategy == Strategy::Off {
         return Bytes::ZERO;
     }
@@ -166,16 +166,16 @@ fn eligible(judge: &Judge<'_>) -> Bytes {
         .frame
         .accesses()
         .iter()
-        .filter(|access| !in_store(judge, access))
+        .filter(|access| !in_store(checker, access))
     {
         let resource = access.resource;
         let tile = plan.requirements.resources[resource.index()].tile;
-        let admitted = tile_rule(judge, resource).is_none() && !in_one_render_pass(judge, resource);
+        let admitted = tile_rule(checker, resource).is_none() && !in_one_render_pass(checker, resource);
         let admitted = admitted
-            && stored_apart(judge, resource).is_none_or(|from| {
+            && stored_apart(checker, resource).is_none_or(|from| {
                 // What was stored counts if only room was wanting to keep it on chip as a whole.
                 let mut uses = plan.frame.accesses().iter().filter(|access| {
-                    (access.resource == from || access.resource == resource) && !in_store(judge, access)
+                    (access.resource == from || access.resource == resource) && !in_store(checker, access)
                 });
                 let place = |access: &Access| {
                     (
@@ -185,7 +185,7 @@ fn eligible(judge: &Judge<'_>) -> Bytes {
                 };
                 let first = place(access);
                 let published = plan.options.windows == WindowRule::WholeFrame;
-                tile_rule(judge, from).is_none() && (published || uses.all(|access| place(access) == first))
+                tile_rule(checker, from).is_none() && (published || uses.all(|access| place(access) == first))
             });
         if let Some(tile) = tile.filter(|_| admitted) {
             sum = add(sum, moved(access, tile.size));
@@ -195,33 +195,33 @@ fn eligible(judge: &Judge<'_>) -> Bytes {
 }
 
 /// Whether the access is a store's.
-fn in_store(judge: &Judge<'_>, access: &Access) -> bool {
-    judge.plan.frame.pass(access.pass).contents == Contents::Store
+fn in_store(checker: &Checker<'_>, access: &Access) -> bool {
+    checker.plan.frame.pass(access.pass).contents == Contents::Store
 }
 
 /// What is stored in the resource, by a pass that the runtime records.
-fn stored_apart(judge: &Judge<'_>, resource: ResourceId) -> Option<ResourceId> {
-    let frame = &judge.plan.frame;
+fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceId> {
+    let frame = &checker.plan.frame;
     let accesses = frame.accesses();
-    let writes = |access: &&Access| access.resource == resource && access.writes && in_store(judge, access);
+    let writes = |access: &&Access| access.resource == resource && access.writes && in_store(checker, access);
     let pass = accesses.iter().find(writes)?.pass;
     let read = |access: &&Access| access.pass == pass && access.reads;
     Some(accesses.iter().find(read)?.resource)
 }
 
 /// What stores of tile placements write.
-fn stored(judge: &Judge<'_>) -> Bytes {
-    let plan = judge.plan;
+fn stored(checker: &Checker<'_>) -> Bytes {
+    let plan = checker.plan;
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let read = accesses.filter(|(access, _)| access.reads && in_store(judge, access));
+    let read = accesses.filter(|(access, _)| access.reads && in_store(checker, access));
     let placements = read.map(|(_, planned)| plan.placements[planned.placement.index()]);
     let of_tile = placements.filter(|placement| placement.memory == MemoryKind::Tile);
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
 
 /// Whether one render pass alone uses the resource, as an attachment; published tables make no such difference.
-fn in_one_render_pass(judge: &Judge<'_>, resource: ResourceId) -> bool {
-    let plan = judge.plan;
+fn in_one_render_pass(checker: &Checker<'_>, resource: ResourceId) -> bool {
+    let plan = checker.plan;
     let mut uses = plan
         .frame
         .accesses()
@@ -234,10 +234,10 @@ fn in_one_render_pass(judge: &Judge<'_>, resource: ResourceId) -> bool {
 }
 
 /// Access count times size over the accesses of tile placements.
-fn on_chip(judge: &Judge<'_>) -> Bytes {
-    let plan = judge.plan;
+fn on_chip(checker: &Checker<'_>) -> Bytes {
+    let plan = checker.plan;
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let accesses = accesses.filter(|(access, _)| !in_store(judge, access));
+    let accesses = accesses.filter(|(access, _)| !in_store(checker, access));
     let of_tile = accesses.filter_map(|(access, planned)| {
         let placement = plan.placements[planned.placement.index()];
         let bytes = moved(access, placement.size);

@@ -43,7 +43,7 @@ fn placements_are_large_enough_and_inside() {
 }
 
 #[test]
-fn lives_that_overlap_do_not_share_bytes() {
+fn overlapping_lifetimes_do_not_share_bytes() {
     let found = faults(deferred(), |plan| {
         plan.placement("depth", 0).offset = Bytes(2 * BLOCK)
     });

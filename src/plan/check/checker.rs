@@ -4,13 +4,13 @@ use super::error::CheckError;
 use crate::frame::{PassId, ResourceId};
 use crate::plan::Plan;
 
-/// The plan being judged, and what was found so far.
-pub(super) struct Judge<'a> {
+/// The plan being checked and the errors found so far.
+pub(super) struct Checker<'a> {
     pub(super) plan: &'a Plan,
     pub(super) faults: Vec<CheckError>,
 }
 
-impl Judge<'_> {
+impl Checker<'_> {
     /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
     pub(super) fn report(&mut self, fault: impl Into<CheckError>) {
         let fault = fault.into();
