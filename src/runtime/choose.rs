@@ -2,12 +2,12 @@
 
 use ash::vk;
 
+use super::capabilities::Capabilities;
 use super::context_desc::{ContextDesc, DeviceChoice};
 use super::device_queue::DeviceQueue;
 use super::error::{RuntimeError, VkResultExt};
 use super::instance::Instance;
-use super::support::text_of;
-use super::support::{Capabilities, Support};
+use super::support::{Support, text_of};
 use crate::Result;
 
 /// A physical device that fits, with the family of its first queue.

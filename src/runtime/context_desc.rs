@@ -1,6 +1,6 @@
 //! What a [`Context`](super::Context) is created from.
 
-use super::support::Capabilities;
+use super::capabilities::Capabilities;
 
 use std::ffi::CStr;
 use std::fmt;

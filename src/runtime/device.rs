@@ -7,6 +7,7 @@ use ash::vk;
 
 use super::bind::bind;
 use super::bound_frame::BoundFrame;
+use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
@@ -14,8 +15,7 @@ use super::functions::Functions;
 use super::memory::MemoryAllocator;
 use super::planning::DevicePlanner;
 use super::retire::RetiredFrames;
-use super::support::plan_features;
-use super::support::{Capabilities, Missing, Support};
+use super::support::{Missing, Support, plan_features};
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;

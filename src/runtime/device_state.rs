@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::capabilities::Capabilities;
 use super::functions::Functions;
 use super::memory::MemoryAllocator;
-use super::support::Capabilities;
 use crate::profile::DeviceProfile;
 
 /// Invariant: the handles belong together and outlive this.

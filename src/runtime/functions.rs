@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_void};
 
 use ash::vk;
 
-use super::support::Capabilities;
+use super::capabilities::Capabilities;
 use crate::ffi::{tile_memory_heap, tile_properties};
 
 /// What was enabled on the device, loaded.

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 
+use super::capabilities::Capabilities;
 use super::context_desc::{ContextDesc, SurfaceMaker};
 use super::error::{RuntimeError, VkResultExt};
-use super::support::Capabilities;
 use super::support::{c_text_of, version_text};
 use crate::Result;
 

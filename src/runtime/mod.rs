@@ -55,6 +55,7 @@ mod barrier;
 mod bind;
 mod bound_frame;
 mod bound_resource;
+mod capabilities;
 mod choose;
 mod command_slot;
 pub mod context;
@@ -104,6 +105,7 @@ pub mod detect {
 
 pub use bound_frame::BoundFrame;
 pub use bound_resource::{Buffer, Image, Parity};
+pub use capabilities::Capabilities;
 pub use context::Context;
 pub use context_desc::ContextDesc;
 pub use device::{Device, DeviceDesc};
@@ -114,7 +116,7 @@ pub use import::Imports;
 pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
 pub use submission::SubmitCall;
-pub use support::{Capabilities, Missing, Support};
+pub use support::{Missing, Support};
 pub use target::Target;
 
 #[cfg(test)]

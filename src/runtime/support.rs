@@ -6,45 +6,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
-use bitflags::bitflags;
 
+use super::capabilities::{Capabilities, EXTENSIONS, FeatureStructs};
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
-use crate::ffi::{self, tile_memory_heap, tile_properties, tile_shading};
+use crate::ffi::{self, tile_memory_heap};
 use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
 use crate::units::{Alignment, Bytes};
-
-bitflags! {
-    /// What a device offers ([`Support::offers`]) or has enabled ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-    pub struct Capabilities: u32 {
-        /// `vkCmdPipelineBarrier2` and `vkQueueSubmit2`.
-        const SYNCHRONIZATION_2 = 1 << 0;
-        /// `vkCmdBeginRendering`.
-        const DYNAMIC_RENDERING = 1 << 1;
-        /// Timeline semaphores.
-        const TIMELINE_SEMAPHORE = 1 << 2;
-        /// Requirements without creating the resource.
-        const MAINTENANCE_4 = 1 << 3;
-        /// `VK_ATTACHMENT_STORE_OP_NONE`.
-        const STORE_OP_NONE = 1 << 4;
-        /// Buffer device addresses.
-        const BUFFER_DEVICE_ADDRESS = 1 << 5;
-        /// The whole chain of `VK_QCOM_tile_memory_heap`.
-        const TILE_MEMORY = 1 << 6;
-        /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. It is not a device feature.
-        const DEBUG_UTILS = 1 << 7;
-        /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
-        const TILE_PROPERTIES = 1 << 8;
-        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
-        const TILE_SHADING = 1 << 9;
-    }
-}
-
-impl Capabilities {
-    /// Everything but buffer device addresses.
-    pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
-}
 
 /// A reason why a device has no tile memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -280,67 +248,27 @@ impl Question<'_> {
     /// What the device could enable, and whether it has the feature `tileMemoryHeap`.
     fn features(&self) -> (Capabilities, bool) {
         use Capabilities as C;
-        let mut synchronization = vk::PhysicalDeviceSynchronization2Features::default();
-        let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
-        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
-        let mut maintenance = vk::PhysicalDeviceMaintenance4Features::default();
-        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
-        let mut tile = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default();
-        let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default();
-        let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
-        let mut features = vk::PhysicalDeviceFeatures2::default();
-        if self.has(vk::API_VERSION_1_3, ash::khr::synchronization2::NAME) {
-            features = features.push_next(&mut synchronization);
-        }
-        if self.has(vk::API_VERSION_1_3, ash::khr::dynamic_rendering::NAME) {
-            features = features.push_next(&mut rendering);
-        }
-        if self.has(vk::API_VERSION_1_2, ash::khr::timeline_semaphore::NAME) {
-            features = features.push_next(&mut timeline);
-        }
-        if self.has(vk::API_VERSION_1_3, ash::khr::maintenance4::NAME) {
-            features = features.push_next(&mut maintenance);
-        }
-        if self.has(vk::API_VERSION_1_2, ash::khr::buffer_device_address::NAME) {
-            features = features.push_next(&mut address);
-        }
-        if self.extensions.contains(tile_memory_heap::NAME) {
-            features = features.push_next(&mut tile);
-        }
-        if self.extensions.contains(tile_properties::NAME) {
-            features = features.push_next(&mut tiles);
-        }
-        // It depends on the other one.
-        if self.extensions.contains(tile_properties::NAME) && self.extensions.contains(tile_shading::NAME) {
-            features = features.push_next(&mut shading);
-        }
+        let listed = |capability: Capabilities| {
+            let mut needed = EXTENSIONS.iter().filter(|needed| needed.0 == capability);
+            needed.next().is_some_and(|&(_, core, name)| self.has(core, name))
+        };
+        // Tile shading depends on tile properties.
+        let known = |one: Capabilities| listed(one) && (one != C::TILE_SHADING || listed(C::TILE_PROPERTIES));
+        let mut structs = FeatureStructs::new(known, false);
+        let mut features = structs.query();
         // SAFETY: the physical device is one of the instance; every chained struct is known to the driver, by its version or
         // an extension it lists.
         unsafe {
             self.instance
                 .get_physical_device_features2(self.physical_device, &mut features)
         };
-        let pairs = [
-            (synchronization.synchronization2 != 0, C::SYNCHRONIZATION_2),
-            (rendering.dynamic_rendering != 0, C::DYNAMIC_RENDERING),
-            (timeline.timeline_semaphore != 0, C::TIMELINE_SEMAPHORE),
-            (maintenance.maintenance4 != 0, C::MAINTENANCE_4),
-            (address.buffer_device_address != 0, C::BUFFER_DEVICE_ADDRESS),
-            (tiles.tile_properties != 0, C::TILE_PROPERTIES),
-            (
-                tiles.tile_properties != 0 && shading.tile_shading != 0,
-                C::TILE_SHADING,
-            ),
-            (
-                self.has(vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME),
-                C::STORE_OP_NONE,
-            ),
-        ];
-        let offered = pairs.into_iter().filter(|(there, _)| *there);
-        (
-            offered.fold(C::empty(), |all, (_, one)| all | one),
-            tile.tile_memory_heap != 0,
-        )
+        let mut offered = structs.enabled();
+        offered.set(C::STORE_OP_NONE, listed(C::STORE_OP_NONE));
+        if !offered.contains(C::TILE_PROPERTIES) {
+            offered -= C::TILE_SHADING;
+        }
+        let tile_feature = offered.contains(C::TILE_MEMORY);
+        (offered - C::TILE_MEMORY, tile_feature)
     }
 
     /// `queueSubmitBoundary` and `tileBufferTransfers`.

@@ -4,9 +4,9 @@
 //! queried, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
 //! cannot get out of step.
 
+use super::capabilities::Capabilities;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
-use super::support::Capabilities;
 use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,

@@ -1,0 +1,158 @@
+//! What the runtime uses of a device: one table of features and one of extensions, from which querying, enabling and reading a
+//! caller's structs derive.
+
+use std::ffi::CStr;
+
+use ash::vk::{
+    self, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceDynamicRenderingFeatures,
+    PhysicalDeviceMaintenance4Features, PhysicalDeviceSynchronization2Features,
+    PhysicalDeviceTilePropertiesFeaturesQCOM, PhysicalDeviceTimelineSemaphoreFeatures,
+};
+use bitflags::bitflags;
+
+use crate::ffi::{
+    PhysicalDeviceTileMemoryHeapFeaturesQCOM, PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap,
+    tile_properties, tile_shading,
+};
+
+bitflags! {
+    /// What a device offers ([`Support::offers`](super::Support::offers)) or has enabled ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Capabilities: u32 {
+        /// `vkCmdPipelineBarrier2` and `vkQueueSubmit2`.
+        const SYNCHRONIZATION_2 = 1 << 0;
+        /// `vkCmdBeginRendering`.
+        const DYNAMIC_RENDERING = 1 << 1;
+        /// Timeline semaphores.
+        const TIMELINE_SEMAPHORE = 1 << 2;
+        /// Requirements without creating the resource.
+        const MAINTENANCE_4 = 1 << 3;
+        /// `VK_ATTACHMENT_STORE_OP_NONE`.
+        const STORE_OP_NONE = 1 << 4;
+        /// Buffer device addresses.
+        const BUFFER_DEVICE_ADDRESS = 1 << 5;
+        /// The whole chain of `VK_QCOM_tile_memory_heap`.
+        const TILE_MEMORY = 1 << 6;
+        /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. It is not a device feature.
+        const DEBUG_UTILS = 1 << 7;
+        /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
+        const TILE_PROPERTIES = 1 << 8;
+        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
+        const TILE_SHADING = 1 << 9;
+    }
+}
+
+impl Capabilities {
+    /// Everything but buffer device addresses.
+    pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
+}
+
+/// In no version of Vulkan's core so far.
+const NEVER: u32 = u32::MAX;
+
+/// What each capability needs below a version of Vulkan: an extension, the capability's own first.
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 11] = {
+    use Capabilities as C;
+    use ash::{ext, khr};
+    use vk::{API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
+    [
+        (C::SYNCHRONIZATION_2, V1_3, khr::synchronization2::NAME),
+        (C::DYNAMIC_RENDERING, V1_3, khr::dynamic_rendering::NAME),
+        // What VK_KHR_dynamic_rendering depends on below 1.2.
+        (C::DYNAMIC_RENDERING, V1_2, khr::depth_stencil_resolve::NAME),
+        (C::DYNAMIC_RENDERING, V1_2, khr::create_renderpass2::NAME),
+        (C::TIMELINE_SEMAPHORE, V1_2, khr::timeline_semaphore::NAME),
+        (C::MAINTENANCE_4, V1_3, khr::maintenance4::NAME),
+        (C::STORE_OP_NONE, V1_3, ext::load_store_op_none::NAME),
+        (C::BUFFER_DEVICE_ADDRESS, V1_2, khr::buffer_device_address::NAME),
+        (C::TILE_MEMORY, NEVER, tile_memory_heap::NAME),
+        (C::TILE_PROPERTIES, NEVER, tile_properties::NAME),
+        (C::TILE_SHADING, NEVER, tile_shading::NAME),
+    ]
+};
+
+/// One row for each feature: its field here, its capability, its struct and the member that enables it.
+macro_rules! features {
+    ($($field:ident: $capability:ident, $struct:ident.$member:ident;)*) => {
+        /// Feature structs to chain.
+        #[derive(Debug, Default)]
+        pub(super) struct FeatureStructs {
+            $(pub(super) $field: Option<$struct<'static>>,)*
+        }
+
+        impl FeatureStructs {
+            /// The structs of the capabilities for which `choose` says so, with the feature on or off.
+            pub(super) fn new(mut choose: impl FnMut(Capabilities) -> bool, on: bool) -> FeatureStructs {
+                FeatureStructs {
+                    $($field: choose(Capabilities::$capability).then(|| $struct::default().$member(on)),)*
+                }
+            }
+
+            /// The capabilities whose feature is on.
+            pub(super) fn enabled(&self) -> Capabilities {
+                let mut enabled = Capabilities::empty();
+                $(enabled.set(Capabilities::$capability, self.$field.is_some_and(|one| one.$member != 0));)*
+                enabled
+            }
+
+            /// A query with the structs chained.
+            pub(super) fn query(&mut self) -> vk::PhysicalDeviceFeatures2<'_> {
+                let mut query = vk::PhysicalDeviceFeatures2::default();
+                $(if let Some(feature) = &mut self.$field {
+                    query = query.push_next(feature);
+                })*
+                query
+            }
+
+            /// `info` with the structs chained, cut off from a chain that an earlier call made.
+            pub(super) fn enable<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
+                $(if let Some(feature) = &mut self.$field {
+                    feature.p_next = std::ptr::null_mut();
+                    info = info.push_next(feature);
+                })*
+                info
+            }
+        }
+
+        impl ChainedFeatures {
+            /// Takes note of a struct whose `sType` is `kind`, if it is one of a single feature.
+            ///
+            /// # Safety
+            /// `base` is the head of a struct of the type that `kind` names.
+            pub(super) unsafe fn read(&mut self, base: *const vk::BaseInStructure<'_>, kind: vk::StructureType) {
+                $(if kind == <$struct<'_> as vk::TaggedStructure>::STRUCTURE_TYPE {
+                    // SAFETY: the caller's duty.
+                    let one = unsafe { &*base.cast::<$struct<'_>>() };
+                    self.state(Capabilities::$capability, one.$member);
+                })*
+            }
+        }
+    };
+}
+
+features! {
+    synchronization: SYNCHRONIZATION_2, PhysicalDeviceSynchronization2Features.synchronization2;
+    rendering: DYNAMIC_RENDERING, PhysicalDeviceDynamicRenderingFeatures.dynamic_rendering;
+    timeline: TIMELINE_SEMAPHORE, PhysicalDeviceTimelineSemaphoreFeatures.timeline_semaphore;
+    maintenance: MAINTENANCE_4, PhysicalDeviceMaintenance4Features.maintenance4;
+    address: BUFFER_DEVICE_ADDRESS, PhysicalDeviceBufferDeviceAddressFeatures.buffer_device_address;
+    tile: TILE_MEMORY, PhysicalDeviceTileMemoryHeapFeaturesQCOM.tile_memory_heap;
+    tiles: TILE_PROPERTIES, PhysicalDeviceTilePropertiesFeaturesQCOM.tile_properties;
+    shading: TILE_SHADING, PhysicalDeviceTileShadingFeaturesQCOM.tile_shading;
+}
+
+/// The features in a caller's chain.
+#[derive(Default)]
+pub(super) struct ChainedFeatures {
+    /// Those that some struct enables or disables.
+    pub(super) stated: Capabilities,
+    /// Those that are enabled.
+    pub(super) enabled: Capabilities,
+}
+
+impl ChainedFeatures {
+    pub(super) fn state(&mut self, capability: Capabilities, on: vk::Bool32) {
+        self.stated |= capability;
+        self.enabled.set(capability, on != 0);
+    }
+}
