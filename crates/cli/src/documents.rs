@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use tileheap_json::{LARGEST, largest};
 
 /// A kind of document.
 pub(crate) trait Document: DeserializeOwned {
@@ -43,18 +43,6 @@ pub(crate) fn write<T: Document + Serialize>(document: &T) -> String {
         document,
     });
     text.expect("a document has string keys") + "\n"
-}
-
-/// 8 TiB: sums of a million such numbers do not overflow.
-const LARGEST: u64 = 1 << 43;
-
-fn largest(value: &Value) -> u64 {
-    match value {
-        Value::Number(number) => number.as_u64().unwrap_or(0),
-        Value::Array(elements) => elements.iter().map(largest).max().unwrap_or(0),
-        Value::Object(fields) => fields.values().map(largest).max().unwrap_or(0),
-        _ => 0,
-    }
 }
 
 /// A trace of texture requests, replayed through policies of the texture cache.

@@ -66,6 +66,20 @@ pub fn write<T: Serialize>(document: &T) -> String {
     serde_json::to_string_pretty(document).expect("a document has string keys") + "\n"
 }
 
+/// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 of anything, and sums of a million such numbers do not overflow.
+pub const LARGEST: u64 = 1 << 43;
+
+/// The largest whole number in a document.
+pub fn largest(value: &serde_json::Value) -> u64 {
+    use serde_json::Value;
+    match value {
+        Value::Number(number) => number.as_u64().unwrap_or(0),
+        Value::Array(elements) => elements.iter().map(largest).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(largest).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// Whether a field has its default and need not be written.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()

@@ -14,7 +14,7 @@ use crate::plan::passes::{Barrier, PassPlan, Store};
 use crate::plan::split::with_stores;
 use crate::plan::{NotTile, ObjectId, Placement, PlacementId, PlacementReason, Plan, ResourcePlan, Split};
 use crate::units::{Run, Span};
-use tileheap_json::clip;
+use tileheap_json::{LARGEST, clip, largest};
 
 /// The plan of `frame`.
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
@@ -118,16 +118,6 @@ fn read_plan(
 
 /// No number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
 fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
-    /// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 of anything.
-    const LARGEST: u64 = 1 << 43;
-    fn largest(value: &Value) -> u64 {
-        match value {
-            Value::Number(number) => number.as_u64().unwrap_or(0),
-            Value::Array(elements) => elements.iter().map(largest).max().unwrap_or(0),
-            Value::Object(fields) => fields.values().map(largest).max().unwrap_or(0),
-            _ => 0,
-        }
-    }
     for part in ["objects", "resources", "passes", "totals"] {
         let number = largest(&document[part]);
         if number > LARGEST {

@@ -1,4 +1,3 @@
-//! Memory pools and scope rules of tensor runtimes.
+//! Memory pools of tensor runtimes.
 
 pub mod pools;
-pub mod relay;

@@ -8,6 +8,5 @@ pub mod litert;
 mod order;
 mod table;
 pub mod token;
-pub mod usmp;
 
 pub use table::*;

@@ -1,10 +1,10 @@
 //! TVM's relay: scopes of whole graphs, as they are built for Adreno.
 
 use serde_json::Value;
-use tileheap_baselines::tensor::relay::storage_scopes;
 use tileheap_tensor::graph::{Attribute, InPlace, Operator};
 use tileheap_tensor::storage::ScopeLimits;
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Shape, TensorId};
+use tileheap_testkit::tensor::relay::storage_scopes;
 
 use super::{case, indices, list, numbers, text};
 

@@ -1,9 +1,9 @@
 //! TVM's unified static memory planner.
 
 use serde_json::Value;
-use tileheap_baselines::tensor::pools::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, assign};
 use tileheap_pack::{Item, ProblemDesc, Steps, Strategy, check, lower_bound, pack, spread};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
+use tileheap_testkit::tensor::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, assign};
 
 use super::{case, indices, list, number, numbers};
 

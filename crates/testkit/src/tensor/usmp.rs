@@ -43,7 +43,7 @@ pub enum UsmpOrder {
 /// The pool and the offset of each buffer; a buffer can be in any pool.
 ///
 /// ```
-/// use tileheap_baselines::tensor::pools::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, assign};
+/// use tileheap_testkit::tensor::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, assign};
 /// use tileheap_tensor::units::{Alignment, Bytes};
 ///
 /// let buffer = |name: &str, size, conflicts: &[usize]| UsmpBuffer {

@@ -9,7 +9,7 @@
 //! [`Adreno`](tileheap_tensor::storage::Adreno) is this rule on this crate's own graphs, which are not fused; here is the whole
 //! of what relay did, for the same lists.
 //!
-//! Source: TVM's [RFC](crate#sources), L1.1 (`CollectStorageInfo`); TVM at ce22736e, `annotate_texture_storage.cc`, `fuse_ops.cc` and
+//! Source: TVM's texture memory RFC, L1.1 (`CollectStorageInfo`); TVM at ce22736e, `annotate_texture_storage.cc`, `fuse_ops.cc` and
 //! `graph_partitioner.cc`. That the operands of an operator are fused from the last to the first follows from its published lists: of
 //! two convolutions that are added, the later one takes the addition.
 //!
@@ -31,7 +31,7 @@ use tileheap_tensor::{Graph, TensorError};
 /// ```
 /// use tileheap_tensor::{ElementType, GraphBuilder};
 /// use tileheap_tensor::storage::ScopeLimits;
-/// use tileheap_baselines::tensor::relay;
+/// use tileheap_testkit::tensor::relay;
 ///
 /// let mut graph = GraphBuilder::new("two convolutions");
 /// let x = graph.input("x", ElementType::Float32, [1, 32, 40, 40]); // [n, c, h, w]
