@@ -5,14 +5,18 @@ set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-need_vulkan
+need_compilers
+need_driver &
+driver=$!
 mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
-# In one go, so that what two of them need is built once.
-cargo build --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap --no-default-features
+# In one go, so that what two of them need is built once; the driver is installed meanwhile.
+cargo build --no-default-features --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap \
+    --package tileheap-emulator --lib
 built=${CARGO_TARGET_DIR:-target}/debug
-bash scripts/stage-emulator.sh
+bash scripts/stage-emulator.sh --built
+wait "$driver"
 say "Rendering, and the plan for this machine's driver"
 "$built/examples/deferred" --output target/demo/ordinary.png --dump-frame target/demo/frame.json
 say "Rendering in tile memory (emulated, unless the driver has it), and the plan for that"

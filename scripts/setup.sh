@@ -104,10 +104,20 @@ rust_is_at_least() {
     [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$1" "$found" | sort -V | head -n 1)" = "$1" ]
 }
 
-# A C compiler to link with, a shader compiler, the loader, and a driver for machines without a GPU.
-need_vulkan() {
-    need_packages g++ glslang-tools libvulkan1 mesa-vulkan-drivers
+# What builds: a C compiler to link with, a shader compiler, Rust.
+need_compilers() {
+    need_packages g++ glslang-tools
     need_rust
+}
+
+# What runs: the loader, and a driver for machines without a GPU.
+need_driver() {
+    need_packages libvulkan1 mesa-vulkan-drivers
+}
+
+need_vulkan() {
+    need_compilers
+    need_driver
 }
 
 # Debian's next release's C library, Vulkan loader, lavapipe and validation layers, unpacked into a folder: the test bed.
