@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# stage-emulator.sh [--built | --workspace] [FOLDER]: builds the emulator and copies its library and manifest to FOLDER
+# stage-emulator.sh [--built] [FOLDER]: builds the emulator and copies its library and manifest to FOLDER
 # (target/emulator), which then is a layer path: VK_ADD_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator program
 #
-# --built copies what was built last; --workspace builds the whole workspace, with one set of features. PROFILE=layer builds it
-# optimized.
+# --built copies what was built last. PROFILE=layer builds it optimized.
 set -euo pipefail
-build=(--package tileheap-emulator)
+build=true
 case ${1:-} in
-    --built) build=() && shift ;;
-    --workspace) build=(--workspace) && shift ;;
+    --built) build=false && shift ;;
 esac
 folder=${1:+$(realpath -m "$1")}
 # shellcheck source=scripts/setup.sh
@@ -20,9 +18,10 @@ case ${PROFILE:-dev} in
     dev) built=debug ;;
     *) built=$PROFILE ;;
 esac
-[ ${#build[@]} -eq 0 ] || cargo build --quiet "${build[@]}" --profile "${PROFILE:-dev}"
+! $build || cargo build --quiet --package tileheap-emulator --profile "${PROFILE:-dev}"
 mkdir -p "$folder"
 # Renamed into place: a running program keeps the library that it loaded.
-cp "${CARGO_TARGET_DIR:-$root/target}/$built/libtileheap_emulator.so" "$folder/.library.$$"
+# Of whatever was built last, a program or its tests.
+cp "${CARGO_TARGET_DIR:-$root/target}/$built/deps/libtileheap_emulator.so" "$folder/.library.$$"
 mv -f "$folder/.library.$$" "$folder/libtileheap_emulator.so"
 cp crates/emulator/VkLayer_tileheap_emulator.json "$folder/"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# test.sh [--all]: runs the tests: everything on this machine's lavapipe, then what touches Vulkan again under core and
+# test.sh [--all]: runs the tests: the libraries and the command on this machine's lavapipe, then what touches Vulkan again under core and
 # synchronization validation, on the newest lavapipe and in emulated tile memory. Lists what was skipped and why, and closes with
 # "N passed, N failed, N skipped". Logs stay in target/test-logs.
 #
-# --all adds: the emulator's other profiles, the emulator's own tests below validation, the wrong order of layers, Debian's programs on the
-# emulator, a minute of fuzzing, the comparison with other planners, and the pure library alone.
+# --all adds: the examples' pictures, the emulator's other profiles, the emulator's own tests below validation, the wrong order of
+# layers, Debian's programs on the emulator, a minute of fuzzing, the comparison with other planners, and the pure library alone.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -32,7 +32,7 @@ need_packages libvulkan-dev
 logs=$root/target/test-logs
 rm -rf "$logs"
 mkdir -p "$logs"
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 quick=()
 
 # Nothing of the caller's chooses the driver, the layers or the screen.
 unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_EMULATOR TILEHEAP_RUNNER DISPLAY WAYLAND_DISPLAY
@@ -187,9 +187,11 @@ judge_validation_log() {
 
 # Everything is built once, with one set of features.
 say "Building"
-cargo build --workspace </dev/null
-check emulator-staged bash scripts/stage-emulator.sh --workspace
-on_lavapipe run machine cargo test --workspace --no-fail-fast
+cargo test --workspace --no-run </dev/null
+check emulator-staged bash scripts/stage-emulator.sh --built
+# The programs of examples render hundreds of frames, for as long as all others together.
+$all || quick=(-- --skip programs::)
+on_lavapipe run machine cargo test --workspace --no-fail-fast "${quick[@]}"
 
 if $all; then
     run pure cargo test --no-fail-fast --package tileheap --no-default-features --lib --test pure
@@ -203,14 +205,16 @@ fi
 check testbed need_testbed
 if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     # The programs that use a driver; the others have nothing to say to it.
-    drivers=(--test vulkan --test examples)
+    drivers=(--test vulkan --test examples "${quick[@]}")
     newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     open_validation_log
     on_testbed run validated cargo test --workspace --no-fail-fast "${drivers[@]}"
     # Every profile and every driver, in pairs that cover both, not each with each.
-    emulated adreno-830 "$newest" hostile "${machines[0]}"
-    if $all; then
+    if ! $all; then
+        emulated adreno-830 "$newest"
+    else
+        emulated adreno-830 "$newest" hostile "${machines[0]}"
         emulated adreno-840 "${machines[0]}" validation-icd "$newest"
         emulated x2-85 "${machines[0]}" generous "$newest"
     fi
@@ -226,6 +230,6 @@ say "Skipped"
 [ ! -e "$logs/skipped" ] || sort -u "$logs/skipped"
 say "All runs (logs in ${logs#"$root"/})"
 cat "$logs/summary"
-$all || echo "Left to --all: other profiles of the emulator, its own tests below validation, the wrong order of layers, Debian's programs, fuzzing, comparison, the pure library alone."
+$all || echo "Left to --all: the programs of examples, other profiles of the emulator, its own tests below validation, the wrong order of layers, Debian's programs, fuzzing, comparison, the pure library alone."
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]

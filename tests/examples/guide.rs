@@ -1,6 +1,6 @@
 //! The guide agrees with its sources: the diffs between the steps of `examples/forward`, the C++ program, the list of chapters.
 //!
-//! `TILEHEAP_REWRITE=1 cargo test -p tileheap-examples --test examples` writes the diffs into the guide.
+//! `TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples` writes the diffs into the guide.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -92,7 +92,7 @@ fn the_guide_shows_every_difference_between_the_steps() {
         .find(|(_, (is, should))| is != should)
     {
         panic!(
-            "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test -p tileheap-examples --test examples"
+            "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test -p tileheap --test examples"
         );
     } else {
         assert_eq!(text.len(), written.len(), "{path} ends too early");

@@ -4,7 +4,7 @@ use tileheap_testkit as support;
 
 use std::process::Output;
 
-use crate::output::{read_picture, text};
+use super::output::{read_picture, text};
 
 /// What the example prints of a run.
 struct Run {

@@ -9,7 +9,7 @@ use std::process::Output;
 use support::{example, own_file};
 use tileheap::frame::Frame;
 
-use crate::output::{read_picture, text};
+use super::output::{read_picture, text};
 
 /// Through Cargo, which builds it first, and uses the runner that this test was started with.
 fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {

@@ -13,7 +13,7 @@ use tileheap::units::Bytes;
 use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::{Entry, TraceReader};
 
-use crate::output::{read_picture, text};
+use super::output::{read_picture, text};
 
 fn terrain(arguments: &[&str]) -> Output {
     example("terrain").args(arguments).output().expect("cargo runs")

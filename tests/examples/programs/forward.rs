@@ -12,7 +12,7 @@ use tileheap::measure::estimate;
 use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
 
-use crate::output::text;
+use super::output::text;
 
 /// Renders every step; what it printed. The emulator, where there is one, has nothing to say.
 fn compare(mut command: Command, picture: &Path) -> String {
