@@ -26,6 +26,14 @@ macro_rules! command_name {
     }};
 }
 
+/// Whether a command is named by its extension: such names end with the author's tag, in capitals.
+pub const fn is_of_extension(name: &CStr) -> bool {
+    match name.to_bytes() {
+        [.., last] => last.is_ascii_uppercase(),
+        [] => false,
+    }
+}
+
 /// Declares a table of commands: `command: pointer type, or aliases;` for each. Its function `load` looks each up in the next
 /// layer.
 #[macro_export]
@@ -39,15 +47,20 @@ macro_rules! command_table {
         }
 
         impl $table {
-            /// Looks every command up by name, and by its aliases where that returns null.
+            /// Looks every command up by its names: those of extensions first, which are there only where the extension is
+            /// enabled, while drivers return core commands on instances that are too old for them.
             ///
             /// # Safety
             /// `get` returns null or the command of the name.
             pub(crate) unsafe fn load(get: impl Fn(&::std::ffi::CStr) -> ::ash::vk::PFN_vkVoidFunction) -> $table {
                 $table {
                     $($command: {
-                        let pointer = get($crate::command_name!($command));
-                        $($(let pointer = pointer.or_else(|| get($crate::command_name!($alias)));)+)?
+                        let names = [$crate::command_name!($command) $($(, $crate::command_name!($alias))+)?];
+                        let found = |of_extension: bool| {
+                            let mut names = names.iter().filter(|name| $crate::dispatch::is_of_extension(name) == of_extension);
+                            names.find_map(|name| get(name))
+                        };
+                        let pointer = found(true).or_else(|| found(false));
                         // SAFETY: By the caller's promise the command of this name, and so of this type.
                         unsafe { ::std::mem::transmute::<::ash::vk::PFN_vkVoidFunction, Option<$pointer>>(pointer) }
                     },)+
@@ -55,4 +68,46 @@ macro_rules! command_table {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    command_table! {
+        /// A command with a name of an extension.
+        Table {
+            vkQueueSubmit2: ash::vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
+            vkMapMemory2KHR: ash::vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
+        }
+    }
+
+    unsafe extern "system" fn anything() {}
+
+    /// The names that a table with both commands came from, on a device that has `has`.
+    fn found(has: fn(&CStr) -> bool) -> Vec<String> {
+        let names = Mutex::new(Vec::new());
+        let get = |name: &CStr| -> ash::vk::PFN_vkVoidFunction {
+            let found = has(name).then_some(anything as unsafe extern "system" fn());
+            if found.is_some() {
+                names.lock().unwrap().push(name.to_str().unwrap().to_owned());
+            }
+            found
+        };
+        // SAFETY: Nothing is called.
+        let table = unsafe { Table::load(get) };
+        assert!(table.vkQueueSubmit2.is_some() && table.vkMapMemory2KHR.is_some());
+        names.into_inner().unwrap()
+    }
+
+    #[test]
+    fn names_of_extensions_come_first() {
+        assert_eq!(found(|_| true), ["vkQueueSubmit2KHR", "vkMapMemory2KHR"]);
+        assert_eq!(
+            found(|name| !is_of_extension(name)),
+            ["vkQueueSubmit2", "vkMapMemory2"]
+        );
+    }
 }

@@ -289,9 +289,15 @@ unsafe fn begin_render_pass(recorder: &Recorder, info: *const vk::RenderPassBegi
 fn begin_pass(recorder: &Recorder, attached: &[Attached], performs: Performs, command: &str) {
     let findings = {
         let mut recording = recorder.lock();
-        let (discards, findings) = passes::begin(&mut recording, attached, performs, command);
-        discards.into_iter().for_each(|discard| recorder.poison(discard));
-        findings
+        let begun = passes::begin(&mut recording, attached, performs, command);
+        if begun.guard {
+            recorder.guard();
+        }
+        begun
+            .discards
+            .into_iter()
+            .for_each(|discard| recorder.poison(discard));
+        begun.findings
     };
     recorder.device.reporter.report_all(findings);
 }

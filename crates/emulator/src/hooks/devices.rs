@@ -67,6 +67,8 @@ struct Request {
     queue_count: u32,
     /// A timeline semaphore orders the queues that use tile memory.
     timeline: bool,
+    /// The features of timeline semaphores are behind a structure of unknown size, so the layer cannot enable them.
+    timeline_is_out_of_reach: bool,
 }
 
 /// Creates the device below without what is the layer's, and remembers it.
@@ -121,7 +123,7 @@ unsafe fn create(
     let emulated = physical.emulation.as_ref().filter(|_| request.tile);
     let settings = &instance.settings;
     let mut reporter = instance.reporter.with_own_counters();
-    let validation_is_below = emulated.is_some() && validation_is_below(instance, physical.handle);
+    let validation_is_below = emulated.is_some() && validation_is_below(instance, physical);
     if validation_is_below {
         // There it checks none of what the application does with tile memory.
         reporter = reporter.with_rules(settings.report.beside_validation(false));
@@ -168,9 +170,16 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     let Some(_) = &device.tile else { return };
     let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
     if request.queue_count > 1 && !request.timeline {
-        let text = "the driver has no timeline semaphores, so the emulator cannot keep tile memory of different \
-                        queues apart: use it on one queue alone";
-        device.reporter.report(MessageId::CannotEmulate, about, text);
+        let reason = if request.timeline_is_out_of_reach {
+            "the features of timeline semaphores are off in a structure behind one that the emulator does not know; enable \
+             timelineSemaphore, or put that structure first"
+        } else {
+            "the driver has no timeline semaphores"
+        };
+        let text = format!(
+            "the emulator cannot keep tile memory of different queues apart, so use it on one queue alone: {reason}"
+        );
+        device.reporter.report(MessageId::CannotEmulate, about, &text);
     }
     if validation_is_below {
         let text = "validation sits below the emulator, where it sees no tile memory: list it before the emulator in \
@@ -220,6 +229,7 @@ impl Request {
                 tile: false,
                 queue_count,
                 timeline: false,
+                timeline_is_out_of_reach: false,
             };
         }
         let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
@@ -227,7 +237,10 @@ impl Request {
         let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
         let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
         let tile = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
-        let timeline = tile && queue_count > 1 && has_timeline(instance, physical);
+        let wants_timeline = tile && queue_count > 1 && has_timeline(instance, physical);
+        // SAFETY: The chain is valid.
+        let is_out_of_reach = wants_timeline && unsafe { timeline_is_out_of_reach(info.p_next) };
+        let timeline = wants_timeline && !is_out_of_reach;
         let mut names: Vec<_> = names.iter().copied().zip(enabled.clone()).collect();
         names.retain(|(_, name)| !is_own_extension(name));
         let mut names: Vec<_> = names.into_iter().map(|(pointer, _)| pointer).collect();
@@ -247,6 +260,7 @@ impl Request {
             tile,
             queue_count,
             timeline,
+            timeline_is_out_of_reach: is_out_of_reach,
         }
     }
 
@@ -264,11 +278,11 @@ impl Request {
             // SAFETY: The application's arguments.
             return unsafe { create(physical.handle, info, allocator, out) };
         }
-        let features = [
-            vk::PhysicalDeviceVulkan12Features::STRUCTURE_TYPE,
-            vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
-        ];
-        let edited = if self.timeline { &features[..] } else { &[] };
+        let edited = if self.timeline {
+            &TIMELINE_FEATURES[..]
+        } else {
+            &[]
+        };
         // SAFETY: The chain is valid and outlives the call.
         let mut chain = unsafe { strip::device_chain(info.p_next, edited) };
         let mut own = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
@@ -278,7 +292,8 @@ impl Request {
             } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
             {
                 features.timeline_semaphore = vk::TRUE;
-            } else {
+            // SAFETY: The chain is valid.
+            } else if !unsafe { enables_timeline(info.p_next) } {
                 chain.push(&mut own);
             }
         }
@@ -289,6 +304,47 @@ impl Request {
         // SAFETY: The application's arguments, and copies that outlive the call.
         unsafe { create(physical.handle, &copy, allocator, out) }
     }
+}
+
+/// Structures of device features that enable timeline semaphores; a chain holds one of them (VUID-VkDeviceCreateInfo-pNext-02830).
+const TIMELINE_FEATURES: [vk::StructureType; 2] = [
+    vk::PhysicalDeviceVulkan12Features::STRUCTURE_TYPE,
+    vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
+];
+
+/// Whether the application enables timeline semaphores.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn enables_timeline(p_next: *const c_void) -> bool {
+    // SAFETY: The caller's promise.
+    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) };
+    // SAFETY: The caller's promise.
+    let khr = unsafe { find::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>(p_next) };
+    core.is_some_and(|features| features.timeline_semaphore != 0)
+        || khr.is_some_and(|features| features.timeline_semaphore != 0)
+}
+
+/// Whether a chain holds a structure that could enable timeline semaphores and does not, where the layer cannot copy it. A second
+/// such structure is invalid.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
+    // SAFETY: The caller's promise.
+    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) }.is_some();
+    // SAFETY: The caller's promise.
+    let khr = unsafe { find::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>(p_next) }.is_some();
+    // SAFETY: The caller's promise.
+    let mut chain = unsafe { strip::device_chain(p_next, &TIMELINE_FEATURES) };
+    let is_copied = chain
+        .copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>()
+        .is_some()
+        || chain
+            .copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
+            .is_some();
+    // SAFETY: The caller's promise.
+    (core || khr) && !is_copied && !unsafe { enables_timeline(p_next) }
 }
 
 fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
@@ -310,9 +366,15 @@ unsafe fn has_addresses(p_next: *const c_void) -> bool {
         || khr.is_some_and(|features| features.buffer_device_address != 0)
 }
 
-/// Whether one of the tools below says that it validates.
-fn validation_is_below(instance: &Instance, handle: vk::PhysicalDevice) -> bool {
-    let next = &instance.next;
+/// Whether one of the tools below says that it validates; not known where the device has no such query.
+fn validation_is_below(instance: &Instance, physical: &Physical) -> bool {
+    let (next, handle) = (&instance.next, physical.handle);
+    let mut properties = vk::PhysicalDeviceProperties::default();
+    call_down!(next, vkGetPhysicalDeviceProperties(handle, &mut properties));
+    let version = instance.version.min(properties.api_version);
+    if version < vk::API_VERSION_1_3 && !physical.lists(ash::ext::tooling_info::NAME) {
+        return false;
+    }
     let tools =
         read_array(|count, out| call_down!(next, vkGetPhysicalDeviceToolProperties(handle, count, out)));
     let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| tool.layer_as_c_str() == Ok(VALIDATION);

@@ -139,7 +139,7 @@ impl HeapMemory {
     /// lavapipe skips a barrier that is a command buffer's first command, since it follows memory by resource and not by
     /// address: what follows can then overtake draws of the command buffer before, in memory that both alias. Source: 22.3.6,
     /// where 5 of 10 runs of examples/deferred read poison that came too early.
-    pub(crate) fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
+    fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
             // After the guard of the command buffer before.
             barrier(
@@ -151,6 +151,19 @@ impl HeapMemory {
             call_down!(
                 driver.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.heap.guard(), 4, POISON)
+            );
+        }
+    }
+
+    /// The same before the first action command, behind barriers of the application that were skipped: one more takes their place.
+    pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
+        self.record_guard(driver, commands);
+        if self.is_made() {
+            barrier(
+                driver,
+                commands,
+                vk::AccessFlags::TRANSFER_WRITE,
+                Order::AfterFill,
             );
         }
     }

@@ -15,7 +15,7 @@ use tileheap_layer::sharded::Sharded;
 use super::physical_query::query;
 use crate::model::reporter::{Listener, Listeners, Reporter};
 use crate::tables::emulation::Physical;
-use crate::tables::instance_commands::InstanceTable;
+use crate::tables::instance_commands::{InstanceTable, has_name};
 use crate::tables::messages::MessageId;
 use crate::tables::settings::{
     LAYER_NAME, Settings, VALIDATION, environment_validates, from_environment, from_file,
@@ -24,6 +24,8 @@ use crate::tables::settings::{
 /// An instance.
 pub(crate) struct Instance {
     pub(crate) handle: vk::Instance,
+    /// The version that the application asked for.
+    pub(crate) version: u32,
     pub(crate) next: InstanceTable,
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
     pub(crate) settings: Settings,
@@ -101,8 +103,11 @@ impl Instance {
         }
         // SAFETY: The next layer succeeded and so has written it.
         let handle = unsafe { *out };
+        // SAFETY: The create info is the application's, and valid.
+        let version = unsafe { requested_version(info) };
+        let look_up_own = |name: &CStr| look_up_below(handle, name).filter(|_| has_name(version, name));
         // SAFETY: The look-up gives nothing or the command of the name.
-        let next = unsafe { InstanceTable::load(|name| look_up_below(handle, name)) };
+        let next = unsafe { InstanceTable::load(look_up_own) };
         // SAFETY: The chain is the application's, and valid.
         let structure = unsafe { from_structure(info) };
         let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
@@ -117,6 +122,7 @@ impl Instance {
         let rules = settings.report.beside_validation(is_validated);
         let instance = Instance {
             handle,
+            version,
             next,
             next_look_up: look_up,
             reporter: Reporter::new(listeners.clone(), settings.log, rules),
@@ -172,6 +178,18 @@ impl Instance {
         let mut physical = self.physical.lock().unwrap_or_else(PoisonError::into_inner);
         physical.entry(handle).or_insert(found).clone()
     }
+}
+
+/// The version of Vulkan that the application asks for: 1.0 where it says nothing.
+///
+/// # Safety
+/// `info` is valid.
+unsafe fn requested_version(info: &vk::InstanceCreateInfo<'_>) -> u32 {
+    // SAFETY: The caller's promise; null where there is none.
+    let application = unsafe { info.p_application_info.as_ref() };
+    application.map_or(vk::API_VERSION_1_0, |application| {
+        application.api_version.max(vk::API_VERSION_1_0)
+    })
 }
 
 /// What the instance's `VkLayerSettingsCreateInfoEXT` set for this layer.

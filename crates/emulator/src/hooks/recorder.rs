@@ -218,15 +218,21 @@ impl Recorder {
     /// Binds a tile memory object, or nothing.
     pub(crate) fn bind(&self, recording: &mut Recording, memory: vk::DeviceMemory) -> Option<Finding> {
         let size = self.device.resources.object_size(memory);
-        let tile = self.tile();
-        if recording.bind(memory.as_raw(), size) {
-            tile.heap.record_guard(&self.device.driver, self.handle);
-        }
-        if let Some(trace) = &tile.trace {
+        recording.bind(memory.as_raw(), size);
+        if let Some(trace) = &self.tile().trace {
             trace.bind(self.handle.as_raw(), size.unwrap_or(0));
         }
         (size.is_none() && memory != vk::DeviceMemory::null())
             .then(|| not_tile_memory((vk::ObjectType::DEVICE_MEMORY, memory.as_raw())))
+    }
+
+    /// The first action command with tile memory bound comes next, outside a render pass.
+    ///
+    /// Not where memory is bound: a render pass instance that resumes may follow there, before which nothing may be recorded.
+    pub(crate) fn guard(&self) {
+        self.tile()
+            .heap
+            .record_first_guard(&self.device.driver, self.handle);
     }
 
     /// Poisons bytes that become undefined here, outside a render pass.
@@ -253,8 +259,14 @@ pub(crate) fn before_action(
 ) {
     let mut recording = recorder.lock();
     if recording.pass.is_none() || recording.contents.entry.is_none() {
-        if let Some(discard) = recording.act() {
-            recorder.poison(discard);
+        if let Some(before) = recording.act() {
+            if before.guard && recording.pass.is_none() {
+                recorder.guard();
+            }
+            before
+                .discard
+                .into_iter()
+                .for_each(|discard| recorder.poison(discard));
         }
     }
     let needs_check = match reachable {

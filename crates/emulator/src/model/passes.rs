@@ -11,7 +11,7 @@ use tileheap_layer::chain::find;
 use super::checks::check_object;
 use super::contents::Contents;
 use super::finding::Finding;
-use super::recording::{Discard, Pass, Recording};
+use super::recording::{Discard, Pass, Preparation, Recording};
 use super::resources::{Attachment, Resource, Resources};
 use crate::tables::messages::MessageId;
 
@@ -183,16 +183,34 @@ impl Attachment {
     }
 }
 
+/// What comes before a render pass instance.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// It is the first action command with tile memory bound.
+    pub(crate) guard: bool,
+    pub(crate) discards: Vec<Discard>,
+    pub(crate) findings: Vec<Finding>,
+}
+
 /// Begins a render pass instance: what it discards where it begins, and what it does wrong.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
     performs: Performs,
     command: &str,
-) -> (Vec<Discard>, Vec<Finding>) {
-    let mut discards: Vec<_> = recording.act().into_iter().collect();
+) -> Begun {
+    let Preparation { guard, discard } = recording.act().unwrap_or_default();
+    let mut discards: Vec<_> = discard.into_iter().collect();
     let mut findings = Vec::new();
-    let mut pass = Pass::default();
+    let mut pass = Pass {
+        suspends: !performs.stores,
+        ..Pass::default()
+    };
+    if !performs.loads {
+        // No action or synchronization command may lie between an instance and the one that resumes it.
+        pass.at_end = std::mem::take(&mut recording.suspended);
+        pass.at_end.append(&mut discards);
+    }
     for (index, this) in attached.iter().enumerate() {
         let Some(place) = this.resource.place.get() else {
             continue;
@@ -228,7 +246,11 @@ pub(crate) fn begin(
         }
     }
     recording.pass = Some(pass);
-    (discards, findings)
+    Begun {
+        guard: guard && performs.loads,
+        discards,
+        findings,
+    }
 }
 
 /// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
@@ -253,6 +275,10 @@ pub(crate) fn end(recording: &mut Recording) -> Vec<Discard> {
     }
     if pass.ran_secondaries {
         recording.bound = None;
+    }
+    if pass.suspends {
+        recording.suspended = pass.at_end;
+        return Vec::new();
     }
     pass.at_end
 }

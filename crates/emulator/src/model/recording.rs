@@ -13,6 +13,10 @@ use crate::tables::messages::MessageId;
 pub(crate) struct Recording {
     pub(crate) bound: Option<BoundMemory>,
     pub(crate) pass: Option<Pass>,
+    /// What a suspended render pass instance leaves to poison where it ends at last.
+    pub(crate) suspended: Vec<Discard>,
+    /// The first action command with tile memory bound was prepared for.
+    is_guarded: bool,
     pub(crate) contents: Contents,
     /// Tile memory was bound at some time: a batch with this command buffer may need poison.
     pub(crate) uses_tile: bool,
@@ -56,6 +60,8 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
 /// A render pass instance.
 #[derive(Default)]
 pub(crate) struct Pass {
+    /// Another instance resumes it: nothing may be recorded in between.
+    pub(crate) suspends: bool,
     /// Bytes that become undefined where it ends.
     pub(crate) at_end: Vec<Discard>,
     /// It runs secondary command buffers, after which the binding is unknown.
@@ -70,6 +76,14 @@ pub(crate) struct Discard {
     pub(crate) reason: &'static str,
 }
 
+/// What is recorded before an action command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Preparation {
+    /// It is the first one with tile memory bound.
+    pub(crate) guard: bool,
+    pub(crate) discard: Option<Discard>,
+}
+
 impl Recording {
     /// Whether a draw or dispatch may access anything that was not checked before.
     #[inline]
@@ -78,15 +92,15 @@ impl Recording {
         self.sets.needs_check(reachable, state)
     }
 
-    /// Binds a tile memory object of that size, or nothing. True where it is the first one, outside render passes.
-    pub(crate) fn bind(&mut self, memory: u64, size: Option<u64>) -> bool {
+    /// Binds a tile memory object of that size, or nothing.
+    pub(crate) fn bind(&mut self, memory: u64, size: Option<u64>) {
         self.bound = size.map(|size| BoundMemory { memory, size });
-        size.is_some() && !std::mem::replace(&mut self.uses_tile, true) && self.pass.is_none()
+        self.uses_tile |= size.is_some();
     }
 
-    /// An action command comes next: what the binding does not cover is discarded before it.
+    /// An action command comes next: what the binding does not cover is discarded before it. `None` where nothing changes.
     #[inline]
-    pub(crate) fn act(&mut self) -> Option<Discard> {
+    pub(crate) fn act(&mut self) -> Option<Preparation> {
         let reserved = self.bound.map_or(0, |bound| bound.size);
         // The same as for the last one: nothing changes.
         if self.contents.entry.is_some() && self.contents.live == reserved {
@@ -95,12 +109,12 @@ impl Recording {
         self.reserve(reserved)
     }
 
-    fn reserve(&mut self, reserved: u64) -> Option<Discard> {
-        let (first, end) = self.contents.act(reserved)?;
-        Some(Discard {
-            first,
-            end,
-            reason: "an action command with less bound",
+    fn reserve(&mut self, reserved: u64) -> Option<Preparation> {
+        let reason = "an action command with less bound";
+        let discarded = self.contents.act(reserved);
+        Some(Preparation {
+            guard: reserved > 0 && !std::mem::replace(&mut self.is_guarded, true),
+            discard: discarded.map(|(first, end)| Discard { first, end, reason }),
         })
     }
 

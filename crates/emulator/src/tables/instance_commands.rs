@@ -1,6 +1,9 @@
 //! The instance commands that the layer hooks or calls.
 
+use std::ffi::CStr;
+
 use ash::vk;
+use tileheap_layer::dispatch::is_of_extension;
 
 /// Passes every command to the macro `$for_each`, as `device_commands` does.
 macro_rules! instance_commands {
@@ -38,6 +41,26 @@ macro_rules! instance_commands {
 }
 pub(crate) use instance_commands;
 
+/// The version of the instance from which on a command is core, for those that an extension had before.
+///
+/// Source: `vk.xml`, the features `VK_BASE_VERSION_1_1` and `VK_BASE_VERSION_1_3`.
+fn core_since(name: &CStr) -> Option<u32> {
+    let name = name.to_str().unwrap_or_default();
+    let name = name.trim_end_matches(|letter: char| letter.is_ascii_uppercase());
+    match name {
+        "vkGetPhysicalDeviceToolProperties" => Some(vk::API_VERSION_1_3),
+        "vkGetPhysicalDeviceExternalBufferProperties" => Some(vk::API_VERSION_1_1),
+        _ if name.starts_with("vkGetPhysicalDevice") && name.ends_with('2') => Some(vk::API_VERSION_1_1),
+        _ => None,
+    }
+}
+
+/// Whether an instance of `version` has a command by this name: what became core has its core name from then on, and that of its
+/// extension before.
+pub(crate) fn has_name(version: u32, name: &CStr) -> bool {
+    core_since(name).is_none_or(|core| is_of_extension(name) == (version < core))
+}
+
 macro_rules! table {
     ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {
         tileheap_layer::command_table! {
@@ -47,3 +70,26 @@ macro_rules! table {
     };
 }
 instance_commands!(table);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_instance_has_the_names_of_extensions() {
+        let old = vk::API_VERSION_1_0;
+        for (version, name, expected) in [
+            (old, c"vkGetPhysicalDeviceFeatures2", false),
+            (old, c"vkGetPhysicalDeviceFeatures2KHR", true),
+            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceFeatures2", true),
+            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceFeatures2KHR", false),
+            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceToolProperties", false),
+            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceToolPropertiesEXT", true),
+            (vk::API_VERSION_1_3, c"vkGetPhysicalDeviceToolProperties", true),
+            (old, c"vkGetPhysicalDeviceMemoryProperties", true),
+            (old, c"vkCreateDebugUtilsMessengerEXT", true),
+        ] {
+            assert_eq!(has_name(version, name), expected, "{version:x} {name:?}");
+        }
+    }
+}

@@ -28,6 +28,8 @@ pub(crate) const NATIVE_VERSION: u32 = 7;
 pub(crate) static FAILED: Mutex<Option<&str>> = Mutex::new(None);
 /// The types in the chain that the driver was last given for a device; `None` while nobody asks.
 pub(crate) static DEVICE_CHAIN: Mutex<Option<Vec<vk::StructureType>>> = Mutex::new(None);
+/// The noted commands that reached the driver, in order; `None` while nobody asks.
+pub(crate) static CALLED: Mutex<Option<Vec<&str>>> = Mutex::new(None);
 /// Every name is a command of the driver's.
 pub(crate) static HAS_EVERYTHING: AtomicBool = AtomicBool::new(false);
 /// The machine's commands by name.
@@ -65,7 +67,21 @@ macro_rules! wrappers {
     (
         $(fallible $name:ident($($arg:ident: $type:ty),*) $(makes $made:expr)?;)+
         $(destroys $gone:ident($owner:ty, $object:ty);)+
+        $(noted $noted:ident($($noted_arg:ident: $noted_type:ty),*) $(-> $answer:ty)?;)+
     ) => {
+        $(
+            #[allow(non_snake_case, reason = "Vulkan's names")]
+            unsafe extern "system" fn $noted($($noted_arg: $noted_type),*) $(-> $answer)? {
+                if let Some(called) = &mut *lock(&CALLED) {
+                    called.push(stringify!($noted));
+                }
+                type Pointer = unsafe extern "system" fn($($noted_type),*) $(-> $answer)?;
+                // SAFETY: The machine's command of this name.
+                let below = unsafe { transmute::<usize, Pointer>(below(stringify!($noted))) };
+                // SAFETY: The layer's arguments.
+                unsafe { below($($noted_arg),*) }
+            }
+        )+
         $(
             #[allow(non_snake_case, reason = "Vulkan's names")]
             unsafe extern "system" fn $name($($arg: $type),*) -> vk::Result {
@@ -103,6 +119,7 @@ macro_rules! wrappers {
             match name.to_str().unwrap_or_default() {
                 $(stringify!($name) => Some($name as *const () as usize),)+
                 $(stringify!($gone) => Some($gone as *const () as usize),)+
+                $(stringify!($noted) => Some($noted as *const () as usize),)+
                 "vkEnumerateDeviceExtensionProperties" => Some(enumerate_extensions as *const () as usize),
                 "vkCreateInstance" => Some(create_instance as *const () as usize),
                 "vkDestroyInstance" => Some(destroy_instance as *const () as usize),
@@ -170,6 +187,21 @@ wrappers! {
     destroys vkDestroyDescriptorUpdateTemplate(vk::Device, vk::DescriptorUpdateTemplate);
     destroys vkDestroySemaphore(vk::Device, vk::Semaphore);
     destroys vkDestroyCommandPool(vk::Device, vk::CommandPool);
+    noted vkGetPhysicalDeviceFeatures2(physical: vk::PhysicalDevice, out: Any);
+    noted vkGetPhysicalDeviceFeatures2KHR(physical: vk::PhysicalDevice, out: Any);
+    noted vkGetPhysicalDeviceToolProperties(physical: vk::PhysicalDevice, count: Any, out: Any) -> vk::Result;
+    noted vkGetPhysicalDeviceToolPropertiesEXT(physical: vk::PhysicalDevice, count: Any, out: Any) -> vk::Result;
+    noted vkCmdFillBuffer(
+        commands: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, data: u32
+    );
+    noted vkCmdPipelineBarrier(
+        commands: vk::CommandBuffer, from: u32, to: u32, flags: u32, memory_count: u32, memory: Any, buffer_count: u32,
+        buffers: Any, image_count: u32, images: Any
+    );
+    noted vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: Any);
+    noted vkCmdPipelineBarrier2KHR(commands: vk::CommandBuffer, info: Any);
+    noted vkCmdBeginRendering(commands: vk::CommandBuffer, info: Any);
+    noted vkCmdEndRendering(commands: vk::CommandBuffer);
 }
 
 /// Lists the machine's extensions, and `VK_QCOM_tile_memory_heap` where the driver is to have it.

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::mem::transmute;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -14,12 +14,29 @@ const FIRST: u64 = 0xFA00_0000_0000_0000;
 
 /// The command of that name, if it is one of these.
 pub(crate) fn invented(name: &CStr) -> Option<unsafe extern "system" fn()> {
+    if name == c"vkCmdPreprocessGeneratedCommandsEXT" {
+        type Pointer = unsafe extern "system" fn(vk::CommandBuffer, Any, vk::CommandBuffer);
+        let command: Pointer = preprocess_generated_commands;
+        // SAFETY: As below.
+        return Some(unsafe { transmute::<Pointer, unsafe extern "system" fn()>(command) });
+    }
     if name != c"vkCreateRayTracingPipelinesKHR" {
         return None;
     }
     let command: vk::PFN_vkCreateRayTracingPipelinesKHR = create_ray_tracing_pipelines;
     // SAFETY: A function pointer, which whoever asked for it by name calls as what it is.
     Some(unsafe { transmute::<vk::PFN_vkCreateRayTracingPipelinesKHR, unsafe extern "system" fn()>(command) })
+}
+
+/// The command buffer whose state `vkCmdPreprocessGeneratedCommandsEXT` was last given.
+pub(crate) static STATE_COMMANDS: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "system" fn preprocess_generated_commands(
+    _: vk::CommandBuffer,
+    _: Any,
+    state: vk::CommandBuffer,
+) {
+    STATE_COMMANDS.store(state.as_raw(), SeqCst);
 }
 
 /// What stands for commands that are only looked up.

@@ -10,6 +10,7 @@
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+mod below;
 mod driver;
 use tileheap_testkit::glsl;
 mod invented;
@@ -27,7 +28,7 @@ use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use ash::vk;
 use driver::{FAILED, HAS_TILE_MEMORY, LIVE, NATIVE_VERSION, PANICS, arm, lock};
 use loader::{layer, machine};
-use program::Owned;
+use program::{Options, Owned};
 use tileheap_device::ffi;
 use tileheap_emulator::vkNegotiateLoaderLayerInterfaceVersion;
 
@@ -180,7 +181,12 @@ fn it_steps_aside_unless_it_is_forced() {
         (true, ffi::tile_memory_heap::SPEC_VERSION, 1),
     ] {
         let mut owned = Owned::default();
-        let physical = owned.create_instance(false, force).expect("an instance");
+        let physical = owned
+            .create_instance(&Options {
+                force,
+                ..Options::default()
+            })
+            .expect("an instance");
         let instance = owned.instance.clone().expect("created");
         // SAFETY: A live device.
         let (extensions, types) = unsafe {

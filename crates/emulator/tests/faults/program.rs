@@ -1,6 +1,8 @@
 //! The application: an instance and a device through the layer, and everything through which the layer reaches down.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+use std::ffi::CStr;
+
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_emulator::LAYER_NAME;
@@ -107,28 +109,54 @@ struct Vulkan14Features {
     features: [u32; 22],
 }
 
+/// What an instance is made of.
+pub(crate) struct Options {
+    /// Structures that nobody knows are in its chain.
+    pub(crate) strange: bool,
+    /// The layer emulates whatever the driver has.
+    pub(crate) force: bool,
+    pub(crate) version: u32,
+    pub(crate) profile: &'static CStr,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            strange: false,
+            force: false,
+            version: vk::API_VERSION_1_3,
+            profile: c"generous",
+        }
+    }
+}
+
 pub(crate) const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
 impl Owned {
     /// An instance through the layer, and its first device with tile memory.
     pub(crate) fn create(&mut self, strange: bool) -> Result<(vk::Queue, u32), vk::Result> {
-        let physical = self.create_instance(strange, false)?;
+        let physical = self.create_instance(&Options {
+            strange,
+            ..Options::default()
+        })?;
         self.create_device(strange, physical)
     }
 
-    /// An instance through the layer, which emulates whatever the driver has if it is forced to.
-    pub(crate) fn create_instance(
-        &mut self,
-        strange: bool,
-        force: bool,
-    ) -> Result<vk::PhysicalDevice, vk::Result> {
+    /// An instance through the layer.
+    pub(crate) fn create_instance(&mut self, options: &Options) -> Result<vk::PhysicalDevice, vk::Result> {
+        let Options {
+            strange,
+            force,
+            version,
+            profile,
+        } = *options;
         // SAFETY: The layer's look-up lives as long as the program.
         let entry = unsafe {
             ash::Entry::from_static_fn(ash::StaticFn {
                 get_instance_proc_addr: layer(),
             })
         };
-        let values = [c"generous".as_ptr()];
+        let values = [profile.as_ptr()];
         let force = vk::Bool32::from(force);
         let setting = vk::LayerSettingEXT {
             p_layer_name: LAYER_NAME.as_ptr(),
@@ -160,8 +188,11 @@ impl Owned {
             function: 0,
             payload: (&raw const under).cast(),
         };
-        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
-        let mut info = vk::InstanceCreateInfo::default().application_info(&application);
+        let application = vk::ApplicationInfo::default().api_version(version);
+        let extensions = [ash::khr::get_physical_device_properties2::NAME.as_ptr()];
+        let mut info = vk::InstanceCreateInfo::default()
+            .application_info(&application)
+            .enabled_extension_names(&extensions);
         info.p_next = (&raw const chain).cast();
         // SAFETY: A valid create info with the chain that a loader would hand over.
         let instance = self
@@ -177,6 +208,21 @@ impl Owned {
         &mut self,
         strange: bool,
         physical: vk::PhysicalDevice,
+    ) -> Result<(vk::Queue, u32), vk::Result> {
+        let core13 = vk::PhysicalDeviceVulkan13Features {
+            synchronization2: vk::TRUE,
+            dynamic_rendering: vk::TRUE,
+            ..Default::default()
+        };
+        self.create_device_with(strange, physical, core13)
+    }
+
+    /// The same with features in place of those of Vulkan 1.3.
+    pub(crate) fn create_device_with<F: vk::ExtendsDeviceCreateInfo + vk::TaggedStructure>(
+        &mut self,
+        strange: bool,
+        physical: vk::PhysicalDevice,
+        mut features: F,
     ) -> Result<(vk::Queue, u32), vk::Result> {
         let instance = self.instance.as_ref().expect("created");
         // SAFETY: A live device.
@@ -198,13 +244,11 @@ impl Owned {
             p_next: (&raw const heap).cast(),
             features: [0; 22],
         };
-        let core13 = vk::PhysicalDeviceVulkan13Features {
-            synchronization2: vk::TRUE,
-            dynamic_rendering: vk::TRUE,
-            p_next: (&raw const core14).cast_mut().cast(),
-            ..Default::default()
+        // SAFETY: A tagged structure begins with type and next.
+        unsafe {
+            (*(&raw mut features).cast::<vk::BaseInStructure<'_>>()).p_next = (&raw const core14).cast()
         };
-        let unknown = Unknown::before((&raw const core13).cast());
+        let unknown = Unknown::before((&raw const features).cast());
         let callback = LayerInfo {
             s_type: vk::StructureType::LOADER_DEVICE_CREATE_INFO,
             p_next: if strange {
