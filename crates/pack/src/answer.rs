@@ -13,6 +13,11 @@ use crate::units::Bytes;
 #[serde(transparent)]
 pub struct Steps(pub u64);
 
+impl Steps {
+    /// Searches in rounds of twice as many steps each, until the answer is proved or the callback ends the search.
+    pub const UNLIMITED: Steps = Steps(u64::MAX);
+}
+
 impl Default for Steps {
     fn default() -> Steps {
         Steps(400_000)

@@ -133,13 +133,10 @@ impl Gaps {
                 let mut least = u64::MAX;
                 for gap in found {
                     let (_, &(start, end)) = gap;
+                    let width = end - start;
                     // The last gap has no end, and is the last resort.
-                    let width = if end == u64::MAX {
-                        u64::MAX - 1
-                    } else {
-                        end - start
-                    };
-                    if width < least && width >= size {
+                    let better = width < least && end < u64::MAX;
+                    if width >= size && (better || best.is_none()) {
                         if let Some(here) = fits(&gap) {
                             (best, least) = (Some(here), width);
                             // None is smaller.

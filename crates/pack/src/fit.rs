@@ -2,7 +2,6 @@
 
 use super::answer::{Answer, Steps, Verdict, Watch};
 use super::exact::Outcome;
-use super::gap::UNPLACED;
 use super::search_state::SearchState;
 use super::{Packer, Problem};
 use crate::units::Bytes;
@@ -15,14 +14,20 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
         answer: &mut Answer,
-        seek: impl FnOnce(&mut Packer, &mut SearchState<'_>) -> bool,
+        mut seek: impl FnMut(&mut Packer, &mut SearchState<'_>) -> bool,
     ) {
         let capacity = problem.capacity().map_or(u64::MAX, |capacity| capacity.0);
         let bound = self.lower_bound(problem).0;
         let best = std::mem::take(&mut self.best);
         let mut search = SearchState::new(bound, capacity, budget, watch, best);
-        let impossible = bound > capacity || seek(self, &mut search);
-        let packed = search.height <= capacity && search.height != UNPLACED;
+        let mut impossible = bound > capacity || seek(self, &mut search);
+        while budget == Steps::UNLIMITED && !impossible && search.begin_round() {
+            impossible = seek(self, &mut search);
+        }
+        if problem.capacity().is_none() && !impossible {
+            self.ensure_found(problem, &mut search);
+        }
+        let packed = search.found && search.height <= capacity;
         answer.verdict = Verdict::of(impossible || packed, search.interrupted);
         self.infeasible_subset.reuse(&mut answer.conflict);
         if impossible {
@@ -30,7 +35,7 @@ impl Packer {
             answer.conflict = Some(subset.find(problem, capacity, &mut self.exact, &mut search));
         }
         answer.bound = Bytes(search.bound);
-        answer.steps = Steps(search.steps);
+        answer.steps = search.total_steps();
         self.best = search.best;
         self.write_best(problem, packed, &mut answer.packing);
     }

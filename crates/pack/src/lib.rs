@@ -20,7 +20,7 @@
 //! one at all, and [`relaxation`] for searches of your own.
 //!
 //! The same problem and budget of [`Steps`] give the same answer on every machine: no clock is read. A caller that needs a time
-//! limit ends a search through its callback.
+//! limit ends a search of [`Steps::UNLIMITED`] through its callback.
 //!
 //! # Limits
 //! It plans and does not allocate at run time. The exact search does no edge finding, and takes no models of more than a million

@@ -4,9 +4,8 @@ use std::ops::ControlFlow;
 
 use super::answer::{Answer, Progress, Steps, Watch};
 use super::exact::{Outcome, Switches};
-use super::gap::UNPLACED;
 use super::parts::Parts;
-use super::rules::{FEW, Order, Rule};
+use super::rules::{FEW, Order, QUICK, Rule};
 use super::search_state::SearchState;
 use super::small::is_padded;
 use super::{Packer, Packing, Problem};
@@ -47,18 +46,29 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
         answer: &mut Answer,
-        pursue: impl FnOnce(&mut Packer, &mut SearchState<'_>),
+        mut pursue: impl FnMut(&mut Packer, &mut SearchState<'_>),
     ) {
         let bound = self.lower_bound(problem).0;
         let mut search = SearchState::new(bound, 0, budget, watch, std::mem::take(&mut self.best));
         pursue(self, &mut search);
+        while budget == Steps::UNLIMITED && search.begin_round() {
+            pursue(self, &mut search);
+        }
+        self.ensure_found(problem, &mut search);
         self.infeasible_subset.reuse(&mut answer.conflict);
         answer.bound = Bytes(search.bound);
         answer.verdict = search.verdict();
-        answer.steps = Steps(search.steps);
-        let found = search.height != UNPLACED;
+        answer.steps = search.total_steps();
+        let found = search.found;
         self.best = search.best;
         self.write_best(problem, found, &mut answer.packing);
+    }
+
+    /// Runs a cheap rule where no packing was found: without upper bounds there always is one.
+    pub(super) fn ensure_found(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        if !search.found {
+            self.try_rule(problem, Rule::BEST_FIT_BY_BIRTH, search);
+        }
     }
 
     /// The best offsets as a packing, if they were `found`.
@@ -96,7 +106,7 @@ impl Packer {
         let best = std::mem::take(&mut self.best);
         let mut search = SearchState::new(bound, 0, Steps::default(), &mut watch, best);
         pursue(self, &mut search);
-        let found = search.height != UNPLACED;
+        let found = search.found;
         self.best = search.best;
         if found {
             std::mem::swap(&mut self.best, &mut self.rules.offsets);
@@ -160,22 +170,23 @@ impl Packer {
     }
 
     fn try_cheap(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        let count = problem.units.len() as u64;
         if problem.units.len() <= FEW {
             return self.try_cheap_for_few(problem, search);
         }
         let mut dear = 0;
         for (number, rule) in CHEAP.into_iter().enumerate() {
-            // Where items are very many, the lowest gap takes as long to find as the smallest and is worse.
-            if number == 0 && count >= 20_000 {
-                continue;
-            }
             if number == 2 {
                 dear = self.work_in_order(problem);
             }
             // The first two look at gaps only.
-            let work = if number < 2 { count / 64 } else { dear };
-            if search.steps + work > search.budget / 4 * 3 {
+            let work = if number < 2 {
+                problem.units.len() as u64 / 64
+            } else {
+                dear
+            };
+            // From the default budget on, no answer is worse than that of `quick`.
+            let owed = QUICK.contains(&rule) && search.budget >= Steps::default().0;
+            if search.found && !owed && search.steps + work > search.budget / 4 * 3 {
                 continue;
             }
             self.try_rule(problem, rule, search);
@@ -216,22 +227,23 @@ impl Packer {
         if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
             return;
         }
-        if search.height != UNPLACED && self.search_parts(problem, search) {
+        if search.found && self.search_parts(problem, search) {
             return;
         }
         if !self.exact.is_too_large(problem) {
-            let half = search.budget / 2;
+            // The rest is for the climb.
+            let most = search.budget / 4 * 3;
             self.large
                 .place_first(problem, &mut self.exact, &mut self.rules, search);
             if !search.is_over() {
                 self.exact.reduce(problem, None);
             }
-            let mut share = half / 4;
-            // The bound is reached more often than one would think, and then all is said.
-            while !search.is_over() && search.steps < half {
+            let mut share = search.budget / 8;
+            // The bound is reached more often than one would think, and then all is said: it gets twice as much.
+            while !search.is_over() && search.steps < most {
                 let (known, steps) = ((search.bound, search.height), search.steps);
-                for eighths in [0, 1, 2, 4] {
-                    let top = if search.height == UNPLACED {
+                for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
+                    let top = if !search.found {
                         search.bound.saturating_mul(2)
                     } else {
                         search.height - 1
@@ -247,11 +259,11 @@ impl Packer {
                     if steps == search.steps {
                         break;
                     }
-                    share = share.saturating_mul(2);
+                    share = share.saturating_mul(2).min(search.budget);
                 }
             }
         }
-        if search.height != UNPLACED {
+        if search.found {
             self.climb(problem, search);
         }
     }
@@ -273,7 +285,7 @@ impl Packer {
         while let Some(part) = runs.pop() {
             problem.part_into(part.of(units), None, alone);
             let bound = packer.lower_bound(alone).0;
-            let share = (search.budget - search.steps) / (runs.len() as u64 + 1);
+            let share = search.budget.saturating_sub(search.steps) / (runs.len() as u64 + 1);
             let (height, steps, whole_bound) = (search.height, search.steps, search.bound);
             let mut watch = |progress: Progress| {
                 (search.watch)(Progress {
@@ -313,7 +325,7 @@ impl Packer {
         share: u64,
         search: &mut SearchState<'_>,
     ) -> Outcome {
-        let budget = share.min(search.budget - search.steps);
+        let budget = share.min(search.budget.saturating_sub(search.steps));
         let fit = self.exact.fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
             search.report(steps)
         });

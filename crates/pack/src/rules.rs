@@ -32,7 +32,7 @@ impl Rule {
 }
 
 /// The rules that planners have microseconds for, from the fastest to the slowest.
-const QUICK: [Rule; 4] = [
+pub(super) const QUICK: [Rule; 4] = [
     Rule::FIRST_FIT_BY_BIRTH,
     Rule::BEST_FIT_BY_BIRTH,
     Rule::GREEDY_BY_SIZE,
@@ -98,13 +98,13 @@ impl Rules {
 
     /// Runs rules until one reaches the lower bound, and leaves the lowest offsets.
     pub(super) fn quick(&mut self, problem: &Problem, bound: u64) {
-        let mut least = u64::MAX;
+        let mut least = None;
         let few = problem.units.len() <= FEW;
         for rule in if few { QUICK_FOR_FEW } else { QUICK } {
             self.run(problem, rule);
             let height = problem.height(&self.offsets);
-            if height < least {
-                least = height;
+            if least.is_none_or(|least| height < least) {
+                least = Some(height);
                 if height == bound {
                     return;
                 }

@@ -4,17 +4,21 @@ use std::ops::ControlFlow;
 
 use super::Problem;
 use super::answer::{Progress, Steps, Verdict, Watch};
-use super::gap::UNPLACED;
 
 /// What has been found so far, and how much more may be spent.
 pub(super) struct SearchState<'a> {
     pub(super) bound: u64,
-    /// The lowest height so far; [`UNPLACED`] without one.
+    /// Whether a packing was found, which a height of 2^64 - 1 does not tell.
+    pub(super) found: bool,
+    /// The lowest height so far; 2^64 - 1 without one.
     pub(super) height: u64,
     /// The offsets of units that have this height.
     pub(super) best: Vec<u64>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,
+    /// Steps of the rounds before this one.
+    earlier: u64,
+    /// Steps of this round.
     pub(super) steps: u64,
     pub(super) budget: u64,
     pub(super) interrupted: bool,
@@ -32,11 +36,16 @@ impl SearchState<'_> {
     ) -> SearchState<'_> {
         SearchState {
             bound,
-            height: UNPLACED,
+            found: false,
+            height: u64::MAX,
             best,
             target,
+            earlier: 0,
             steps: 0,
-            budget: budget.0,
+            budget: match budget {
+                Steps::UNLIMITED => Steps::default().0,
+                Steps(limit) => limit,
+            },
             interrupted: false,
             watch,
         }
@@ -45,16 +54,42 @@ impl SearchState<'_> {
     /// Takes offsets of units as the best if they are lower.
     pub(super) fn keep(&mut self, problem: &Problem, offsets: &[u64]) {
         let height = problem.height(offsets);
-        if height < self.height && problem.keeps_bounds(offsets) {
+        if (!self.found || height < self.height) && problem.keeps_bounds(offsets) {
+            self.found = true;
             self.height = height;
             self.best.clear();
             self.best.extend_from_slice(offsets);
         }
     }
 
+    /// Whether a packing reaches the bound or the target, or none is below 2^64.
+    fn is_settled(&self) -> bool {
+        let low = self.bound.max(self.target);
+        if self.found {
+            self.height <= low
+        } else {
+            self.bound == u64::MAX
+        }
+    }
+
+    /// Begins another round with a larger budget, keeping what was found; returns `false` if that is of no use.
+    pub(super) fn begin_round(&mut self) -> bool {
+        if self.is_settled() || self.interrupted || self.steps == 0 || self.budget > u64::MAX / 8 {
+            return false;
+        }
+        self.earlier += std::mem::take(&mut self.steps);
+        self.budget *= 2;
+        true
+    }
+
+    /// The steps of all rounds.
+    pub(super) fn total_steps(&self) -> Steps {
+        Steps(self.earlier + self.steps)
+    }
+
     /// Whether nothing is left to do.
     pub(super) fn is_over(&self) -> bool {
-        self.height <= self.bound.max(self.target) || self.steps >= self.budget || self.interrupted
+        self.is_settled() || self.steps >= self.budget || self.interrupted
     }
 
     /// Counts steps; returns whether to continue.
@@ -66,7 +101,7 @@ impl SearchState<'_> {
 
     /// Reports progress, `more` steps after the last count; returns whether to continue.
     pub(super) fn report(&mut self, more: u64) -> bool {
-        let best = (self.height != UNPLACED).then_some(self.height);
+        let best = self.found.then_some(self.height);
         self.call(more, best, self.bound)
     }
 
@@ -76,12 +111,12 @@ impl SearchState<'_> {
     }
 
     fn call(&mut self, more: u64, best: Option<u64>, bound: u64) -> bool {
-        let steps = Steps(self.steps + more);
+        let steps = Steps(self.total_steps().0 + more);
         self.interrupted |= (self.watch)(Progress { steps, best, bound }) == ControlFlow::Break(());
         !self.interrupted
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        Verdict::of(self.height <= self.bound.max(self.target), self.interrupted)
+        Verdict::of(self.is_settled(), self.interrupted)
     }
 }

@@ -114,7 +114,12 @@ impl Small {
             if search.bound > search.target && limit <= search.target {
                 break;
             }
-            limit = search.height.saturating_sub(1).max(search.target);
+            let below = if search.found {
+                search.height.saturating_sub(1)
+            } else {
+                u64::MAX
+            };
+            limit = below.max(search.target);
         }
         true
     }

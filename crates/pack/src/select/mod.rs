@@ -10,6 +10,7 @@
 
 mod branch;
 pub(super) mod choice;
+mod few;
 mod placement;
 pub(super) mod prices;
 mod selector;
@@ -17,8 +18,7 @@ mod task;
 
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Steps, Verdict, Watch};
-use super::gap::UNPLACED;
+use super::answer::{Progress, Steps, Verdict, Watch};
 use super::search_state::SearchState;
 use super::{Packer, Problem};
 use crate::units::Bytes;
@@ -86,6 +86,39 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
     ) -> Selection {
+        if budget != Steps::UNLIMITED {
+            return self.select_within(problem, weights, budget, watch);
+        }
+        let mut round = Steps::default();
+        let mut best = self.select_within(problem, weights, round, watch);
+        while best.verdict == Verdict::OutOfSteps && round.0 <= u64::MAX / 8 {
+            round.0 *= 2;
+            let (earlier, weight, bound) = (best.steps, best.weight, best.bound);
+            let mut report = |progress: Progress| {
+                watch(Progress {
+                    steps: Steps(earlier.0 + progress.steps.0),
+                    best: progress.best.max(Some(weight)),
+                    bound: progress.bound.min(bound),
+                })
+            };
+            let next = self.select_within(problem, weights, round, &mut report);
+            if next.weight > weight {
+                (best.offsets, best.weight, best.height) = (next.offsets, next.weight, next.height);
+            }
+            best.bound = bound.min(next.bound);
+            best.steps.0 += next.steps.0;
+            best.verdict = Verdict::of(best.weight >= best.bound, next.verdict == Verdict::Interrupted);
+        }
+        best
+    }
+
+    fn select_within(
+        &mut self,
+        problem: &Problem,
+        weights: &[u64],
+        budget: Steps,
+        watch: Watch<'_>,
+    ) -> Selection {
         assert_eq!(
             weights.len(),
             problem.items().len(),
@@ -139,6 +172,9 @@ impl Packer {
             }
             tries += 1;
         }
+        if found.weight < bound {
+            bound = bound.min(self.search_few(problem, &task, &mut found, &mut search));
+        }
         Selection {
             offsets: found.offsets(problem),
             weight: found.weight,
@@ -170,18 +206,18 @@ impl Packer {
             .min(search.budget.saturating_sub(search.steps))
             .max(search.budget / 32)
             .max(1);
-        let mut report = |progress: super::answer::Progress| match search.report(progress.steps.0) {
+        let mut report = |progress: Progress| match search.report(progress.steps.0) {
             true => std::ops::ControlFlow::Continue(()),
             false => std::ops::ControlFlow::Break(()),
         };
         let best = std::mem::take(&mut self.best);
         let mut attempt = SearchState::new(0, task.capacity, Steps(share), &mut report, best);
         self.prove_within(&part, true, &mut attempt);
-        let (height, steps) = (attempt.height, attempt.steps);
+        let (packed, steps) = (attempt.found, attempt.steps);
         self.best = attempt.best;
         search.steps += steps;
         let mut placed: Vec<(u32, u64)> = Vec::new();
-        if height != UNPLACED {
+        if packed {
             let units = part.units.iter().zip(&self.best).zip(&chosen);
             let inside = units.filter(|((unit, offset), _)| **offset + unit.size <= task.capacity);
             placed.extend(inside.map(|((_, &offset), &unit)| (unit, offset)));

@@ -1,6 +1,7 @@
 //! Tests of the packing engine: properties against naive oracles, published instances, allocations.
 
 mod allocates_nothing;
+mod answers;
 mod instances;
 mod perfect;
 mod properties;

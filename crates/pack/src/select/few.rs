@@ -1,0 +1,125 @@
+//! Every choice of a few items, where loads alone leave a gap: alignments, bounds and conflicts can make a choice impossible whose loads fit.
+
+use std::cmp::Reverse;
+use std::ops::ControlFlow;
+
+use super::placement::Placement;
+use super::task::Task;
+use crate::answer::{Progress, Steps};
+use crate::search_state::SearchState;
+use crate::{Packer, Problem};
+
+/// Of more units there are too many subsets.
+const FEW: usize = 24;
+/// Charged for each subset, beside the steps of its search.
+const STEPS_PER_SUBSET: u64 = 8;
+
+/// A search through the subsets of the units on offer.
+struct Subsets<'a> {
+    problem: &'a Problem,
+    task: &'a Task<'a>,
+    /// By descending weight.
+    units: Vec<u32>,
+    /// The weight of each unit and of all after it.
+    rest: Vec<u64>,
+    chosen: Vec<u32>,
+    /// What a subset that was not decided may weigh.
+    open: u64,
+}
+
+impl Packer {
+    /// Tries every subset of few units, the heaviest units first; returns an upper bound of the weight of any selection.
+    pub(super) fn search_few(
+        &mut self,
+        problem: &Problem,
+        task: &Task<'_>,
+        found: &mut Placement,
+        search: &mut SearchState<'_>,
+    ) -> u64 {
+        let mut units = task.units.clone();
+        if units.len() > FEW {
+            return u64::MAX;
+        }
+        let weight = |unit: u32| task.unit_weights[unit as usize];
+        units.sort_unstable_by_key(|&unit| (Reverse(weight(unit)), unit));
+        let mut rest = vec![0];
+        rest.extend(units.iter().rev().scan(0, |sum, &unit| {
+            *sum += weight(unit);
+            Some(*sum)
+        }));
+        rest.reverse();
+        let mut subsets = Subsets {
+            problem,
+            task,
+            units,
+            rest,
+            chosen: Vec::new(),
+            open: 0,
+        };
+        subsets.descend(0, task.free_weight(), self, found, search);
+        subsets.open.max(found.weight)
+    }
+}
+
+impl Subsets<'_> {
+    /// Decides the units from the one at `next` on; those chosen weigh `weight` and fit.
+    fn descend(
+        &mut self,
+        next: usize,
+        weight: u64,
+        packer: &mut Packer,
+        found: &mut Placement,
+        search: &mut SearchState<'_>,
+    ) {
+        let most = weight + self.rest[next];
+        if most <= found.weight {
+            return;
+        }
+        if search.steps >= search.budget || search.interrupted {
+            self.open = self.open.max(most);
+            return;
+        }
+        let unit = self.units[next];
+        self.chosen.push(unit);
+        match self.place(packer, found, search) {
+            Some(true) => {
+                let with = weight + self.task.unit_weights[unit as usize];
+                self.descend(next + 1, with, packer, found, search);
+            }
+            Some(false) => {}
+            None => self.open = self.open.max(most),
+        }
+        self.chosen.pop();
+        self.descend(next + 1, weight, packer, found, search);
+    }
+
+    /// Whether what is chosen can be placed; keeps the placement.
+    fn place(
+        &mut self,
+        packer: &mut Packer,
+        found: &mut Placement,
+        search: &mut SearchState<'_>,
+    ) -> Option<bool> {
+        let mut units = self.chosen.clone();
+        units.sort_unstable();
+        let capacity = self.task.capacity;
+        let part = self.problem.part(&units, Some(capacity));
+        let left = Steps(search.budget.saturating_sub(search.steps));
+        let mut report = |progress: Progress| match search.report(progress.steps.0) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let best = std::mem::take(&mut packer.best);
+        let mut attempt = SearchState::new(0, capacity, left, &mut report, best);
+        let impossible = packer.prove_within(&part, true, &mut attempt);
+        let fits = attempt.found && attempt.height <= capacity;
+        let steps = attempt.steps;
+        packer.best = attempt.best;
+        search.steps += steps + STEPS_PER_SUBSET;
+        if fits {
+            let placed = units.iter().copied().zip(packer.best.iter().copied());
+            found.keep(self.task, placed.collect());
+        }
+        (fits || impossible).then_some(fits)
+    }
+}

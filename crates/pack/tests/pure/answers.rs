@@ -1,0 +1,175 @@
+//! What answers promise whatever the problem: a packing where nothing forbids one, and no proof that is none.
+
+use std::ops::ControlFlow;
+
+use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
+use tileheap_pack::{
+    Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy, Verdict, check, fit, minimise,
+    select,
+};
+use tileheap_testkit::generators::{PerfectDesc, perfect};
+
+fn go_on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn item(first: u32, end: u32, size: u64) -> Item {
+    Item::new(Span::new(first, end), Bytes(size), Alignment::ONE)
+}
+
+/// Many items of all sizes.
+fn many(count: u64) -> Problem {
+    let mut random = SplitMix64::new(count);
+    let items = (0..count).map(|_| {
+        let first = random.below(count * 3 / 2) as u32;
+        let bits = random.below(20);
+        item(
+            first,
+            first + 1 + random.below(200) as u32,
+            1 + random.below(1 << bits),
+        )
+    });
+    Problem::new(items.collect()).unwrap()
+}
+
+#[test]
+fn without_a_capacity_there_is_a_packing_however_small_the_budget() {
+    for problem in [many(100), many(3000), many(25_000)] {
+        for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
+            let answer = minimise(&problem, strategy, Steps(1), &mut go_on);
+            let packing = answer.packing.expect("nothing forbids a packing");
+            assert_eq!(packing.offsets.len(), problem.items().len());
+            let answer = fit(&problem, strategy, Steps(1), &mut go_on);
+            assert_eq!(
+                (answer.packing.is_some(), answer.verdict),
+                (true, Verdict::Proved)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_largest_item_is_placed() {
+    let problem = Problem::new(vec![item(0, 1, u64::MAX), item(0, 1, 0)]).unwrap();
+    for strategy in Strategy::ALL {
+        for answer in [
+            minimise(&problem, strategy, Steps(10), &mut go_on),
+            fit(&problem, strategy, Steps(10), &mut go_on),
+        ] {
+            let packing = answer.packing.expect("the block takes it");
+            assert_eq!(packing.height, Bytes(u64::MAX), "{strategy}");
+            assert_eq!(answer.verdict, Verdict::Proved, "{strategy}");
+            check(&problem, &packing).unwrap();
+        }
+    }
+}
+
+/// Loads alone know no alignments: for few items every choice is tried.
+#[test]
+fn selections_of_few_aligned_items_are_proved() {
+    let mut random = SplitMix64::new(4);
+    for round in 0..150 {
+        let items = (0..6).map(|_| {
+            let first = random.below(4) as u32;
+            let mut item = item(first, first + 1 + random.below(4) as u32, 1 + random.below(9));
+            item.alignment = Alignment::new(1 + random.below(7)).unwrap();
+            item
+        });
+        let items: Vec<Item> = items.collect();
+        let weights: Vec<u64> = items.iter().map(|_| 1 + random.below(30)).collect();
+        let problem = ProblemDesc::new(items.clone())
+            .capacity(Bytes(14))
+            .build()
+            .unwrap();
+        let chosen = select(&problem, &weights, Steps::default(), &mut go_on);
+        assert_eq!(
+            chosen.weight,
+            heaviest(&items, &weights, 14),
+            "round {round}: {items:?}"
+        );
+        assert_eq!(
+            (chosen.verdict, chosen.bound),
+            (Verdict::Proved, chosen.weight),
+            "round {round}"
+        );
+    }
+}
+
+/// The heaviest subset, by every offset of every item.
+fn heaviest(items: &[Item], weights: &[u64], capacity: u64) -> u64 {
+    fn descend(items: &[Item], weights: &[u64], capacity: u64, placed: &mut Vec<Option<u64>>) -> u64 {
+        let index = placed.len();
+        if index == items.len() {
+            return 0;
+        }
+        let of = &items[index];
+        placed.push(None);
+        let mut best = descend(items, weights, capacity, placed);
+        placed.pop();
+        for offset in (0..=capacity.saturating_sub(of.size.0)).step_by(of.alignment.get() as usize) {
+            let clear = items.iter().zip(placed.iter()).all(|(other, &place)| {
+                let Some(place) = place else { return true };
+                !other.span.overlaps(of.span) || place + other.size.0 <= offset || offset + of.size.0 <= place
+            });
+            if clear && offset + of.size.0 <= capacity {
+                placed.push(Some(offset));
+                best = best.max(weights[index] + descend(items, weights, capacity, placed));
+                placed.pop();
+            }
+        }
+        best
+    }
+    descend(items, weights, capacity, &mut Vec::new())
+}
+
+/// A callback is the only end of a search without a budget that cannot be settled.
+#[test]
+fn a_search_without_a_budget_improves_until_it_is_ended() {
+    let problem = many(300);
+    let mut packer = Packer::default();
+    let first = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+    let mut until = |progress: Progress| match progress.steps.0 < 3_000_000 {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let answer = packer.minimise(&problem, Strategy::Auto, Steps::UNLIMITED, &mut until);
+    let packing = answer.packing.as_ref().unwrap();
+    check(&problem, packing).unwrap();
+    assert!(packing.height <= first.packing.unwrap().height);
+    assert_ne!(answer.verdict, Verdict::OutOfSteps);
+    let done = packer.minimise(&problem, Strategy::Quick, Steps::UNLIMITED, &mut until);
+    assert!(done.packing.is_some(), "a strategy without a search runs once");
+}
+
+/// Rules of `quick` are run even where they take more than their share of the budget.
+#[test]
+fn the_default_is_never_worse_than_quick() {
+    for problem in [many(3000), many(40_000)] {
+        let mut packer = Packer::default();
+        let quick = packer.pack(&problem, Strategy::Quick).height;
+        let answer = packer.minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        assert!(answer.packing.unwrap().height <= quick);
+    }
+}
+
+/// The smallest block is no larger than a capacity in which the same budget finds a packing.
+#[test]
+fn minimise_finds_what_fit_finds() {
+    for seed in 0..4 {
+        let desc = PerfectDesc {
+            items: 300,
+            steps: 400,
+            height: 4000,
+            pinwheels: 4,
+        };
+        let (items, _) = perfect(seed, desc);
+        let problem = ProblemDesc::new(items)
+            .capacity(Bytes(desc.height))
+            .build()
+            .unwrap();
+        let within = fit(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let lowest = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        let height = |packing: Option<Packing>| packing.map_or(Bytes(u64::MAX), |packing| packing.height);
+        assert!(height(lowest.packing) <= height(within.packing), "seed {seed}");
+    }
+}
