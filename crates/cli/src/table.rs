@@ -1,4 +1,8 @@
 //! Items as a CSV table: `id,lower,upper,size[,alignment][,offset][,weight]`, by header, in any order; other columns are kept.
+//! Fields may be quoted, but not across lines.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::Item;
@@ -6,12 +10,13 @@ use tileheap_pack::Item;
 /// A table of items.
 #[derive(Debug)]
 pub(crate) struct Table<'a> {
+    /// As written, with quotes.
     header: Vec<&'a str>,
     rows: Vec<Vec<&'a str>>,
     /// The line that each item is on.
     lines: Vec<usize>,
     offset_column: Option<usize>,
-    pub(crate) ids: Vec<&'a str>,
+    pub(crate) ids: Vec<Cow<'a, str>>,
     pub(crate) items: Vec<Item>,
     /// 1 for all where there is no column of weights.
     pub(crate) weights: Vec<u64>,
@@ -35,9 +40,10 @@ impl<'a> Table<'a> {
             .by_ref()
             .find(|(_, line)| !line.trim().is_empty())
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
-        let header: Vec<&str> = header.split(',').map(str::trim).collect();
+        let header = split(header).map_err(|what| bad(top, what))?;
+        let names: Vec<Cow<'_, str>> = header.iter().map(|field| unquoted(field)).collect();
         let column = |name: &str| {
-            let mut found = header
+            let mut found = names
                 .iter()
                 .enumerate()
                 .filter(|(_, field)| field.eq_ignore_ascii_case(name));
@@ -61,31 +67,30 @@ impl<'a> Table<'a> {
             header: header.clone(),
         };
         let mut spans: Vec<(u64, u64)> = Vec::new();
+        let mut seen: HashMap<Cow<'_, str>, usize> = HashMap::new();
         let mut total = 0u64;
         for (line, text) in lines {
             if text.trim().is_empty() {
                 continue;
             }
-            let row: Vec<&str> = text.split(',').map(str::trim).collect();
+            let row = split(text).map_err(|what| bad(line, what))?;
             if row.len() != header.len() {
                 let what = format!("{} fields where the header has {}", row.len(), header.len());
                 return Err(bad(line, what));
             }
             let number = |column: usize| {
-                let plain =
-                    !row[column].is_empty() && row[column].bytes().all(|digit| digit.is_ascii_digit());
-                row[column].parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
+                let field = unquoted(row[column]);
+                let plain = !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit());
+                field.parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
+                    let name = &names[column];
                     bad(
                         line,
-                        format!(
-                            "{} `{}` is not an unsigned 64-bit integer",
-                            header[column], row[column]
-                        ),
+                        format!("{name} `{field}` is not an unsigned 64-bit integer"),
                     )
                 })
             };
             let maybe = |column: Option<usize>| {
-                let filled = column.filter(|&column| !row[column].is_empty());
+                let filled = column.filter(|&column| !unquoted(row[column]).is_empty());
                 filled.map(number).transpose()
             };
             let span = (number(lower)?, number(upper)?);
@@ -103,7 +108,11 @@ impl<'a> Table<'a> {
             let mut item = Item::new(Span::default(), Bytes(number(size)?), aligned);
             item.fixed = maybe(offset)?.map(Bytes);
             spans.push(span);
-            table.ids.push(row[id]);
+            let name = unquoted(row[id]);
+            if let Some(other) = seen.insert(name.clone(), line) {
+                return Err(bad(line, format!("id `{name}` is also on line {other}")));
+            }
+            table.ids.push(name);
             table.items.push(item);
             table.weights.push(value);
             table.rows.push(row);
@@ -147,6 +156,36 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The fields of a line, as written; commas between quotes separate none.
+fn split(line: &str) -> Result<Vec<&str>, String> {
+    let (mut fields, mut from, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b',' if !is_quoted => {
+                fields.push(line[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if is_quoted {
+        return Err("a quoted field does not end on its line".to_owned());
+    }
+    fields.push(line[from..].trim());
+    Ok(fields)
+}
+
+/// A field without its quotes; two quotes inside stand for one.
+fn unquoted(field: &str) -> Cow<'_, str> {
+    let inner = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner {
+        Some(inner) if inner.contains('"') => Cow::Owned(inner.replace("\"\"", "\"")),
+        Some(inner) => Cow::Borrowed(inner),
+        None => Cow::Borrowed(field),
+    }
+}
+
 const HEADER: &str = "the header must name id,lower,upper,size and may name alignment,offset,weight";
 
 /// Renumbers steps that exceed 32 bits; only their order matters.
@@ -186,6 +225,26 @@ mod tests {
             table.with_offsets(&[Some(Bytes(0))]),
             "id,lower,upper,size,offset\na,5000000000,6000000000,4,0\n"
         );
+    }
+
+    #[test]
+    fn fields_may_be_quoted() {
+        let text = "\"id\",lower,upper,\"size\"\n\"conv, 3x3 \"\"a\"\"\",0,3,\"4\"\nb,0,1,2\n";
+        let table = Table::read(text).unwrap();
+        assert_eq!(table.ids, ["conv, 3x3 \"a\"", "b"]);
+        assert_eq!(table.items[0].size, Bytes(4));
+        let written = table.with_offsets(&[Some(Bytes(0)), Some(Bytes(4))]);
+        assert!(
+            written.starts_with("\"id\",lower,upper,\"size\",offset\n\"conv, 3x3 \"\"a\"\"\",0,3,\"4\",0\n")
+        );
+        let error = Table::read("id,lower,upper,size\n\"a,0,1,4\n").unwrap_err();
+        assert_eq!((error.line, error.what.contains("quoted")), (2, true));
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let error = Table::read("id,lower,upper,size\na,0,1,4\nb,0,1,4\n\"a\",1,2,4\n").unwrap_err();
+        assert_eq!((error.line, error.what.as_str()), (4, "id `a` is also on line 2"));
     }
 
     #[test]

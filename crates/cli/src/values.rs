@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
@@ -64,6 +65,27 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     u64::try_from(whole + part)
         .map(Bytes)
         .map_err(|_| "the size exceeds 64 bits".to_owned())
+}
+
+/// `2s`, `1.5s`, `500ms`, `1min`.
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
+    let help = || "write a time with a unit: 2s, 1.5s, 500ms, 1min".to_owned();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit.trim_start() {
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        _ => return Err(help()),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| help())? * scale;
+    // More than a year is a mistake.
+    match seconds {
+        seconds if seconds > 0.0 && seconds <= 3.2e7 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(help()),
+    }
 }
 
 /// A share with a tenth of a percent, rounded down: a share just below a threshold does not print as the threshold.

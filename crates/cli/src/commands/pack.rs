@@ -18,7 +18,7 @@ use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::table::Table;
-use crate::values::{named, parse_bytes};
+use crate::values::{named, parse_bytes, parse_time};
 
 /// Pack items with lifetimes and sizes into a block
 ///
@@ -33,6 +33,7 @@ Exit status: 0 packed; 1 proved infeasible; 2 invalid input; 3 neither, within t
 Examples:
   tileheap pack buffers.csv                              the smallest block
   tileheap pack buffers.csv --capacity 1MiB -o out.csv   in a capacity; write the table with offsets
+  tileheap pack buffers.csv --time 10s                   the smallest block found in ten seconds
   tileheap pack tensors.csv --capacity 2MiB --select     the greatest total weight in a capacity")]
 pub(crate) struct Arguments {
     /// The table; - for standard input
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
     /// Limit the search to a number of steps; a million takes a second or two
     #[arg(long, value_name = "STEPS")]
     budget: Option<u64>,
+    /// Limit the search to a time: 500ms, 2s, 1min. Better answers may come for longer times, and the answer depends on the machine
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time: Option<Duration>,
     /// Place the items with the greatest total weight, and omit the others
     #[arg(long)]
     select: bool,
@@ -108,6 +112,7 @@ fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome
     let mut packer = Packer::default();
     let shown = Progress::new("packing", 0);
     let mut last = Instant::now();
+    let end = arguments.time.map(|time| last + time);
     let mut watch = |progress: tileheap_pack::Progress| {
         if last.elapsed() > Duration::from_millis(100) {
             last = Instant::now();
@@ -117,9 +122,16 @@ fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome
                 progress.steps.0, progress.bound
             ));
         }
-        ControlFlow::Continue(())
+        match end {
+            Some(end) if Instant::now() >= end => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     };
-    let budget = arguments.budget.map_or(Steps::default(), Steps);
+    let budget = match (arguments.budget, arguments.time) {
+        (Some(steps), _) => Steps(steps),
+        (None, Some(_)) => Steps::UNLIMITED,
+        (None, None) => Steps::default(),
+    };
     if arguments.select {
         let selection = packer.select(problem, &table.weights, budget, &mut watch);
         Outcome {
@@ -207,7 +219,8 @@ fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
         (Verdict::Proved, true) if arguments.select => "proved: no selection has a greater weight",
         (Verdict::Proved, true) if arguments.capacity.is_some() => "proved: it fits",
         (Verdict::Proved, true) => "proved: no packing is lower",
-        (Verdict::Interrupted, _) => "none: interrupted",
+        (Verdict::Interrupted, true) => "none within the time",
+        (Verdict::Interrupted, false) => "none within the time, and no packing either",
         (Verdict::OutOfSteps, true) => "none within the budget",
         (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
     }
@@ -220,7 +233,7 @@ fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Du
         items.collect::<Vec<_>>()
     });
     let conflict = outcome.conflict.as_ref().map(|conflict| {
-        let ids = conflict.items.iter().map(|&item| table.ids[item as usize]);
+        let ids = conflict.items.iter().map(|&item| &table.ids[item as usize]);
         json!({ "ids": ids.collect::<Vec<_>>(), "minimal": conflict.minimal })
     });
     json!({

@@ -28,6 +28,31 @@ fn strategies_of_other_planners_are_known_by_name() {
 }
 
 #[test]
+fn a_time_limits_the_search() {
+    let text = tileheap_with(TABLE, &["pack", "-", "--time", "2s"]).good();
+    assert!(text.contains("no packing is lower"), "{text}");
+    let text = tileheap_with(TABLE, &["pack", "-", "--time", "soon"]).bad(2);
+    assert!(text.contains("500ms"), "{text}");
+}
+
+#[test]
+fn a_small_budget_gives_a_packing_without_a_capacity() {
+    let rows: Vec<String> = (0..3000)
+        .map(|id| {
+            format!(
+                "{id},{},{},{}",
+                id * 7 % 991,
+                id * 7 % 991 + 1 + id % 50,
+                1 + id * id % 7919
+            )
+        })
+        .collect();
+    let table = format!("id,lower,upper,size\n{}\n", rows.join("\n"));
+    let text = tileheap_with(table.as_bytes(), &["pack", "-", "--budget", "1"]).good();
+    assert!(text.contains("height"), "{text}");
+}
+
+#[test]
 fn what_does_not_fit_is_named() {
     let run = tileheap_with(TABLE, &["pack", "-", "--capacity", "7"]);
     assert_eq!(run.status, 1);
@@ -49,6 +74,14 @@ fn bad_tables_are_located() {
     assert!(message.contains(":2: size `x`"), "{message}");
     let two = b"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n";
     assert!(tileheap_with(two, &["pack", "-"]).bad(2).contains(":2: "));
+    let twice = b"id,lower,upper,size\na,0,2,4\na,1,3,4\n";
+    assert!(tileheap_with(twice, &["pack", "-"]).bad(2).contains(":3: id `a`"));
+    let open = b"id,lower,upper,size\n\"a,0,2,4\n";
+    assert!(
+        tileheap_with(open, &["pack", "-"])
+            .bad(2)
+            .contains(":2: a quoted field")
+    );
     for command in ["pack", "tensors"] {
         let no_text = tileheap_with(b"id,lower,upper,size\na,0,1,\xff\n", &[command, "-"]).bad(2);
         assert!(
