@@ -12,6 +12,7 @@ use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::contents::Window;
 use crate::model::submissions::{Batch, Given, Submission};
+use crate::model::trace::Trace;
 
 /// A batch of the application.
 ///
@@ -82,6 +83,8 @@ pub(crate) fn submit(
         trace: tile.trace.as_ref(),
     };
     let below = submission.batches(&order, poison, run, &mut findings);
+    // Before the driver runs it: what hangs or crashes there is in the trace.
+    tile.trace.iter().for_each(Trace::flush);
     let result = match &below {
         Ok(below) => with_batches(&below.batches),
         Err(error) => *error,

@@ -53,10 +53,19 @@ pub(crate) fn allocate(
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    if let Some(tile) = &device.tile {
-        if let Err(error) = tile.heap.memory(&device.driver) {
-            return error;
-        }
+    let Some(tile) = &device.tile else {
+        // Real memory, and all of it: programs that take the first device local type bind ordinary resources to it.
+        let text = format!(
+            "memory type {} is of the tile heap, and the feature tileMemoryHeap is off: choose a type among the resource's \
+             memoryTypeBits, which leave it out, or enable the feature (VUID-vkAllocateMemory-tileMemoryHeap-10976)",
+            info.memory_type_index
+        );
+        let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+        device.reporter.report(MessageId::NotEnabled, about, &text);
+        return allocate(&copy);
+    };
+    if let Err(error) = tile.heap.memory(&device.driver) {
+        return error;
     }
     copy.allocation_size = HANDLE_BYTES;
     copy.p_next = std::ptr::null();

@@ -26,12 +26,22 @@ pub(crate) struct Contents {
     written: Ranges,
     /// Reads of what was there before.
     reads: Vec<Read>,
+    /// Losses of what was there before.
+    losses: Vec<Loss>,
     discards: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Read {
     object: Object,
+    first: u64,
+    end: u64,
+}
+
+/// Bytes that a secondary command buffer discards although its primary has them bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Loss {
+    secondary: Object,
     first: u64,
     end: u64,
 }
@@ -94,6 +104,21 @@ impl Contents {
         None
     }
 
+    /// A secondary command buffer inside a render pass discards `[first, end)`: a finding, if something is known to be there. What
+    /// was there before this command buffer is judged when it is submitted.
+    pub(crate) fn lose(&mut self, secondary: Object, first: u64, end: u64) -> Option<Finding> {
+        let loss = Loss {
+            secondary,
+            first,
+            end,
+        };
+        if let Some(lost) = defined(&self.written, &self.dead, first, end).first() {
+            return Some(inheritance_missing(&loss, lost));
+        }
+        self.losses.push(loss);
+        None
+    }
+
     /// A secondary command buffer runs here.
     pub(crate) fn run(&mut self, secondary: &Contents) -> Vec<Finding> {
         let findings = secondary
@@ -141,7 +166,12 @@ impl Window {
             .reads
             .iter()
             .filter(|read| self.dead.covers(read.first, read.end));
-        let findings = undefined.map(finding).collect();
+        let mut findings: Vec<_> = undefined.map(finding).collect();
+        let everything = Ranges::of(0, self.heap);
+        findings.extend(contents.losses.iter().filter_map(|loss| {
+            let lost = defined(&everything, &self.dead, loss.first, loss.end).first()?;
+            Some(inheritance_missing(loss, lost))
+        }));
         for (first, end) in contents.written.iter() {
             self.dead.remove(first, end);
         }
@@ -150,6 +180,26 @@ impl Window {
         }
         self.live = contents.live;
         (discards, findings)
+    }
+}
+
+/// The bytes of `[first, end)` that were written and are not dead.
+fn defined(written: &Ranges, dead: &Ranges, first: u64, end: u64) -> Ranges {
+    let mut defined = written.within(first, end);
+    dead.iter().for_each(|(first, end)| defined.remove(first, end));
+    defined
+}
+
+fn inheritance_missing(loss: &Loss, lost: (u64, u64)) -> Finding {
+    Finding {
+        id: MessageId::InheritanceMissing,
+        object: loss.secondary,
+        text: format!(
+            "a secondary command buffer runs inside a render pass with {} B of tile memory inherited while the primary \
+             has {} B bound: its first action command discards [{}, {}), of which [{}, {}) has contents; chain \
+             VkTileMemoryBindInfoQCOM with the primary's object to its VkCommandBufferInheritanceInfo",
+            loss.first, loss.end, loss.first, loss.end, lost.0, lost.1
+        ),
     }
 }
 
@@ -228,6 +278,33 @@ mod tests {
             "the unbound command buffer discarded it"
         );
         assert_eq!(Window::new(100).run(&reader).1.len(), 1, "another window");
+    }
+
+    /// A primary's loss by a secondary: at once, and when it is submitted behind `before`.
+    fn lost(writes: bool, before: &Contents) -> (bool, usize) {
+        let mut primary = Contents::default();
+        primary.act(8);
+        if writes {
+            primary.write(&place(4, 6));
+        }
+        let at_once = primary.lose((vk::ObjectType::COMMAND_BUFFER, 1), 2, 8).is_some();
+        let mut window = Window::new(100);
+        window.run(before);
+        (at_once, window.run(&primary).1.len())
+    }
+
+    #[test]
+    fn nothing_is_lost_where_nothing_was_written() {
+        let mut before = Contents::default();
+        assert_eq!(lost(false, &before), (false, 0));
+        before.act(8);
+        before.write(&place(0, 2));
+        assert_eq!(lost(false, &before), (false, 0), "below what is discarded");
+        before.write(&place(0, 4));
+        assert_eq!(lost(false, &before), (false, 1), "by the command buffer before");
+        assert_eq!(lost(true, &Contents::default()), (true, 0));
+        before.discard(0, 8);
+        assert_eq!(lost(false, &before), (false, 0), "discarded before it was lost");
     }
 
     #[test]

@@ -304,7 +304,8 @@ pub(crate) fn execute(
     let mut discard = None;
     if let Some(pass) = &mut recording.pass {
         if entry < live {
-            findings.push(inheritance_missing(secondary.handle, entry, live));
+            let object = (vk::ObjectType::COMMAND_BUFFER, secondary.handle.as_raw());
+            findings.extend(recording.contents.lose(object, entry, live));
             pass.at_end.push(Discard {
                 first: entry,
                 end: live,
@@ -329,17 +330,5 @@ pub(crate) fn executed(recording: &mut Recording) {
         Some(pass) => pass.ran_secondaries = true,
         // The specification does not say what is bound now.
         None => recording.bound = None,
-    }
-}
-
-fn inheritance_missing(secondary: vk::CommandBuffer, entry: u64, live: u64) -> Finding {
-    Finding {
-        id: MessageId::InheritanceMissing,
-        object: (vk::ObjectType::COMMAND_BUFFER, secondary.as_raw()),
-        text: format!(
-            "a secondary command buffer runs inside a render pass with {entry} B of tile memory inherited while the primary \
-             has {live} B bound: its first action command discards [{entry}, {live}); chain VkTileMemoryBindInfoQCOM with \
-             the primary's object to its VkCommandBufferInheritanceInfo"
-        ),
     }
 }

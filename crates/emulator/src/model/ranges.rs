@@ -51,6 +51,17 @@ impl Ranges {
         self.0.iter().any(|range| range.0 < end && first < range.1)
     }
 
+    /// The bytes of `[first, end)` that are in the set.
+    pub(crate) fn within(&self, first: u64, end: u64) -> Ranges {
+        let parts = self.0.iter().map(|range| (range.0.max(first), range.1.min(end)));
+        Ranges(parts.filter(|range| range.0 < range.1).collect())
+    }
+
+    /// The first range; `None` of an empty set.
+    pub(crate) fn first(&self) -> Option<(u64, u64)> {
+        self.0.first().copied()
+    }
+
     /// The ranges, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter().copied()

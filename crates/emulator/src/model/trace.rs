@@ -7,7 +7,8 @@
 //! {"event":"submit","queue":"0x55a0","batch":0,"commandBuffers":["0x55d0"],"live":8355840}
 //! ],"messages":{"TILEHEAP-wrong-object":1}}
 //! ```
-//! The last line is written when the device is destroyed.
+//! A line reaches the file at the next submit, so of a program that is killed all is there up to its last one. The last line is
+//! written when the device is destroyed.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -80,6 +81,14 @@ impl Trace {
         self.event(&json!({
             "event": "submit", "queue": hex(queue), "batch": batch, "commandBuffers": commands, "live": live
         }));
+    }
+
+    /// Everything so far reaches the file.
+    pub(crate) fn flush(&self) {
+        let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = &mut *writer {
+            let _ = writer.file.flush();
+        }
     }
 
     /// Completes the file.

@@ -65,6 +65,8 @@ messages! {
     Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated;
     /// A tile memory object larger than the heap was allocated.
     TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated;
+    /// Tile memory was allocated while its feature is off.
+    NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated;
     /// A command accesses a tile resource of another memory object than the one bound.
     WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated;
     /// A transfer accesses a tile resource whose object is not bound.

@@ -241,6 +241,69 @@ fn an_object_larger_than_the_heap_is_refused() {
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
 
+/// Programs that know nothing of tile memory and take the first device local type: they are told so, and run.
+#[test]
+fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
+    let messages = std::sync::Mutex::default();
+    let (_entry, instance, utils, messenger) = rig::instance_with(&[("tile_type_first", "true")], &messages);
+    let validated = [
+        "VUID-vkAllocateMemory-tileMemoryHeap-10976",
+        "VUID-vkBindBufferMemory-memory-01035",
+    ];
+    // SAFETY: Valid create infos, but for the type; all is destroyed in the order of use.
+    unsafe {
+        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+        let device = instance.create_device(physical, &info, None).expect("a device");
+        let size = 4 << 20;
+        let info = vk::BufferCreateInfo::default()
+            .size(size)
+            .usage(vk::BufferUsageFlags::TRANSFER_DST);
+        let buffer = device.create_buffer(&info, None).expect("a buffer");
+        let info = vk::MemoryAllocateInfo::default().allocation_size(size);
+        let memory = device.allocate_memory(&info, None).expect("memory of type 0");
+        device
+            .bind_buffer_memory(buffer, memory, 0)
+            .expect("bound memory");
+        let pool = device
+            .create_command_pool(&vk::CommandPoolCreateInfo::default(), None)
+            .expect("a pool");
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(1);
+        let commands = device.allocate_command_buffers(&info).expect("a command buffer");
+        device
+            .begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default())
+            .expect("recording begins");
+        // All of it is there: a driver would write past less.
+        device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7);
+        device.end_command_buffer(commands[0]).expect("recording ends");
+        let queue = device.get_device_queue(0, 0);
+        let batch = vk::SubmitInfo::default().command_buffers(&commands);
+        device
+            .queue_submit(queue, &[batch], vk::Fence::null())
+            .expect("a submission");
+        device.device_wait_idle().expect("an idle device");
+        device.destroy_command_pool(pool, None);
+        device.destroy_buffer(buffer, None);
+        device.free_memory(memory, None);
+        device.destroy_device(None);
+        utils.destroy_debug_utils_messenger(messenger, None);
+        instance.destroy_instance(None);
+    }
+    let messages = messages.into_inner().expect("no panic while collecting");
+    let (own, others): (Vec<_>, Vec<_>) = messages
+        .into_iter()
+        .map(|(id, _)| id)
+        .partition(|id| id.starts_with("TILEHEAP-"));
+    assert_eq!(own, ["TILEHEAP-not-enabled"]);
+    assert!(
+        others.iter().all(|id| validated.contains(&id.as_str())),
+        "{others:?}"
+    );
+}
+
 #[test]
 fn a_bad_place_is_refused() {
     let validated = [

@@ -33,6 +33,16 @@ fn the_trace_tells_what_a_program_did() {
     });
     rig.submit(&[&[shrinks], &[unbinds]]);
     rig.submit2(&[&[shrinks, wrong]]);
+    // A program that is killed from here on leaves what it did up to its last submission.
+    let so_far = std::fs::read_to_string(&path).expect("a trace");
+    let last = so_far.lines().last().expect("lines");
+    let last: Value = serde_json::from_str(last.trim_end_matches(',')).expect("a whole line");
+    assert_eq!(
+        (&last["event"], &last["batch"]),
+        (&json!("submit"), &json!(0)),
+        "{so_far}"
+    );
+    assert_eq!(so_far.matches("submit").count(), 3, "{so_far}");
     let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
     assert_eq!(ids, ["TILEHEAP-wrong-object"]);
     let heap = rig.heap_size();
