@@ -142,12 +142,12 @@ device_entry_points! {
 
     /// What was discarded inside becomes undefined.
     fn vkCmdEndRenderPass(commands: vk::CommandBuffer) {
-        ended(commands, |device| call_down!(device.driver.commands, vkCmdEndRenderPass(commands)));
+        ended(commands, "vkCmdEndRenderPass", |device| call_down!(device.driver.commands, vkCmdEndRenderPass(commands)));
     }
 
     /// The same.
     fn vkCmdEndRenderPass2(commands: vk::CommandBuffer, info: *const vk::SubpassEndInfo<'_>) {
-        ended(commands, |device| call_down!(device.driver.commands, vkCmdEndRenderPass2(commands, info)));
+        ended(commands, "vkCmdEndRenderPass2", |device| call_down!(device.driver.commands, vkCmdEndRenderPass2(commands, info)));
     }
 
     /// An action command; load operations may discard.
@@ -168,12 +168,12 @@ device_entry_points! {
 
     /// What was discarded inside becomes undefined.
     fn vkCmdEndRendering(commands: vk::CommandBuffer) {
-        ended(commands, |device| call_down!(device.driver.commands, vkCmdEndRendering(commands)));
+        ended(commands, "vkCmdEndRendering", |device| call_down!(device.driver.commands, vkCmdEndRendering(commands)));
     }
 
     /// The same.
     fn vkCmdEndRendering2KHR(commands: vk::CommandBuffer, info: *const c_void) {
-        ended(commands, |device| call_down!(device.driver.commands, vkCmdEndRendering2KHR(commands, info)));
+        ended(commands, "vkCmdEndRendering2KHR", |device| call_down!(device.driver.commands, vkCmdEndRendering2KHR(commands, info)));
     }
 
     /// What the secondaries discard is discarded here.
@@ -357,13 +357,13 @@ fn on_device(commands: vk::CommandBuffer, before: impl FnOnce(&Recorder), call: 
     }
 }
 
-fn ended(commands: vk::CommandBuffer, end_below: impl Fn(&Device)) {
+fn ended(commands: vk::CommandBuffer, command: &str, end_below: impl Fn(&Device)) {
     on_device(commands, |_| (), end_below);
     // SAFETY: Valid usage: host access to the command buffer is synchronized.
     if let Some(recorder) = unsafe { recording_into(commands) } {
-        let mut recording = recorder.lock();
-        let discards = passes::end(&mut recording);
+        let (discards, findings) = passes::end(&mut recorder.lock(), command);
         discards.into_iter().for_each(|discard| recorder.poison(discard));
+        recorder.device.reporter.report_all(findings);
     }
 }
 

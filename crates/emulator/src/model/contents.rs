@@ -69,6 +69,11 @@ impl Contents {
         self.dead.add(first, end);
     }
 
+    /// What was checked before has to be checked again.
+    pub(crate) fn invalidate_checks(&mut self) {
+        self.discards += 1;
+    }
+
     /// How often bytes became undefined. While it stays the same, repeated accesses need no second check.
     pub(crate) fn discards(&self) -> u64 {
         self.discards

@@ -8,7 +8,7 @@ use ash::vk::Handle;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::chain::find;
 
-use super::checks::check_object;
+use super::checks::{Access, is_bound, unbound_attachments};
 use super::contents::Contents;
 use super::finding::Finding;
 use super::recording::{Discard, Pass, Preparation, Recording};
@@ -215,9 +215,12 @@ pub(crate) fn begin(
         let Some(place) = this.resource.place.get() else {
             continue;
         };
-        let wrong = check_object(recording.bound, &this.resource, command, MessageId::WrongObject);
-        let is_wrong = wrong.is_some();
-        findings.extend(wrong);
+        let is_wrong = !is_bound(recording.bound, place);
+        if is_wrong && !this.attachment.is_resolve {
+            pass.unbound.push((this.resource.clone(), recording.bound));
+            // The first draw is checked, whatever was drawn before.
+            recording.contents.invalidate_checks();
+        }
         if this.attachment.is_resolve {
             findings.push(Finding {
                 id: MessageId::ResolveAttachment,
@@ -265,11 +268,12 @@ fn shares_bytes(attached: &[Attached], index: usize) -> bool {
     })
 }
 
-/// Ends a render pass instance: what becomes undefined.
-pub(crate) fn end(recording: &mut Recording) -> Vec<Discard> {
-    let Some(pass) = recording.pass.take() else {
-        return Vec::new();
+/// Ends a render pass instance: what becomes undefined, and attachments that were never bound.
+pub(crate) fn end(recording: &mut Recording, command: &str) -> (Vec<Discard>, Vec<Finding>) {
+    let Some(mut pass) = recording.pass.take() else {
+        return (Vec::new(), Vec::new());
     };
+    let findings = unbound_attachments(&mut pass, Access::PassWithoutDraw(command));
     for discard in &pass.at_end {
         recording.contents.discard(discard.first, discard.end);
     }
@@ -277,10 +281,9 @@ pub(crate) fn end(recording: &mut Recording) -> Vec<Discard> {
         recording.bound = None;
     }
     if pass.suspends {
-        recording.suspended = pass.at_end;
-        return Vec::new();
+        recording.suspended = std::mem::take(&mut pass.at_end);
     }
-    pass.at_end
+    (pass.at_end, findings)
 }
 
 /// A secondary command buffer, as far as running it matters.

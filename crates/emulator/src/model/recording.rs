@@ -1,10 +1,13 @@
 //! A command buffer while it is recorded: what is bound, and what its commands discard.
 
+use std::sync::Arc;
+
 use ash::vk;
 
 use super::bound_sets::BoundSets;
 use super::contents::Contents;
 use super::finding::{Finding, Object};
+use super::resources::Resource;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 
@@ -62,6 +65,8 @@ pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
 pub(crate) struct Pass {
     /// Another instance resumes it: nothing may be recorded in between.
     pub(crate) suspends: bool,
+    /// Attachments whose object is not bound, until that is reported; and what is bound instead.
+    pub(crate) unbound: Vec<(Arc<Resource>, Option<BoundMemory>)>,
     /// Bytes that become undefined where it ends.
     pub(crate) at_end: Vec<Discard>,
     /// It runs secondary command buffers, after which the binding is unknown.

@@ -23,6 +23,28 @@ pub(crate) enum ReachableDescriptors {
     Other,
 }
 
+/// The rule that a draw, dispatch or trace breaks which accesses another tile memory object than the one bound; `None` for commands
+/// that have no such rule.
+///
+/// Source: the identifiers in the validation layers 1.4.363. Those of commands with several names have the core name.
+pub(crate) fn wrong_object_rule(reachable: ReachableDescriptors, command: &str) -> Option<String> {
+    use ReachableDescriptors as R;
+    let has_rule = matches!(reachable, R::Draw | R::Dispatch | R::TraceRays);
+    let has_none = matches!(
+        command,
+        "vkCmdBeginCustomResolveEXT" | "vkCmdDispatchDataGraphARM"
+    );
+    let name = match command {
+        "vkCmdDispatchBaseKHR" => "vkCmdDispatchBase",
+        "vkCmdDrawIndirectCountKHR" | "vkCmdDrawIndirectCountAMD" => "vkCmdDrawIndirectCount",
+        "vkCmdDrawIndexedIndirectCountKHR" | "vkCmdDrawIndexedIndirectCountAMD" => {
+            "vkCmdDrawIndexedIndirectCount"
+        }
+        name => name,
+    };
+    (has_rule && !has_none).then(|| format!("VUID-{name}-commandBuffer-10746"))
+}
+
 /// Passes every command to the macro `$for_each`, as `reachable commands: (arguments => buffers; result);`: the commands of one
 /// signature, with the buffers that they access. `field!(info.name)` reads a field of a structure that the application passes.
 macro_rules! action_commands {
@@ -194,3 +216,62 @@ macro_rules! table {
     };
 }
 action_commands!(table);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands whose rule 10746 the validation layers 1.4.363 know, those of extensions apart that the layer does not hook.
+    const VALIDATED: [&str; 34] = [
+        "vkCmdDispatch",
+        "vkCmdDispatchBase",
+        "vkCmdDispatchIndirect",
+        "vkCmdDispatchIndirect2KHR",
+        "vkCmdDraw",
+        "vkCmdDrawClusterHUAWEI",
+        "vkCmdDrawClusterIndirectHUAWEI",
+        "vkCmdDrawIndexed",
+        "vkCmdDrawIndexedIndirect",
+        "vkCmdDrawIndexedIndirect2KHR",
+        "vkCmdDrawIndexedIndirectCount",
+        "vkCmdDrawIndexedIndirectCount2KHR",
+        "vkCmdDrawIndirect",
+        "vkCmdDrawIndirect2KHR",
+        "vkCmdDrawIndirectByteCount2EXT",
+        "vkCmdDrawIndirectByteCountEXT",
+        "vkCmdDrawIndirectCount",
+        "vkCmdDrawIndirectCount2KHR",
+        "vkCmdDrawMeshTasksEXT",
+        "vkCmdDrawMeshTasksIndirect2EXT",
+        "vkCmdDrawMeshTasksIndirectCount2EXT",
+        "vkCmdDrawMeshTasksIndirectCountEXT",
+        "vkCmdDrawMeshTasksIndirectCountNV",
+        "vkCmdDrawMeshTasksIndirectEXT",
+        "vkCmdDrawMeshTasksIndirectNV",
+        "vkCmdDrawMeshTasksNV",
+        "vkCmdDrawMultiEXT",
+        "vkCmdDrawMultiIndexedEXT",
+        "vkCmdExecuteGeneratedCommandsNV",
+        "vkCmdSubpassShadingHUAWEI",
+        "vkCmdTraceRaysIndirect2KHR",
+        "vkCmdTraceRaysIndirectKHR",
+        "vkCmdTraceRaysKHR",
+        "vkCmdTraceRaysNV",
+    ];
+
+    macro_rules! names {
+        ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+            [$($((ReachableDescriptors::$reachable, stringify!($command)),)+)+]
+        };
+    }
+
+    #[test]
+    fn every_rule_that_is_named_exists_and_every_one_that_exists_is_named() {
+        let named = action_commands!(names).map(|(reachable, name)| wrong_object_rule(reachable, name));
+        let mut named: Vec<_> = named.into_iter().flatten().collect();
+        named.sort_unstable();
+        named.dedup();
+        let validated = VALIDATED.map(|command| format!("VUID-{command}-commandBuffer-10746"));
+        assert_eq!(named, validated);
+    }
+}

@@ -81,6 +81,8 @@ messages! {
     NotTileMemory = 0x7169_0025, "TILEHEAP-not-tile-memory", ERROR, Validated;
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule;
+    /// A render pass with an attachment whose object is not bound, and no draw.
+    AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule;
     /// A tile shading command or shader that cannot run here.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule;
 }
