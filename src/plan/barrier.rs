@@ -40,7 +40,7 @@ pub(super) fn plan_barriers(
     placed: &Placed,
     bound: &[Option<ObjectId>],
 ) -> Barriers {
-    let mut work = Work {
+    let mut planner = BarrierPlanner {
         frame,
         timeline,
         placed,
@@ -51,15 +51,15 @@ pub(super) fn plan_barriers(
         chain_of: vec![u32::MAX; placed.placements.len()],
         barriers: Vec::with_capacity(frame.accesses().len() + placed.placements.len()),
     };
-    work.gather_epochs(profile);
-    work.inside_chains();
-    work.first_uses();
-    work.externals();
-    work.histories();
-    batch_by_pass(frame, &work.barriers)
+    planner.gather_epochs(profile);
+    planner.inside_chains();
+    planner.first_uses();
+    planner.externals();
+    planner.histories();
+    batch_by_pass(frame, &planner.barriers)
 }
 
-struct Work<'a> {
+struct BarrierPlanner<'a> {
     frame: &'a Frame,
     timeline: &'a Timeline,
     placed: &'a Placed,
@@ -74,7 +74,7 @@ struct Work<'a> {
     barriers: Vec<(PassId, bool, Barrier)>,
 }
 
-impl Work<'_> {
+impl BarrierPlanner<'_> {
     fn gather_epochs(&mut self, profile: &DeviceProfile) {
         for (id, run) in self.frame.resource_ids().zip(&self.placed.of_resource) {
             let ladder = self.placed.is_ladder(id);

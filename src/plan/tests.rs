@@ -217,7 +217,7 @@ fn a_life_across_batches_stays_out_unless_the_submit_is_the_boundary() {
 /// b                      ├───────┤
 /// ```
 #[test]
-fn nothing_is_bound_where_nothing_lives() {
+fn nothing_is_bound_in_passes_without_residents() {
     let mut frame = FrameBuilder::new("two runs", EXTENT);
     let (a, b) = (frame.image("a", image()), frame.image("b", image()));
     let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);

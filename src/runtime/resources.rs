@@ -31,47 +31,47 @@ pub(super) enum Created {
 
 /// A placement's image or buffer before it has memory.
 #[derive(Clone, Copy)]
-enum Bare {
+enum Unbound {
     External,
     Image(vk::Image, MemoryRequirements),
     Buffer(vk::Buffer, MemoryRequirements),
 }
 
-impl Bare {
+impl Unbound {
     fn answer(&self) -> Option<&MemoryRequirements> {
         match self {
-            Bare::External => None,
-            Bare::Image(_, answer) | Bare::Buffer(_, answer) => Some(answer),
+            Unbound::External => None,
+            Unbound::Image(_, answer) | Unbound::Buffer(_, answer) => Some(answer),
         }
     }
 }
 
 /// Creates everything into `owned`.
 pub(super) fn create(state: &DeviceState, plan: &Plan, owned: &mut OwnedObjects) -> Result<Created> {
-    let work = Work { state, plan };
-    let bare: Vec<Bare> = plan
+    let creator = Creator { state, plan };
+    let unbound: Vec<Unbound> = plan
         .placements
         .iter()
-        .map(|placement| work.create_bare(placement, owned))
+        .map(|placement| creator.create_unbound(placement, owned))
         .collect::<Result<_>>()?;
-    if let Some(grown) = work.grown(&bare) {
+    if let Some(grown) = creator.grown(&unbound) {
         return Ok(grown);
     }
-    work.allocate(&bare, owned)?;
-    let mut places = Vec::with_capacity(bare.len());
-    for (placement, bare) in plan.placements.iter().zip(&bare) {
-        work.bind(placement, bare, owned)?;
-        places.push(work.complete(placement, bare, owned)?);
+    creator.allocate(&unbound, owned)?;
+    let mut places = Vec::with_capacity(unbound.len());
+    for (placement, unbound) in plan.placements.iter().zip(&unbound) {
+        creator.bind(placement, unbound, owned)?;
+        places.push(creator.complete(placement, unbound, owned)?);
     }
     Ok(Created::All(places))
 }
 
-struct Work<'a> {
+struct Creator<'a> {
     state: &'a DeviceState,
     plan: &'a Plan,
 }
 
-impl<'a> Work<'a> {
+impl<'a> Creator<'a> {
     fn resource(&self, placement: &Placement) -> &'a Resource {
         self.plan.frame.resource(placement.resource)
     }
@@ -90,11 +90,11 @@ impl<'a> Work<'a> {
         )
     }
 
-    fn create_bare(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Bare> {
+    fn create_unbound(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Unbound> {
         let resource = self.resource(placement);
         let state = self.state;
         if matches!(resource.persistence, Persistence::External(_)) {
-            return Ok(Bare::External);
+            return Ok(Unbound::External);
         }
         let tile = placement.memory == MemoryKind::Tile;
         if let Some(info) = self.image_info(placement) {
@@ -104,20 +104,20 @@ impl<'a> Work<'a> {
             }
             // SAFETY: within the device's limits for such images.
             let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
-            return Ok(Bare::Image(image, answer));
+            return Ok(Unbound::Image(image, answer));
         }
         let info = buffer_info(resource, placement.memory).expect("a resource is an image or a buffer");
         state.addresses_are_supported(resource, &info)?;
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
         let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
-        Ok(Bare::Buffer(buffer, answer))
+        Ok(Unbound::Buffer(buffer, answer))
     }
 
     /// The requirements to plan with anew, if anything needs more than its placement gives.
-    fn grown(&self, bare: &[Bare]) -> Option<Created> {
+    fn grown(&self, unbound: &[Unbound]) -> Option<Created> {
         let mut requirements = None;
-        for (placement, bare) in self.plan.placements.iter().zip(bare) {
-            let Some(answer) = bare.answer() else {
+        for (placement, unbound) in self.plan.placements.iter().zip(unbound) {
+            let Some(answer) = unbound.answer() else {
                 continue;
             };
             let Some(needed) = self.needs_more(placement, answer) else {
@@ -165,19 +165,19 @@ impl<'a> Work<'a> {
     }
 
     /// One block for each object of the plan.
-    fn allocate(&self, bare: &[Bare], owned: &mut OwnedObjects) -> Result<()> {
+    fn allocate(&self, unbound: &[Unbound], owned: &mut OwnedObjects) -> Result<()> {
         let frame = &self.plan.frame;
         for (index, object) in self.plan.objects.iter().enumerate() {
-            let placements = self.plan.placements.iter().zip(bare);
+            let placements = self.plan.placements.iter().zip(unbound);
             let residents = placements.filter(|(one, _)| one.object.is_some_and(|id| id.index() == index));
             let (mut alignment, mut device_address, mut count) = (Alignment::ONE, false, 0);
             let mut last = None;
-            for (placement, bare) in residents {
-                let answer = bare.answer().expect("external resources have no object");
+            for (placement, unbound) in residents {
+                let answer = unbound.answer().expect("external resources have no object");
                 alignment = alignment.max(answer.alignment);
                 device_address |= has_address(self.resource(placement));
                 count += 1;
-                last = Some((placement, bare, answer));
+                last = Some((placement, unbound, answer));
             }
             let name = format!("{:?} {index} of frame `{}`", object.memory, frame.name());
             let mut desc = MemoryDesc {
@@ -185,8 +185,8 @@ impl<'a> Work<'a> {
                 device_address,
                 ..MemoryDesc::new(&name, object.memory_type, object.size, alignment)
             };
-            if let Some((placement, bare, answer)) = last.filter(|_| count == 1) {
-                adapt_to_only(&mut desc, placement, bare, answer);
+            if let Some((placement, unbound, answer)) = last.filter(|_| count == 1) {
+                adapt_to_only(&mut desc, placement, unbound, answer);
             }
             if let Some(memory) = owned.allocate(&desc)?.own_object() {
                 self.state.set_name(memory, desc.name);
@@ -195,7 +195,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn bind(&self, placement: &Placement, bare: &Bare, owned: &OwnedObjects) -> Result<()> {
+    fn bind(&self, placement: &Placement, unbound: &Unbound, owned: &OwnedObjects) -> Result<()> {
         let Some(object) = placement.object else {
             return Ok(());
         };
@@ -206,14 +206,14 @@ impl<'a> Work<'a> {
             let name = &self.resource(placement).name;
             format!("`{name}` at offset {}", placement.offset)
         };
-        match *bare {
-            Bare::External => {}
-            Bare::Image(image, _) => {
+        match *unbound {
+            Unbound::External => {}
+            Unbound::Image(image, _) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_image_memory(image, memory, offset) }
                     .with_call("vkBindImageMemory", what)?;
             }
-            Bare::Buffer(buffer, _) => {
+            Unbound::Buffer(buffer, _) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_buffer_memory(buffer, memory, offset) }
                     .with_call("vkBindBufferMemory", what)?;
@@ -226,13 +226,13 @@ impl<'a> Work<'a> {
     fn complete(
         &self,
         placement: &Placement,
-        bare: &Bare,
+        unbound: &Unbound,
         owned: &mut OwnedObjects,
     ) -> Result<BoundResource> {
         let resource = self.resource(placement);
-        match *bare {
-            Bare::External => Ok(BoundResource::Missing),
-            Bare::Image(image, _) => {
+        match *unbound {
+            Unbound::External => Ok(BoundResource::Missing),
+            Unbound::Image(image, _) => {
                 let info = self.image_info(placement).expect("it was created as an image");
                 let (view, attachment) = view_infos(resource, &info, image);
                 let mut create = |info: vk::ImageViewCreateInfo<'static>| -> Result<vk::ImageView> {
@@ -247,7 +247,7 @@ impl<'a> Work<'a> {
                     attachment,
                 }))
             }
-            Bare::Buffer(buffer, _) => {
+            Unbound::Buffer(buffer, _) => {
                 let address = if has_address(resource) {
                     self.address(buffer)
                 } else {
@@ -277,7 +277,7 @@ impl<'a> Work<'a> {
 }
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, answer: &MemoryRequirements) {
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, unbound: &Unbound, answer: &MemoryRequirements) {
     if placement.memory == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, answer.size);
     }
@@ -285,10 +285,10 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, 
         return;
     }
     desc.size = answer.size;
-    desc.dedicated_to = match *bare {
-        Bare::Image(image, _) => Some(DedicatedTo::Image(image)),
-        Bare::Buffer(buffer, _) => Some(DedicatedTo::Buffer(buffer)),
-        Bare::External => None,
+    desc.dedicated_to = match *unbound {
+        Unbound::Image(image, _) => Some(DedicatedTo::Image(image)),
+        Unbound::Buffer(buffer, _) => Some(DedicatedTo::Buffer(buffer)),
+        Unbound::External => None,
     };
 }
 

@@ -90,7 +90,7 @@ fn id(frame: &Frame, name: &str) -> ResourceId {
 }
 
 #[test]
-fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
+fn what_is_used_densely_in_one_batch_stays_on_chip_there() {
     let frame = crossing(vk::Format::R8G8B8A8_SRGB);
     let without = planned(&frame, &PlanOptions::default());
     let plan = planned(&frame, &SPLIT);

@@ -274,7 +274,7 @@ fn number(object: &str) -> usize {
 
 /// Every reason is reached by some plan of the frame above, so none goes unprinted or unread.
 #[test]
-fn every_reason_is_told() {
+fn every_reason_is_printed() {
     let mut kinds: Vec<String> = Vec::new();
     let mut note = |plan: &Plan| {
         let document: Value = serde_json::from_str(&plan.to_json()).unwrap();

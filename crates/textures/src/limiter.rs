@@ -52,6 +52,7 @@ pub struct FrameUploads {
 /// For policies that upload textures whole ([`PolicyDesc::uploads_whole`](crate::PolicyDesc::uploads_whole)).
 ///
 /// ```
+/// use tileheap_textures::limiter::UploadLimiter;
 /// use tileheap_textures::*;
 /// use tileheap_textures::units::Bytes;
 ///

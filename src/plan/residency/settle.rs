@@ -27,7 +27,7 @@ pub(super) fn settle(
     limit: Cost,
     left: &mut u64,
 ) -> Result<Option<Settled>, Exhausted> {
-    let mut work = Work::new(problem, chosen, (*left / 16).max(BUDGET).min(*left));
+    let mut work = Settler::new(problem, chosen, (*left / 16).max(BUDGET).min(*left));
     let settled = work.settle(limit);
     *left -= work.steps.min(*left);
     settled
@@ -39,7 +39,7 @@ pub(super) struct Exhausted {
     pub(super) floor: Cost,
 }
 
-struct Work<'a> {
+struct Settler<'a> {
     problem: &'a Problem<'a>,
     /// The chosen items' numbers in the problem.
     chosen: &'a [u32],
@@ -76,8 +76,8 @@ const HEURISTICS: [Heuristic; 4] = [
     Heuristic::First,
 ];
 
-impl<'a> Work<'a> {
-    fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Work<'a> {
+impl<'a> Settler<'a> {
+    fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Settler<'a> {
         let steps = problem.binning_cost.len();
         let mut load = vec![0u64; steps];
         // Whether what is placed in a step also is placed in the next one.
@@ -105,7 +105,7 @@ impl<'a> Work<'a> {
             run_of[step] = Some(run as u32);
             continues = joined[step];
         }
-        Work {
+        Settler {
             problem,
             chosen,
             run_of,

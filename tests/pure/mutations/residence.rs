@@ -310,7 +310,7 @@ fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&ContentsLoss) -> 
 }
 
 #[test]
-fn nothing_is_bound_while_contents_live() {
+fn nothing_is_bound_while_contents_are_needed() {
     refused(
         |plan| passings(plan, false),
         |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
@@ -323,7 +323,7 @@ fn nothing_is_bound_while_contents_live() {
 }
 
 #[test]
-fn less_is_bound_while_contents_live() {
+fn less_is_bound_while_contents_are_needed() {
     refused(
         |plan| passings(plan, false),
         |plan, passing| {

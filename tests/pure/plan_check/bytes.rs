@@ -138,7 +138,7 @@ fn dedicated_means_alone() {
 }
 
 #[test]
-fn bytes_are_shared_only_if_that_was_asked_for() {
+fn bytes_are_shared_only_with_aliasing_on() {
     let found = faults(deferred(), |plan| plan.options.aliasing = false);
     assert_fault!(found, CheckError::Bytes(BytesError::AliasedAgainstOptions { first, .. }) if first == "albedo");
 }

@@ -113,7 +113,7 @@ fn a_history_that_is_read_has_two_placements() {
 }
 
 #[test]
-fn current_and_previous_versions_are_told_apart() {
+fn current_and_previous_versions_are_distinguished() {
     let found = faults(deferred(), |plan| {
         let previous = plan.access("merge", "history").placement;
         plan.access("tonemap", "history").placement = previous;

@@ -182,7 +182,7 @@ fn plans_are_compared() {
 
 /// A ladder reserves no more than the larger of its proven minimum and 1.15 times what lives.
 #[test]
-fn ladders_bind_little_more_than_what_lives() {
+fn ladders_bind_little_more_than_the_live_set() {
     for (name, size, _) in PUBLISHED {
         let frame = data(&format!("frames/{name}.json"));
         let frame = frame.to_str().expect("a path in UTF-8");

@@ -32,7 +32,7 @@ fn every_plan_of_a_shared_frame_is_right() {
 
 /// A caller may name stages and no accesses: what it does there is unknown, and even a read waits for it, and it for the read.
 #[test]
-fn what_reads_alone_waits_for_accesses_that_nobody_knows() {
+fn reads_wait_for_unknown_accesses() {
     const ONLY_READ: &str = r#"{
       "format": "tileheap-frame", "version": 2, "name": "reads alone", "base_extent": [64, 64],
       "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],

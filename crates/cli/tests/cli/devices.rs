@@ -18,7 +18,7 @@ fn without_driver(arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn every_device_is_told_with_what_it_lacks() {
+fn every_device_is_listed_with_what_it_lacks() {
     let run = tileheap(&["device"]);
     if run.err.contains("no Vulkan") {
         return skip(run.bad(1).as_str());

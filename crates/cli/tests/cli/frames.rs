@@ -94,7 +94,7 @@ fn raw_sizes_are_the_files_own() {
 }
 
 #[test]
-fn claims_that_the_rules_do_not_bear_out_are_told() {
+fn claims_that_contradict_the_rules_are_listed() {
     let frame = data("frames/qualcomm_tile_memory_sample.json");
     let frame = frame.to_str().expect("a path in UTF-8");
     let source = std::fs::read_to_string(frame).expect("a frame");

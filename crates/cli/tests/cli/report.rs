@@ -259,7 +259,7 @@ fn the_page_can_be_walked_and_heard() {
 }
 
 #[test]
-fn two_plans_are_told_apart() {
+fn two_plans_are_distinguished() {
     let frame = file("told apart.json", &renderer());
     let plan = |strategy: &str| {
         let output = place(&format!("{strategy}.json"));

@@ -245,7 +245,7 @@ fn without_a_link_there_is_no_instance_and_no_device() {
 
 /// A thousand lives of an instance, a device, tile memory and work leave neither a byte nor an object.
 #[test]
-fn a_thousand_lives_leave_nothing() {
+fn a_thousand_devices_leave_nothing() {
     let _turn = machine();
     arm(0, vk::Result::SUCCESS);
     // Tables that are filled once for the process.

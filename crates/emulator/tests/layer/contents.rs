@@ -99,7 +99,7 @@ fn action(scene: &Scene, commands: vk::CommandBuffer) {
 }
 
 #[test]
-fn contents_live_while_their_bytes_are_bound() {
+fn contents_survive_while_their_bytes_are_bound() {
     assert_eq!(within(&[], action).0, (true, true));
 }
 
@@ -173,7 +173,7 @@ fn across(
 }
 
 #[test]
-fn contents_live_across_the_command_buffers_of_a_batch() {
+fn contents_survive_across_the_command_buffers_of_a_batch() {
     let silent = ((true, true), Vec::new());
     assert_eq!(
         across(&[], |scene, writer, reader| scene

@@ -63,7 +63,7 @@ fn run(profile: &str, arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn contents_live_through_a_batch_whose_command_buffers_bind() {
+fn contents_survive_a_batch_whose_command_buffers_bind() {
     let Some(output) = run("generous", &[]) else {
         return;
     };
@@ -78,7 +78,7 @@ fn contents_live_through_a_batch_whose_command_buffers_bind() {
 }
 
 #[test]
-fn a_command_buffer_that_forgets_to_bind_reads_poison_and_is_told() {
+fn a_command_buffer_without_a_binding_reads_poison_and_is_reported() {
     let Some(output) = run("generous", &["--forget"]) else {
         return;
     };
@@ -93,7 +93,7 @@ fn a_command_buffer_that_forgets_to_bind_reads_poison_and_is_told() {
 }
 
 #[test]
-fn a_device_whose_tile_buffers_cannot_be_copied_is_told_by_name() {
+fn a_device_without_tile_buffer_transfers_is_reported_by_name() {
     let Some(output) = run("adreno-830", &[]) else {
         return;
     };

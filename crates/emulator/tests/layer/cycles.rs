@@ -49,9 +49,9 @@ fn live() {
 
 /// It was 50 MiB while each unloading lost the layer's tables, which `build.rs` ends.
 #[test]
-fn a_thousand_lives_take_no_more_memory_than_two_hundred() {
+fn a_thousand_cycles_take_no_more_memory_than_two_hundred() {
     crate::alone(
-        "cycles::a_thousand_lives_take_no_more_memory_than_two_hundred",
+        "cycles::a_thousand_cycles_take_no_more_memory_than_two_hundred",
         || {
             (0..200).for_each(|_| live());
             let before = resident();

@@ -103,7 +103,7 @@ fn two_threads_record_at_once() {
 }
 
 #[test]
-fn a_hundred_devices_live_and_die() {
+fn a_hundred_devices_are_created_and_destroyed() {
     for _ in 0..100 {
         let rig = Rig::new(&[]);
         let object = rig.object(12_288);

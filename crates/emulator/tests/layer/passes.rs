@@ -61,7 +61,7 @@ fn dynamic(operations: Operations, height: u32) -> [u32; 2] {
 }
 
 #[test]
-fn what_is_cleared_and_stored_lives() {
+fn what_is_cleared_and_stored_survives() {
     assert_eq!(Scene::new().run(|_, _| ()), (ALIVE, Vec::new()));
     assert_eq!(
         dynamic(

@@ -115,7 +115,7 @@ fn the_heaps_usage_follows_its_objects() {
 }
 
 #[test]
-fn the_extension_is_whole() {
+fn the_extension_is_complete() {
     let rig = Rig::new(&[("profile", "generous")]);
     // SAFETY: A live device.
     let extensions =

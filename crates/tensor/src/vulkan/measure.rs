@@ -125,7 +125,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
                 layers,
             } = extent;
             let why =
-                format!("{format:?}, {width} x {height} texels, {layers} layers is more than it offers");
+                format!("{format:?}, {width} x {height} texels, {layers} layers exceeds what the device supports");
             let resource = name.to_owned();
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }

@@ -258,7 +258,7 @@ impl Objects {
             let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
             let info = image_info(format(name, layout.element)?, layout.extent, usage);
             if !device.supports_image(name, &info)? {
-                let why = format!("its {:?} is more than it offers", layout.extent);
+                let why = format!("its {:?} exceeds what the device supports", layout.extent);
                 let resource = name.to_owned();
                 return Err(RuntimeError::Unsupported { resource, why }.into());
             }

@@ -489,7 +489,7 @@ fn graphs_are_written_and_read_back() {
 
 /// The older way: what the example inputs are, whatever the ranges; too little for larger inputs.
 #[test]
-fn shapes_are_bounded_by_examples_where_that_is_asked_for() {
+fn shapes_are_bounded_by_examples_on_request() {
     let sized = |range: Option<(u64, u64)>, example: Option<u64>| {
         let mut graph = GraphBuilder::new("examples");
         let name = "rows".to_owned();

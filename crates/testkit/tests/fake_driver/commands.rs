@@ -101,7 +101,7 @@ fn tile_memory_is_bound_by_identity() {
 }
 
 #[test]
-fn a_secondary_inherits_tile_memory_or_is_told_off() {
+fn a_secondary_without_inherited_tile_memory_is_reported() {
     let rig = Rig::new(Config::modern());
     let memory = rig.memory(0, 1_056_768);
     let (_, view) = rig.target(0, memory, 0);

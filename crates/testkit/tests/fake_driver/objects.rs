@@ -52,7 +52,7 @@ fn a_stale_handle_is_reported_and_harmless() {
 }
 
 #[test]
-fn a_call_fails_when_asked_to() {
+fn a_call_fails_when_set_to_fail() {
     let rig = Rig::new(Config::modern());
     let make = || vulkan!(rig.device.create_fence(&vk::FenceCreateInfo::default(), None));
     rig.driver

@@ -82,7 +82,7 @@ fn a_texture_larger_than_a_frame_s_uploads_comes_alone_and_is_made_up_for() {
 }
 
 #[test]
-fn what_is_refused_is_served_coarser_and_not_asked_for_in_every_frame() {
+fn what_is_refused_is_served_coarser_and_not_requested_every_frame() {
     let (mut cache, mut textures) = levelled(Coherent::WITHOUT_RELOCATION, Bytes(200_000), Bytes::mib(1));
     // Twice what there is.
     let requests = requests(&mut textures, 18, 7);

@@ -120,6 +120,7 @@ struct Entry {
 /// # use ash::vk;
 /// # use tileheap::runtime::{Buffer, Device};
 /// # use tileheap_tensor::vulkan::*;
+/// # use tileheap_tensor::vulkan::scratch::*;
 /// # use tileheap_tensor::ElementType;
 /// # use tileheap_tensor::layout::Convention;
 /// # use tileheap_tensor::units::Bytes;
