@@ -21,6 +21,9 @@ pub enum Error {
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanError),
+    /// The plan cannot be lowered for these queues, or after this work.
+    #[error(transparent)]
+    Lower(#[from] crate::lower::LowerError),
     /// A text is no plan, or not one for the frame at hand.
     #[error(transparent)]
     PlanJson(#[from] crate::plan::PlanJsonError),

@@ -54,6 +54,7 @@
 pub mod error;
 #[forbid(unsafe_code)]
 pub mod frame;
+pub mod lower;
 #[forbid(unsafe_code)]
 pub mod measure;
 #[forbid(unsafe_code)]

@@ -254,8 +254,16 @@ impl Frame {
         if self.queue_of(a) == self.queue_of(b) {
             return a < b;
         }
-        let (a, b) = (self.batch_of(a).index(), self.batch_of(b).index());
-        self.tables.before[b][a / 64] >> (a % 64) & 1 == 1
+        self.batch_happens_before(self.batch_of(a), self.batch_of(b))
+    }
+
+    /// Whether batch `a` ends before batch `b` begins: one after the other on one queue, or by semaphores.
+    pub(crate) fn batch_happens_before(&self, a: BatchId, b: BatchId) -> bool {
+        let (a, b) = (a.index(), b.index());
+        match self.tables.before.get(b) {
+            Some(before) => before[a / 64] >> (a % 64) & 1 == 1,
+            None => a < b,
+        }
     }
 
     /// The pass of this name.

@@ -1,5 +1,6 @@
 //! Frames, plans and their checker: everything that needs no driver.
 
+mod lower;
 mod frame_faults;
 mod frame_import;
 mod frame_json;

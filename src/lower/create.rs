@@ -1,0 +1,188 @@
+//! What is created: memory objects, images, buffers and views.
+
+use ash::vk;
+
+use super::placed::Placed;
+use super::sharing::Shared;
+use super::tables::{Binding, BufferRow, ImageRow, Lowered, MemoryRow, Sharing, SubresourceRange, ViewRow};
+use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use crate::frame::Persistence;
+use crate::frame::tables::{Resource, ResourceKind};
+use crate::plan::{MemoryKind, Placement};
+
+use crate::units::Run;
+
+/// Fills the tables of what is created, in the order of the plan's objects and placements.
+pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered) {
+    let objects = placed.plan.objects.iter();
+    lowered.memory.extend(objects.map(|object| MemoryRow {
+        kind: object.memory,
+        memory_type: object.memory_type,
+        size: object.size,
+    }));
+    for placement in &placed.plan.placements {
+        let resource = placed.plan.frame.resource(placement.resource);
+        let first = lowered.families.len() as u32;
+        lowered.families.extend(shared.families(placement.resource));
+        let sharing = Sharing {
+            families: Run {
+                first,
+                end: lowered.families.len() as u32,
+            },
+        };
+        match resource.kind {
+            ResourceKind::Image { .. } => {
+                let alias = placed.is_ladder(placement.resource);
+                lowered.images.push(image(resource, placement, alias, sharing));
+            }
+            ResourceKind::Buffer { .. } => lowered.buffers.push(buffer(resource, placement, sharing)),
+        }
+    }
+}
+
+/// Images that merely alias the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
+/// is for images that share bytes *and contents*, one per memory object of a tile resident.
+fn image(resource: &Resource, placement: &Placement, alias: bool, sharing: Sharing) -> ImageRow {
+    let ResourceKind::Image {
+        desc,
+        extent,
+        mut usage,
+    } = resource.kind
+    else {
+        unreachable!("a buffer has no image");
+    };
+    usage |= match placement.memory {
+        MemoryKind::Tile => IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+        MemoryKind::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
+        MemoryKind::Arena | MemoryKind::Dedicated => vk::ImageUsageFlags::empty(),
+    };
+    if is_cleared(resource, placement) {
+        usage |= vk::ImageUsageFlags::TRANSFER_DST;
+    }
+    let alias = if alias { vk::ImageCreateFlags::ALIAS } else { vk::ImageCreateFlags::empty() };
+    ImageRow {
+        resource: placement.resource,
+        flags: desc.flags | alias,
+        image_type: desc.image_type,
+        format: desc.format,
+        extent,
+        mip_levels: desc.mip_levels,
+        array_layers: desc.array_layers,
+        samples: desc.samples,
+        tiling: vk::ImageTiling::OPTIMAL,
+        usage,
+        view_formats: Run::default(),
+        sharing,
+        binding: binding(placement),
+    }
+}
+
+fn buffer(resource: &Resource, placement: &Placement, sharing: Sharing) -> BufferRow {
+    let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
+        unreachable!("an image has no buffer");
+    };
+    if placement.memory == MemoryKind::Tile {
+        usage |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+    }
+    if is_cleared(resource, placement) {
+        usage |= vk::BufferUsageFlags::TRANSFER_DST;
+    }
+    BufferRow {
+        resource: placement.resource,
+        size: desc.size,
+        usage,
+        sharing,
+        binding: binding(placement),
+    }
+}
+
+/// Histories are cleared before the first frame reads what no frame wrote. In tile memory is a stretch of one at most, which is
+/// written first.
+fn is_cleared(resource: &Resource, placement: &Placement) -> bool {
+    resource.persistence == Persistence::History && placement.memory != MemoryKind::Tile
+}
+
+fn binding(placement: &Placement) -> Binding {
+    match placement.object {
+        Some(object) => Binding::Memory {
+            memory: object.index() as u32,
+            offset: placement.offset,
+            size: placement.size,
+        },
+        None => Binding::Imported,
+    }
+}
+
+/// The usages as attachment.
+const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
+);
+
+/// The usages that go through a view (VUID-VkImageViewCreateInfo-image-04441).
+const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw() | ATTACHED.as_raw(),
+);
+
+/// Every level and layer of an image.
+pub(super) fn whole(image: &ImageRow) -> SubresourceRange {
+    SubresourceRange {
+        aspects: crate::format::aspects(image.format),
+        levels: Run {
+            first: 0,
+            end: image.mip_levels,
+        },
+        layers: Run {
+            first: 0,
+            end: image.array_layers,
+        },
+    }
+}
+
+/// The view of an image for shaders; `None` where its usage allows none.
+pub(super) fn shader_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
+    if !image.usage.intersects(VIEWED) {
+        return None;
+    }
+    let cube = image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && image.array_layers % 6 == 0;
+    let view_type = match (cube, image.array_layers) {
+        (true, 6) => vk::ImageViewType::CUBE,
+        (true, _) => vk::ImageViewType::CUBE_ARRAY,
+        (false, _) => plain_type(image),
+    };
+    let mut range = whole(image);
+    if range.aspects.contains(vk::ImageAspectFlags::DEPTH) {
+        // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
+        range.aspects = vk::ImageAspectFlags::DEPTH;
+    }
+    let format = image.format;
+    Some(ViewRow {
+        image: index,
+        view_type,
+        format,
+        range,
+    })
+}
+
+/// The view of an image as an attachment: level 0.
+pub(super) fn attachment_view(index: u32, image: &ImageRow) -> ViewRow {
+    let mut range = whole(image);
+    range.levels.end = 1;
+    ViewRow {
+        image: index,
+        view_type: plain_type(image),
+        format: image.format,
+        range,
+    }
+}
+
+fn plain_type(image: &ImageRow) -> vk::ImageViewType {
+    match (image.image_type, image.array_layers) {
+        (vk::ImageType::TYPE_1D, 1) => vk::ImageViewType::TYPE_1D,
+        (vk::ImageType::TYPE_1D, _) => vk::ImageViewType::TYPE_1D_ARRAY,
+        (vk::ImageType::TYPE_3D, _) => vk::ImageViewType::TYPE_3D,
+        (_, 1) => vk::ImageViewType::TYPE_2D,
+        _ => vk::ImageViewType::TYPE_2D_ARRAY,
+    }
+}

@@ -1,0 +1,34 @@
+//! Dependencies: every barrier of the frame, and what its batches wait for.
+//!
+//! ```text
+//!                     one device queue                          two device queues
+//! inside the frame    a barrier before the later use            the frame's semaphores, and a barrier that chains to them
+//! earlier work        a barrier: submission order covers it     a wait for the queue's timeline semaphore, and a barrier
+//! ```
+
+use super::chains::Chains;
+use super::error::LowerError;
+use super::placed::Placed;
+use super::resolver::{Dependencies, Resolver};
+use super::sharing::Shared;
+use super::state::MemoryState;
+
+/// Works out every dependency.
+pub(super) fn dependencies(
+    placed: &Placed<'_>,
+    shared: &Shared,
+    chains: &Chains,
+    before: &MemoryState,
+) -> Result<Dependencies, LowerError> {
+    let mut resolver = Resolver::new(placed, shared, chains, before);
+    for chain in &chains.chains {
+        resolver.within(chain);
+    }
+    resolver.first_uses();
+    for chain in &chains.chains {
+        resolver.external(chain);
+        resolver.previous(chain)?;
+    }
+    resolver.kept_contents();
+    Ok(resolver.found)
+}

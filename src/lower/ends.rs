@@ -1,0 +1,128 @@
+//! The ends of a frame: what comes in from the caller or from earlier frames, and what goes out to them.
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::chains::Chain;
+use super::error::LowerError;
+use super::resolver::{FirstContents, Resolver, Source};
+use super::state::ContentState;
+use super::tables::BarrierCause;
+use crate::frame::Persistence;
+use crate::frame::external::ExternalDesc;
+
+/// The flags that write.
+const WRITES: A = A::from_raw(
+    A::SHADER_WRITE.as_raw()
+        | A::SHADER_STORAGE_WRITE.as_raw()
+        | A::COLOR_ATTACHMENT_WRITE.as_raw()
+        | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
+        | A::TRANSFER_WRITE.as_raw()
+        | A::HOST_WRITE.as_raw()
+        | A::MEMORY_WRITE.as_raw(),
+);
+
+impl Resolver<'_> {
+    /// External resources come in from their entry state and go out into their exit state.
+    pub(super) fn external(&mut self, chain: &Chain) {
+        let resource = self.placed.plan.frame.resource(chain.resource);
+        if let Persistence::External(desc) = resource.persistence {
+            self.enter(chain, desc);
+            self.leave_external(chain, desc, resource.is_image());
+        }
+    }
+
+    fn enter(&mut self, chain: &Chain, ExternalDesc { entry, .. }: ExternalDesc) {
+        let Some(first) = self.chains.first_of(chain).copied() else { return };
+        let writes = entry.access & WRITES;
+        // Stages without accesses are of accesses that are not known: everything waits for them, and they for everything.
+        let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
+        if first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
+            let source = Source {
+                stages: entry.stages,
+                access: writes,
+            };
+            let to = self.chains.uses_of(&first)[0];
+            let mut barrier = self.barrier(chain, &to, &first, source, BarrierCause::Entry);
+            barrier.layouts.0 = entry.layout;
+            self.found.barriers.push(barrier);
+            self.follow(chain, &first, BarrierCause::Entry);
+        }
+    }
+
+    fn leave_external(&mut self, chain: &Chain, ExternalDesc { exit, .. }: ExternalDesc, is_image: bool) {
+        let Some(last) = self.chains.last_of(chain).copied() else { return };
+        let moves = is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout;
+        let hazard = !last.is_read_only() || !(exit.access & WRITES).is_empty() || exit.access.is_empty();
+        if !moves && (!hazard || exit.stages.is_empty()) {
+            return;
+        }
+        let uses = self.chains.uses_of(&last);
+        let end = *uses.iter().max_by_key(|one| one.last).expect("an epoch has a use");
+        let mut source = Source {
+            stages: end.stages,
+            access: last.writes,
+        };
+        for other in uses.iter().filter(|other| other.queue != end.queue).copied().collect::<Vec<_>>() {
+            self.wait_in_frame(other.last, end.last, S::ALL_COMMANDS);
+            source.add(S::ALL_COMMANDS, A::NONE);
+        }
+        let mut barrier = self.barrier(chain, &end, &last, source, BarrierCause::Exit);
+        (barrier.pass, barrier.after) = (end.last, true);
+        barrier.scopes.dst_stages = exit.stages;
+        barrier.scopes.dst_access = exit.access;
+        barrier.layouts = (last.layout, if moves { exit.layout } else { last.layout });
+        self.found.barriers.push(barrier);
+    }
+
+    /// The previous version of a history comes in as the frame before left it, or cleared if none has written it.
+    pub(super) fn previous(&mut self, chain: &Chain) -> Result<(), LowerError> {
+        let known = self.kept_sources.iter().find(|(placement, _)| *placement == chain.placement);
+        let (Some(&(_, source)), Some(first)) = (known, self.chains.first_of(chain).copied()) else {
+            return Ok(());
+        };
+        let to = self.chains.uses_of(&first)[0];
+        let object = self.placed.object(chain.placement);
+        let state = self.before.contents.iter().find(|state| state.object == object);
+        let Some(state) = state.filter(|state| state.defined) else {
+            self.found.clears.push(FirstContents {
+                pass: to.first,
+                object,
+                resource: chain.resource,
+                layout: first.layout,
+                source,
+                to: (to.stages, to.access),
+            });
+            self.follow(chain, &first, BarrierCause::EarlierFrame);
+            return Ok(());
+        };
+        let family = self.placed.family_of(to.queue);
+        if let Some(owner) = state.family.filter(|owner| *owner != family && !self.shared.is_concurrent(chain.resource)) {
+            let resource = self.placed.plan.frame.resource(chain.resource).name.clone();
+            return Err(LowerError::HistoryFamily { resource, owner, family });
+        }
+        let mut barrier = self.barrier(chain, &to, &first, source, BarrierCause::EarlierFrame);
+        barrier.layouts.0 = state.layout;
+        self.found.barriers.push(barrier);
+        self.follow(chain, &first, BarrierCause::EarlierFrame);
+        Ok(())
+    }
+
+    /// The contents that the next frame finds.
+    pub(super) fn kept_contents(&mut self) {
+        let frame = &self.placed.plan.frame;
+        for chain in &self.chains.chains {
+            let kept = frame.resource(chain.resource).persistence == Persistence::History;
+            let (true, Some(last)) = (kept, self.chains.last_of(chain)) else { continue };
+            let use_ = self.chains.uses_of(last)[0];
+            let concurrent = self.shared.is_concurrent(chain.resource);
+            self.found.after.contents.push(ContentState {
+                object: self.placed.object(chain.placement),
+                defined: true,
+                layout: last.layout,
+                family: (!concurrent).then(|| self.placed.family_of(use_.queue)),
+            });
+        }
+        self.found.after.contents.sort_unstable_by_key(|state| state.object);
+    }
+}

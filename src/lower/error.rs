@@ -1,0 +1,29 @@
+//! What makes lowering impossible.
+
+/// What makes lowering impossible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// There is not one device queue for each declared queue.
+    #[error("frame `{frame}` declares {declared} queues, and {given} are given to run them")]
+    QueueCount {
+        /// The frame.
+        frame: String,
+        /// Its queues.
+        declared: usize,
+        /// Device queues given.
+        given: usize,
+    },
+    /// What earlier work left in a history belongs to another queue family.
+    #[error(
+        "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"
+    )]
+    HistoryFamily {
+        /// The resource.
+        resource: String,
+        /// The family that owns it.
+        owner: u32,
+        /// The family that reads it.
+        family: u32,
+    },
+}

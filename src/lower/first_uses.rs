@@ -1,0 +1,162 @@
+//! First uses of bytes: whatever used them before, in this frame or in earlier work, must have finished.
+
+use std::collections::BTreeMap;
+
+use ash::vk::AccessFlags2 as A;
+
+use super::chains::{Chain, Epoch};
+use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
+use super::sources::{Held, Holder, Holders};
+use super::state::{ByteUse, LastUse, OLDEST, Space};
+use super::tables::BarrierCause;
+use crate::plan::MemoryKind;
+use crate::units::Bytes;
+
+impl Resolver<'_> {
+    /// Walks every space of bytes from what earlier work left to what the frame leaves.
+    pub(super) fn first_uses(&mut self) {
+        let plan = self.placed.plan;
+        let mut spaces: BTreeMap<Space, Vec<u32>> = BTreeMap::new();
+        for one in &self.before.bytes {
+            spaces.entry(one.space).or_default();
+        }
+        for (index, placement) in plan.placements.iter().enumerate() {
+            // Aliases of one resident are the same bytes.
+            let run = self.placed.placements_of(placement.resource);
+            let first = placement.memory != MemoryKind::Tile || run.first as usize == index;
+            if let Some(space) = self.space_of(index as u32).filter(|_| first) {
+                spaces.entry(space).or_default().push(index as u32);
+            }
+        }
+        let mut holders = Holders::default();
+        for (space, mut placements) in spaces {
+            placements.sort_by_key(|&index| {
+                let placement = &plan.placements[index as usize];
+                (placement.span.first, placement.offset)
+            });
+            holders.begin(space, &self.before.bytes);
+            for index in placements {
+                let placement = &plan.placements[index as usize];
+                let mut earlier = Vec::new();
+                holders.take(index, placement.offset, placement.size, |holder| {
+                    if !earlier.contains(&holder) {
+                        earlier.push(holder);
+                    }
+                });
+                self.first_use(index, &earlier);
+            }
+            self.leave(space, holders.held());
+        }
+    }
+
+    /// The space of a placement's bytes; none of the caller's.
+    fn space_of(&self, placement: u32) -> Option<Space> {
+        let placed = &self.placed.plan.placements[placement as usize];
+        let object = placed.object?;
+        Some(match placed.memory {
+            MemoryKind::Tile => Space::Tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
+            _ => Space::Memory(object.index() as u32),
+        })
+    }
+
+    fn chain(&self, placement: u32) -> Option<Chain> {
+        let chain = self.chain_of[placement as usize];
+        self.chains.chains.get(chain as usize).copied()
+    }
+
+    /// The barriers before the first use of a placement's bytes.
+    fn first_use(&mut self, placement: u32, earlier: &[Holder]) {
+        let Some(chain) = self.chain(placement) else { return };
+        let Some(first) = self.chains.first_of(&chain).copied() else { return };
+        let source = self.source_of(&first, earlier);
+        let kept = self.is_previous(&chain);
+        if kept {
+            // Its contents stay: see `previous`.
+            self.kept_sources.push((chain.placement, source));
+            return;
+        }
+        let own = |holder: &Holder| match *holder {
+            Holder::Placement(other) => other == placement,
+            Holder::Earlier(_) => true,
+        };
+        let ladder = self.placed.is_ladder(chain.resource);
+        let cause = match (earlier.iter().all(own), ladder) {
+            (false, _) => BarrierCause::Aliasing,
+            (true, true) => BarrierCause::Ladder,
+            (true, false) => BarrierCause::EarlierFrame,
+        };
+        let to = self.chains.uses_of(&first)[0];
+        let barrier = self.barrier(&chain, &to, &first, source, cause);
+        self.found.barriers.push(barrier);
+        if ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
+            // All aliases come into their layout now: later, a transition would discard what another one holds.
+            for alias in self.placed.placements_of(chain.resource).indices().skip(1) {
+                let object = self.placed.object(alias as u32);
+                self.found.barriers.push(Barrier { object, ..barrier });
+            }
+        }
+        self.follow(&chain, &first, cause);
+    }
+
+    /// What the first use of an epoch waits for on its queue; the waits for other queues go to its batch.
+    fn source_of(&mut self, first: &Epoch, earlier: &[Holder]) -> Source {
+        let to = self.chains.uses_of(first)[0];
+        let mut source = Source::default();
+        for &holder in earlier {
+            match holder {
+                Holder::Placement(other) => {
+                    let last = self.chain(other).and_then(|chain| self.chains.last_of(&chain).copied());
+                    if let Some(last) = last {
+                        let uses = self.chains.uses_of(&last);
+                        let more = self.source_in_frame(uses, last.writes, &to);
+                        source.add(more.stages, more.access);
+                    }
+                }
+                Holder::Earlier(index) => {
+                    let last = self.before.bytes[index as usize].last;
+                    if last.queue == to.queue {
+                        source.add(last.stages, last.writes);
+                    } else {
+                        source.add(to.stages, A::NONE);
+                        self.found.waits.push(Wait {
+                            batch: self.placed.batch_of(to.first),
+                            queue: last.queue,
+                            on: WaitFor::Earlier(last.value),
+                            stages: to.stages,
+                        });
+                    }
+                }
+            }
+        }
+        source
+    }
+
+    /// What holds the bytes of a space when the frame is over.
+    fn leave(&mut self, space: Space, held: &[Held]) {
+        for one in held {
+            let bytes = (Bytes(one.first), Bytes(one.end));
+            match one.by {
+                Holder::Earlier(index) => {
+                    let mut last = self.before.bytes[index as usize].last;
+                    last.value -= self.placed.batches_on(last.queue);
+                    // Later than necessary is in order: a state that nothing touches any more comes to rest.
+                    last.value = last.value.max(OLDEST);
+                    self.leave_use(space, bytes, last);
+                }
+                Holder::Placement(placement) => {
+                    let last = self.chain(placement).and_then(|chain| self.chains.last_of(&chain).copied());
+                    let Some(last) = last else { continue };
+                    for one in self.chains.uses_of(&last) {
+                        let value = self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
+                        let (queue, stages, writes) = (one.queue, one.stages, last.writes);
+                        self.leave_use(space, bytes, LastUse { queue, value, stages, writes });
+                    }
+                }
+            }
+        }
+    }
+
+    fn leave_use(&mut self, space: Space, (first, end): (Bytes, Bytes), last: LastUse) {
+        self.found.after.bytes.push(ByteUse { space, first, end, last });
+    }
+}

@@ -1,0 +1,56 @@
+//! Lower: from a plan to tables of Vulkan's parameters.
+//!
+//! ```text
+//! Plan, Situation ─► chains ─► dependencies ─► created objects ─► passes ─► batches ─► Lowered
+//!  placements        epochs    barriers,        images, buffers,   render     waits,
+//!  on real queues    of uses   waits            memory             passes     signals
+//! ```
+//! Takes a [`Plan`], the queues that run it, which copies of histories are current and what earlier work left in memory; gives flat
+//! tables that whatever executes the frame reads without deciding anything: this crate's runtime, or an engine's own encoder.
+//! No driver is called; the same inputs give the same tables.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+//! # use tileheap::{measure::estimate, plan::{PlanOptions, plan}, profile::DeviceProfile};
+//! use tileheap::lower::{DeviceQueues, Situation, lower};
+//! # let frame = synthetic(7, SyntheticDesc::default());
+//! # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+//! # let needs = Arc::new(estimate(&frame, &profile)?);
+//! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+//! let first = lower(&plan, &Situation::first(DeviceQueues::one(&frame)))?;
+//! for pass in &first.passes {
+//!     let barriers = pass.before.images.of(&first.image_barriers); // one `VkImageMemoryBarrier2` each
+//!     # let _ = barriers;
+//! }
+//! // The next frame finds what this one leaves.
+//! let next = lower(&plan, &Situation::first(DeviceQueues::one(&frame)).after(&first))?;
+//! # let _ = next;
+//! # Ok::<(), tileheap::Error>(())
+//! ```
+
+mod chains;
+mod create;
+mod dependencies;
+mod ends;
+mod error;
+mod first_uses;
+mod make;
+mod operations;
+mod placed;
+mod recording;
+mod renderings;
+mod resolver;
+mod sharing;
+mod situation;
+mod sources;
+mod state;
+mod submits;
+pub mod tables;
+mod within;
+
+pub use error::LowerError;
+pub use make::lower;
+pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};
+pub use state::{ByteUse, ContentState, LastUse, MemoryState, Space};
+pub use tables::Lowered;

@@ -1,0 +1,206 @@
+//! What is recorded: passes with the tile memory that is bound and the barriers around them.
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::chains::Chains;
+use super::create::{shader_view, whole};
+use super::placed::Placed;
+use super::renderings::{rendering, view_of};
+use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
+use super::tables::{
+    AccessRow, BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, Lowered, MemoryBarrierRow,
+    Object, Operations, PassContents, PassRow, Scopes,
+};
+use crate::frame::tables::Contents;
+use crate::frame::{ClearValue, PassId};
+use crate::units::{Bytes, Run};
+
+/// Fills the tables of what is recorded; gives the passes of each command buffer.
+pub(super) fn record(
+    placed: &Placed<'_>,
+    chains: &Chains,
+    operations: &[Operations],
+    found: &mut Dependencies,
+    lowered: &mut Lowered,
+) -> Vec<Run> {
+    accesses(placed, chains, lowered);
+    let frame = &placed.plan.frame;
+    // In the order of the passes, those before a pass first; the order of discovery stays within.
+    found.barriers.sort_by_key(|barrier| (barrier.pass, barrier.after));
+    let mut rest = found.barriers.as_slice();
+    let mut stores = 0;
+    let mut runs = Vec::with_capacity(frame.command_buffers().len());
+    for commands in frame.command_buffers() {
+        let first = lowered.passes.len() as u32;
+        for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
+            clear(placed, &found.clears, pass, lowered);
+            let contents = match frame.pass(pass).contents {
+                Contents::Store => {
+                    stores += 1;
+                    PassContents::Store(stores - 1)
+                }
+                Contents::Inline | Contents::Secondary => PassContents::Described(pass),
+            };
+            let rendering = rendering(placed, chains, operations, pass, lowered);
+            let before = dependency(placed, &mut rest, (pass, false), lowered);
+            let after = dependency(placed, &mut rest, (pass, true), lowered);
+            lowered.passes.push(PassRow {
+                contents,
+                tile_memory: bound(placed, pass),
+                before,
+                rendering,
+                after,
+            });
+        }
+        runs.push(Run {
+            first,
+            end: lowered.passes.len() as u32,
+        });
+    }
+    runs
+}
+
+fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
+    let object = placed.plan.passes[pass.index()].bound_object;
+    object.map(|object| object.index() as u32)
+}
+
+/// Per access of the frame, what a descriptor names.
+fn accesses(placed: &Placed<'_>, chains: &Chains, lowered: &mut Lowered) {
+    for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
+        let object = placed.object(placed.placement_of(access));
+        let view = match object {
+            Object::Image(image) if access.kind.is_shader() => shader_view(image, &lowered.images[image as usize]),
+            _ => None,
+        };
+        let row = AccessRow {
+            object,
+            view: view.map(|view| view_of(lowered, view)),
+            layout: chains.epochs[epoch as usize].layout,
+        };
+        lowered.accesses.push(row);
+    }
+}
+
+/// The barriers on one side of a pass, off the front of the sorted list.
+fn dependency(
+    placed: &Placed<'_>,
+    rest: &mut &[Barrier],
+    side: (PassId, bool),
+    lowered: &mut Lowered,
+) -> DependencyRow {
+    let count = rest.iter().take_while(|barrier| (barrier.pass, barrier.after) == side).count();
+    let (here, later) = rest.split_at(count);
+    *rest = later;
+    dependency_of(placed, here, lowered)
+}
+
+fn dependency_of(placed: &Placed<'_>, barriers: &[Barrier], lowered: &mut Lowered) -> DependencyRow {
+    let (images, buffers, memory) = (
+        lowered.image_barriers.len() as u32,
+        lowered.buffer_barriers.len() as u32,
+        lowered.memory_barriers.len() as u32,
+    );
+    for barrier in barriers {
+        let &Barrier {
+            scopes,
+            families,
+            cause,
+            ..
+        } = barrier;
+        if matches!(cause, BarrierCause::Aliasing | BarrierCause::Ladder) {
+            // The bytes were another resource's, or another image's of the same one: accesses through that one are outside the
+            // scope of a barrier for this image or buffer.
+            let known = &lowered.memory_barriers[memory as usize..];
+            if known.iter().all(|other| other.scopes != scopes) {
+                lowered.memory_barriers.push(MemoryBarrierRow { scopes, cause });
+            }
+        }
+        match barrier.object {
+            Object::Image(image) => lowered.image_barriers.push(ImageBarrierRow {
+                image,
+                range: whole(&lowered.images[image as usize]),
+                scopes,
+                old_layout: barrier.layouts.0,
+                new_layout: barrier.layouts.1,
+                families,
+                cause,
+            }),
+            Object::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
+                buffer,
+                offset: Bytes::ZERO,
+                size: lowered.buffers[buffer as usize].size,
+                scopes,
+                families,
+                cause,
+            }),
+        }
+    }
+    let _ = placed;
+    DependencyRow {
+        images: Run {
+            first: images,
+            end: lowered.image_barriers.len() as u32,
+        },
+        buffers: Run {
+            first: buffers,
+            end: lowered.buffer_barriers.len() as u32,
+        },
+        memory: Run {
+            first: memory,
+            end: lowered.memory_barriers.len() as u32,
+        },
+    }
+}
+
+/// Contents that no frame has written are zero: cleared before the pass that uses them first.
+fn clear(placed: &Placed<'_>, clears: &[FirstContents], pass: PassId, lowered: &mut Lowered) {
+    for first in clears.iter().filter(|clear| clear.pass == pass) {
+        let (stages, access) = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
+        let barrier = |scopes, layouts| Barrier {
+            pass,
+            after: false,
+            object: first.object,
+            resource: first.resource,
+            scopes,
+            layouts,
+            families: IGNORED,
+            cause: BarrierCause::EarlierFrame,
+        };
+        let is_image = matches!(first.object, Object::Image(_));
+        let clearing = if is_image {
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL
+        } else {
+            vk::ImageLayout::UNDEFINED
+        };
+        let into = Scopes {
+            src_stages: first.source.stages,
+            src_access: first.source.access,
+            dst_stages: stages,
+            dst_access: access,
+        };
+        let out = Scopes {
+            src_stages: stages,
+            src_access: access,
+            dst_stages: first.to.0,
+            dst_access: first.to.1,
+        };
+        let before = dependency_of(placed, &[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
+        let after = dependency_of(placed, &[barrier(out, (clearing, first.layout))], lowered);
+        let value = match first.object {
+            Object::Image(image) => ClearValue::zero_of(lowered.images[image as usize].format),
+            Object::Buffer(_) => ClearValue::ZERO,
+        };
+        lowered.passes.push(PassRow {
+            contents: PassContents::Clear {
+                object: first.object,
+                value,
+            },
+            tile_memory: bound(placed, pass),
+            before,
+            rendering: None,
+            after,
+        });
+    }
+}

@@ -1,0 +1,210 @@
+//! What dependencies are made of, and what the steps that find them share.
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::chains::{Chain, Chains, Epoch, QueueUse};
+use super::placed::Placed;
+use super::sharing::Shared;
+use super::state::MemoryState;
+use super::tables::{BarrierCause, DeviceQueueIndex, Families, Object, Scopes};
+use crate::frame::{BatchId, PassId, Persistence, ResourceId};
+
+/// The families of a barrier that transfers nothing.
+pub(super) const IGNORED: Families = Families {
+    src: vk::QUEUE_FAMILY_IGNORED,
+    dst: vk::QUEUE_FAMILY_IGNORED,
+};
+
+/// A barrier of an image or a buffer, before or after a pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Barrier {
+    pub(super) pass: PassId,
+    pub(super) after: bool,
+    pub(super) object: Object,
+    pub(super) resource: ResourceId,
+    pub(super) scopes: Scopes,
+    pub(super) layouts: (vk::ImageLayout, vk::ImageLayout),
+    pub(super) families: Families,
+    pub(super) cause: BarrierCause,
+}
+
+/// An order between two device queues inside the frame, for which its semaphores stand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    pub(super) from: PassId,
+    pub(super) to: PassId,
+    /// The stages that the signal has to cover.
+    pub(super) stages: S,
+}
+
+/// A wait of a batch that the frame does not declare.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) batch: BatchId,
+    pub(super) queue: DeviceQueueIndex,
+    pub(super) on: WaitFor,
+    pub(super) stages: S,
+}
+
+/// What such a wait is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitFor {
+    /// A value of a queue's timeline, relative to the frame's begin: 0 or less.
+    Earlier(i64),
+    /// A batch of this frame.
+    Batch(BatchId),
+}
+
+/// Contents that no frame has written are cleared before their first use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FirstContents {
+    pub(super) pass: PassId,
+    pub(super) object: Object,
+    pub(super) resource: ResourceId,
+    /// The layout in which they are used first.
+    pub(super) layout: vk::ImageLayout,
+    /// What the clear waits for.
+    pub(super) source: Source,
+    /// What waits for the clear.
+    pub(super) to: (S, A),
+}
+
+/// The frame's dependencies.
+#[derive(Debug, Default)]
+pub(super) struct Dependencies {
+    pub(super) barriers: Vec<Barrier>,
+    pub(super) crossings: Vec<Crossing>,
+    pub(super) waits: Vec<Wait>,
+    pub(super) clears: Vec<FirstContents>,
+    pub(super) after: MemoryState,
+}
+
+/// The inputs, and what was found so far.
+pub(super) struct Resolver<'a> {
+    pub(super) placed: &'a Placed<'a>,
+    pub(super) shared: &'a Shared,
+    pub(super) chains: &'a Chains,
+    pub(super) before: &'a MemoryState,
+    /// Per placement, its chain; of aliases of one resident, the first has it.
+    pub(super) chain_of: Vec<u32>,
+    /// Per previous version of a history, what the first use of its bytes waits for.
+    pub(super) kept_sources: Vec<(u32, Source)>,
+    pub(super) found: Dependencies,
+}
+
+/// What a use waits for on its own queue, gathered from everything before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Source {
+    pub(super) stages: S,
+    pub(super) access: A,
+}
+
+impl Source {
+    pub(super) fn add(&mut self, stages: S, access: A) {
+        self.stages |= stages;
+        self.access |= access;
+    }
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(
+        placed: &'a Placed<'a>,
+        shared: &'a Shared,
+        chains: &'a Chains,
+        before: &'a MemoryState,
+    ) -> Resolver<'a> {
+        let mut chain_of = vec![u32::MAX; placed.plan.placements.len()];
+        for (index, chain) in chains.chains.iter().enumerate() {
+            chain_of[chain.placement as usize] = index as u32;
+        }
+        Resolver {
+            placed,
+            shared,
+            chains,
+            before,
+            chain_of,
+            kept_sources: Vec::new(),
+            found: Dependencies::default(),
+        }
+    }
+
+    /// Notes that a pass on one queue waits for another one on another queue, in whose signal these stages have to be.
+    pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
+        self.found.crossings.push(Crossing { from, to, stages });
+    }
+
+    /// What a use waits for after uses of the same frame. Between queues, semaphores have made everything available, and waiting
+    /// in all stages chains to whatever stages the semaphore wait names.
+    pub(super) fn source_in_frame(&mut self, earlier: &[QueueUse], writes: A, later: &QueueUse) -> Source {
+        let mut source = Source::default();
+        for one in earlier {
+            if one.queue == later.queue {
+                source.add(one.stages, writes);
+            } else {
+                self.cross(one.last, later.first, one.stages);
+                source.add(S::ALL_COMMANDS, A::NONE);
+            }
+        }
+        source
+    }
+
+    /// Lets the batch of one pass wait for that of another one on another queue, beyond what the frame declares.
+    pub(super) fn wait_in_frame(&mut self, from: PassId, to: PassId, stages: S) {
+        self.found.waits.push(Wait {
+            batch: self.placed.batch_of(to),
+            queue: self.placed.queue_of(from),
+            on: WaitFor::Batch(self.placed.batch_of(from)),
+            stages,
+        });
+    }
+
+    /// Whether a chain is what the frame before left in a history.
+    pub(super) fn is_previous(&self, chain: &Chain) -> bool {
+        let run = self.placed.placements_of(chain.resource);
+        let history = self.placed.plan.frame.resource(chain.resource).persistence == Persistence::History;
+        history && run.len() == 2 && !self.placed.is_ladder(chain.resource) && chain.placement == run.first + 1
+    }
+
+    /// A barrier before a use that discards the contents.
+    pub(super) fn barrier(&self, chain: &Chain, to: &QueueUse, epoch: &Epoch, from: Source, cause: BarrierCause) -> Barrier {
+        let placement = if self.placed.is_ladder(chain.resource) {
+            self.placed.in_pass(chain.resource, to.first)
+        } else {
+            chain.placement
+        };
+        Barrier {
+            pass: to.first,
+            after: false,
+            object: self.placed.object(placement),
+            resource: chain.resource,
+            scopes: Scopes {
+                src_stages: from.stages,
+                src_access: from.access,
+                dst_stages: to.stages,
+                dst_access: to.access,
+            },
+            layouts: (vk::ImageLayout::UNDEFINED, epoch.layout),
+            families: IGNORED,
+            cause,
+        }
+    }
+
+    /// The other uses of an epoch on several queues follow the first, which made ready what they read: their batches wait for its
+    /// batch.
+    pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
+        let chains = self.chains;
+        let (first, others) = chains.uses_of(epoch).split_first().expect("an epoch has a use");
+        let first = first.first;
+        for other in others {
+            self.wait_in_frame(first, other.first, other.stages);
+            let source = Source {
+                stages: other.stages,
+                access: A::NONE,
+            };
+            let mut barrier = self.barrier(chain, other, epoch, source, cause);
+            barrier.layouts.0 = epoch.layout;
+            self.found.barriers.push(barrier);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What lowering needs to know besides the plan.
+
+use super::error::LowerError;
+use super::state::MemoryState;
+use super::tables::{DeviceQueueIndex, Lowered};
+use crate::frame::Frame;
+
+/// Which copy of a history resource is the current one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Parity {
+    /// Frames 0, 2, 4, ….
+    #[default]
+    Even,
+    /// Frames 1, 3, 5, ….
+    Odd,
+}
+
+impl Parity {
+    /// Both, even first.
+    pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
+
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The parity of the next frame.
+    pub const fn next(self) -> Parity {
+        match self {
+            Parity::Even => Parity::Odd,
+            Parity::Odd => Parity::Even,
+        }
+    }
+}
+
+/// A queue of the device: a queue family and a queue of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct FamilyQueue {
+    /// `queueFamilyIndex`.
+    pub family: u32,
+    /// `queueIndex`.
+    pub index: u32,
+}
+
+/// The device queues that run a frame's declared queues.
+///
+/// ```
+/// use tileheap::lower::{DeviceQueues, FamilyQueue};
+///
+/// // A renderer that declares `graphics` and `async compute`, on a device with one queue:
+/// let only = FamilyQueue { family: 0, index: 0 };
+/// let one = DeviceQueues::new(&[only, only]);
+/// assert_eq!(one.len(), 1);
+/// // … and on one with a compute family:
+/// let two = DeviceQueues::new(&[only, FamilyQueue { family: 1, index: 0 }]);
+/// assert_eq!(two.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DeviceQueues {
+    /// Per declared queue.
+    of: Vec<DeviceQueueIndex>,
+    /// Each once, in the order of their first declared queue.
+    queues: Vec<FamilyQueue>,
+}
+
+impl DeviceQueues {
+    /// The queues that run the declared ones, in the order of their declaration.
+    pub fn new(declared: &[FamilyQueue]) -> DeviceQueues {
+        let mut device = DeviceQueues::default();
+        for queue in declared {
+            let known = device.queues.iter().position(|other| other == queue);
+            let index = known.unwrap_or(device.queues.len());
+            if known.is_none() {
+                device.queues.push(*queue);
+            }
+            device.of.push(DeviceQueueIndex(index as u32));
+        }
+        device
+    }
+
+    /// A queue of a family of its own for each declared queue of `frame`.
+    pub fn apart(frame: &Frame) -> DeviceQueues {
+        let own = |family| FamilyQueue { family, index: 0 };
+        DeviceQueues::new(&(0..frame.queues().len() as u32).map(own).collect::<Vec<_>>())
+    }
+
+    /// One queue for all declared queues of `frame`.
+    pub fn one(frame: &Frame) -> DeviceQueues {
+        DeviceQueues::new(&vec![FamilyQueue { family: 0, index: 0 }; frame.queues().len()])
+    }
+
+    /// How many queues of the device there are.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
+    /// Per declared queue, the queue of the device.
+    pub fn declared(&self) -> &[DeviceQueueIndex] {
+        &self.of
+    }
+
+    /// The queue family of a queue of the device.
+    pub fn family(&self, queue: DeviceQueueIndex) -> u32 {
+        self.queues[queue.0 as usize].family
+    }
+
+    /// Every queue of the device.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = FamilyQueue> + '_ {
+        self.queues.iter().copied()
+    }
+}
+
+/// The inputs of lowering besides the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Situation {
+    /// The queues that run the frame.
+    pub queues: DeviceQueues,
+    /// Which copies of histories are current.
+    pub parity: Parity,
+    /// What earlier work left.
+    pub before: MemoryState,
+}
+
+impl Situation {
+    /// The first frame of a plan on these queues.
+    pub fn first(queues: DeviceQueues) -> Situation {
+        Situation {
+            queues,
+            parity: Parity::Even,
+            before: MemoryState::default(),
+        }
+    }
+
+    /// The frame after one that was lowered for this situation.
+    #[must_use]
+    pub fn after(&self, lowered: &Lowered) -> Situation {
+        Situation {
+            queues: self.queues.clone(),
+            parity: self.parity.next(),
+            before: lowered.after.clone(),
+        }
+    }
+
+    /// Whether the frame can run in this situation.
+    pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
+        let (declared, given) = (frame.queues().len(), self.queues.of.len());
+        if declared != given {
+            let frame = frame.name().to_owned();
+            return Err(LowerError::QueueCount { frame, declared, given });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! What earlier work left in memory: an input of lowering, and its result for the next frame.
+//!
+//! ```text
+//!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, still to be waited for by whatever
+//! value relative to the frame   -1     0  │  1             takes over its bytes
+//! ```
+
+use ash::vk;
+
+use super::tables::{DeviceQueueIndex, Object};
+use crate::units::Bytes;
+
+/// What earlier work left in the bytes of a frame's memory objects, and in the resources that outlive a frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MemoryState {
+    /// The last uses of bytes, sorted by space and first byte. Bytes without a use were never used.
+    pub bytes: Vec<ByteUse>,
+    /// Images and buffers whose contents were kept.
+    pub contents: Vec<ContentState>,
+}
+
+/// Addresses in which equal offsets mean the same byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// The tile heap, as one device queue sees it: every tile memory object begins at its address 0.
+    Tile(DeviceQueueIndex),
+    /// A row of [`Lowered::memory`](super::Lowered::memory).
+    Memory(u32),
+}
+
+/// The last use of some bytes by one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ByteUse {
+    /// Where the bytes are.
+    pub space: Space,
+    /// First byte.
+    pub first: Bytes,
+    /// After the last byte.
+    pub end: Bytes,
+    /// By what.
+    pub last: LastUse,
+}
+
+/// The last use of bytes or of a resource by one queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LastUse {
+    /// The queue.
+    pub queue: DeviceQueueIndex,
+    /// The value that the queue's timeline semaphore has when the use is over, relative to the frame's begin: 0 or less.
+    pub value: i64,
+    /// Stages of the use.
+    pub stages: vk::PipelineStageFlags2,
+    /// Writes of the use that were not made available.
+    pub writes: vk::AccessFlags2,
+}
+
+/// The lowest value of a [`LastUse`]: what is older counts as this old, since to wait for a later batch is in order too.
+pub(super) const OLDEST: i64 = -64;
+
+/// Contents that outlive a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ContentState {
+    /// The image or buffer.
+    pub object: Object,
+    /// Whether it was ever written.
+    pub defined: bool,
+    /// The layout that it was left in; `UNDEFINED` for buffers.
+    pub layout: vk::ImageLayout,
+    /// The queue family that owns it; `None` where families share it, or none has used it.
+    pub family: Option<u32>,
+}

@@ -1,0 +1,128 @@
+//! Batches: what each waits for and signals.
+
+use ash::vk::PipelineStageFlags2 as S;
+
+use super::placed::Placed;
+use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
+use super::tables::{BatchRow, CommandBufferRow, Lowered, Semaphore, SemaphoreRow, SubmitRow};
+use crate::frame::tables::SemaphoreOp;
+use crate::frame::{BatchId, CommandBufferId, SubmitId};
+use crate::units::Run;
+
+/// Fills the tables of submits, batches and semaphores; `passes` are the runs of the command buffers' passes.
+pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run], lowered: &mut Lowered) {
+    let frame = &placed.plan.frame;
+    lowered.command_buffers.extend((0..).zip(passes).map(|(index, &passes)| CommandBufferRow {
+        commands: CommandBufferId(index),
+        passes,
+    }));
+    // Per device queue and other queue, the value that was waited for so far: later batches need not wait again.
+    let queues = placed.queues.len();
+    let mut waited = vec![i64::MIN; queues * queues];
+    for (index, batch) in (0..).zip(frame.batches()) {
+        let id = BatchId(index);
+        let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
+        let waits = lowered.waits.len() as u32;
+        lowered.waits.extend(batch.waits.iter().map(|op| declared(placed, found, op)));
+        for wait in merged(placed, &found.waits, id) {
+            let Semaphore::Queue { queue: other, value } = wait.semaphore else { continue };
+            let known = &mut waited[queue.0 as usize * queues + other.0 as usize];
+            if *known < value {
+                *known = value;
+                lowered.waits.push(wait);
+            }
+        }
+        let signals = lowered.signals.len() as u32;
+        lowered.signals.extend(batch.signals.iter().map(|op| declared(placed, found, op)));
+        lowered.signals.push(SemaphoreRow {
+            semaphore: Semaphore::Queue {
+                queue,
+                value: placed.value_of_batch(id),
+            },
+            stages: S::ALL_COMMANDS,
+        });
+        lowered.batches.push(BatchRow {
+            batch: id,
+            waits: Run {
+                first: waits,
+                end: lowered.waits.len() as u32,
+            },
+            command_buffers: batch.command_buffers,
+            signals: Run {
+                first: signals,
+                end: lowered.signals.len() as u32,
+            },
+        });
+    }
+    lowered.submits.extend((0..).zip(frame.submits()).map(|(index, submit)| SubmitRow {
+        submit: SubmitId(index),
+        queue: placed.queues.declared()[submit.queue.index()],
+        batches: submit.batches,
+    }));
+}
+
+/// The waits of a batch beyond those that the frame declares, one for each queue.
+fn merged(placed: &Placed<'_>, waits: &[Wait], batch: BatchId) -> Vec<SemaphoreRow> {
+    let mut rows: Vec<SemaphoreRow> = Vec::new();
+    for wait in waits.iter().filter(|wait| wait.batch == batch) {
+        let value = match wait.on {
+            WaitFor::Earlier(value) => value,
+            WaitFor::Batch(other) => placed.value_of_batch(other),
+        };
+        let known = rows.iter_mut().find_map(|row| match &mut row.semaphore {
+            Semaphore::Queue { queue, value } if *queue == wait.queue => Some((value, &mut row.stages)),
+            _ => None,
+        });
+        match known {
+            Some((known, stages)) => {
+                *known = value.max(*known);
+                *stages |= wait.stages;
+            }
+            None => rows.push(SemaphoreRow {
+                semaphore: Semaphore::Queue {
+                    queue: wait.queue,
+                    value,
+                },
+                stages: wait.stages,
+            }),
+        }
+    }
+    rows
+}
+
+/// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
+///
+/// Without `maintenance8`, a transfer between queue families is released and acquired at `ALL_COMMANDS` alone.
+fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp) -> SemaphoreRow {
+    let frame = &placed.plan.frame;
+    let ends = |ops: fn(&crate::frame::tables::Batch) -> &[SemaphoreOp]| {
+        let has = |batch: &crate::frame::tables::Batch| ops(batch).iter().any(|one| one.semaphore == op.semaphore);
+        frame.batches().iter().position(has).map(|index| BatchId(index as u32))
+    };
+    let (signaller, waiter) = (ends(|batch| &batch.signals), ends(|batch| &batch.waits));
+    let mut stages = op.stages;
+    if let (Some(signaller), Some(waiter)) = (signaller, waiter) {
+        for crossing in &found.crossings {
+            stages |= through(placed, crossing, signaller, waiter);
+        }
+    }
+    SemaphoreRow {
+        semaphore: Semaphore::Declared(op.semaphore.index() as u32),
+        stages,
+    }
+}
+
+/// The stages that a semaphore has to name for an order between queues that may go through it.
+fn through(placed: &Placed<'_>, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
+    let frame = &placed.plan.frame;
+    let (from, to) = (placed.batch_of(crossing.from), placed.batch_of(crossing.to));
+    let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);
+    if !reaches(from, signaller) || !reaches(waiter, to) {
+        return S::NONE;
+    }
+    if frame.batches()[from.index()].submit == frame.batches()[signaller.index()].submit || from == signaller {
+        crossing.stages
+    } else {
+        S::ALL_COMMANDS
+    }
+}

@@ -1,0 +1,90 @@
+//! Dependencies between the epochs of one chain.
+
+use ash::vk;
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::chains::{Chain, Epoch, QueueUse};
+use super::resolver::{Barrier, Resolver, Source};
+use super::tables::{BarrierCause, Families, Scopes};
+
+impl Resolver<'_> {
+    /// Boundaries between the epochs of one chain.
+    pub(super) fn within(&mut self, chain: &Chain) {
+        let epochs = chain.epochs.of(&self.chains.epochs);
+        for pair in epochs.windows(2) {
+            self.boundary(chain, &pair[0], &pair[1]);
+        }
+    }
+
+    /// The dependency of `after` on `before`, of the same contents.
+    fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
+        let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
+        let ladder = self.placed.is_ladder(chain.resource);
+        let cause = if ladder { BarrierCause::Ladder } else { BarrierCause::Hazard };
+        let old = if after.needs_contents { before.layout } else { vk::ImageLayout::UNDEFINED };
+        if let [only] = later {
+            let source = self.source_in_frame(earlier, before.writes, only);
+            let mut barrier = self.barrier(chain, only, after, source, cause);
+            barrier.layouts.0 = old;
+            if let Some(families) = self.transfer(chain, earlier, only).filter(|_| after.needs_contents) {
+                self.release(&barrier, earlier, before, families);
+                barrier.families = families;
+                barrier.cause = BarrierCause::Acquire;
+            }
+            self.found.barriers.push(barrier);
+            return;
+        }
+        // Reads on several queues: the last use before them brings the image into their layout, for all.
+        let last = earlier[earlier.len() - 1];
+        let source = Source {
+            stages: last.stages,
+            access: before.writes,
+        };
+        let mut transition = self.barrier(chain, &last, after, source, cause);
+        (transition.pass, transition.after) = (last.last, true);
+        transition.layouts.0 = old;
+        transition.scopes.dst_stages = S::ALL_COMMANDS;
+        transition.scopes.dst_access = A::MEMORY_READ;
+        self.found.barriers.push(transition);
+        for other in later.iter().filter(|other| other.queue != last.queue) {
+            self.cross(last.last, other.first, S::ALL_COMMANDS);
+            let source = Source {
+                stages: S::ALL_COMMANDS,
+                access: A::NONE,
+            };
+            let mut arrival = self.barrier(chain, other, after, source, cause);
+            arrival.layouts.0 = after.layout;
+            self.found.barriers.push(arrival);
+        }
+    }
+
+    /// The families between which a resource is transferred for a use.
+    fn transfer(&self, chain: &Chain, earlier: &[QueueUse], later: &QueueUse) -> Option<Families> {
+        let families = Families {
+            src: self.placed.family_of(earlier.last()?.queue),
+            dst: self.placed.family_of(later.queue),
+        };
+        (families.src != families.dst && !self.shared.is_concurrent(chain.resource)).then_some(families)
+    }
+
+    /// The other half of an acquisition, on the queue that used the resource.
+    fn release(&mut self, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch, families: Families) {
+        for one in earlier {
+            let mut release = *acquire;
+            (release.pass, release.after) = (one.last, true);
+            release.scopes = Scopes {
+                src_stages: one.stages,
+                src_access: before.writes,
+                dst_stages: S::NONE,
+                dst_access: A::NONE,
+            };
+            if self.placed.is_ladder(acquire.resource) {
+                release.object = self.placed.object(self.placed.in_pass(acquire.resource, one.last));
+            }
+            release.families = families;
+            release.cause = BarrierCause::Release;
+            self.found.barriers.push(release);
+            self.cross(one.last, acquire.pass, S::ALL_COMMANDS);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Lowering: tables from plans, frame after frame.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::lower::tables::{BarrierCause, Semaphore};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{Plan, PlanOptions, plan};
+use tileheap::profile::DeviceProfile;
+
+fn planned(seed: u64) -> Plan {
+    let frame = synthetic(seed, SyntheticDesc::default());
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+}
+
+/// The first frames of a plan.
+fn frames(plan: &Plan, queues: &DeviceQueues, count: usize) -> Vec<Lowered> {
+    let mut situation = Situation::first(queues.clone());
+    let mut frames = Vec::new();
+    for _ in 0..count {
+        let lowered = lower(plan, &situation).unwrap();
+        situation = situation.after(&lowered);
+        frames.push(lowered);
+    }
+    frames
+}
+
+#[test]
+fn every_other_frame_of_a_plan_has_the_same_tables() {
+    for seed in 0..50 {
+        let plan = planned(seed);
+        for queues in [DeviceQueues::one(&plan.frame), DeviceQueues::apart(&plan.frame)] {
+            let frames = frames(&plan, &queues, 6);
+            assert_eq!(frames[2], frames[4], "seed {seed}");
+            assert_eq!(frames[3], frames[5], "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn in_steady_running_the_barriers_are_those_of_the_plan() {
+    for seed in 0..50 {
+        let plan = planned(seed);
+        let lowered = frames(&plan, &DeviceQueues::apart(&plan.frame), 3).pop().unwrap();
+        let found = lowered.image_barriers.len() + lowered.buffer_barriers.len();
+        assert_eq!(found, plan.barriers.len(), "seed {seed}");
+    }
+}
+
+#[test]
+fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
+    for seed in 0..50 {
+        let plan = planned(seed);
+        for lowered in frames(&plan, &DeviceQueues::one(&plan.frame), 3) {
+            let earlier = |semaphore| matches!(semaphore, Semaphore::Queue { .. });
+            assert!(!lowered.waits.iter().any(|wait| earlier(wait.semaphore)));
+        }
+    }
+}
+
+#[test]
+fn two_declared_queues_that_are_one_transfer_nothing() {
+    let plan = planned(3);
+    let own = |family| FamilyQueue { family, index: 0 };
+    let queues: Vec<_> = (0..plan.frame.queues().len()).map(|_| own(0)).collect();
+    let lowered = frames(&plan, &DeviceQueues::new(&queues), 1).pop().unwrap();
+    let ignored = vk::QUEUE_FAMILY_IGNORED;
+    assert!(lowered.image_barriers.iter().all(|barrier| barrier.families.src == ignored));
+    assert!(lowered.image_barriers.iter().all(|barrier| barrier.cause != BarrierCause::Release));
+}
