@@ -59,6 +59,9 @@ named! {
     QueueId: "queue";
     PassId: "pass";
     ResourceId: "resource";
+    SubmitId: "submit";
+    BatchId: "batch";
+    CommandBufferId: "command buffer";
 }
 
 impl PassId {

@@ -131,7 +131,13 @@ impl Gather<'_> {
         let mut open: Option<Epoch> = None;
         let all = self.frame.accesses();
         let of_version = |index: &u32| all[*index as usize].version == version;
-        let indices: Vec<u32> = self.frame.uses_of(resource).iter().copied().filter(of_version).collect();
+        let indices: Vec<u32> = self
+            .frame
+            .uses_of(resource)
+            .iter()
+            .copied()
+            .filter(of_version)
+            .collect();
         // The accesses of one pass are one use; those that want different layouts meet in GENERAL.
         for pass in indices.chunk_by(|&a, &b| all[a as usize].pass == all[b as usize].pass) {
             let accesses: Vec<&Access> = pass.iter().map(|&index| &all[index as usize]).collect();
@@ -143,7 +149,10 @@ impl Gather<'_> {
                     let first = chains.uses.len() as u32;
                     chains.uses.push(next.of_queue);
                     open = Some(Epoch {
-                        uses: Run { first, end: first + 1 },
+                        uses: Run {
+                            first,
+                            end: first + 1,
+                        },
                         layout: next.layout,
                         writes: next.writes,
                         needs_contents: next.needs_contents,
@@ -200,7 +209,10 @@ impl Gather<'_> {
     /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
     fn is_resolved(&self, access: &Access) -> bool {
         let accesses = self.frame.accesses_of(access.pass);
-        access.kind.is_attachment() && accesses.iter().any(|other| other.resolves == Some(access.resource))
+        access.kind.is_attachment()
+            && accesses
+                .iter()
+                .any(|other| other.resolves == Some(access.resource))
     }
 
     fn layout_of(&self, access: &Access, resource: &Resource) -> vk::ImageLayout {
@@ -221,7 +233,9 @@ impl Gather<'_> {
         }
         let uses = open.uses.of(&chains.uses);
         let family = |queue| self.placed.family_of(queue);
-        let one_family = uses.iter().all(|one| family(one.queue) == family(next.of_queue.queue));
+        let one_family = uses
+            .iter()
+            .all(|one| family(one.queue) == family(next.of_queue.queue));
         let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, next.of_queue.first);
         (one_family && open.layout == next.layout) || !uses.iter().all(ordered)
     }
@@ -252,4 +266,3 @@ struct PassUse {
     writes: vk::AccessFlags2,
     needs_contents: bool,
 }
-

@@ -59,7 +59,11 @@ fn image(resource: &Resource, placement: &Placement, alias: bool, sharing: Shari
     if is_cleared(resource, placement) {
         usage |= vk::ImageUsageFlags::TRANSFER_DST;
     }
-    let alias = if alias { vk::ImageCreateFlags::ALIAS } else { vk::ImageCreateFlags::empty() };
+    let alias = if alias {
+        vk::ImageCreateFlags::ALIAS
+    } else {
+        vk::ImageCreateFlags::empty()
+    };
     ImageRow {
         resource: placement.resource,
         flags: desc.flags | alias,

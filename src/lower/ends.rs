@@ -33,7 +33,9 @@ impl Resolver<'_> {
     }
 
     fn enter(&mut self, chain: &Chain, ExternalDesc { entry, .. }: ExternalDesc) {
-        let Some(first) = self.chains.first_of(chain).copied() else { return };
+        let Some(first) = self.chains.first_of(chain).copied() else {
+            return;
+        };
         let writes = entry.access & WRITES;
         // Stages without accesses are of accesses that are not known: everything waits for them, and they for everything.
         let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
@@ -51,19 +53,29 @@ impl Resolver<'_> {
     }
 
     fn leave_external(&mut self, chain: &Chain, ExternalDesc { exit, .. }: ExternalDesc, is_image: bool) {
-        let Some(last) = self.chains.last_of(chain).copied() else { return };
+        let Some(last) = self.chains.last_of(chain).copied() else {
+            return;
+        };
         let moves = is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout;
         let hazard = !last.is_read_only() || !(exit.access & WRITES).is_empty() || exit.access.is_empty();
         if !moves && (!hazard || exit.stages.is_empty()) {
             return;
         }
         let uses = self.chains.uses_of(&last);
-        let end = *uses.iter().max_by_key(|one| one.last).expect("an epoch has a use");
+        let end = *uses
+            .iter()
+            .max_by_key(|one| one.last)
+            .expect("an epoch has a use");
         let mut source = Source {
             stages: end.stages,
             access: last.writes,
         };
-        for other in uses.iter().filter(|other| other.queue != end.queue).copied().collect::<Vec<_>>() {
+        for other in uses
+            .iter()
+            .filter(|other| other.queue != end.queue)
+            .copied()
+            .collect::<Vec<_>>()
+        {
             self.wait_in_frame(other.last, end.last, S::ALL_COMMANDS);
             source.add(S::ALL_COMMANDS, A::NONE);
         }
@@ -77,7 +89,10 @@ impl Resolver<'_> {
 
     /// The previous version of a history comes in as the frame before left it, or cleared if none has written it.
     pub(super) fn previous(&mut self, chain: &Chain) -> Result<(), LowerError> {
-        let known = self.kept_sources.iter().find(|(placement, _)| *placement == chain.placement);
+        let known = self
+            .kept_sources
+            .iter()
+            .find(|(placement, _)| *placement == chain.placement);
         let (Some(&(_, source)), Some(first)) = (known, self.chains.first_of(chain).copied()) else {
             return Ok(());
         };
@@ -97,9 +112,16 @@ impl Resolver<'_> {
             return Ok(());
         };
         let family = self.placed.family_of(to.queue);
-        if let Some(owner) = state.family.filter(|owner| *owner != family && !self.shared.is_concurrent(chain.resource)) {
+        if let Some(owner) = state
+            .family
+            .filter(|owner| *owner != family && !self.shared.is_concurrent(chain.resource))
+        {
             let resource = self.placed.plan.frame.resource(chain.resource).name.clone();
-            return Err(LowerError::HistoryFamily { resource, owner, family });
+            return Err(LowerError::HistoryFamily {
+                resource,
+                owner,
+                family,
+            });
         }
         let mut barrier = self.barrier(chain, &to, &first, source, BarrierCause::EarlierFrame);
         barrier.layouts.0 = state.layout;
@@ -113,7 +135,9 @@ impl Resolver<'_> {
         let frame = &self.placed.plan.frame;
         for chain in &self.chains.chains {
             let kept = frame.resource(chain.resource).persistence == Persistence::History;
-            let (true, Some(last)) = (kept, self.chains.last_of(chain)) else { continue };
+            let (true, Some(last)) = (kept, self.chains.last_of(chain)) else {
+                continue;
+            };
             let use_ = self.chains.uses_of(last)[0];
             let concurrent = self.shared.is_concurrent(chain.resource);
             self.found.after.contents.push(ContentState {
@@ -123,6 +147,9 @@ impl Resolver<'_> {
                 family: (!concurrent).then(|| self.placed.family_of(use_.queue)),
             });
         }
-        self.found.after.contents.sort_unstable_by_key(|state| state.object);
+        self.found
+            .after
+            .contents
+            .sort_unstable_by_key(|state| state.object);
     }
 }

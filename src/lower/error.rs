@@ -26,4 +26,15 @@ pub enum LowerError {
         /// The family that reads it.
         family: u32,
     },
+    /// The tables are those of another frame.
+    #[error("the tables are those of frame `{tables}`, and this frame is `{frame}`: lower its plan")]
+    OtherFrame {
+        /// The frame that was lowered.
+        tables: String,
+        /// The frame at hand.
+        frame: String,
+    },
+    /// A text is no table document.
+    #[error(transparent)]
+    Json(#[from] tileheap_json::Error),
 }

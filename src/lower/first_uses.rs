@@ -66,8 +66,12 @@ impl Resolver<'_> {
 
     /// The barriers before the first use of a placement's bytes.
     fn first_use(&mut self, placement: u32, earlier: &[Holder]) {
-        let Some(chain) = self.chain(placement) else { return };
-        let Some(first) = self.chains.first_of(&chain).copied() else { return };
+        let Some(chain) = self.chain(placement) else {
+            return;
+        };
+        let Some(first) = self.chains.first_of(&chain).copied() else {
+            return;
+        };
         let source = self.source_of(&first, earlier);
         let kept = self.is_previous(&chain);
         if kept {
@@ -105,7 +109,9 @@ impl Resolver<'_> {
         for &holder in earlier {
             match holder {
                 Holder::Placement(other) => {
-                    let last = self.chain(other).and_then(|chain| self.chains.last_of(&chain).copied());
+                    let last = self
+                        .chain(other)
+                        .and_then(|chain| self.chains.last_of(&chain).copied());
                     if let Some(last) = last {
                         let uses = self.chains.uses_of(&last);
                         let more = self.source_in_frame(uses, last.writes, &to);
@@ -144,12 +150,23 @@ impl Resolver<'_> {
                     self.leave_use(space, bytes, last);
                 }
                 Holder::Placement(placement) => {
-                    let last = self.chain(placement).and_then(|chain| self.chains.last_of(&chain).copied());
+                    let last = self
+                        .chain(placement)
+                        .and_then(|chain| self.chains.last_of(&chain).copied());
                     let Some(last) = last else { continue };
                     for one in self.chains.uses_of(&last) {
                         let value = self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
                         let (queue, stages, writes) = (one.queue, one.stages, last.writes);
-                        self.leave_use(space, bytes, LastUse { queue, value, stages, writes });
+                        self.leave_use(
+                            space,
+                            bytes,
+                            LastUse {
+                                queue,
+                                value,
+                                stages,
+                                writes,
+                            },
+                        );
                     }
                 }
             }
@@ -157,6 +174,11 @@ impl Resolver<'_> {
     }
 
     fn leave_use(&mut self, space: Space, (first, end): (Bytes, Bytes), last: LastUse) {
-        self.found.after.bytes.push(ByteUse { space, first, end, last });
+        self.found.after.bytes.push(ByteUse {
+            space,
+            first,
+            end,
+            last,
+        });
     }
 }

@@ -35,6 +35,7 @@ mod dependencies;
 mod ends;
 mod error;
 mod first_uses;
+mod json;
 mod make;
 mod operations;
 mod placed;
@@ -48,6 +49,7 @@ mod state;
 mod submits;
 pub mod tables;
 mod within;
+mod words;
 
 pub use error::LowerError;
 pub use make::lower;

@@ -16,7 +16,12 @@ pub(super) fn operations(frame: &Frame, features: Features) -> Vec<Operations> {
     };
     let store = vk::AttachmentStoreOp::STORE;
     let accesses = frame.accesses().iter();
-    let mut operations: Vec<_> = accesses.map(|access| Operations { load: load(access), store }).collect();
+    let mut operations: Vec<_> = accesses
+        .map(|access| Operations {
+            load: load(access),
+            store,
+        })
+        .collect();
     store_what_is_read(frame, features.contains(Features::STORE_OP_NONE), &mut operations);
     operations
 }

@@ -29,7 +29,11 @@ impl<'a> Placed<'a> {
             let image = plan.frame.resource(placement.resource).is_image();
             let next = if image { &mut images } else { &mut buffers };
             *next += 1;
-            if image { Object::Image(*next - 1) } else { Object::Buffer(*next - 1) }
+            if image {
+                Object::Image(*next - 1)
+            } else {
+                Object::Buffer(*next - 1)
+            }
         };
         let mut objects: Vec<Object> = plan.placements.iter().map(object).collect();
         if parity == Parity::Odd {

@@ -27,7 +27,9 @@ pub(super) fn record(
     accesses(placed, chains, lowered);
     let frame = &placed.plan.frame;
     // In the order of the passes, those before a pass first; the order of discovery stays within.
-    found.barriers.sort_by_key(|barrier| (barrier.pass, barrier.after));
+    found
+        .barriers
+        .sort_by_key(|barrier| (barrier.pass, barrier.after));
     let mut rest = found.barriers.as_slice();
     let mut stores = 0;
     let mut runs = Vec::with_capacity(frame.command_buffers().len());
@@ -71,7 +73,9 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, lowered: &mut Lowered) {
     for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
-            Object::Image(image) if access.kind.is_shader() => shader_view(image, &lowered.images[image as usize]),
+            Object::Image(image) if access.kind.is_shader() => {
+                shader_view(image, &lowered.images[image as usize])
+            }
             _ => None,
         };
         let row = AccessRow {
@@ -90,7 +94,10 @@ fn dependency(
     side: (PassId, bool),
     lowered: &mut Lowered,
 ) -> DependencyRow {
-    let count = rest.iter().take_while(|barrier| (barrier.pass, barrier.after) == side).count();
+    let count = rest
+        .iter()
+        .take_while(|barrier| (barrier.pass, barrier.after) == side)
+        .count();
     let (here, later) = rest.split_at(count);
     *rest = later;
     dependency_of(placed, here, lowered)
@@ -186,7 +193,11 @@ fn clear(placed: &Placed<'_>, clears: &[FirstContents], pass: PassId, lowered: &
             dst_stages: first.to.0,
             dst_access: first.to.1,
         };
-        let before = dependency_of(placed, &[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
+        let before = dependency_of(
+            placed,
+            &[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))],
+            lowered,
+        );
         let after = dependency_of(placed, &[barrier(out, (clearing, first.layout))], lowered);
         let value = match first.object {
             Object::Image(image) => ClearValue::zero_of(lowered.images[image as usize].format),

@@ -38,12 +38,19 @@ pub(super) fn rendering(
         end: lowered.formats.len() as u32,
     };
     let of_depth = depth.of(&lowered.attachments).first();
-    let aspects = of_depth.map_or(vk::ImageAspectFlags::empty(), |one| crate::format::aspects(one.format));
+    let aspects = of_depth.map_or(vk::ImageAspectFlags::empty(), |one| {
+        crate::format::aspects(one.format)
+    });
     let format_of = |aspect| match of_depth {
         Some(one) if aspects.contains(aspect) => one.format,
         _ => vk::Format::UNDEFINED,
     };
-    let samples = colors.of(&lowered.attachments).iter().chain(of_depth).map(|one| one.samples).next();
+    let samples = colors
+        .of(&lowered.attachments)
+        .iter()
+        .chain(of_depth)
+        .map(|one| one.samples)
+        .next();
     let bound = placed.plan.passes[pass.index()].bound_object;
     let row = RenderingRow {
         dynamic: placed.plan.profile.features.contains(Features::DYNAMIC_RENDERING) && inputs.is_empty(),
@@ -80,7 +87,9 @@ fn attachments(
     let first = lowered.attachments.len() as u32;
     for index in frame.pass(pass).accesses.indices() {
         let access = &frame.accesses()[index];
-        let Object::Image(image) = placed.object(placed.placement_of(access)) else { continue };
+        let Object::Image(image) = placed.object(placed.placement_of(access)) else {
+            continue;
+        };
         if access.kind != kind {
             continue;
         }
@@ -118,10 +127,15 @@ pub(super) fn view_of(lowered: &mut Lowered, view: ViewRow) -> u32 {
 /// Says of each attachment where its samples are resolved to.
 fn resolve(placed: &Placed<'_>, pass: PassId, sources: [Run; 2], targets: Run, lowered: &mut Lowered) {
     let accesses = placed.plan.frame.accesses_of(pass);
-    let resolving = accesses.iter().filter(|access| access.kind == AccessKind::ResolveAttachment);
+    let resolving = accesses
+        .iter()
+        .filter(|access| access.kind == AccessKind::ResolveAttachment);
     for (target, access) in targets.indices().zip(resolving) {
-        let is_source = |source: &&Access| source.kind.is_attachment() && Some(source.resource) == access.resolves;
-        let Some(source) = accesses.iter().find(is_source) else { continue };
+        let is_source =
+            |source: &&Access| source.kind.is_attachment() && Some(source.resource) == access.resolves;
+        let Some(source) = accesses.iter().find(is_source) else {
+            continue;
+        };
         let image = placed.object(placed.placement_of(source));
         for index in sources.iter().flat_map(|run| run.indices()) {
             let AttachmentRow { view, format, .. } = lowered.attachments[index];

@@ -163,11 +163,21 @@ impl<'a> Resolver<'a> {
     pub(super) fn is_previous(&self, chain: &Chain) -> bool {
         let run = self.placed.placements_of(chain.resource);
         let history = self.placed.plan.frame.resource(chain.resource).persistence == Persistence::History;
-        history && run.len() == 2 && !self.placed.is_ladder(chain.resource) && chain.placement == run.first + 1
+        history
+            && run.len() == 2
+            && !self.placed.is_ladder(chain.resource)
+            && chain.placement == run.first + 1
     }
 
     /// A barrier before a use that discards the contents.
-    pub(super) fn barrier(&self, chain: &Chain, to: &QueueUse, epoch: &Epoch, from: Source, cause: BarrierCause) -> Barrier {
+    pub(super) fn barrier(
+        &self,
+        chain: &Chain,
+        to: &QueueUse,
+        epoch: &Epoch,
+        from: Source,
+        cause: BarrierCause,
+    ) -> Barrier {
         let placement = if self.placed.is_ladder(chain.resource) {
             self.placed.in_pass(chain.resource, to.first)
         } else {

@@ -16,7 +16,11 @@ impl Shared {
     pub(super) fn new(placed: &Placed<'_>, chains: &Chains) -> Shared {
         let frame = &placed.plan.frame;
         let mut families = vec![Vec::new(); frame.resources().len()];
-        if placed.queues.iter().all(|queue| Some(queue.family) == placed.queues.iter().next().map(|one| one.family)) {
+        if placed
+            .queues
+            .iter()
+            .all(|queue| Some(queue.family) == placed.queues.iter().next().map(|one| one.family))
+        {
             return Shared { families };
         }
         let mut at_once = vec![false; families.len()];

@@ -105,6 +105,11 @@ impl DeviceQueues {
         &self.of
     }
 
+    /// A queue of the device.
+    pub fn queue(&self, queue: DeviceQueueIndex) -> FamilyQueue {
+        self.queues[queue.0 as usize]
+    }
+
     /// The queue family of a queue of the device.
     pub fn family(&self, queue: DeviceQueueIndex) -> u32 {
         self.queues[queue.0 as usize].family
@@ -152,7 +157,11 @@ impl Situation {
         let (declared, given) = (frame.queues().len(), self.queues.of.len());
         if declared != given {
             let frame = frame.name().to_owned();
-            return Err(LowerError::QueueCount { frame, declared, given });
+            return Err(LowerError::QueueCount {
+                frame,
+                declared,
+                given,
+            });
         }
         Ok(())
     }

@@ -6,12 +6,15 @@
 //! ```
 
 use ash::vk;
+use serde::{Deserialize, Serialize};
 
 use super::tables::{DeviceQueueIndex, Object};
+use crate::names;
 use crate::units::Bytes;
 
 /// What earlier work left in the bytes of a frame's memory objects, and in the resources that outlive a frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryState {
     /// The last uses of bytes, sorted by space and first byte. Bytes without a use were never used.
     pub bytes: Vec<ByteUse>,
@@ -20,7 +23,8 @@ pub struct MemoryState {
 }
 
 /// Addresses in which equal offsets mean the same byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Space {
     /// The tile heap, as one device queue sees it: every tile memory object begins at its address 0.
     Tile(DeviceQueueIndex),
@@ -29,7 +33,8 @@ pub enum Space {
 }
 
 /// The last use of some bytes by one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ByteUse {
     /// Where the bytes are.
     pub space: Space,
@@ -42,15 +47,18 @@ pub struct ByteUse {
 }
 
 /// The last use of bytes or of a resource by one queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LastUse {
     /// The queue.
     pub queue: DeviceQueueIndex,
     /// The value that the queue's timeline semaphore has when the use is over, relative to the frame's begin: 0 or less.
     pub value: i64,
     /// Stages of the use.
+    #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
     /// Writes of the use that were not made available.
+    #[serde(with = "names::bits")]
     pub writes: vk::AccessFlags2,
 }
 
@@ -58,13 +66,15 @@ pub struct LastUse {
 pub(super) const OLDEST: i64 = -64;
 
 /// Contents that outlive a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ContentState {
     /// The image or buffer.
     pub object: Object,
     /// Whether it was ever written.
     pub defined: bool,
     /// The layout that it was left in; `UNDEFINED` for buffers.
+    #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// The queue family that owns it; `None` where families share it, or none has used it.
     pub family: Option<u32>,

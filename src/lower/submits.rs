@@ -12,10 +12,12 @@ use crate::units::Run;
 /// Fills the tables of submits, batches and semaphores; `passes` are the runs of the command buffers' passes.
 pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run], lowered: &mut Lowered) {
     let frame = &placed.plan.frame;
-    lowered.command_buffers.extend((0..).zip(passes).map(|(index, &passes)| CommandBufferRow {
-        commands: CommandBufferId(index),
-        passes,
-    }));
+    lowered
+        .command_buffers
+        .extend((0..).zip(passes).map(|(index, &passes)| CommandBufferRow {
+            commands: CommandBufferId(index),
+            passes,
+        }));
     // Per device queue and other queue, the value that was waited for so far: later batches need not wait again.
     let queues = placed.queues.len();
     let mut waited = vec![i64::MIN; queues * queues];
@@ -23,9 +25,13 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
         let id = BatchId(index);
         let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
         let waits = lowered.waits.len() as u32;
-        lowered.waits.extend(batch.waits.iter().map(|op| declared(placed, found, op)));
+        lowered
+            .waits
+            .extend(batch.waits.iter().map(|op| declared(placed, found, op)));
         for wait in merged(placed, &found.waits, id) {
-            let Semaphore::Queue { queue: other, value } = wait.semaphore else { continue };
+            let Semaphore::Queue { queue: other, value } = wait.semaphore else {
+                continue;
+            };
             let known = &mut waited[queue.0 as usize * queues + other.0 as usize];
             if *known < value {
                 *known = value;
@@ -33,7 +39,9 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             }
         }
         let signals = lowered.signals.len() as u32;
-        lowered.signals.extend(batch.signals.iter().map(|op| declared(placed, found, op)));
+        lowered
+            .signals
+            .extend(batch.signals.iter().map(|op| declared(placed, found, op)));
         lowered.signals.push(SemaphoreRow {
             semaphore: Semaphore::Queue {
                 queue,
@@ -54,11 +62,13 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             },
         });
     }
-    lowered.submits.extend((0..).zip(frame.submits()).map(|(index, submit)| SubmitRow {
-        submit: SubmitId(index),
-        queue: placed.queues.declared()[submit.queue.index()],
-        batches: submit.batches,
-    }));
+    lowered
+        .submits
+        .extend((0..).zip(frame.submits()).map(|(index, submit)| SubmitRow {
+            submit: SubmitId(index),
+            queue: placed.queues.declared()[submit.queue.index()],
+            batches: submit.batches,
+        }));
 }
 
 /// The waits of a batch beyond those that the frame declares, one for each queue.
@@ -96,8 +106,13 @@ fn merged(placed: &Placed<'_>, waits: &[Wait], batch: BatchId) -> Vec<SemaphoreR
 fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp) -> SemaphoreRow {
     let frame = &placed.plan.frame;
     let ends = |ops: fn(&crate::frame::tables::Batch) -> &[SemaphoreOp]| {
-        let has = |batch: &crate::frame::tables::Batch| ops(batch).iter().any(|one| one.semaphore == op.semaphore);
-        frame.batches().iter().position(has).map(|index| BatchId(index as u32))
+        let has =
+            |batch: &crate::frame::tables::Batch| ops(batch).iter().any(|one| one.semaphore == op.semaphore);
+        frame
+            .batches()
+            .iter()
+            .position(has)
+            .map(|index| BatchId(index as u32))
     };
     let (signaller, waiter) = (ends(|batch| &batch.signals), ends(|batch| &batch.waits));
     let mut stages = op.stages;
@@ -120,7 +135,8 @@ fn through(placed: &Placed<'_>, crossing: &Crossing, signaller: BatchId, waiter:
     if !reaches(from, signaller) || !reaches(waiter, to) {
         return S::NONE;
     }
-    if frame.batches()[from.index()].submit == frame.batches()[signaller.index()].submit || from == signaller {
+    if frame.batches()[from.index()].submit == frame.batches()[signaller.index()].submit || from == signaller
+    {
         crossing.stages
     } else {
         S::ALL_COMMANDS

@@ -8,16 +8,19 @@
 //! An index is the position of a row in the table that the field names; a [`Run`] is a half-open range of them.
 
 use ash::vk;
+use serde::{Deserialize, Serialize};
 
 use super::state::MemoryState;
 use crate::frame::{BatchId, ClearValue, CommandBufferId, PassId, ResourceId, SubmitId};
+use crate::names;
 use crate::plan::MemoryKind;
 use crate::units::{Bytes, Run};
 
 /// A frame as it is executed: every parameter of every Vulkan call, in flat tables.
 ///
 /// One parity of one frame; names are those of the frame that was lowered.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lowered {
     /// Per declared queue of the frame, the device queue that runs it.
     pub queues: Vec<DeviceQueueIndex>,
@@ -32,6 +35,7 @@ pub struct Lowered {
     /// Queue families of concurrent sharing: runs of images and buffers.
     pub families: Vec<u32>,
     /// Formats: the view formats of images, the colour formats of targets.
+    #[serde(with = "formats")]
     pub formats: Vec<vk::Format>,
     /// Per access of the frame, what a descriptor names.
     pub accesses: Vec<AccessRow>,
@@ -62,11 +66,13 @@ pub struct Lowered {
 }
 
 /// A queue of the device, numbered densely: declared queues with the same number are one `VkQueue`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct DeviceQueueIndex(pub u32);
 
 /// A memory object: `vkAllocateMemory`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryRow {
     /// Tile, lazily allocated, shared or dedicated.
     pub kind: MemoryKind,
@@ -77,7 +83,8 @@ pub struct MemoryRow {
 }
 
 /// Where a resource's bytes come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Binding {
     /// Bytes `[offset, offset + size)` of a memory object.
     Memory {
@@ -93,7 +100,8 @@ pub enum Binding {
 }
 
 /// How queue families share a resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`]. Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
     /// `VK_SHARING_MODE_CONCURRENT`: passes of several families read it at the same time.
@@ -101,27 +109,35 @@ pub struct Sharing {
 }
 
 /// An image: `vkCreateImage` and `vkBindImageMemory2`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ImageRow {
     /// The resource that it holds.
     pub resource: ResourceId,
     /// `VkImageCreateFlags`.
+    #[serde(with = "names::bits")]
     pub flags: vk::ImageCreateFlags,
     /// 1D, 2D or 3D.
+    #[serde(with = "names::value")]
     pub image_type: vk::ImageType,
     /// Format of the image.
+    #[serde(with = "names::value")]
     pub format: vk::Format,
     /// Size of level 0 in texels.
+    #[serde(with = "extent")]
     pub extent: vk::Extent3D,
     /// Levels.
     pub mip_levels: u32,
     /// Layers.
     pub array_layers: u32,
     /// Samples per texel.
+    #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
     /// Tiling.
+    #[serde(with = "names::value")]
     pub tiling: vk::ImageTiling,
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
+    #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`], empty for none.
     pub view_formats: Run,
@@ -132,13 +148,15 @@ pub struct ImageRow {
 }
 
 /// A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BufferRow {
     /// The resource that it holds.
     pub resource: ResourceId,
     /// Size in bytes.
     pub size: Bytes,
     /// Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included.
+    #[serde(with = "names::bits")]
     pub usage: vk::BufferUsageFlags,
     /// Exclusive, or the families that share it.
     pub sharing: Sharing,
@@ -147,9 +165,11 @@ pub struct BufferRow {
 }
 
 /// A range of an image: `VkImageSubresourceRange`, counts resolved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubresourceRange {
     /// Aspects.
+    #[serde(with = "names::bits")]
     pub aspects: vk::ImageAspectFlags,
     /// Levels `[first, end)`.
     pub levels: Run,
@@ -158,20 +178,24 @@ pub struct SubresourceRange {
 }
 
 /// An image view: `vkCreateImageView`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ViewRow {
     /// Row of [`Lowered::images`].
     pub image: u32,
     /// Type.
+    #[serde(with = "names::value")]
     pub view_type: vk::ImageViewType,
     /// Format.
+    #[serde(with = "names::value")]
     pub format: vk::Format,
     /// What it shows.
     pub range: SubresourceRange,
 }
 
 /// An image or a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Object {
     /// Row of [`Lowered::images`].
     Image(u32),
@@ -180,35 +204,44 @@ pub enum Object {
 }
 
 /// What an access of the frame uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AccessRow {
     /// The image or buffer.
     pub object: Object,
     /// The view for descriptors, a row of [`Lowered::views`]; `None` for buffers, copies and attachments alone.
     pub view: Option<u32>,
     /// The layout during the pass; `UNDEFINED` for buffers.
+    #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
 }
 
 /// Load and store operation of an attachment, or of its stencil aspect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Operations {
     /// At the beginning of the render pass.
+    #[serde(with = "names::value")]
     pub load: vk::AttachmentLoadOp,
     /// At its end.
+    #[serde(with = "names::value")]
     pub store: vk::AttachmentStoreOp,
 }
 
 /// An attachment: `VkRenderingAttachmentInfo`, or `VkAttachmentDescription2` with its reference.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct AttachmentRow {
     /// Row of [`Lowered::views`].
     pub view: u32,
     /// Format of the view.
+    #[serde(with = "names::value")]
     pub format: vk::Format,
     /// Samples per texel.
+    #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
     /// The layout before, during and after the render pass.
+    #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// Of colour and depth.
     pub operations: Operations,
@@ -221,22 +254,26 @@ pub struct AttachmentRow {
 }
 
 /// The resolve attachment of an attachment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResolveRow {
     /// Row of [`Lowered::attachments`].
     pub attachment: u32,
     /// How samples become one.
+    #[serde(with = "names::bits")]
     pub mode: vk::ResolveModeFlags,
 }
 
 /// A render pass instance, and what its pipelines and secondary command buffers are made for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RenderingRow {
     /// `vkCmdBeginRendering`, or a render pass object.
     pub dynamic: bool,
     /// Its contents are in secondary command buffers.
     pub secondary: bool,
     /// Render area.
+    #[serde(with = "area")]
     pub area: vk::Rect2D,
     /// Layers rendered to, without a view mask.
     pub layers: u32,
@@ -247,6 +284,7 @@ pub struct RenderingRow {
     /// The depth and stencil attachment, a row of [`Lowered::attachments`].
     pub depth: Option<u32>,
     /// Aspects of that attachment.
+    #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
     /// Resolve attachments: a run of [`Lowered::attachments`].
     pub resolves: Run,
@@ -255,10 +293,13 @@ pub struct RenderingRow {
     /// Colour formats, `UNDEFINED` where there is none: a run of [`Lowered::formats`].
     pub color_formats: Run,
     /// Format of the depth aspect, or `UNDEFINED`.
+    #[serde(with = "names::value")]
     pub depth_format: vk::Format,
     /// Format of the stencil aspect, or `UNDEFINED`.
+    #[serde(with = "names::value")]
     pub stencil_format: vk::Format,
     /// Samples of its attachments.
+    #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
     /// `VkTileMemorySizeInfoQCOM::size`, and the size of the tile memory that secondary command buffers inherit; 0 for none.
     pub tile_memory: Bytes,
@@ -267,7 +308,8 @@ pub struct RenderingRow {
 }
 
 /// What a row of [`Lowered::passes`] records.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PassContents {
     /// The caller's commands for a pass of the frame.
     Described(PassId),
@@ -284,7 +326,8 @@ pub enum PassContents {
 }
 
 /// The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded where all are empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DependencyRow {
     /// A run of [`Lowered::image_barriers`].
     pub images: Run,
@@ -295,7 +338,8 @@ pub struct DependencyRow {
 }
 
 /// One pass as recorded: `vkCmdBindTileMemoryQCOM` where that changes, barriers, the pass, barriers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PassRow {
     /// Whose commands.
     pub contents: PassContents,
@@ -310,20 +354,26 @@ pub struct PassRow {
 }
 
 /// Stages and accesses on both sides of a barrier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scopes {
     /// `srcStageMask`.
+    #[serde(with = "names::bits")]
     pub src_stages: vk::PipelineStageFlags2,
     /// `srcAccessMask`.
+    #[serde(with = "names::bits")]
     pub src_access: vk::AccessFlags2,
     /// `dstStageMask`.
+    #[serde(with = "names::bits")]
     pub dst_stages: vk::PipelineStageFlags2,
     /// `dstAccessMask`.
+    #[serde(with = "names::bits")]
     pub dst_access: vk::AccessFlags2,
 }
 
 /// Queue families of an ownership transfer; `QUEUE_FAMILY_IGNORED` twice for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Families {
     /// `srcQueueFamilyIndex`.
     pub src: u32,
@@ -332,7 +382,8 @@ pub struct Families {
 }
 
 /// `VkImageMemoryBarrier2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`].
     pub image: u32,
@@ -341,8 +392,10 @@ pub struct ImageBarrierRow {
     /// Stages and accesses.
     pub scopes: Scopes,
     /// Layout before; `UNDEFINED` discards the contents.
+    #[serde(with = "names::value")]
     pub old_layout: vk::ImageLayout,
     /// Layout after.
+    #[serde(with = "names::value")]
     pub new_layout: vk::ImageLayout,
     /// Families of a transfer.
     pub families: Families,
@@ -351,7 +404,8 @@ pub struct ImageBarrierRow {
 }
 
 /// `VkBufferMemoryBarrier2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BufferBarrierRow {
     /// Row of [`Lowered::buffers`].
     pub buffer: u32,
@@ -368,7 +422,8 @@ pub struct BufferBarrierRow {
 }
 
 /// `VkMemoryBarrier2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryBarrierRow {
     /// Stages and accesses.
     pub scopes: Scopes,
@@ -377,7 +432,7 @@ pub struct MemoryBarrierRow {
 }
 
 /// Why a barrier is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BarrierCause {
     /// A write before, or a write to come, or a change of layout.
@@ -399,7 +454,8 @@ pub enum BarrierCause {
 }
 
 /// A command buffer of the frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CommandBufferRow {
     /// The frame's command buffer.
     pub commands: CommandBufferId,
@@ -408,7 +464,8 @@ pub struct CommandBufferRow {
 }
 
 /// What a batch waits for or signals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Semaphore {
     /// A semaphore that the frame declares.
     Declared(u32),
@@ -423,16 +480,19 @@ pub enum Semaphore {
 }
 
 /// `VkSemaphoreSubmitInfo`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SemaphoreRow {
     /// Which.
     pub semaphore: Semaphore,
     /// `stageMask`.
+    #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
 }
 
 /// `VkSubmitInfo2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BatchRow {
     /// The frame's batch.
     pub batch: BatchId,
@@ -445,7 +505,8 @@ pub struct BatchRow {
 }
 
 /// `vkQueueSubmit2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SubmitRow {
     /// The frame's submit.
     pub submit: SubmitId,
@@ -453,4 +514,54 @@ pub struct SubmitRow {
     pub queue: DeviceQueueIndex,
     /// A run of [`Lowered::batches`].
     pub batches: Run,
+}
+
+/// Formats, by name.
+mod formats {
+    use super::{Deserialize, names, vk};
+
+    #[derive(serde::Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Named(#[serde(with = "names::value")] vk::Format);
+
+    pub(super) fn serialize<S: serde::Serializer>(formats: &[vk::Format], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(formats.iter().copied().map(Named))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<vk::Format>, D::Error> {
+        let named: Vec<Named> = Deserialize::deserialize(from)?;
+        Ok(named.into_iter().map(|Named(format)| format).collect())
+    }
+}
+
+/// `[width, height, depth]`.
+mod extent {
+    use super::{Deserialize, Serialize, vk};
+
+    pub(super) fn serialize<S: serde::Serializer>(extent: &vk::Extent3D, to: S) -> Result<S::Ok, S::Error> {
+        [extent.width, extent.height, extent.depth].serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<vk::Extent3D, D::Error> {
+        let [width, height, depth] = Deserialize::deserialize(from)?;
+        Ok(vk::Extent3D { width, height, depth })
+    }
+}
+
+/// `[x, y, width, height]`.
+mod area {
+    use super::{Deserialize, Serialize, vk};
+
+    pub(super) fn serialize<S: serde::Serializer>(area: &vk::Rect2D, to: S) -> Result<S::Ok, S::Error> {
+        let vk::Rect2D { offset, extent } = area;
+        (offset.x, offset.y, extent.width, extent.height).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<vk::Rect2D, D::Error> {
+        let (x, y, width, height) = Deserialize::deserialize(from)?;
+        let (offset, extent) = (vk::Offset2D { x, y }, vk::Extent2D { width, height });
+        Ok(vk::Rect2D { offset, extent })
+    }
 }

@@ -20,13 +20,24 @@ impl Resolver<'_> {
     fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
         let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
         let ladder = self.placed.is_ladder(chain.resource);
-        let cause = if ladder { BarrierCause::Ladder } else { BarrierCause::Hazard };
-        let old = if after.needs_contents { before.layout } else { vk::ImageLayout::UNDEFINED };
+        let cause = if ladder {
+            BarrierCause::Ladder
+        } else {
+            BarrierCause::Hazard
+        };
+        let old = if after.needs_contents {
+            before.layout
+        } else {
+            vk::ImageLayout::UNDEFINED
+        };
         if let [only] = later {
             let source = self.source_in_frame(earlier, before.writes, only);
             let mut barrier = self.barrier(chain, only, after, source, cause);
             barrier.layouts.0 = old;
-            if let Some(families) = self.transfer(chain, earlier, only).filter(|_| after.needs_contents) {
+            if let Some(families) = self
+                .transfer(chain, earlier, only)
+                .filter(|_| after.needs_contents)
+            {
                 self.release(&barrier, earlier, before, families);
                 barrier.families = families;
                 barrier.cause = BarrierCause::Acquire;
@@ -79,7 +90,9 @@ impl Resolver<'_> {
                 dst_access: A::NONE,
             };
             if self.placed.is_ladder(acquire.resource) {
-                release.object = self.placed.object(self.placed.in_pass(acquire.resource, one.last));
+                release.object = self
+                    .placed
+                    .object(self.placed.in_pass(acquire.resource, one.last));
             }
             release.families = families;
             release.cause = BarrierCause::Release;

@@ -69,6 +69,55 @@ fn two_declared_queues_that_are_one_transfer_nothing() {
     let queues: Vec<_> = (0..plan.frame.queues().len()).map(|_| own(0)).collect();
     let lowered = frames(&plan, &DeviceQueues::new(&queues), 1).pop().unwrap();
     let ignored = vk::QUEUE_FAMILY_IGNORED;
-    assert!(lowered.image_barriers.iter().all(|barrier| barrier.families.src == ignored));
-    assert!(lowered.image_barriers.iter().all(|barrier| barrier.cause != BarrierCause::Release));
+    assert!(
+        lowered
+            .image_barriers
+            .iter()
+            .all(|barrier| barrier.families.src == ignored)
+    );
+    assert!(
+        lowered
+            .image_barriers
+            .iter()
+            .all(|barrier| barrier.cause != BarrierCause::Release)
+    );
+}
+
+#[test]
+fn tables_are_read_back_as_they_were_written() {
+    for seed in 0..20 {
+        let plan = planned(seed);
+        let situation = Situation::first(DeviceQueues::apart(&plan.frame));
+        let lowered = lower(&plan, &situation).unwrap();
+        let text = lowered.to_json(plan.frame.name(), &situation);
+        assert_eq!(
+            Lowered::from_json(plan.frame.name(), &text).unwrap(),
+            (lowered, situation)
+        );
+    }
+}
+
+#[test]
+fn tables_of_another_frame_or_version_are_refused() {
+    let plan = planned(1);
+    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let text = lower(&plan, &situation)
+        .unwrap()
+        .to_json(plan.frame.name(), &situation);
+    let refusal = |frame: &str, text: &str| Lowered::from_json(frame, text).unwrap_err().to_string();
+    let other = refusal("other", &text);
+    assert!(other.contains("this frame is `other`"), "{other}");
+    let newer = refusal(
+        plan.frame.name(),
+        &text.replacen("\"version\": 1", "\"version\": 9", 1),
+    );
+    assert!(newer.contains("reads version 1"), "{newer}");
+}
+
+#[test]
+fn a_situation_needs_a_device_queue_for_each_declared_queue() {
+    let plan = planned(1);
+    let situation = Situation::first(DeviceQueues::new(&[]));
+    let refusal = lower(&plan, &situation).unwrap_err().to_string();
+    assert!(refusal.contains("and 0 are given"), "{refusal}");
 }

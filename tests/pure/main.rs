@@ -1,6 +1,5 @@
 //! Frames, plans and their checker: everything that needs no driver.
 
-mod lower;
 mod frame_faults;
 mod frame_import;
 mod frame_json;
@@ -11,6 +10,7 @@ mod frame_shaders_hostile;
 #[cfg(feature = "reflect")]
 mod frame_shaders_reflect;
 mod hand;
+mod lower;
 mod mutations;
 mod plan_check;
 mod plan_planner;

@@ -99,6 +99,7 @@ macro_rules! from_errors {
 
 from_errors!(
     tileheap::Error,
+    tileheap::lower::LowerError,
     tileheap_device::Error,
     tileheap_pack::Error,
     tileheap_tensor::Error,

@@ -235,12 +235,25 @@ impl fmt::Display for Span {
 ///
 /// Plans and frames keep one flat vector per type and refer to it by runs: a frame of hundreds of passes is then a handful of
 /// allocations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "[u32; 2]", into = "[u32; 2]")]
 pub struct Run {
     /// Index of the first element.
     pub first: u32,
     /// Index after the last element.
     pub end: u32,
+}
+
+impl From<[u32; 2]> for Run {
+    fn from([first, end]: [u32; 2]) -> Run {
+        Run { first, end }
+    }
+}
+
+impl From<Run> for [u32; 2] {
+    fn from(run: Run) -> [u32; 2] {
+        [run.first, run.end]
+    }
 }
 
 impl Run {

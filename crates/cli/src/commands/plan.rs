@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::frame::import::Imported;
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
@@ -24,7 +25,8 @@ Examples:
   tileheap plan frame.json --profile x2-85 --size 2560x1440
   tileheap plan frame.json --heap 4MiB --strategy first-come
   deferred --dump-frame - | tileheap plan - --json | jq .totals
-  tileheap plan frame.json --profile no-tile-memory     without tile memory")]
+  tileheap plan frame.json --profile no-tile-memory     without tile memory
+  tileheap plan frame.json --lowered --queues 0.0,1.0   what Vulkan is told, on queues of two families")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
@@ -34,6 +36,15 @@ pub(crate) struct Arguments {
     /// With --json: also search for changes that would keep more on chip, and store them with the plan for reports
     #[arg(long, requires = "json")]
     advice: bool,
+    /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
+    #[arg(long, conflicts_with = "advice")]
+    lowered: bool,
+    /// With --lowered: the device queue of each declared queue, as family.index; by default each has a family of its own
+    #[arg(long, value_name = "QUEUES", requires = "lowered", value_delimiter = ',', value_parser = parse_queue)]
+    queues: Vec<FamilyQueue>,
+    /// With --lowered: which frame since the start; the first ones clear histories, from the third on every other one is the same
+    #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    frame_number: u32,
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -42,6 +53,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let (imported, plan) = arguments.frame.plan()?;
     let output = Output::to(arguments.output.clone());
+    if arguments.lowered {
+        let (lowered, situation) = lowered(arguments, &plan)?;
+        return if arguments.json {
+            output.write(&lowered.to_json(plan.frame.name(), &situation))
+        } else {
+            output.write_report(&lowered.text(&plan.frame))
+        };
+    }
     if arguments.json {
         if !arguments.advice {
             return output.write(&plan.to_json());
@@ -61,6 +80,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         );
     }
     output.write_report(&report)
+}
+
+/// The tables of the frame of this number, each frame before it lowered for what the one before it left.
+fn lowered(arguments: &Arguments, plan: &Plan) -> Result<(Lowered, Situation)> {
+    let queues = if arguments.queues.is_empty() {
+        DeviceQueues::apart(&plan.frame)
+    } else {
+        DeviceQueues::new(&arguments.queues)
+    };
+    let mut situation = Situation::first(queues);
+    let mut lowered = lower(plan, &situation)?;
+    for _ in 1..arguments.frame_number {
+        situation = situation.after(&lowered);
+        lowered = lower(plan, &situation)?;
+    }
+    Ok((lowered, situation))
+}
+
+/// `1.0`: queue 0 of family 1.
+fn parse_queue(text: &str) -> Result<FamilyQueue, String> {
+    let parse = |digits: &str| digits.parse().ok();
+    let parts = text
+        .split_once('.')
+        .and_then(|(family, index)| Some((parse(family)?, parse(index)?)));
+    let (family, index) = parts.ok_or("write a queue family and a queue of it: 0.0")?;
+    Ok(FamilyQueue { family, index })
 }
 
 fn append_list(report: &mut String, title: &str, lines: &[String]) {

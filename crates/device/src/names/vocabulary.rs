@@ -101,6 +101,12 @@ vocabulary! {
         ("VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ", 1_000_232_000),
     ];
     vk::ImageType, i32, "VK_IMAGE_TYPE_", "VkImageType", CORE, [];
+    vk::ImageTiling, i32, "VK_IMAGE_TILING_", "VkImageTiling", Shape::Values { extensions: &[158] }, [];
+    vk::ImageViewType, i32, "VK_IMAGE_VIEW_TYPE_", "VkImageViewType", CORE, [];
+    vk::ImageAspectFlags, u32, "VK_IMAGE_ASPECT_", "VkImageAspectFlagBits", BITS, [];
+    vk::ResolveModeFlags, u32, "VK_RESOLVE_MODE_", "VkResolveModeFlagBits", BITS, [
+        ("VK_RESOLVE_MODE_NONE", 0),
+    ];
     vk::AttachmentLoadOp, i32, "VK_ATTACHMENT_LOAD_OP_", "VkAttachmentLoadOp", Shape::Values { extensions: &[400] }, [
         ("VK_ATTACHMENT_LOAD_OP_NONE", 1_000_400_000),
         ("VK_ATTACHMENT_LOAD_OP_NONE_EXT", 1_000_400_000),
@@ -216,6 +222,8 @@ mod tests {
         no_value_is_missing::<vk::Format>();
         no_value_is_missing::<vk::ImageLayout>();
         no_value_is_missing::<vk::ImageType>();
+        no_value_is_missing::<vk::ImageTiling>();
+        no_value_is_missing::<vk::ImageViewType>();
         no_value_is_missing::<vk::AttachmentLoadOp>();
         no_value_is_missing::<vk::AttachmentStoreOp>();
     }

@@ -1,0 +1,58 @@
+//! Tables as JSON, and back.
+
+use serde::{Deserialize, Serialize};
+
+use super::error::LowerError;
+use super::situation::{DeviceQueues, FamilyQueue, Parity, Situation};
+use super::state::MemoryState;
+use super::tables::Lowered;
+
+/// The kind of document, and its version.
+const FORMAT: &str = "tileheap lowered frame";
+const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    format: String,
+    version: u64,
+    frame: String,
+    parity: Parity,
+    queues: Vec<FamilyQueue>,
+    before: MemoryState,
+    tables: Lowered,
+}
+
+impl Lowered {
+    /// The tables of a frame of this name, and the situation that they are for, as JSON.
+    pub fn to_json(&self, frame: &str, situation: &Situation) -> String {
+        let declared = situation.queues.declared().iter();
+        tileheap_json::write(&Document {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            frame: frame.to_owned(),
+            parity: situation.parity,
+            queues: declared.map(|&queue| situation.queues.queue(queue)).collect(),
+            before: situation.before.clone(),
+            tables: self.clone(),
+        })
+    }
+
+    /// Reads tables and their situation. They are as good as their author: check them before they run.
+    ///
+    /// # Errors
+    /// If the text is no such document, or one of another version or frame.
+    pub fn from_json(frame: &str, text: &str) -> Result<(Lowered, Situation), LowerError> {
+        let document: Document = tileheap_json::read(text, FORMAT, VERSION)?;
+        if document.frame != frame {
+            let (tables, frame) = (tileheap_json::clip(&document.frame), frame.to_owned());
+            return Err(LowerError::OtherFrame { tables, frame });
+        }
+        let situation = Situation {
+            queues: DeviceQueues::new(&document.queues),
+            parity: document.parity,
+            before: document.before,
+        };
+        Ok((document.tables, situation))
+    }
+}

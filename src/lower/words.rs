@@ -1,0 +1,278 @@
+//! Tables as text: what is created, then what is recorded and submitted, in order.
+
+use std::fmt::{self, Write as _};
+
+use ash::vk;
+
+use super::resolver::IGNORED;
+use super::tables::{
+    AttachmentRow, Binding, DependencyRow, Families, Lowered, Object, PassContents, PassRow, Scopes,
+    Semaphore, SemaphoreRow, SubresourceRange,
+};
+use crate::frame::Frame;
+use crate::names;
+use crate::units::Run;
+
+impl Lowered {
+    /// The tables as text, with the names of the frame that was lowered.
+    pub fn text(&self, frame: &Frame) -> String {
+        let mut text = String::new();
+        let mut writer = Writer {
+            lowered: self,
+            frame,
+            out: &mut text,
+        };
+        writer.write().expect("a string takes all text");
+        text
+    }
+}
+
+struct Writer<'a> {
+    lowered: &'a Lowered,
+    frame: &'a Frame,
+    out: &'a mut String,
+}
+
+impl Writer<'_> {
+    fn write(&mut self) -> fmt::Result {
+        self.created()?;
+        let lowered = self.lowered;
+        for submit in &lowered.submits {
+            writeln!(
+                self.out,
+                "\nsubmit {} to queue {}",
+                submit.submit.index(),
+                submit.queue.0
+            )?;
+            for batch in submit.batches.of(&lowered.batches) {
+                writeln!(self.out, "  batch {}", batch.batch.index())?;
+                self.semaphores("wait for", batch.waits.of(&lowered.waits))?;
+                for commands in batch.command_buffers.of(&lowered.command_buffers) {
+                    let name = &self.frame.command_buffers()[commands.commands.index()].name;
+                    writeln!(self.out, "    command buffer `{name}`")?;
+                    for pass in commands.passes.of(&lowered.passes) {
+                        self.pass(pass)?;
+                    }
+                }
+                self.semaphores("signal", batch.signals.of(&lowered.signals))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn created(&mut self) -> fmt::Result {
+        let lowered = self.lowered;
+        for (index, memory) in lowered.memory.iter().enumerate() {
+            let kind = format!("{:?}", memory.kind).to_lowercase();
+            let (size, memory_type) = (memory.size, memory.memory_type);
+            writeln!(self.out, "memory {index}: {size} of type {memory_type}, {kind}")?;
+        }
+        for (index, image) in lowered.images.iter().enumerate() {
+            let vk::Extent3D { width, height, depth } = image.extent;
+            let name = self.object(Object::Image(index as u32));
+            write!(
+                self.out,
+                "{name}: {} {width} x {height} x {depth}",
+                short(image.format)
+            )?;
+            write!(
+                self.out,
+                ", {} levels, {} layers",
+                image.mip_levels, image.array_layers
+            )?;
+            writeln!(
+                self.out,
+                ", {}{}",
+                self.sharing(image.sharing.families),
+                bound(image.binding)
+            )?;
+            writeln!(self.out, "    {}", names::bit_names(image.usage).join(" "))?;
+        }
+        for (index, buffer) in lowered.buffers.iter().enumerate() {
+            let name = self.object(Object::Buffer(index as u32));
+            write!(self.out, "{name}: {}", buffer.size)?;
+            writeln!(
+                self.out,
+                ", {}{}",
+                self.sharing(buffer.sharing.families),
+                bound(buffer.binding)
+            )?;
+            writeln!(self.out, "    {}", names::bit_names(buffer.usage).join(" "))?;
+        }
+        Ok(())
+    }
+
+    fn sharing(&self, families: Run) -> String {
+        match families.of(&self.lowered.families) {
+            [] => String::new(),
+            families => format!("shared by queue families {families:?}, "),
+        }
+    }
+
+    /// The image or buffer, with the name of its resource.
+    fn object(&self, object: Object) -> String {
+        let (kind, index, resource) = match object {
+            Object::Image(index) => ("image", index, self.lowered.images[index as usize].resource),
+            Object::Buffer(index) => ("buffer", index, self.lowered.buffers[index as usize].resource),
+        };
+        format!("{kind} {index} `{}`", self.frame.resource(resource).name)
+    }
+
+    fn semaphores(&mut self, verb: &str, rows: &[SemaphoreRow]) -> fmt::Result {
+        for row in rows {
+            let stages = names::bit_names(row.stages).join(" ");
+            match row.semaphore {
+                Semaphore::Declared(index) => {
+                    let name = &self.frame.semaphores()[index as usize].name;
+                    writeln!(self.out, "    {verb} `{name}` at {stages}")?;
+                }
+                Semaphore::Queue { queue, value } => {
+                    writeln!(
+                        self.out,
+                        "    {verb} queue {} to reach {value:+} at {stages}",
+                        queue.0
+                    )?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, pass: &PassRow) -> fmt::Result {
+        match pass.contents {
+            PassContents::Described(id) => write!(self.out, "      pass `{}`", self.frame.pass(id).name)?,
+            PassContents::Store(index) => write!(self.out, "      store {index}")?,
+            PassContents::Clear { object, .. } => write!(self.out, "      clear {}", self.object(object))?,
+        }
+        match pass.tile_memory {
+            Some(memory) => writeln!(self.out, ", tile memory {memory} bound")?,
+            None => writeln!(self.out)?,
+        }
+        self.barriers(pass.before)?;
+        if let Some(rendering) = pass.rendering {
+            self.rendering(rendering)?;
+        }
+        self.barriers(pass.after)
+    }
+
+    fn rendering(&mut self, index: u32) -> fmt::Result {
+        let rendering = &self.lowered.renderings[index as usize];
+        let kind = if rendering.dynamic {
+            "rendering"
+        } else {
+            "render pass object"
+        };
+        let vk::Extent2D { width, height } = rendering.area.extent;
+        writeln!(
+            self.out,
+            "        {kind} {index}: {width} x {height}, {} layers",
+            rendering.layers
+        )?;
+        let depth = rendering.depth.map(|first| Run {
+            first,
+            end: first + 1,
+        });
+        let kinds = [
+            ("color", rendering.colors),
+            ("depth", depth.unwrap_or_default()),
+            ("resolve", rendering.resolves),
+            ("input", rendering.inputs),
+        ];
+        for (kind, run) in kinds {
+            for attachment in run.of(&self.lowered.attachments) {
+                self.attachment(kind, attachment)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn attachment(&mut self, kind: &str, attachment: &AttachmentRow) -> fmt::Result {
+        let view = &self.lowered.views[attachment.view as usize];
+        let name = self.object(Object::Image(view.image));
+        let (load, store) = (attachment.operations.load, attachment.operations.store);
+        let (load, store) = (names::name_of(load), names::name_of(store));
+        let layout = names::name_of(attachment.layout);
+        writeln!(self.out, "          {kind} {name}: {load}, {store}, {layout}")
+    }
+
+    fn barriers(&mut self, row: DependencyRow) -> fmt::Result {
+        let lowered = self.lowered;
+        for barrier in row.memory.of(&lowered.memory_barriers) {
+            write!(self.out, "        memory barrier ({:?}): ", barrier.cause)?;
+            self.scopes(barrier.scopes)?;
+        }
+        for barrier in row.images.of(&lowered.image_barriers) {
+            let name = self.object(Object::Image(barrier.image));
+            let (old, new) = (
+                names::name_of(barrier.old_layout),
+                names::name_of(barrier.new_layout),
+            );
+            let part = self.part(barrier.image, barrier.range);
+            write!(
+                self.out,
+                "        {name}{part} ({:?}): {old} to {new}, ",
+                barrier.cause
+            )?;
+            self.families(barrier.families)?;
+            self.scopes(barrier.scopes)?;
+        }
+        for barrier in row.buffers.of(&lowered.buffer_barriers) {
+            let name = self.object(Object::Buffer(barrier.buffer));
+            write!(self.out, "        {name} ({:?}): ", barrier.cause)?;
+            self.families(barrier.families)?;
+            self.scopes(barrier.scopes)?;
+        }
+        Ok(())
+    }
+
+    /// The part of an image that a barrier covers; nothing where that is all of it.
+    fn part(&self, image: u32, range: SubresourceRange) -> String {
+        let image = &self.lowered.images[image as usize];
+        let (levels, layers) = (range.levels, range.layers);
+        if levels.len() as u32 == image.mip_levels && layers.len() as u32 == image.array_layers {
+            return String::new();
+        }
+        format!(
+            " levels [{}, {}) layers [{}, {})",
+            levels.first, levels.end, layers.first, layers.end
+        )
+    }
+
+    fn families(&mut self, families: Families) -> fmt::Result {
+        if families == IGNORED {
+            return Ok(());
+        }
+        write!(self.out, "family {} to {}, ", families.src, families.dst)
+    }
+
+    fn scopes(&mut self, scopes: Scopes) -> fmt::Result {
+        let side = |stages, access| {
+            let all = [
+                names::bit_names::<vk::PipelineStageFlags2>(stages),
+                names::bit_names::<vk::AccessFlags2>(access),
+            ];
+            if all.concat().is_empty() {
+                "nothing".to_owned()
+            } else {
+                all.concat().join(" ")
+            }
+        };
+        let from = side(scopes.src_stages, scopes.src_access);
+        writeln!(
+            self.out,
+            "{from} before {}",
+            side(scopes.dst_stages, scopes.dst_access)
+        )
+    }
+}
+
+fn short(format: vk::Format) -> String {
+    names::name_of(format).trim_start_matches("VK_FORMAT_").to_owned()
+}
+
+fn bound(binding: Binding) -> String {
+    match binding {
+        Binding::Memory { memory, offset, size } => format!("memory {memory} at {} ({size})", offset.0),
+        Binding::Imported => "imported".to_owned(),
+    }
+}
