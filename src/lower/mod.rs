@@ -35,6 +35,7 @@ mod dependencies;
 mod ends;
 mod error;
 mod first_uses;
+mod ids;
 mod json;
 mod make;
 mod operations;

@@ -8,7 +8,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::tables::{DeviceQueueIndex, Object};
+use super::ids::{DeviceQueueIndex, Object};
 use crate::names;
 use crate::units::Bytes;
 

@@ -10,6 +10,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
+pub use super::ids::{DeviceQueueIndex, Object};
 use super::state::MemoryState;
 use crate::frame::{BatchId, ClearValue, CommandBufferId, PassId, ResourceId, SubmitId};
 use crate::names;
@@ -64,11 +65,6 @@ pub struct Lowered {
     /// What the frame leaves in memory.
     pub after: MemoryState,
 }
-
-/// A queue of the device, numbered densely: declared queues with the same number are one `VkQueue`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct DeviceQueueIndex(pub u32);
 
 /// A memory object: `vkAllocateMemory`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,16 +187,6 @@ pub struct ViewRow {
     pub format: vk::Format,
     /// What it shows.
     pub range: SubresourceRange,
-}
-
-/// An image or a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Object {
-    /// Row of [`Lowered::images`].
-    Image(u32),
-    /// Row of [`Lowered::buffers`].
-    Buffer(u32),
 }
 
 /// What an access of the frame uses.
