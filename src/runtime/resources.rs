@@ -277,7 +277,12 @@ impl<'a> Creator<'a> {
 }
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, unbound: &Unbound, answer: &MemoryRequirements) {
+fn adapt_to_only(
+    desc: &mut MemoryDesc<'_>,
+    placement: &Placement,
+    unbound: &Unbound,
+    answer: &MemoryRequirements,
+) {
     if placement.memory == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, answer.size);
     }

@@ -124,8 +124,9 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
                 height,
                 layers,
             } = extent;
-            let why =
-                format!("{format:?}, {width} x {height} texels, {layers} layers exceeds what the device supports");
+            let why = format!(
+                "{format:?}, {width} x {height} texels, {layers} layers exceeds what the device supports"
+            );
             let resource = name.to_owned();
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }
