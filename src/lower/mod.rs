@@ -5,7 +5,7 @@
 //!  placements        epochs    barriers,        images, buffers,   render     waits,
 //!  on real queues    of uses   waits            memory             passes     signals
 //! ```
-//! Takes a [`Plan`], the queues that run it, which copies of histories are current and what earlier work left in memory; gives flat
+//! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory; gives flat
 //! tables that whatever executes the frame reads without deciding anything: this crate's runtime, or an engine's own encoder.
 //! No driver is called; the same inputs give the same tables.
 //!
