@@ -110,7 +110,7 @@ impl DeviceState {
 
     /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
     fn measure_lazy(&self, resource: &Resource) -> Result<u32> {
-        let lazy = self.profile.lazy_type_bits() & !self.profile.tile_type_bits();
+        let lazy = self.profile.lazy_type_bits();
         let Some(info) = image_info(resource, MemoryKind::Lazy, false).filter(|_| lazy != 0) else {
             return Ok(0);
         };

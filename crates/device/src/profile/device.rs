@@ -137,9 +137,10 @@ impl DeviceProfile {
         self.type_bits(|kind| self.heaps[kind.heap as usize].flags.contains(TILE_HEAP_FLAG))
     }
 
-    /// Bits of the lazily allocated memory types.
+    /// Bits of the lazily allocated memory types; tile memory is none of them, though its types may have that flag.
     pub fn lazy_type_bits(&self) -> u32 {
         self.type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED))
+            & !self.tile_type_bits()
     }
 
     /// The memory types for which `wanted` holds, as bits.

@@ -17,7 +17,7 @@ pub use device::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
     TileRequirements,
 };
-pub use presets::{PRESETS, Quirks};
+pub use presets::{PRESETS, Quirks, TypePosition};
 pub use sizes::{
     IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image_bytes, texel_bytes, tile_buffer_uses,
 };

@@ -30,8 +30,14 @@ struct PresetHeap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Quirks {
-    /// The tile memory type comes before ordinary types of the same flags.
-    pub tile_type_first: bool,
+    /// The flags of each tile memory type.
+    pub tile_types: &'static [vk::MemoryPropertyFlags],
+    /// Where the tile memory types are among the others.
+    pub tile_type_position: TypePosition,
+    /// Entries of the arrays of memory types and heaps behind their counts are not 0.
+    pub nonsense_behind_counts: bool,
+    /// The tile requirements of a resource that is larger than the heap are 0.
+    pub nothing_beyond_heap: bool,
     /// The least size of a tile resource.
     pub least_size: Bytes,
     /// Sizes are not multiples of the alignment.
@@ -42,13 +48,43 @@ pub struct Quirks {
     pub beyond_guaranteed: bool,
 }
 
+/// Where tile memory types are among the others, as far as the rule of subsets allows: a type whose flags are a strict subset of
+/// another's comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypePosition {
+    /// As early as possible.
+    First,
+    /// Half way between.
+    Middle,
+    /// As late as possible.
+    Last,
+}
+
+/// A tile memory type as the Adreno profiles have it.
+///
+/// Source: ANGLE (`VK_QCOM_tile_memory_heap` since November 2025), whose debug builds assert on Adreno that the tile heap has one memory
+/// type, and that it is LAZILY_ALLOCATED. The reading of Adreno 830 does not list types.
+const LAZY: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+    vk::MemoryPropertyFlags::DEVICE_LOCAL.as_raw() | vk::MemoryPropertyFlags::LAZILY_ALLOCATED.as_raw(),
+);
+
 impl Quirks {
     const NONE: Quirks = Quirks {
-        tile_type_first: false,
+        tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL],
+        tile_type_position: TypePosition::Last,
+        nonsense_behind_counts: false,
+        nothing_beyond_heap: false,
         least_size: Bytes(1),
         odd_sizes: false,
         refused_formats: &[],
         beyond_guaranteed: false,
+    };
+
+    const ADRENO: Quirks = Quirks {
+        tile_types: &[LAZY],
+        // Not known; so that programs that take the first device local type fail wherever they may.
+        tile_type_position: TypePosition::First,
+        ..Quirks::NONE
     };
 }
 
@@ -71,7 +107,7 @@ macro_rules! estimated {
 }
 
 /// Every profile, the default first.
-const TABLE: [Preset; 7] = [
+const TABLE: [Preset; 8] = [
     Preset {
         name: "adreno-830",
         source: concat!(
@@ -81,21 +117,21 @@ const TABLE: [Preset; 7] = [
         ),
         gmem: Bytes::mib(12),
         tile: Some(adreno_heap(Bytes::mib(12))),
-        quirks: Quirks::NONE,
+        quirks: Quirks::ADRENO,
     },
     Preset {
         name: "adreno-840",
         source: estimated!(18),
         gmem: Bytes::mib(18),
         tile: Some(adreno_heap(Bytes::mib(18))),
-        quirks: Quirks::NONE,
+        quirks: Quirks::ADRENO,
     },
     Preset {
         name: "x2-85",
         source: estimated!(21),
         gmem: Bytes::mib(21),
         tile: Some(adreno_heap(Bytes::mib(21))),
-        quirks: Quirks::NONE,
+        quirks: Quirks::ADRENO,
     },
     Preset {
         name: "no-tile-memory",
@@ -132,7 +168,9 @@ const TABLE: [Preset; 7] = [
             buffer_transfers: false,
         }),
         quirks: Quirks {
-            tile_type_first: true,
+            tile_type_position: TypePosition::First,
+            nonsense_behind_counts: true,
+            nothing_beyond_heap: true,
             odd_sizes: true,
             refused_formats: &[
                 vk::Format::R8_UNORM,
@@ -153,7 +191,19 @@ const TABLE: [Preset; 7] = [
             buffer_transfers: true,
         }),
         quirks: Quirks {
+            tile_type_position: TypePosition::Middle,
             beyond_guaranteed: true,
+            ..Quirks::NONE
+        },
+    },
+    Preset {
+        name: "two-tile-types",
+        source: "invented: a tile heap with two memory types, one of them lazily allocated, as the specification allows",
+        gmem: Bytes::mib(12),
+        tile: Some(adreno_heap(Bytes::mib(12))),
+        quirks: Quirks {
+            tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL, LAZY],
+            tile_type_position: TypePosition::Middle,
             ..Quirks::NONE
         },
     },
@@ -237,6 +287,7 @@ impl DeviceProfile {
     /// | `validation-icd` | 1,000,000,000 B | as the null driver of the validation layers' tests has it | everything |
     /// | `hostile` | 6,291,449 B | nothing | invented: legal, and awkward |
     /// | `generous` | 16 MiB | nothing | invented: all is granted |
+    /// | `two-tile-types` | 8,355,840 B | nothing | invented: the tile heap has two memory types |
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
     ///
     /// # Errors
@@ -399,6 +450,13 @@ mod tests {
         assert_eq!(profile.tile_type_bits(), 0b000_0001);
         assert_eq!(profile.ordinary_type_bits(), 0b001_1110);
         assert_eq!(profile.lazy_type_bits(), 0b010_0000);
+        let mut lazy_tile = profile;
+        lazy_tile.memory_types[0].flags |= vk::MemoryPropertyFlags::LAZILY_ALLOCATED;
+        assert_eq!(
+            lazy_tile.lazy_type_bits(),
+            0b010_0000,
+            "tile memory is none of them"
+        );
     }
 
     #[test]

@@ -128,9 +128,9 @@ impl Device {
         emulation.map_or(driver, |emulation| emulation.memory_types.bits(driver))
     }
 
-    /// The bit of the tile type, for a resource that can be placed there.
-    pub(crate) fn tile_bit(&self, needs: Option<TileRequirements>) -> u32 {
+    /// The bits of the tile types, for a resource that can be placed there.
+    pub(crate) fn tile_bits(&self, needs: Option<TileRequirements>) -> u32 {
         let emulation = self.physical.emulation.as_ref().filter(|_| needs.is_some());
-        emulation.map_or(0, |emulation| emulation.memory_types.tile_bit())
+        emulation.map_or(0, |emulation| emulation.memory_types.tile_bits())
     }
 }

@@ -236,7 +236,7 @@ fn shown(device: &Device, driver: u32, needs: Needs) -> u32 {
     } else {
         0
     };
-    device.shown_bits(driver) | device.tile_bit(needs.tile) | lazy
+    device.shown_bits(driver) | device.tile_bits(needs.tile) | lazy
 }
 
 device_entry_points! {

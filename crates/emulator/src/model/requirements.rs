@@ -67,8 +67,7 @@ fn enlarged(
     let granularity = if quirks.least_size.0 > 1 { block } else { alignment };
     let size = size.checked_align_up(granularity)?;
     let odd = u64::from(quirks.odd_sizes);
-    Some(TileRequirements {
-        size: Bytes(size.0.checked_add(odd)?),
-        alignment,
-    })
+    let size = Bytes(size.0.checked_add(odd)?);
+    let is_beyond = quirks.nothing_beyond_heap && size > emulation.profile.tile.size;
+    (!is_beyond).then_some(TileRequirements { size, alignment })
 }

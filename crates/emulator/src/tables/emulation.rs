@@ -87,7 +87,9 @@ impl Emulation {
     ) -> Result<Emulation, String> {
         let added = AddedMemory {
             heap_size: profile.tile.size.0,
-            type_first: profile.quirks.tile_type_first,
+            tile_types: profile.quirks.tile_types,
+            position: profile.quirks.tile_type_position,
+            nonsense: profile.quirks.nonsense_behind_counts,
             lazy,
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {

@@ -4,19 +4,19 @@
 //! driver       0: D            1: D|V           heaps 0 1
 //! application  0: D   1: TILE   2: D|V           heaps 0 1 2: the tile heap
 //! ```
-//! The heap comes last, so no heap of the driver changes its index. The type comes where the specification wants it: a type
-//! whose flags are a strict subset of another's comes first (VkPhysicalDeviceMemoryProperties), and the tile type has
-//! DEVICE_LOCAL alone.
+//! The heap comes last, so no heap of the driver changes its index. A type comes where the specification allows it: one whose
+//! flags are a strict subset of another's comes before that (VkPhysicalDeviceMemoryProperties).
 
 use ash::vk;
 use tileheap_device::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM;
+use tileheap_device::profile::TypePosition;
 
 /// What a memory type of the application is below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypeOrigin {
     /// A type of the driver.
     Driver(u32),
-    /// The emulated tile type.
+    /// An emulated tile type.
     Tile,
     /// The emulated lazily allocated type, which is a type of the driver.
     Lazy(u32),
@@ -27,7 +27,6 @@ pub(crate) enum TypeOrigin {
 pub(crate) struct MemoryTypes {
     origins: Vec<TypeOrigin>,
     shown: vk::PhysicalDeviceMemoryProperties,
-    tile_type: u32,
     tile_heap: u32,
 }
 
@@ -36,8 +35,11 @@ pub(crate) struct MemoryTypes {
 pub(crate) struct AddedMemory {
     /// Bytes of the tile heap.
     pub(crate) heap_size: u64,
-    /// The tile type comes before ordinary types of the same flags.
-    pub(crate) type_first: bool,
+    /// The flags of each tile type.
+    pub(crate) tile_types: &'static [vk::MemoryPropertyFlags],
+    pub(crate) position: TypePosition,
+    /// Fills the entries behind the counts.
+    pub(crate) nonsense: bool,
     /// Adds a lazily allocated type.
     pub(crate) lazy: bool,
 }
@@ -51,7 +53,7 @@ impl MemoryTypes {
     ) -> Option<MemoryTypes> {
         let types = driver.memory_types_as_slice();
         let heaps = driver.memory_heap_count as usize;
-        let new_types = 1 + usize::from(added.lazy);
+        let new_types = added.tile_types.len() + usize::from(added.lazy);
         if types.len() + new_types > vk::MAX_MEMORY_TYPES || heaps + 1 > vk::MAX_MEMORY_HEAPS {
             return None;
         }
@@ -59,37 +61,43 @@ impl MemoryTypes {
         let ordinary = types
             .iter()
             .position(|kind| kind.property_flags.contains(local))?;
-        let mut origins: Vec<_> = (0..types.len() as u32).map(TypeOrigin::Driver).collect();
-        origins.insert(tile_type_index(types, added.type_first), TypeOrigin::Tile);
+        let mut entries: Vec<_> = (0..types.len() as u32)
+            .map(|index| (TypeOrigin::Driver(index), types[index as usize]))
+            .collect();
+        for flags in added.tile_types {
+            let kind = vk::MemoryType {
+                property_flags: *flags,
+                heap_index: heaps as u32,
+            };
+            entries.insert(
+                type_index(&entries, *flags, added.position),
+                (TypeOrigin::Tile, kind),
+            );
+        }
         if added.lazy {
-            // Its flags are a subset of no driver's but those of other lazy types, which then are there already.
-            origins.push(TypeOrigin::Lazy(ordinary as u32));
+            let kind = vk::MemoryType {
+                property_flags: local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED,
+                heap_index: types[ordinary].heap_index,
+            };
+            let at = type_index(&entries, kind.property_flags, TypePosition::Last);
+            entries.insert(at, (TypeOrigin::Lazy(ordinary as u32), kind));
         }
         let mut shown = *driver;
+        if added.nonsense {
+            fill(&mut shown, heaps + 1);
+        }
         shown.memory_heaps[heaps] = vk::MemoryHeap {
             size: added.heap_size,
             flags: vk::MemoryHeapFlags::DEVICE_LOCAL | MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,
         };
         shown.memory_heap_count += 1;
-        shown.memory_type_count = origins.len() as u32;
-        for (shown, origin) in shown.memory_types.iter_mut().zip(&origins) {
-            *shown = match *origin {
-                TypeOrigin::Driver(index) => types[index as usize],
-                TypeOrigin::Tile => vk::MemoryType {
-                    property_flags: local,
-                    heap_index: heaps as u32,
-                },
-                TypeOrigin::Lazy(index) => vk::MemoryType {
-                    property_flags: local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED,
-                    heap_index: types[index as usize].heap_index,
-                },
-            };
+        shown.memory_type_count = entries.len() as u32;
+        for (shown, (_, kind)) in shown.memory_types.iter_mut().zip(&entries) {
+            *shown = *kind;
         }
-        let tile_type = origins.iter().position(|origin| *origin == TypeOrigin::Tile)? as u32;
         Some(MemoryTypes {
-            origins,
+            origins: entries.into_iter().map(|(origin, _)| origin).collect(),
             shown,
-            tile_type,
             tile_heap: heaps as u32,
         })
     }
@@ -121,9 +129,9 @@ impl MemoryTypes {
             .fold(0, |bits, (index, _)| bits | 1 << index)
     }
 
-    /// The bit of the tile type.
-    pub(crate) fn tile_bit(&self) -> u32 {
-        1 << self.tile_type
+    /// The bits of the tile types.
+    pub(crate) fn tile_bits(&self) -> u32 {
+        self.mask(|origin| origin == TypeOrigin::Tile)
     }
 
     /// The index of the tile heap.
@@ -132,17 +140,42 @@ impl MemoryTypes {
     }
 }
 
-/// Where the tile type goes among the driver's.
-fn tile_type_index(types: &[vk::MemoryType], first: bool) -> usize {
-    let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
-    let larger = |kind: &vk::MemoryType| kind.property_flags.contains(local) && kind.property_flags != local;
-    // A driver that lists a type of fewer flags behind one of more breaks the rule itself; the subset rule then wins.
-    let end = types.iter().position(larger).unwrap_or(types.len());
-    let equal = types[..end].iter().position(|kind| kind.property_flags == local);
-    match equal {
-        Some(equal) if first => equal,
-        _ => end,
+/// Where a type of these flags goes: behind every type whose flags are a strict subset of them, and before every type of which they
+/// are one. A driver that breaks the rule itself leaves no such place; then it goes before the supersets.
+fn type_index(
+    entries: &[(TypeOrigin, vk::MemoryType)],
+    flags: vk::MemoryPropertyFlags,
+    position: TypePosition,
+) -> usize {
+    let is_strict = |small: vk::MemoryPropertyFlags, large| small != large && large & small == small;
+    let flags_of = |entry: &(TypeOrigin, vk::MemoryType)| entry.1.property_flags;
+    let last = entries
+        .iter()
+        .position(|entry| is_strict(flags, flags_of(entry)))
+        .unwrap_or(entries.len());
+    let first = entries[..last]
+        .iter()
+        .rposition(|entry| is_strict(flags_of(entry), flags))
+        .map_or(0, |at| at + 1);
+    match position {
+        TypePosition::First => first,
+        TypePosition::Middle => (first + last).div_ceil(2),
+        TypePosition::Last => last,
     }
+}
+
+/// What nobody should read: types and heaps that look usable behind the counts, the heaps as tile heaps of the largest size.
+fn fill(shown: &mut vk::PhysicalDeviceMemoryProperties, heaps: usize) {
+    let behind = vk::MemoryType {
+        property_flags: vk::MemoryPropertyFlags::from_raw(0xF),
+        heap_index: u32::MAX,
+    };
+    let types = shown.memory_type_count as usize;
+    shown.memory_types[types..].fill(behind);
+    shown.memory_heaps[heaps..].fill(vk::MemoryHeap {
+        size: u64::MAX,
+        flags: vk::MemoryHeapFlags::DEVICE_LOCAL | MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,
+    });
 }
 
 #[cfg(test)]
@@ -163,11 +196,20 @@ mod tests {
         properties
     }
 
-    fn remap(types: &[P], type_first: bool, lazy: bool) -> MemoryTypes {
+    const ADDED: AddedMemory = AddedMemory {
+        heap_size: 5,
+        tile_types: &[P::DEVICE_LOCAL],
+        position: TypePosition::Last,
+        nonsense: false,
+        lazy: false,
+    };
+    const LAZY: P = P::from_raw(P::DEVICE_LOCAL.as_raw() | P::LAZILY_ALLOCATED.as_raw());
+
+    fn remap(types: &[P], position: TypePosition, lazy: bool) -> MemoryTypes {
         let added = AddedMemory {
-            heap_size: 5,
-            type_first,
+            position,
             lazy,
+            ..ADDED
         };
         MemoryTypes::new(&driver(types), added).unwrap()
     }
@@ -177,8 +219,8 @@ mod tests {
 
     #[test]
     fn beside_a_single_type_the_tile_type_is_index_0() {
-        let remap = remap(&[EVERYTHING], false, false);
-        assert_eq!(remap.tile_bit(), 1);
+        let remap = remap(&[EVERYTHING], TypePosition::Last, false);
+        assert_eq!(remap.tile_bits(), 1);
         assert_eq!(remap.bits(1), 0b10);
         assert_eq!(remap.origin(1), Some(TypeOrigin::Driver(0)));
         assert_eq!(remap.origin(2), None);
@@ -198,15 +240,27 @@ mod tests {
             &[P::empty(), P::empty(), MAPPED, P::DEVICE_LOCAL | MAPPED],
         ];
         for types in shapes {
-            for first in [false, true] {
-                let remap = remap(types, first, true);
+            let positions = [TypePosition::First, TypePosition::Middle, TypePosition::Last];
+            let kinds: [&'static [P]; 3] = [&[P::DEVICE_LOCAL], &[LAZY], &[P::DEVICE_LOCAL, LAZY]];
+            for (position, tile_types) in positions
+                .into_iter()
+                .flat_map(|at| kinds.map(|kinds| (at, kinds)))
+            {
+                let added = AddedMemory {
+                    position,
+                    tile_types,
+                    lazy: true,
+                    ..ADDED
+                };
+                let remap = MemoryTypes::new(&driver(types), added).unwrap();
+                assert_eq!(remap.tile_bits().count_ones() as usize, tile_types.len());
                 let shown = remap.shown().memory_types_as_slice();
                 for (at, x) in shown.iter().enumerate() {
                     for y in &shown[..at] {
                         let subset = y.property_flags.contains(x.property_flags);
                         assert!(
                             !subset || x.property_flags == y.property_flags,
-                            "{types:?} {first} {shown:?}"
+                            "{types:?} {position:?} {shown:?}"
                         );
                     }
                 }
@@ -216,16 +270,36 @@ mod tests {
 
     #[test]
     fn the_tile_type_goes_before_or_behind_its_equals() {
-        let types = [P::empty(), P::DEVICE_LOCAL, EVERYTHING];
-        assert_eq!(remap(&types, true, false).tile_bit(), 0b010);
-        let behind = remap(&types, false, false);
-        assert_eq!(behind.tile_bit(), 0b100);
-        assert_eq!(behind.bits(0b111), 0b1011);
+        let types = [P::empty(), P::DEVICE_LOCAL, P::DEVICE_LOCAL, EVERYTHING];
+        for (position, bit) in [
+            (TypePosition::First, 0b00010),
+            (TypePosition::Middle, 0b00100),
+            (TypePosition::Last, 0b01000),
+        ] {
+            let remap = remap(&types, position, false);
+            assert_eq!(remap.tile_bits(), bit, "{position:?}");
+            assert_eq!(remap.bits(0b1111), 0b11111 & !bit);
+        }
+    }
+
+    #[test]
+    fn what_is_behind_the_counts_is_nonsense_where_it_is_asked_for() {
+        for nonsense in [false, true] {
+            let added = AddedMemory { nonsense, ..ADDED };
+            let remap = MemoryTypes::new(&driver(&[EVERYTHING]), added).unwrap();
+            let shown = remap.shown();
+            assert_eq!(shown.memory_types[2].property_flags.is_empty(), !nonsense);
+            let behind = shown.memory_heaps[2]
+                .flags
+                .contains(MEMORY_HEAP_TILE_MEMORY_BIT_QCOM);
+            assert_eq!(behind, nonsense);
+            assert_eq!(shown.memory_heaps[1].size, 5);
+        }
     }
 
     #[test]
     fn a_lazy_type_is_a_driver_type_below() {
-        let remap = remap(&[P::empty(), EVERYTHING], false, true);
+        let remap = remap(&[P::empty(), EVERYTHING], TypePosition::Last, true);
         assert_eq!(remap.origin(3), Some(TypeOrigin::Lazy(1)));
         assert_eq!(remap.lazy_bits(0b10), 0b1000);
         assert_eq!(remap.lazy_bits(0b01), 0);
@@ -233,11 +307,7 @@ mod tests {
 
     #[test]
     fn there_may_be_no_room() {
-        let added = AddedMemory {
-            heap_size: 5,
-            type_first: false,
-            lazy: false,
-        };
+        let added = ADDED;
         assert!(MemoryTypes::new(&driver(&[EVERYTHING; 32]), added).is_none());
         assert!(MemoryTypes::new(&driver(&[MAPPED]), added).is_none());
     }

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap};
+use ash::vk;
+use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap, TypePosition};
 use tileheap_units::{Alignment, Bytes};
 
 /// The layer's name.
@@ -18,7 +19,7 @@ const FILE_PREFIX: &str = "tileheap_emulator.";
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 13] = [
+pub const SETTINGS: [&str; 14] = [
     "profile",
     "heap_size",
     "alignment",
@@ -27,7 +28,8 @@ pub const SETTINGS: [&str; 13] = [
     "poison",
     "force",
     "lazy_type",
-    "tile_type_first",
+    "tile_type_position",
+    "tile_type_lazy",
     "report",
     "trace",
     "log",
@@ -135,8 +137,15 @@ impl Settings {
         if let Some(transfers) = reader.parsed("tile_buffer_transfers", boolean) {
             profile.tile.buffer_transfers = transfers;
         }
-        if let Some(first) = reader.parsed("tile_type_first", boolean) {
-            profile.quirks.tile_type_first = first;
+        if let Some(position) = reader.parsed("tile_type_position", position) {
+            profile.quirks.tile_type_position = position;
+        }
+        if let Some(lazy) = reader.parsed("tile_type_lazy", boolean) {
+            const LOCAL: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::DEVICE_LOCAL;
+            const LAZY: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+                LOCAL.as_raw() | vk::MemoryPropertyFlags::LAZILY_ALLOCATED.as_raw(),
+            );
+            profile.quirks.tile_types = if lazy { &[LAZY] } else { &[LOCAL] };
         }
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
@@ -195,6 +204,15 @@ fn bytes(text: &str) -> Result<u64, String> {
     text.replace(['_', ','], "")
         .parse()
         .map_err(|_| "write a number of bytes".to_owned())
+}
+
+fn position(text: &str) -> Result<TypePosition, String> {
+    match text {
+        "first" => Ok(TypePosition::First),
+        "middle" => Ok(TypePosition::Middle),
+        "last" => Ok(TypePosition::Last),
+        _ => Err("write first, middle or last".to_owned()),
+    }
 }
 
 fn report(text: &str) -> Result<Report, String> {
@@ -284,7 +302,10 @@ mod tests {
         let second = map(&[("profile", "generous"), ("heap_size", "1_000"), ("log", "on")]);
         let settings = Settings::read(&[&first, &second]);
         assert_eq!(settings.profile.name, "hostile");
-        assert!(settings.profile.quirks.tile_type_first && settings.profile.quirks.odd_sizes);
+        assert!(
+            settings.profile.quirks.tile_type_position == TypePosition::First
+                && settings.profile.quirks.odd_sizes
+        );
         assert_eq!(settings.profile.tile.size.0, 1000);
         assert!(settings.log && settings.poison);
         assert_eq!(settings.errors.len(), 1);

@@ -11,6 +11,7 @@ use ash::vk;
 use tileheap_device::ffi;
 
 use crate::invented::{anything, destroy_pipeline, invented};
+use crate::memory_types::{allocate_memory, buffer_requirements, image_requirements, memory_properties};
 use crate::queues::{get_device_queue, queue_submit, queue_submit2, queue_wait_idle};
 
 /// Calls that can fail, since the last `arm`.
@@ -132,6 +133,10 @@ macro_rules! wrappers {
                 "vkQueueSubmit2" => Some(queue_submit2 as *const () as usize),
                 "vkQueueWaitIdle" => Some(queue_wait_idle as *const () as usize),
                 "vkDestroyPipeline" => Some(destroy_pipeline as *const () as usize),
+                "vkAllocateMemory" => Some(allocate_memory as *const () as usize),
+                "vkGetPhysicalDeviceMemoryProperties" => Some(memory_properties as *const () as usize),
+                "vkGetBufferMemoryRequirements" => Some(buffer_requirements as *const () as usize),
+                "vkGetImageMemoryRequirements" => Some(image_requirements as *const () as usize),
                 _ => None,
             }
         }
@@ -141,7 +146,6 @@ macro_rules! wrappers {
 pub(crate) type Any = *const c_void;
 
 wrappers! {
-    fallible vkAllocateMemory(device: vk::Device, info: Any, allocator: Any, out: *mut vk::DeviceMemory) makes 1;
     fallible vkCreateBuffer(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Buffer) makes 1;
     fallible vkCreateImage(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Image) makes 1;
     fallible vkCreateImageView(device: vk::Device, info: Any, allocator: Any, out: *mut vk::ImageView) makes 1;

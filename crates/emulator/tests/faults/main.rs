@@ -15,6 +15,7 @@ mod driver;
 use tileheap_testkit::glsl;
 mod invented;
 mod loader;
+mod memory_types;
 mod names;
 mod passes;
 mod program;

@@ -8,13 +8,14 @@ use crate::rig::Rig;
 use ash::vk;
 use tileheap_device::ffi;
 
-const PROFILES: [&str; 6] = [
+const PROFILES: [&str; 7] = [
     "adreno-830",
     "adreno-840",
     "x2-85",
     "validation-icd",
     "hostile",
     "generous",
+    "two-tile-types",
 ];
 
 #[test]
@@ -24,7 +25,20 @@ fn heaps_and_types_obey_vulkan() {
         let types = rig.types.memory_types_as_slice();
         let heaps = rig.types.memory_heaps_as_slice();
         let tile = rig.tile_type() as usize;
-        assert_eq!(types[tile].property_flags, vk::MemoryPropertyFlags::DEVICE_LOCAL);
+        // As ANGLE asserts of Adreno.
+        let is_lazy = ["adreno-830", "adreno-840", "x2-85"].contains(&profile);
+        let mut flags = vk::MemoryPropertyFlags::DEVICE_LOCAL;
+        if is_lazy {
+            flags |= vk::MemoryPropertyFlags::LAZILY_ALLOCATED;
+        }
+        assert_eq!(types[tile].property_flags, flags, "{profile}");
+        let on_tile_heap = types
+            .iter()
+            .filter(|kind| kind.heap_index == types[tile].heap_index);
+        assert_eq!(
+            on_tile_heap.count(),
+            if profile == "two-tile-types" { 2 } else { 1 }
+        );
         assert_eq!(heaps[types[tile].heap_index as usize].flags.as_raw(), 0x9);
         for (index, kind) in types.iter().enumerate() {
             let local = kind
@@ -268,6 +282,22 @@ fn profiles_and_settings_shape_requirements() {
     );
     let (heap, (size, alignment)) = words(&[("profile", "hostile")]);
     assert_eq!((heap % 2, size % 2, alignment), (1, 1, 12_288));
+}
+
+/// A driver may say that it cannot place in tile memory what is larger than all of it, or say how large it would be.
+#[test]
+fn what_is_larger_than_the_heap_has_no_requirements_on_the_hostile_profile() {
+    for (profile, is_nothing) in [("hostile", true), ("adreno-830", false)] {
+        let rig = Rig::new(&[("profile", profile)]);
+        for (bytes, fits) in [(rig.heap_size() + 1, false), (rig.heap_size() / 2, true)] {
+            let buffer = rig.tile_buffer(bytes, vk::BufferUsageFlags::STORAGE_BUFFER);
+            let (needs, tile) = rig.buffer_needs(buffer);
+            let is_tile = needs.memory_type_bits >> rig.tile_type() & 1 == 1;
+            assert_eq!(is_tile, fits || !is_nothing, "{profile}: {bytes}");
+            assert_eq!(tile == (0, 0), !is_tile, "{profile}: {bytes}");
+        }
+        rig.finish();
+    }
 }
 
 #[test]

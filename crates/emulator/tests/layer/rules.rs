@@ -257,7 +257,8 @@ fn an_object_larger_than_the_heap_is_refused() {
 #[test]
 fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
     let messages = std::sync::Mutex::default();
-    let (_entry, instance, utils, messenger) = rig::instance_with(&[("tile_type_first", "true")], &messages);
+    let (_entry, instance, utils, messenger) =
+        rig::instance_with(&[("tile_type_position", "first")], &messages);
     let validated = [
         "VUID-vkAllocateMemory-tileMemoryHeap-10976",
         "VUID-vkBindBufferMemory-memory-01035",

@@ -1,0 +1,201 @@
+//! A driver with several memory types, where the machine's has one: each stands for that one below.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+use std::mem::transmute;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::SeqCst;
+
+use ash::vk;
+use ash::vk::MemoryPropertyFlags as P;
+use tileheap_device::ffi;
+
+use crate::driver::{Any, LIVE, arm, below, fails, lock};
+use crate::loader::machine;
+use crate::program::{Options, Owned};
+
+/// The flags of the driver's types; `None` for the machine's own.
+static TYPES: Mutex<Option<&[P]>> = Mutex::new(None);
+/// The driver's type of the last allocation.
+static ALLOCATED: Mutex<Option<u32>> = Mutex::new(None);
+
+pub(crate) unsafe extern "system" fn memory_properties(
+    physical: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceMemoryProperties,
+) {
+    type Pointer = unsafe extern "system" fn(vk::PhysicalDevice, *mut vk::PhysicalDeviceMemoryProperties);
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkGetPhysicalDeviceMemoryProperties")) };
+    // SAFETY: The layer's arguments.
+    unsafe { below(physical, out) };
+    let Some(types) = *lock(&TYPES) else { return };
+    // SAFETY: Filled above.
+    let out = unsafe { &mut *out };
+    out.memory_type_count = types.len() as u32;
+    for (kind, flags) in out.memory_types.iter_mut().zip(types) {
+        (kind.property_flags, kind.heap_index) = (*flags, 0);
+    }
+}
+
+pub(crate) unsafe extern "system" fn allocate_memory(
+    device: vk::Device,
+    info: *const vk::MemoryAllocateInfo<'_>,
+    allocator: Any,
+    out: *mut vk::DeviceMemory,
+) -> vk::Result {
+    if let Some(error) = fails("vkAllocateMemory") {
+        return error;
+    }
+    type Pointer = unsafe extern "system" fn(
+        vk::Device,
+        *const vk::MemoryAllocateInfo<'_>,
+        Any,
+        *mut vk::DeviceMemory,
+    ) -> vk::Result;
+    // SAFETY: A valid structure, and the machine's command of this name.
+    let (mut copy, below) = unsafe { (*info, transmute::<usize, Pointer>(below("vkAllocateMemory"))) };
+    *lock(&ALLOCATED) = Some(copy.memory_type_index);
+    if let Some(types) = *lock(&TYPES) {
+        assert!(
+            (copy.memory_type_index as usize) < types.len(),
+            "a type that the driver lacks"
+        );
+        copy.memory_type_index = 0;
+    }
+    // SAFETY: The layer's arguments.
+    let result = unsafe { below(device, &copy, allocator, out) };
+    if result == vk::Result::SUCCESS {
+        LIVE.fetch_add(1, SeqCst);
+    }
+    result
+}
+
+macro_rules! requirements {
+    ($name:ident, $command:literal, $type:ty) => {
+        pub(crate) unsafe extern "system" fn $name(
+            device: vk::Device,
+            resource: $type,
+            out: *mut vk::MemoryRequirements,
+        ) {
+            type Pointer = unsafe extern "system" fn(vk::Device, $type, *mut vk::MemoryRequirements);
+            // SAFETY: The machine's command of this name.
+            let below = unsafe { transmute::<usize, Pointer>(below($command)) };
+            // SAFETY: The layer's arguments.
+            unsafe { below(device, resource, out) };
+            if let Some(types) = *lock(&TYPES) {
+                // SAFETY: Filled above.
+                unsafe { (*out).memory_type_bits = (1 << types.len()) - 1 };
+            }
+        }
+    };
+}
+requirements!(buffer_requirements, "vkGetBufferMemoryRequirements", vk::Buffer);
+requirements!(image_requirements, "vkGetImageMemoryRequirements", vk::Image);
+
+const MAPPED: P = P::from_raw(P::HOST_VISIBLE.as_raw() | P::HOST_COHERENT.as_raw());
+const EVERYTHING: P = P::from_raw(0xF);
+const LAZY: P = P::from_raw(P::DEVICE_LOCAL.as_raw() | P::LAZILY_ALLOCATED.as_raw());
+
+/// Types of the application, with T for tile types and the driver's own by number.
+fn order(types: &vk::PhysicalDeviceMemoryProperties) -> String {
+    let mut ordinary = 0..;
+    let name = |kind: &vk::MemoryType| {
+        let flags = types.memory_heaps[kind.heap_index as usize].flags;
+        if flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) {
+            "T".to_owned()
+        } else {
+            ordinary
+                .next()
+                .map_or_else(String::new, |number: u32| number.to_string())
+        }
+    };
+    types.memory_types_as_slice().iter().map(name).collect()
+}
+
+/// The tile types first, in the middle and last; and each of the driver's is reached wherever it has gone.
+#[test]
+fn every_type_is_the_drivers_wherever_the_tile_type_is() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    const DISCRETE: &[P] = &[P::empty(), P::DEVICE_LOCAL, P::DEVICE_LOCAL, MAPPED, EVERYTHING];
+    const UNIFIED: &[P] = &[P::DEVICE_LOCAL, LAZY, EVERYTHING];
+    for (types, profile, expected) in [
+        (DISCRETE, c"validation-icd", "0123T4"),
+        (DISCRETE, c"generous", "012T34"),
+        (DISCRETE, c"hostile", "0T1234"),
+        // DEVICE_LOCAL alone is a subset of the lazy tile type, and comes first.
+        (DISCRETE, c"adreno-830", "012T34"),
+        (UNIFIED, c"adreno-830", "0T12"),
+        (UNIFIED, c"hostile", "T012"),
+        (UNIFIED, c"validation-icd", "0T12"),
+        (UNIFIED, c"two-tile-types", "0T1T2"),
+    ] {
+        *lock(&TYPES) = Some(types);
+        let mut owned = Owned::default();
+        let physical = owned
+            .create_instance(&Options {
+                profile,
+                ..Options::default()
+            })
+            .expect("an instance");
+        owned.create_device(false, physical).expect("a device");
+        let (instance, device) = (
+            owned.instance.as_ref().expect("created"),
+            owned.device.as_ref().expect("created"),
+        );
+        // SAFETY: Live handles, and valid create infos; what is created is destroyed.
+        unsafe {
+            let shown = instance.get_physical_device_memory_properties(physical);
+            let order = order(&shown);
+            assert_eq!(order, expected, "{profile:?}");
+            let mut ordinary_bits = 0;
+            for (index, name) in (0u32..).zip(order.chars()) {
+                let Some(own) = name.to_digit(10) else { continue };
+                ordinary_bits |= 1 << index;
+                let flags = shown.memory_types[index as usize].property_flags;
+                assert_eq!(flags, types[own as usize], "type {index} of {profile:?}");
+                let info = vk::MemoryAllocateInfo::default()
+                    .allocation_size(4096)
+                    .memory_type_index(index);
+                let memory = device.allocate_memory(&info, None).expect("memory");
+                assert_eq!(*lock(&ALLOCATED), Some(own), "type {index} of {profile:?}");
+                device.free_memory(memory, None);
+            }
+            let tile_bits = (1u32 << order.len()) - 1 - ordinary_bits;
+            for (tile, expected) in [(false, ordinary_bits), (true, ordinary_bits | tile_bits)] {
+                let mut usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+                if tile {
+                    usage |= ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+                }
+                let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
+                let buffer = device.create_buffer(&info, None).expect("a buffer");
+                let needs = device.get_buffer_memory_requirements(buffer);
+                assert_eq!(needs.memory_type_bits, expected, "tile: {tile}, {profile:?}");
+                device.destroy_buffer(buffer, None);
+            }
+            // Every tile type can be allocated from.
+            for (index, _) in (0u32..).zip(order.chars()).filter(|(_, name)| *name == 'T') {
+                let info = vk::MemoryAllocateInfo::default()
+                    .allocation_size(4096)
+                    .memory_type_index(index);
+                let memory = device.allocate_memory(&info, None).expect("tile memory");
+                device.free_memory(memory, None);
+            }
+        }
+        drop(owned);
+        *lock(&TYPES) = None;
+    }
+    assert_eq!(LIVE.load(SeqCst), 0);
+}
+
+/// Everything that the program does, where the heap's type is not the only one.
+#[test]
+fn a_program_runs_on_a_driver_of_many_types() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    const TYPES_BELOW: &[P] = &[P::empty(), MAPPED, P::DEVICE_LOCAL, EVERYTHING];
+    *lock(&TYPES) = Some(TYPES_BELOW);
+    let result = Owned::default().run(false).map(drop);
+    *lock(&TYPES) = None;
+    assert_eq!(result, Ok(()));
+    assert_eq!(LIVE.load(SeqCst), 0);
+}
