@@ -193,6 +193,9 @@ pub enum Error {
         /// Bytes that it has.
         size: Bytes,
     },
+    /// An invalid problem with pools, or an invalid packing of one.
+    #[error(transparent)]
+    Pools(#[from] super::pools::PoolsError),
     /// No built-in strategy has this name.
     #[error("no packing strategy is called `{name}`: one of {known}")]
     UnknownStrategy {
@@ -210,6 +213,7 @@ impl Error {
             Error::UnknownItem { .. }
             | Error::OffsetCount { .. }
             | Error::WrongHeight { .. }
+            | Error::Pools(_)
             | Error::UnknownStrategy { .. } => None,
             Error::Flow { item, .. } => item,
             Error::ConflictInGroup { a, .. }

@@ -14,6 +14,9 @@
 //!   in order of preference;
 //! - [`pack()`] runs one strategy, a built-in [`Strategy`] or your own [`PackingStrategy`].
 //!
+//! [`pools`] has what compilers ask for beyond that: several pools, exclusive items, and pairs that cost something if they share
+//! bytes.
+//!
 //! A [`Packer`] has the same functions and reuses its memory for the next problem. Each answer has a bound and a [`Verdict`].
 //! [`lower_bound`] is the peak of the live set; [`check`] judges a packing independently of how it was found; an
 //! [`allocation_graph`] tells which item reuses whose bytes. A [`Shelf`] is for planners that decide item by item whether to place
@@ -68,6 +71,7 @@ mod orders;
 mod packer;
 mod packing;
 mod parts;
+pub mod pools;
 mod problem;
 pub mod relaxation;
 mod rules;

@@ -4,6 +4,7 @@ mod allocates_nothing;
 mod answers;
 mod instances;
 mod perfect;
+mod pools;
 mod properties;
 
 use tileheap_testkit::counting;

@@ -1,0 +1,244 @@
+//! Local search: one unit that shares bytes at a cost moves to where it costs least, or a little more than now.
+//!
+//! Units may overlap on the way, at a price that rises while they do and falls while they do not. What is accepted cools down, round
+//! after round. Where a unit may go is decided by ends and starts of those that it has edges with: between them the cost is the same.
+//! All numbers are whole: the same steps on every machine.
+
+use super::PoolsProblem;
+use super::problem::FORBIDDEN;
+use super::state::{NOWHERE, State};
+use crate::gap::align_up;
+use crate::units::SplitMix64;
+
+/// Costs are in parts of a penalty of 1.
+const PARTS: u64 = 64;
+/// Steps between two calls of the callback.
+const POLL: u64 = 2048;
+/// Steps between two looks at the price of overlaps.
+const REVIEW: u64 = 256;
+
+/// A local search under way.
+pub(super) struct Anneal<'a> {
+    problem: &'a PoolsProblem,
+    capacities: &'a [u64],
+    random: SplitMix64,
+    state: State,
+    /// The best without forbidden overlaps.
+    pub(super) best: Option<State>,
+    /// The price of a forbidden overlap, in parts.
+    price: u64,
+    dearest: u64,
+    /// The last step at which each unit moved.
+    moved: Vec<u64>,
+    movable: Vec<u32>,
+    step: u64,
+    starts: Vec<(u64, u64)>,
+    ends: Vec<(u64, u64)>,
+    offsets: Vec<u64>,
+}
+
+impl<'a> Anneal<'a> {
+    /// A search that starts from a packing, or from units placed one by one, the largest first.
+    pub(super) fn new(problem: &'a PoolsProblem, capacities: &'a [u64], from: Option<State>) -> Anneal<'a> {
+        let count = problem.units.len() as u32;
+        let is_movable = |unit: &u32| {
+            let unit = &problem.units[*unit as usize];
+            unit.low != unit.high || unit.pools.len() > 1
+        };
+        let mut state = State::empty(problem);
+        state.place_fixed(problem);
+        let edges = problem.units.iter().flat_map(|unit| &unit.edges);
+        let costs = edges.map(|edge| edge.cost).filter(|&cost| cost != FORBIDDEN);
+        let price = costs.max().unwrap_or(1) * PARTS * 2;
+        let mut search = Anneal {
+            problem,
+            capacities,
+            random: SplitMix64::new(1),
+            state,
+            best: from,
+            price,
+            dearest: price * 16,
+            moved: vec![0; count as usize],
+            movable: (0..count).filter(is_movable).collect(),
+            step: 0,
+            starts: Vec::new(),
+            ends: Vec::new(),
+            offsets: Vec::new(),
+        };
+        if search.best.is_some() {
+            search.restart();
+            return search;
+        }
+        let mut order = search.movable.clone();
+        order.sort_by_key(|&unit| std::cmp::Reverse(problem.units[unit as usize].size));
+        for unit in order {
+            let (_, pool, offset) = search.cheapest(unit);
+            search.state.put(problem, unit, pool, offset);
+        }
+        search.keep();
+        search
+    }
+
+    /// Starts again from the best.
+    pub(super) fn restart(&mut self) {
+        if let Some(best) = &self.best {
+            self.state.clone_from(best);
+        }
+    }
+
+    /// What the best costs.
+    pub(super) fn cost_of_best(&self) -> u64 {
+        self.best.as_ref().map_or(u64::MAX, |best| best.soft_total)
+    }
+
+    /// Goes so many steps, from a temperature down to none, until the best costs no more than `enough`; returns the steps.
+    ///
+    /// `go_on` gets the steps so far and the cost of the best, and returns whether to continue.
+    pub(super) fn run(
+        &mut self,
+        steps: u64,
+        heat: u64,
+        enough: u64,
+        go_on: &mut dyn FnMut(u64, Option<u64>) -> bool,
+    ) -> u64 {
+        let (first, end) = (self.step, self.step + steps);
+        if self.movable.is_empty() {
+            self.keep();
+            return steps;
+        }
+        let (mut clean, mut reviewed) = (0u64, self.step);
+        while self.step < end {
+            let is_clean = self.state.hard_total == 0;
+            if is_clean && self.keep() <= enough {
+                break;
+            }
+            if (self.step - first) % POLL == 0
+                && !go_on(self.step - first, self.best.as_ref().map(|best| best.soft_total))
+            {
+                break;
+            }
+            clean += u64::from(is_clean);
+            self.step += 1;
+            if self.step - reviewed == REVIEW {
+                // Overlaps are dearer while most states have some.
+                self.price = match clean * 3 < REVIEW {
+                    true => (self.price + self.price / 8 + 1).min(self.dearest),
+                    false => (self.price - self.price / 16).max(PARTS),
+                };
+                (clean, reviewed) = (0, self.step);
+            }
+            let left = u128::from(end - self.step);
+            let heat = (u128::from(heat) * left * left / (u128::from(steps) * u128::from(steps))) as u64;
+            self.move_one(heat);
+        }
+        self.keep();
+        self.step - first
+    }
+
+    /// Keeps a state without overlaps if it is the cheapest so far; returns the cost of the best.
+    fn keep(&mut self) -> u64 {
+        let best = self.cost_of_best();
+        if self.state.hard_total == 0 && self.state.soft_total < best {
+            self.best = Some(self.state.clone());
+            return self.state.soft_total;
+        }
+        best
+    }
+
+    /// Moves a unit that pays.
+    fn move_one(&mut self, heat: u64) {
+        let pays = |unit: u32| self.state.hard[unit as usize] > 0 || self.state.soft[unit as usize] > 0;
+        let start = self.random.below(self.movable.len() as u64) as usize;
+        let tenure = 2 + self.random.below(8);
+        let (later, earlier) = (self.movable[start..].iter(), self.movable[..start].iter());
+        let rested = |unit: u32| self.moved[unit as usize] + tenure < self.step + 2;
+        // Overlaps first, every other time.
+        let hard_only = self.state.hard_total > 0 && self.step % 2 == 0;
+        let fits =
+            |&&unit: &&u32| pays(unit) && rested(unit) && (!hard_only || self.state.hard[unit as usize] > 0);
+        let Some(&unit) = later.chain(earlier).find(fits) else {
+            return;
+        };
+        let now =
+            self.price * u64::from(self.state.hard[unit as usize]) + PARTS * self.state.soft[unit as usize];
+        let (cost, pool, offset) = self.cheapest(unit);
+        // One more halving of the chance for each unit of heat.
+        let chance = u64::from(self.random.next_u64().leading_zeros());
+        if cost <= now + heat * chance {
+            self.moved[unit as usize] = self.step;
+            self.state.put(self.problem, unit, pool, offset);
+        }
+    }
+
+    /// The cheapest place of a unit other than its own, one of equals by chance: cost, pool, offset.
+    fn cheapest(&mut self, unit: u32) -> (u64, u32, u64) {
+        let of = &self.problem.units[unit as usize];
+        let own = (self.state.pool[unit as usize], self.state.offset[unit as usize]);
+        let mut best = (u64::MAX, own.0, own.1);
+        let mut equals = 0;
+        for &pool in &of.pools {
+            let Some(highest) = of.highest_in(self.capacities[pool as usize]) else {
+                continue;
+            };
+            self.starts.clear();
+            self.ends.clear();
+            for edge in &of.edges {
+                let other = edge.other as usize;
+                if self.state.pool[other] == pool {
+                    let cost = match edge.cost {
+                        FORBIDDEN => self.price,
+                        // The first places are to fit; what they cost is improved upon.
+                        _ if own.0 == NOWHERE => 0,
+                        cost => cost * PARTS,
+                    };
+                    let start = self.state.offset[other];
+                    self.starts.push((start, cost));
+                    self.ends.push((start + self.problem.units[other].size, cost));
+                }
+            }
+            self.starts.sort_unstable();
+            self.ends.sort_unstable();
+            let aligned = of.alignment.get();
+            self.offsets.clear();
+            self.offsets.extend([of.low, highest]);
+            let above = self
+                .ends
+                .iter()
+                .filter_map(|&(end, _)| align_up(end, of.alignment));
+            self.offsets.extend(above);
+            let below = self
+                .starts
+                .iter()
+                .filter_map(|&(start, _)| start.checked_sub(of.size));
+            self.offsets.extend(below.map(|offset| offset - offset % aligned));
+            self.offsets
+                .retain(|&offset| of.low <= offset && offset <= highest);
+            self.offsets.sort_unstable();
+            self.offsets.dedup();
+            let (mut begun, mut over, mut cost) = (0, 0, 0u64);
+            for &offset in &self.offsets {
+                while begun < self.starts.len() && self.starts[begun].0 < offset + of.size {
+                    cost += self.starts[begun].1;
+                    begun += 1;
+                }
+                while over < self.ends.len() && self.ends[over].0 <= offset {
+                    cost -= self.ends[over].1;
+                    over += 1;
+                }
+                if (pool, offset) == own || cost > best.0 {
+                    continue;
+                }
+                equals = if cost < best.0 { 1 } else { equals + 1 };
+                // The lowest of equals at first.
+                if equals == 1 || own.0 != NOWHERE && self.random.one_in(equals) {
+                    best = (cost, pool, offset);
+                }
+            }
+        }
+        if own.0 == NOWHERE && best.1 == NOWHERE {
+            // Too large for every pool as they are now: it overlaps as little as can be at its lowest.
+            best = (0, of.pools[0], of.low);
+        }
+        best
+    }
+}

@@ -1,0 +1,139 @@
+//! The description of a problem with pools: plain data, with names, as in its JSON.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::units::{Alignment, Bytes, Span};
+
+use super::PoolsProblem;
+
+/// A packing problem over pools, before validation. Its JSON has the same fields, and omits those that are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolsDesc {
+    /// The memories. One of them may have no capacity.
+    pub pools: Vec<Pool>,
+    /// What is placed.
+    pub items: Vec<PoolItem>,
+    /// Lists of items that share one offset of one pool. They take their largest size while any of them is live.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub share: Vec<Vec<String>>,
+    /// Pairs that must not share bytes, whatever their lifetimes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<(String, String)>,
+    /// Pairs of which only one exists in any run, such as those of two branches: they may share bytes although their lifetimes
+    /// overlap.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclusive: Vec<(String, String)>,
+    /// Pairs that cost something if they share bytes. Costs of one pair add up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub penalties: Vec<(String, String, u64)>,
+}
+
+impl PoolsDesc {
+    /// Validates the problem.
+    ///
+    /// # Errors
+    /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other, by name.
+    pub fn build(self) -> Result<PoolsProblem> {
+        PoolsProblem::build(self)
+    }
+}
+
+/// A memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// Its size. A pool without one is made as small as it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// Bytes that no item may take.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reserved: Vec<Reserved>,
+}
+
+/// Bytes that no item may take, at all steps or for some.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reserved {
+    /// The first of them.
+    pub offset: Bytes,
+    /// Their number.
+    pub size: Bytes,
+    /// The steps; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "pairs")]
+    pub lifetimes: Vec<Span>,
+}
+
+/// Something to place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolItem {
+    /// Its name.
+    pub id: String,
+    /// The steps at which it is live, `[first, end)` each; in between, others may take its bytes.
+    #[serde(with = "pairs")]
+    pub lifetimes: Vec<Span>,
+    /// Its size. An item of 0 bytes shares bytes with none.
+    pub size: Bytes,
+    /// Its offset is a multiple of this; 1 byte by default.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub alignment: Alignment,
+    /// Its offset, where that is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Bytes>,
+    /// The lowest offset it may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<Bytes>,
+    /// The highest offset it may have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest: Option<Bytes>,
+    /// The pools it may be in; any if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<String>,
+}
+
+impl PoolItem {
+    /// An item that may be anywhere.
+    pub fn new(id: impl Into<String>, lifetimes: Vec<Span>, size: Bytes) -> PoolItem {
+        PoolItem {
+            id: id.into(),
+            lifetimes,
+            size,
+            alignment: Alignment::ONE,
+            offset: None,
+            lowest: None,
+            highest: None,
+            pools: Vec::new(),
+        }
+    }
+}
+
+fn one() -> Alignment {
+    Alignment::ONE
+}
+
+fn is_one(alignment: &Alignment) -> bool {
+    *alignment == Alignment::ONE
+}
+
+/// Spans as `[first, end]`.
+mod pairs {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::units::Span;
+
+    pub(super) fn serialize<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(spans.iter().map(|span| (span.first.0, span.end.0)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Span>, D::Error> {
+        let pairs: Vec<(u32, u32)> = Deserialize::deserialize(deserializer)?;
+        Ok(pairs
+            .into_iter()
+            .map(|(first, end)| Span::new(first, end))
+            .collect())
+    }
+}

@@ -1,0 +1,425 @@
+//! The validation of problems with pools: items become units, and constraints become edges between them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::desc::PoolsDesc;
+use super::error::PoolsError;
+use crate::Result;
+use crate::units::{Alignment, Bytes, Span};
+
+/// No offset, size, capacity or alignment is larger, nor the sum of all sizes and alignments; nor the sum of penalties.
+const LIMIT: u64 = 1 << 48;
+
+/// The capacity of a pool without one: everything fits in it, stacked.
+pub(super) const OPEN: u64 = LIMIT * 4;
+
+/// The cost of an edge between units that must not share bytes.
+pub(super) const FORBIDDEN: u64 = u64::MAX;
+
+/// A validated problem with pools.
+#[derive(Clone, Debug, Default)]
+pub struct PoolsProblem {
+    desc: PoolsDesc,
+    pub(super) units: Vec<PoolUnit>,
+    /// The unit of each item; [`PoolUnit`]s after those are reserved ranges.
+    pub(super) unit_of: Vec<usize>,
+    pub(super) capacities: Vec<u64>,
+    /// Penalties within units, which every packing has.
+    pub(super) fixed_cost: u64,
+}
+
+/// What is placed: an item, items that share an offset, or a reserved range.
+#[derive(Clone, Debug)]
+pub(super) struct PoolUnit {
+    pub(super) size: u64,
+    pub(super) alignment: Alignment,
+    /// The lowest and the highest offset; the same where it is fixed.
+    pub(super) low: u64,
+    pub(super) high: u64,
+    /// The pools it may be in.
+    pub(super) pools: Vec<u32>,
+    pub(super) is_reserved: bool,
+    /// Units that it must not share bytes with, or at a cost; by ascending index.
+    pub(super) edges: Vec<Edge>,
+    spans: Vec<Span>,
+    /// Its first item.
+    name: usize,
+}
+
+/// Another unit, and what it costs to share bytes with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub(super) other: u32,
+    pub(super) cost: u64,
+}
+
+impl PoolUnit {
+    /// The highest aligned offset in a pool of this capacity; `None` if there is none.
+    pub(super) fn highest_in(&self, capacity: u64) -> Option<u64> {
+        let last = self.high.min(capacity.checked_sub(self.size)?);
+        let last = last - last % self.alignment.get();
+        (last >= self.low).then_some(last)
+    }
+}
+
+impl PoolsProblem {
+    /// The description.
+    pub fn desc(&self) -> &PoolsDesc {
+        &self.desc
+    }
+
+    pub(super) fn build(desc: PoolsDesc) -> Result<PoolsProblem> {
+        let mut problem = PoolsProblem::default();
+        check_numbers(&desc)?;
+        let items = names("item", desc.items.iter().map(|item| &item.id))?;
+        let pools = names("pool", desc.pools.iter().map(|pool| &pool.name))?;
+        problem.capacities = desc
+            .pools
+            .iter()
+            .map(|pool| pool.capacity.map_or(OPEN, |capacity| capacity.0))
+            .collect();
+        problem.form_units(&desc, &items, &pools)?;
+        problem.form_edges(&desc, &items)?;
+        problem.reserve(&desc)?;
+        problem.check_fixed(&desc)?;
+        problem.desc = desc;
+        Ok(problem)
+    }
+
+    fn form_units(
+        &mut self,
+        desc: &PoolsDesc,
+        items: &HashMap<&String, usize>,
+        pools: &HashMap<&String, usize>,
+    ) -> Result<(), PoolsError> {
+        // The first item of each unit; lists that have an item in common are one.
+        let mut first: Vec<usize> = (0..desc.items.len()).collect();
+        for list in &desc.share {
+            for id in list {
+                let (a, b) = (
+                    first[find(items, "share", id)?],
+                    first[find(items, "share", &list[0])?],
+                );
+                let (low, high) = (a.min(b), a.max(b));
+                first
+                    .iter_mut()
+                    .filter(|of| **of == high)
+                    .for_each(|of| *of = low);
+            }
+        }
+        self.unit_of = vec![0; desc.items.len()];
+        for (index, item) in desc.items.iter().enumerate() {
+            let mut allowed = Vec::new();
+            for name in &item.pools {
+                let of = || format!("the item `{}`", item.id);
+                let pool = pools.get(name).ok_or_else(|| PoolsError::UnknownName {
+                    of: of(),
+                    kind: "pool",
+                    name: name.clone(),
+                })?;
+                allowed.push(*pool as u32);
+            }
+            if allowed.is_empty() {
+                allowed.extend(0..desc.pools.len() as u32);
+            }
+            let unit = PoolUnit {
+                size: item.size.0,
+                alignment: item.alignment,
+                low: item.offset.max(item.lowest).map_or(0, |offset| offset.0),
+                high: match (item.offset, item.highest) {
+                    (Some(offset), Some(highest)) => offset.min(highest).0,
+                    (offset, highest) => offset.or(highest).map_or(OPEN, |offset| offset.0),
+                },
+                pools: allowed,
+                is_reserved: false,
+                edges: Vec::new(),
+                spans: item
+                    .lifetimes
+                    .iter()
+                    .copied()
+                    .filter(|span| !span.is_empty())
+                    .collect(),
+                name: index,
+            };
+            if first[index] == index {
+                self.unit_of[index] = self.units.len();
+                self.units.push(unit);
+            } else {
+                self.unit_of[index] = self.unit_of[first[index]];
+                self.units[self.unit_of[index]].join(unit, desc)?;
+            }
+        }
+        for unit in &mut self.units {
+            let aligned = Bytes(unit.low).checked_align_up(unit.alignment);
+            let (lowest, highest) = (Bytes(unit.low), Bytes(unit.high));
+            unit.low = aligned.map_or(u64::MAX, |low| low.0);
+            if unit.highest_in(OPEN).is_none() {
+                return Err(PoolsError::NoOffset {
+                    item: desc.items[unit.name].id.clone(),
+                    size: Bytes(unit.size),
+                    alignment: unit.alignment,
+                    lowest,
+                    highest,
+                });
+            }
+            // With none left, nothing fits: an answer, not an error.
+            let fits = |pool: &u32| unit.highest_in(self.capacities[*pool as usize]).is_some();
+            let open = unit.pools.iter().copied().filter(fits);
+            unit.pools = open.collect();
+        }
+        Ok(())
+    }
+
+    fn form_edges(&mut self, desc: &PoolsDesc, items: &HashMap<&String, usize>) -> Result<(), PoolsError> {
+        let pair = |of: &str, a: &String, b: &String| {
+            let (a, b) = (find(items, of, a)?, find(items, of, b)?);
+            Ok::<_, PoolsError>((a.min(b), a.max(b)))
+        };
+        let contradiction = |a: usize, b: usize, why| PoolsError::Contradiction {
+            a: desc.items[a].id.clone(),
+            b: desc.items[b].id.clone(),
+            why,
+        };
+        let mut exclusive = std::collections::HashSet::new();
+        for (a, b) in &desc.exclusive {
+            exclusive.insert(pair("exclusive", a, b)?);
+        }
+        let mut edges: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+        let mut by_unit = |a: usize, b: usize, cost: u64| {
+            let (a, b) = (self.unit_of[a], self.unit_of[b]);
+            let of = edges.entry((a.min(b), a.max(b))).or_insert(0);
+            *of = of.saturating_add(cost);
+        };
+        for (a, b) in &desc.conflicts {
+            let (a, b) = pair("conflicts", a, b)?;
+            if self.unit_of[a] == self.unit_of[b] {
+                return Err(contradiction(
+                    a,
+                    b,
+                    "they must share an offset and must not share bytes",
+                ));
+            }
+            if exclusive.contains(&(a, b)) {
+                return Err(contradiction(a, b, "they are exclusive and must not share bytes"));
+            }
+            by_unit(a, b, FORBIDDEN);
+        }
+        for (a, b, cost) in &desc.penalties {
+            let (a, b) = pair("penalties", a, b)?;
+            if self.unit_of[a] != self.unit_of[b] {
+                by_unit(a, b, *cost);
+            } else if self.units[self.unit_of[a]].size > 0 {
+                self.fixed_cost += cost;
+            }
+        }
+        let mut by_birth: Vec<(Span, usize)> = Vec::new();
+        for (index, item) in desc.items.iter().enumerate() {
+            let spans = item.lifetimes.iter().filter(|span| !span.is_empty());
+            by_birth.extend(spans.map(|&span| (span, index)));
+        }
+        by_birth.sort_unstable();
+        let mut live: Vec<(Span, usize)> = Vec::new();
+        for (span, item) in by_birth {
+            live.retain(|(other, _)| other.end > span.first);
+            for &(_, other) in &live {
+                if self.unit_of[other] != self.unit_of[item]
+                    && !exclusive.contains(&(other.min(item), other.max(item)))
+                {
+                    by_unit(other, item, FORBIDDEN);
+                }
+            }
+            live.push((span, item));
+        }
+        for ((a, b), cost) in edges {
+            // What takes no bytes shares none.
+            if cost > 0 && self.units[a].size > 0 && self.units[b].size > 0 {
+                self.connect(a, b, cost);
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, a: usize, b: usize, cost: u64) {
+        let other = |index: usize| index as u32;
+        self.units[a].edges.push(Edge {
+            other: other(b),
+            cost,
+        });
+        self.units[b].edges.push(Edge {
+            other: other(a),
+            cost,
+        });
+    }
+
+    /// Reserved ranges become units that are fixed.
+    fn reserve(&mut self, desc: &PoolsDesc) -> Result<(), PoolsError> {
+        let real = self.units.len();
+        for (index, pool) in desc.pools.iter().enumerate() {
+            for range in pool.reserved.iter().filter(|range| range.size > Bytes::ZERO) {
+                let reserved = self.units.len();
+                self.units.push(PoolUnit {
+                    size: range.size.0,
+                    alignment: Alignment::ONE,
+                    low: range.offset.0,
+                    high: range.offset.0,
+                    pools: vec![index as u32],
+                    is_reserved: true,
+                    edges: Vec::new(),
+                    spans: range.lifetimes.clone(),
+                    name: index,
+                });
+                for unit in 0..real {
+                    let of = &self.units[unit];
+                    let always = range.lifetimes.is_empty() && !of.spans.is_empty();
+                    let overlaps = |span: &Span| range.lifetimes.iter().any(|other| other.overlaps(*span));
+                    if of.size > 0
+                        && of.pools.contains(&(index as u32))
+                        && (always || of.spans.iter().any(overlaps))
+                    {
+                        self.connect(unit, reserved, FORBIDDEN);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is fixed in one pool must not collide there.
+    fn check_fixed(&self, desc: &PoolsDesc) -> Result<(), PoolsError> {
+        let is_fixed = |unit: &PoolUnit| unit.low == unit.high && unit.pools.len() == 1;
+        for unit in self.units.iter().filter(|unit| is_fixed(unit)) {
+            for edge in unit.edges.iter().filter(|edge| edge.cost == FORBIDDEN) {
+                let other = &self.units[edge.other as usize];
+                let apart = unit.low + unit.size <= other.low || other.low + other.size <= unit.low;
+                if is_fixed(other) && other.pools == unit.pools && !apart && !unit.is_reserved {
+                    let (b, why) = match other.is_reserved {
+                        true => (&desc.pools[other.name].name, "its offset is in a reserved range"),
+                        false => (&desc.items[other.name].id, "they overlap where they are fixed"),
+                    };
+                    return Err(PoolsError::Contradiction {
+                        a: desc.items[unit.name].id.clone(),
+                        b: b.clone(),
+                        why,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PoolUnit {
+    /// Takes in a unit that shares its offset.
+    fn join(&mut self, other: PoolUnit, desc: &PoolsDesc) -> Result<(), PoolsError> {
+        let contradiction = |why| PoolsError::Contradiction {
+            a: desc.items[self.name].id.clone(),
+            b: desc.items[other.name].id.clone(),
+            why,
+        };
+        self.pools.retain(|pool| other.pools.contains(pool));
+        if self.pools.is_empty() {
+            return Err(contradiction(
+                "they share an offset, and no pool is allowed for both",
+            ));
+        }
+        let alignment = self
+            .alignment
+            .lcm(other.alignment)
+            .filter(|lcm| lcm.get() <= LIMIT);
+        self.alignment = alignment.ok_or_else(|| {
+            contradiction("they share an offset, and the common multiple of their alignments exceeds 2^48")
+        })?;
+        if self.low.max(other.low) > self.high.min(other.high) {
+            return Err(contradiction(
+                "they share an offset, and none is within the bounds of both",
+            ));
+        }
+        self.low = self.low.max(other.low);
+        self.high = self.high.min(other.high);
+        self.size = self.size.max(other.size);
+        self.spans.extend(other.spans);
+        Ok(())
+    }
+}
+
+fn names<'a>(
+    kind: &'static str,
+    all: impl Iterator<Item = &'a String>,
+) -> Result<HashMap<&'a String, usize>, PoolsError> {
+    let mut names = HashMap::new();
+    for (index, name) in all.enumerate() {
+        if names.insert(name, index).is_some() {
+            return Err(PoolsError::DuplicateName {
+                kind,
+                name: name.clone(),
+            });
+        }
+    }
+    Ok(names)
+}
+
+fn find(items: &HashMap<&String, usize>, of: &str, name: &String) -> Result<usize, PoolsError> {
+    let found = items.get(name).copied();
+    found.ok_or_else(|| PoolsError::UnknownName {
+        of: format!("`{of}`"),
+        kind: "item",
+        name: name.clone(),
+    })
+}
+
+/// Keeps all sums far below 64 bits.
+fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
+    let limited = |what, name: &str, found: u64| match found {
+        0..=LIMIT => Ok(()),
+        _ => Err(PoolsError::TooLarge {
+            what,
+            name: name.to_owned(),
+            found,
+            limit: LIMIT,
+        }),
+    };
+    let open = desc.pools.iter().filter(|pool| pool.capacity.is_none()).count();
+    if desc.pools.is_empty() || open > 1 {
+        return Err(PoolsError::Pools {
+            pools: desc.pools.len(),
+            open,
+        });
+    }
+    let forwards = |name: &str, spans: &[Span]| match spans.iter().find(|span| span.first > span.end) {
+        None => Ok(()),
+        Some(span) => Err(PoolsError::Backwards {
+            name: name.to_owned(),
+            first: span.first.0,
+            end: span.end.0,
+        }),
+    };
+    for pool in &desc.pools {
+        limited(
+            "the capacity",
+            &pool.name,
+            pool.capacity.map_or(0, |capacity| capacity.0),
+        )?;
+        for range in &pool.reserved {
+            limited("a reserved offset", &pool.name, range.offset.0)?;
+            limited("a reserved size", &pool.name, range.size.0)?;
+            forwards(&pool.name, &range.lifetimes)?;
+        }
+    }
+    let mut sum = 0u64;
+    for item in &desc.items {
+        limited("the size", &item.id, item.size.0)?;
+        limited("the alignment", &item.id, item.alignment.get())?;
+        for offset in [item.offset, item.lowest, item.highest].into_iter().flatten() {
+            limited("an offset", &item.id, offset.0)?;
+        }
+        sum += item.size.0 + item.alignment.get();
+        limited("the sum of sizes and alignments up to that", &item.id, sum)?;
+        forwards(&item.id, &item.lifetimes)?;
+    }
+    let mut sum = 0u64;
+    for (a, _, cost) in &desc.penalties {
+        sum = sum.saturating_add(*cost);
+        limited("the sum of penalties up to one", a, sum)?;
+    }
+    Ok(())
+}

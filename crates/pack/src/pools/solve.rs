@@ -1,0 +1,246 @@
+//! The lowest cost within the capacities: bounds, then everything there is for few units, then local search in rounds.
+
+use std::ops::ControlFlow;
+
+use super::anneal::Anneal;
+use super::bound::lower_bound;
+use super::few::{Few, MOST};
+use super::problem::{FORBIDDEN, OPEN};
+use super::state::State;
+use super::{Place, PoolsAnswer, PoolsPacking, PoolsProblem};
+use crate::units::Bytes;
+use crate::{Progress, Steps, Verdict, Watch};
+
+/// Steps of the first round of local search for each unit.
+const STEPS_PER_UNIT: u64 = 100;
+/// Half of so many steps is the most for making a pool small.
+const LONGEST_LOWERING: u64 = 1 << 24;
+/// Temperatures at which rounds begin: in 64ths of a penalty of 1.
+const HEATS: [u64; 4] = [16, 48, 8, 32];
+
+/// Looks for the packing of the lowest cost within the capacities; a pool without one is made small first.
+///
+/// The same problem and budget give the same answer on every machine, unless `watch` interrupts; it sees costs. With
+/// [`Steps::UNLIMITED`] only a proof or `watch` ends the search.
+pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
+    let mut search = Search {
+        problem,
+        capacities: problem.capacities.clone(),
+        best: None,
+        bound: 0,
+        is_lowest: problem.capacities.iter().all(|&capacity| capacity != OPEN),
+        steps: 0,
+        budget: budget.0,
+        is_over: false,
+        watch,
+    };
+    let conflict = search.find();
+    let units = &conflict.clone().unwrap_or_default();
+    let items = 0..problem.unit_of.len() as u32;
+    let is_proved = match &search.best {
+        Some(best) => search.is_lowest && best.soft_total <= search.bound,
+        None => conflict.is_some(),
+    };
+    PoolsAnswer {
+        packing: search.best.as_ref().map(|best| packing(problem, best)),
+        bound: search.bound + problem.fixed_cost,
+        verdict: Verdict::of(is_proved, search.is_over),
+        steps: Steps(search.steps),
+        conflict: items
+            .filter(|&item| units.contains(&(problem.unit_of[item as usize] as u32)))
+            .collect(),
+    }
+}
+
+struct Search<'a, 'w> {
+    problem: &'a PoolsProblem,
+    capacities: Vec<u64>,
+    best: Option<State>,
+    bound: u64,
+    /// Whether it is proved that the pool without a capacity cannot be smaller.
+    is_lowest: bool,
+    steps: u64,
+    budget: u64,
+    /// The callback has ended it.
+    is_over: bool,
+    watch: Watch<'w>,
+}
+
+impl Search<'_, '_> {
+    /// Searches; returns units that fit together in no packing, if there is none: all units if fewer are not known.
+    fn find(&mut self) -> Option<Vec<u32>> {
+        let units = &self.problem.units;
+        if let Some(unit) = units.iter().position(|unit| unit.pools.is_empty()) {
+            return Some(vec![unit as u32]);
+        }
+        let open = self.capacities.iter().position(|&capacity| capacity == OPEN);
+        let bound = lower_bound(self.problem, &self.capacities);
+        if bound.infeasible.is_some() {
+            return bound.infeasible;
+        }
+        if let Some(pool) = open {
+            if self.lower(pool) {
+                return Some((0..units.len() as u32).collect());
+            }
+        }
+        self.bound = lower_bound(self.problem, &self.capacities).cost;
+        let limit = self.cost_of_best();
+        let (all, found) = self.search_few(limit, false, self.budget / 2);
+        self.best = found.or(self.best.take());
+        if all {
+            match &self.best {
+                Some(best) => self.bound = best.soft_total,
+                None => return Some((0..units.len() as u32).collect()),
+            }
+        }
+        if !self.is_settled() {
+            self.anneal(self.budget, false);
+        }
+        None
+    }
+
+    fn cost_of_best(&self) -> u64 {
+        self.best.as_ref().map_or(u64::MAX, |best| best.soft_total)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.cost_of_best() <= self.bound || self.is_over
+    }
+
+    fn is_few(&self) -> bool {
+        let units = self.problem.units.iter();
+        units.filter(|unit| unit.low != unit.high).count() <= MOST
+    }
+
+    /// Tries everything below a cost where units are few: whether that came to its end, and the best.
+    fn search_few(&mut self, limit: u64, any: bool, steps: u64) -> (bool, Option<State>) {
+        if !self.is_few() {
+            return (false, None);
+        }
+        let left = steps.min(self.budget.saturating_sub(self.steps)).min(1 << 24);
+        let mut few = Few {
+            problem: self.problem,
+            capacities: &self.capacities,
+            limit,
+            best: None,
+            any,
+            left,
+        };
+        let all = few.search();
+        self.steps += left - few.left;
+        (all, few.best)
+    }
+
+    /// Makes the pool without a capacity as small as it can, and gives it that capacity; returns whether nothing fits at all.
+    fn lower(&mut self, pool: usize) -> bool {
+        let share = self.budget.min(LONGEST_LOWERING) / 2;
+        let (all, found) = self.search_few(u64::MAX, true, share / 4);
+        if all && found.is_none() {
+            return true;
+        }
+        self.best = found;
+        if self.best.is_none() {
+            self.anneal(share / 4, true);
+        }
+        let (mut low, mut proved) = (self.least_height(pool), true);
+        let mut fails = 0;
+        while let Some(top) = self.best.as_ref().map(|best| height(self.problem, best, pool)) {
+            if low >= top || self.is_over || fails == 8 || self.steps >= share {
+                self.is_lowest = proved && low >= top;
+                self.capacities[pool] = top;
+                break;
+            }
+            // Few units are brought down step by step: what is below is then proved.
+            let middle = if self.is_few() {
+                top - 1
+            } else {
+                low + (top - low) / 2
+            };
+            self.capacities[pool] = middle;
+            let known = self.best.take();
+            let (all, found) = self.search_few(u64::MAX, true, share);
+            self.best = found;
+            if self.best.is_none() && !all {
+                self.anneal((share / 8).max(1), true);
+            }
+            if self.best.is_none() {
+                self.best = known;
+                proved &= all;
+                low = middle + 1;
+                fails += 1;
+            }
+        }
+        false
+    }
+
+    /// A height that the items of every packing reach.
+    fn least_height(&mut self, pool: usize) -> u64 {
+        let units = self.problem.units.iter().filter(|unit| !unit.is_reserved);
+        let bound_to = units.filter(|unit| unit.pools == [pool as u32]);
+        let (mut low, mut high) = (bound_to.map(|unit| unit.low + unit.size).max().unwrap_or(0), OPEN);
+        let mut capacities = self.capacities.clone();
+        while low < high {
+            let middle = low + (high - low) / 2;
+            capacities[pool] = middle;
+            match lower_bound(self.problem, &capacities).infeasible {
+                Some(_) => low = middle + 1,
+                None => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Local search in rounds, until `any` packing is found or none can be better.
+    fn anneal(&mut self, steps: u64, any: bool) {
+        let end = self.steps.saturating_add(steps).min(self.budget);
+        let costs = self.problem.units.iter().flat_map(|unit| &unit.edges);
+        let costs = costs.map(|edge| edge.cost).filter(|&cost| cost != FORBIDDEN);
+        let (sum, count) = costs.fold((0, 0), |(sum, count), cost| (sum + cost, count + 1));
+        let mean = (sum / count.max(1)).max(1);
+        let capacities = self.capacities.clone();
+        let mut search = Anneal::new(self.problem, &capacities, self.best.clone());
+        let first = self.problem.units.len() as u64 * STEPS_PER_UNIT;
+        for round in 0.. {
+            let length = (first << (round / HEATS.len()).min(20)).min(end.saturating_sub(self.steps));
+            let enough = if any { u64::MAX - 1 } else { self.bound };
+            let (before, bound) = (self.steps, self.bound);
+            let (is_over, watch) = (&mut self.is_over, &mut self.watch);
+            let mut go_on = |steps: u64, best: Option<u64>| {
+                let steps = Steps(before + steps);
+                *is_over |= watch(Progress { steps, best, bound }) == ControlFlow::Break(());
+                !*is_over
+            };
+            let heat = HEATS[round % HEATS.len()] * mean;
+            self.steps += search.run(length, heat, enough, &mut go_on);
+            if search.cost_of_best() <= enough || self.steps >= end || self.is_over || length == 0 {
+                break;
+            }
+            search.restart();
+        }
+        self.best = search.best;
+    }
+}
+
+/// The end of the highest item in a pool.
+fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
+    let units = problem.units.iter().zip(state.pool.iter().zip(&state.offset));
+    let inside = units.filter(|(unit, (of, _))| **of == pool as u32 && !unit.is_reserved);
+    inside
+        .map(|(unit, (_, offset))| offset + unit.size)
+        .max()
+        .unwrap_or(0)
+}
+
+/// The places of items.
+fn packing(problem: &PoolsProblem, state: &State) -> PoolsPacking {
+    let place = |&unit: &usize| Place {
+        pool: state.pool[unit],
+        offset: Bytes(state.offset[unit]),
+    };
+    let pools = 0..problem.capacities.len();
+    PoolsPacking {
+        places: problem.unit_of.iter().map(place).collect(),
+        heights: pools.map(|pool| Bytes(height(problem, state, pool))).collect(),
+        cost: state.soft_total + problem.fixed_cost,
+    }
+}

@@ -1,0 +1,116 @@
+//! Places of units, and which of them share bytes that they should not.
+
+use super::PoolsProblem;
+use super::problem::FORBIDDEN;
+
+/// The pool of a unit that has no place.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// A place for every unit, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) pool: Vec<u32>,
+    pub(super) offset: Vec<u64>,
+    /// For each unit, others with which it shares bytes that it must not.
+    pub(super) hard: Vec<u32>,
+    /// For each unit, the penalties that it pays.
+    pub(super) soft: Vec<u64>,
+    /// Pairs that share bytes and must not.
+    pub(super) hard_total: u64,
+    pub(super) soft_total: u64,
+}
+
+impl State {
+    /// Nothing has a place.
+    pub(super) fn empty(problem: &PoolsProblem) -> State {
+        let count = problem.units.len();
+        State {
+            pool: vec![NOWHERE; count],
+            offset: vec![0; count],
+            hard: vec![0; count],
+            soft: vec![0; count],
+            hard_total: 0,
+            soft_total: 0,
+        }
+    }
+
+    /// The same places, with what is wrong counted anew.
+    pub(super) fn counted(&self, problem: &PoolsProblem) -> State {
+        let mut state = State::empty(problem);
+        for (unit, (&pool, &offset)) in self.pool.iter().zip(&self.offset).enumerate() {
+            state.put(problem, unit as u32, pool, offset);
+        }
+        state
+    }
+
+    /// Places what has one place only; returns whether that is possible.
+    pub(super) fn place_fixed(&mut self, problem: &PoolsProblem) -> bool {
+        for (index, unit) in problem.units.iter().enumerate() {
+            if unit.low == unit.high && unit.pools.len() == 1 {
+                self.put(problem, index as u32, unit.pools[0], unit.low);
+            }
+        }
+        self.hard_total == 0
+    }
+
+    /// The pairs and the penalties that a unit would have at an offset.
+    pub(super) fn overlaps(&self, problem: &PoolsProblem, unit: u32, pool: u32, offset: u64) -> (u32, u64) {
+        let of = &problem.units[unit as usize];
+        let (mut hard, mut soft) = (0, 0);
+        for edge in &of.edges {
+            let other = edge.other as usize;
+            let start = self.offset[other];
+            if self.pool[other] == pool
+                && start < offset + of.size
+                && offset < start + problem.units[other].size
+            {
+                match edge.cost {
+                    FORBIDDEN => hard += 1,
+                    cost => soft += cost,
+                }
+            }
+        }
+        (hard, soft)
+    }
+
+    /// Moves a unit.
+    pub(super) fn put(&mut self, problem: &PoolsProblem, unit: u32, pool: u32, offset: u64) {
+        let of = &problem.units[unit as usize];
+        let index = unit as usize;
+        let (old_pool, old) = (self.pool[index], self.offset[index]);
+        for edge in &of.edges {
+            let other = edge.other as usize;
+            let (start, end) = (self.offset[other], self.offset[other] + problem.units[other].size);
+            let meets = |pool: u32, offset: u64| {
+                self.pool[other] == pool && pool != NOWHERE && start < offset + of.size && offset < end
+            };
+            let (before, after) = (meets(old_pool, old), meets(pool, offset));
+            if before == after {
+                continue;
+            }
+            match (edge.cost, after) {
+                (FORBIDDEN, true) => {
+                    self.hard_total += 1;
+                    self.hard[index] += 1;
+                    self.hard[other] += 1;
+                }
+                (FORBIDDEN, false) => {
+                    self.hard_total -= 1;
+                    self.hard[index] -= 1;
+                    self.hard[other] -= 1;
+                }
+                (cost, true) => {
+                    self.soft_total += cost;
+                    self.soft[index] += cost;
+                    self.soft[other] += cost;
+                }
+                (cost, false) => {
+                    self.soft_total -= cost;
+                    self.soft[index] -= cost;
+                    self.soft[other] -= cost;
+                }
+            }
+        }
+        (self.pool[index], self.offset[index]) = (pool, offset);
+    }
+}
