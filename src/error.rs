@@ -36,6 +36,9 @@ pub enum Error {
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] tileheap_device::ffi::MissingCommand),
+    /// The tables of a lowered frame break a rule.
+    #[error(transparent)]
+    CheckLowered(#[from] crate::lower::check::CheckError),
     /// A plan breaks a rule.
     #[error(transparent)]
     Check(#[from] crate::plan::check::CheckError),

@@ -326,6 +326,40 @@ impl AccessKind {
         }
     }
 
+    /// Whether images in `layout` can be accessed so.
+    ///
+    /// Source: Vulkan specification, "Image Layouts".
+    pub(crate) fn is_allowed_in(self, layout: L, writes: bool) -> bool {
+        const DEPTH_READ_ONLY: [L; 4] = [
+            L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+            L::DEPTH_READ_ONLY_OPTIMAL,
+            L::STENCIL_READ_ONLY_OPTIMAL,
+            L::READ_ONLY_OPTIMAL,
+        ];
+        const DEPTH: [L; 4] = [
+            L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+            L::DEPTH_ATTACHMENT_OPTIMAL,
+            L::STENCIL_ATTACHMENT_OPTIMAL,
+            L::ATTACHMENT_OPTIMAL,
+        ];
+        // `VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ`, which ash 0.38 lacks.
+        let local_read = layout == L::from_raw(1_000_232_000);
+        let color = [L::COLOR_ATTACHMENT_OPTIMAL, L::ATTACHMENT_OPTIMAL].contains(&layout);
+        let depth = DEPTH.contains(&layout);
+        let depth_read = DEPTH_READ_ONLY.contains(&layout);
+        let specific = match self {
+            AccessKind::ColorAttachment => color || local_read,
+            AccessKind::ResolveAttachment => color || depth,
+            AccessKind::DepthStencilAttachment => depth || local_read || depth_read && !writes,
+            AccessKind::InputAttachment => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read || local_read,
+            AccessKind::SampledImage => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read,
+            AccessKind::TransferSource => layout == L::TRANSFER_SRC_OPTIMAL,
+            AccessKind::TransferDestination => layout == L::TRANSFER_DST_OPTIMAL,
+            _ => false,
+        };
+        specific || layout == L::GENERAL
+    }
+
     /// The kind as an English noun with its article: `a vertex buffer`.
     pub fn noun(self) -> &'static str {
         self.row().noun

@@ -14,6 +14,14 @@ pub enum LowerError {
         /// Device queues given.
         given: usize,
     },
+    /// The plan was made for comparison.
+    #[error(
+        "the plan of frame `{frame}` takes the whole frame for one discard window, which no device has: plan with `WindowRule::Device`"
+    )]
+    WholeFrame {
+        /// The frame.
+        frame: String,
+    },
     /// What earlier work left in a history belongs to another queue family.
     #[error(
         "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"
@@ -34,6 +42,9 @@ pub enum LowerError {
         /// The frame at hand.
         frame: String,
     },
+    /// The tables break a rule; in builds with debug assertions.
+    #[error(transparent)]
+    Check(#[from] super::check::CheckError),
     /// A text is no table document.
     #[error(transparent)]
     Json(#[from] tileheap_json::Error),

@@ -31,12 +31,12 @@ impl Resolver<'_> {
         let mut holders = Holders::default();
         for (space, mut placements) in spaces {
             placements.sort_by_key(|&index| {
-                let placement = &plan.placements[index as usize];
+                let placement = self.placed.bytes_of(index);
                 (placement.span.first, placement.offset)
             });
             holders.begin(space, &self.before.bytes);
             for index in placements {
-                let placement = &plan.placements[index as usize];
+                let placement = self.placed.bytes_of(index);
                 let mut earlier = Vec::new();
                 holders.take(index, placement.offset, placement.size, |holder| {
                     if !earlier.contains(&holder) {
@@ -51,7 +51,7 @@ impl Resolver<'_> {
 
     /// The space of a placement's bytes; none of the caller's.
     fn space_of(&self, placement: u32) -> Option<Space> {
-        let placed = &self.placed.plan.placements[placement as usize];
+        let placed = self.placed.bytes_of(placement);
         let object = placed.object?;
         Some(match placed.memory {
             MemoryKind::Tile => Space::Tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
@@ -79,9 +79,10 @@ impl Resolver<'_> {
             self.kept_sources.push((chain.placement, source));
             return;
         }
+        // Earlier work may have written the bytes through any image or buffer.
         let own = |holder: &Holder| match *holder {
             Holder::Placement(other) => other == placement,
-            Holder::Earlier(_) => true,
+            Holder::Earlier(index) => self.before.bytes[index as usize].last.writes.is_empty(),
         };
         let ladder = self.placed.is_ladder(chain.resource);
         let cause = match (earlier.iter().all(own), ladder) {

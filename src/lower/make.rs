@@ -1,6 +1,8 @@
 //! The steps of lowering.
 
 use super::chains::Chains;
+use super::check::DeviceFacts;
+use super::checked::Checked;
 use super::create::create;
 use super::dependencies::dependencies;
 use super::error::LowerError;
@@ -11,15 +13,21 @@ use super::sharing::Shared;
 use super::situation::Situation;
 use super::submits::submits;
 use super::tables::Lowered;
-use crate::plan::Plan;
+use crate::plan::{Plan, WindowRule};
 
 /// Lowers a plan for a frame in a situation.
 ///
 /// # Errors
 /// If the situation is not one that the plan's frame can run in: another number of queues, or contents that another queue family
-/// owns.
-pub fn lower(plan: &Plan, situation: &Situation) -> Result<Lowered, LowerError> {
+/// owns. If the plan is one for comparison alone ([`WindowRule::WholeFrame`]). In builds with debug
+/// assertions also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be,
+/// or lowering has a defect.
+pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
     situation.check(&plan.frame)?;
+    if plan.options.windows == WindowRule::WholeFrame {
+        let frame = plan.frame.name().to_owned();
+        return Err(LowerError::WholeFrame { frame });
+    }
     let placed = Placed::new(plan, &situation.queues, situation.parity);
     let features = plan.profile.features;
     let chains = Chains::new(&plan.frame, features, &placed);
@@ -34,5 +42,9 @@ pub fn lower(plan: &Plan, situation: &Situation) -> Result<Lowered, LowerError> 
     let passes = record(&placed, &chains, &operations, &mut found, &mut lowered);
     submits(&placed, &found, &passes, &mut lowered);
     lowered.after = found.after;
-    Ok(lowered)
+    if cfg!(debug_assertions) {
+        let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
+        return Ok(lowered.check(&plan.frame, situation, &device)?);
+    }
+    Ok(Checked::new(lowered))
 }

@@ -7,7 +7,8 @@
 //! ```
 //! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory; gives flat
 //! tables that whatever executes the frame reads without deciding anything: this crate's runtime, or an engine's own encoder.
-//! No driver is called; the same inputs give the same tables.
+//! No driver is called; the same inputs give the same tables. What executes a frame takes [`Checked`] tables: those of [`lower`], or any
+//! others that [`Lowered::check`] accepts.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -30,6 +31,8 @@
 //! ```
 
 mod chains;
+pub mod check;
+mod checked;
 mod create;
 mod dependencies;
 mod ends;
@@ -52,6 +55,7 @@ pub mod tables;
 mod within;
 mod words;
 
+pub use checked::Checked;
 pub use error::LowerError;
 pub use make::lower;
 pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};

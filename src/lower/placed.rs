@@ -12,7 +12,9 @@ use crate::units::Run;
 pub(super) struct Placed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) queues: &'a DeviceQueues,
-    /// Per placement (as in even frames), its row among images or buffers.
+    /// Per placement (as in even frames), the one whose memory and image or buffer it has: of a history pair, the other in odd frames.
+    turns: Vec<u32>,
+    /// Per placement, its row among images or buffers.
     objects: Vec<Object>,
     /// Per pass.
     queue_of: Vec<DeviceQueueIndex>,
@@ -35,14 +37,13 @@ impl<'a> Placed<'a> {
                 Object::Buffer(*next - 1)
             }
         };
-        let mut objects: Vec<Object> = plan.placements.iter().map(object).collect();
+        let objects: Vec<Object> = plan.placements.iter().map(object).collect();
+        let mut turns: Vec<u32> = (0..objects.len() as u32).collect();
         if parity == Parity::Odd {
             for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
                 if resource.persistence == Persistence::History && planned.placements.len() == 2 {
-                    objects.swap(
-                        planned.placements.first as usize,
-                        planned.placements.first as usize + 1,
-                    );
+                    let first = planned.placements.first as usize;
+                    turns.swap(first, first + 1);
                 }
             }
         }
@@ -57,6 +58,7 @@ impl<'a> Placed<'a> {
         Placed {
             plan,
             queues,
+            turns,
             objects,
             queue_of: plan.frame.pass_ids().map(declared).collect(),
             values,
@@ -71,7 +73,12 @@ impl<'a> Placed<'a> {
 
     /// The image or buffer of a placement.
     pub(super) fn object(&self, placement: u32) -> Object {
-        self.objects[placement as usize]
+        self.objects[self.turns[placement as usize] as usize]
+    }
+
+    /// The bytes of a placement in frames of this parity.
+    pub(super) fn bytes_of(&self, placement: u32) -> &Placement {
+        &self.plan.placements[self.turns[placement as usize] as usize]
     }
 
     /// Whether a resource is placed in tile memory with an image in several objects.

@@ -6,8 +6,8 @@ use crate::frame::{Persistence, ResourceId};
 
 /// Per resource, the queue families that share it; one or none for exclusive ones.
 ///
-/// A resource is exclusive, and transferred where another family uses it, unless passes of several families read it at the same
-/// time, or it carries contents to a next frame in which another family may use it first.
+/// A resource is exclusive, and transferred from one queue to another where that is of another family, unless several queues read it at
+/// the same time, or it carries contents to a next frame in which another family may use it first.
 pub(super) struct Shared {
     families: Vec<Vec<u32>>,
 }
@@ -29,9 +29,7 @@ impl Shared {
                 && placed.placements_of(chain.resource).len() == 2;
             for epoch in chain.epochs.of(&chains.epochs) {
                 let uses = chains.uses_of(epoch);
-                let of_first = placed.family_of(uses[0].queue);
-                at_once[chain.resource.index()] |=
-                    kept || uses.iter().any(|one| placed.family_of(one.queue) != of_first);
+                at_once[chain.resource.index()] |= kept || uses.len() > 1;
                 for one in uses {
                     families[chain.resource.index()].push(placed.family_of(one.queue));
                 }

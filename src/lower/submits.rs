@@ -18,30 +18,32 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             commands: CommandBufferId(index),
             passes,
         }));
-    // Per device queue and other queue, the value that was waited for so far: later batches need not wait again.
-    let queues = placed.queues.len();
-    let mut waited = vec![i64::MIN; queues * queues];
+    // Per device queue, what was waited for so far: later batches need not wait again.
+    let mut waited: Vec<Vec<SemaphoreRow>> = vec![Vec::new(); placed.queues.len()];
     for (index, batch) in (0..).zip(frame.batches()) {
         let id = BatchId(index);
         let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
         let waits = lowered.waits.len() as u32;
-        lowered
-            .waits
-            .extend(batch.waits.iter().map(|op| declared(placed, found, op)));
+        lowered.waits.extend(
+            batch
+                .waits
+                .iter()
+                .map(|op| declared(placed, found, op, End::Wait)),
+        );
         for wait in merged(placed, &found.waits, id) {
-            let Semaphore::Queue { queue: other, value } = wait.semaphore else {
-                continue;
-            };
-            let known = &mut waited[queue.0 as usize * queues + other.0 as usize];
-            if *known < value {
-                *known = value;
+            let waited = &mut waited[queue.0 as usize];
+            if !waited.iter().any(|known| is_waited_for(known, &wait)) {
+                waited.push(wait);
                 lowered.waits.push(wait);
             }
         }
         let signals = lowered.signals.len() as u32;
-        lowered
-            .signals
-            .extend(batch.signals.iter().map(|op| declared(placed, found, op)));
+        lowered.signals.extend(
+            batch
+                .signals
+                .iter()
+                .map(|op| declared(placed, found, op, End::Signal)),
+        );
         lowered.signals.push(SemaphoreRow {
             semaphore: Semaphore::Queue {
                 queue,
@@ -69,6 +71,20 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             queue: placed.queues.declared()[submit.queue.index()],
             batches: submit.batches,
         }));
+}
+
+/// Whether a wait makes a later one of the same device queue unnecessary: for as late a value, at all of its stages.
+fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
+    match (known.semaphore, wait.semaphore) {
+        (
+            Semaphore::Queue { queue, value },
+            Semaphore::Queue {
+                queue: other,
+                value: later,
+            },
+        ) => queue == other && value >= later && known.stages.contains(wait.stages),
+        _ => false,
+    }
 }
 
 /// The waits of a batch beyond those that the frame declares, one for each queue.
@@ -100,10 +116,17 @@ fn merged(placed: &Placed<'_>, waits: &[Wait], batch: BatchId) -> Vec<SemaphoreR
     rows
 }
 
+/// The ends of a semaphore.
+#[derive(Clone, Copy)]
+enum End {
+    Signal,
+    Wait,
+}
+
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
 ///
 /// Without `maintenance8`, a transfer between queue families is released and acquired at `ALL_COMMANDS` alone.
-fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp) -> SemaphoreRow {
+fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp, end: End) -> SemaphoreRow {
     let frame = &placed.plan.frame;
     let ends = |ops: fn(&crate::frame::tables::Batch) -> &[SemaphoreOp]| {
         let has =
@@ -118,7 +141,13 @@ fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp) -> Sema
     let mut stages = op.stages;
     if let (Some(signaller), Some(waiter)) = (signaller, waiter) {
         for crossing in &found.crossings {
-            stages |= through(placed, crossing, signaller, waiter);
+            let through = through(placed, crossing, signaller, waiter);
+            stages |= match end {
+                End::Signal => through,
+                // Barriers behind a wait chain to whatever stages it names, but for what comes through transfers.
+                End::Wait if through.is_empty() => S::NONE,
+                End::Wait => crossing.stages & S::ALL_COMMANDS,
+            };
         }
     }
     SemaphoreRow {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::lower::tables::{BarrierCause, Semaphore};
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
@@ -18,7 +18,7 @@ fn planned(seed: u64) -> Plan {
 }
 
 /// The first frames of a plan.
-fn frames(plan: &Plan, queues: &DeviceQueues, count: usize) -> Vec<Lowered> {
+fn frames(plan: &Plan, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
     let mut situation = Situation::first(queues.clone());
     let mut frames = Vec::new();
     for _ in 0..count {
@@ -92,7 +92,7 @@ fn tables_are_read_back_as_they_were_written() {
         let text = lowered.to_json(plan.frame.name(), &situation);
         assert_eq!(
             Lowered::from_json(plan.frame.name(), &text).unwrap(),
-            (lowered, situation)
+            (lowered.into_inner(), situation)
         );
     }
 }

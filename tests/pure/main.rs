@@ -11,6 +11,7 @@ mod frame_shaders_hostile;
 mod frame_shaders_reflect;
 mod hand;
 mod lower;
+mod lowered_check;
 mod mutations;
 mod plan_check;
 mod plan_planner;

@@ -4,9 +4,9 @@ use ash::vk;
 
 use super::checker::Checker;
 use super::replay_errors::BarrierError;
-use super::scopes::{unmade, unsupported};
 use crate::frame::{PassId, QueueId};
 use crate::plan::passes::{Barrier, TransferHalf};
+use crate::scopes::{unmade, unsupported};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let plan = checker.plan;

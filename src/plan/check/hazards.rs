@@ -19,10 +19,10 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::checker::Checker;
 use super::records::{By, Conflicts, Dependency, DependencyKind, OrderedAfter, Record};
 use super::replay_errors::{HazardAccess, HazardError, MissingDependency};
-use super::scopes::{Scope, WRITES, each, made_at};
 use super::sites::{Site, Space};
 use crate::frame::external::ResourceState;
 use crate::frame::{PassId, QueueId, SemaphoreId};
+use crate::scopes::{Scope, WRITES, each, made_at};
 use crate::units::{Alignment, Bytes};
 
 /// A use of a placement by a pass.

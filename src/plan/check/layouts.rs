@@ -1,11 +1,11 @@
 //! Layouts: in which layout every image is, and which queue owns every resource, step by step.
 
-use ash::vk::{self, ImageLayout as L};
+use ash::vk::ImageLayout as L;
 
 use super::barriers::is_transition;
 use super::checker::Checker;
 use super::replay_errors::LayoutError;
-use crate::frame::{AccessKind, PassId, Persistence, QueueId};
+use crate::frame::{PassId, Persistence, QueueId};
 use crate::plan::passes::{Barrier, QueueTransfer, TransferHalf};
 use crate::plan::{MemoryKind, Placement};
 
@@ -269,7 +269,7 @@ pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let fits = if plan.frame.resource(access.resource).is_image() {
-            allows(planned.layout, access.kind, access.writes)
+            access.kind.is_allowed_in(planned.layout, access.writes)
         } else {
             planned.layout == L::UNDEFINED
         };
@@ -300,40 +300,6 @@ pub(super) fn check_fit(checker: &mut Checker<'_>) {
             });
         }
     }
-}
-
-/// Whether images in `layout` can be accessed so.
-///
-/// Source: Vulkan specification, "Image Layouts".
-fn allows(layout: L, kind: AccessKind, writes: bool) -> bool {
-    const DEPTH_READ_ONLY: [L; 4] = [
-        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
-        L::DEPTH_READ_ONLY_OPTIMAL,
-        L::STENCIL_READ_ONLY_OPTIMAL,
-        L::READ_ONLY_OPTIMAL,
-    ];
-    const DEPTH: [L; 4] = [
-        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
-        L::DEPTH_ATTACHMENT_OPTIMAL,
-        L::STENCIL_ATTACHMENT_OPTIMAL,
-        L::ATTACHMENT_OPTIMAL,
-    ];
-    // `VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ`, which ash 0.38 lacks.
-    let local_read = layout == vk::ImageLayout::from_raw(1_000_232_000);
-    let color = [L::COLOR_ATTACHMENT_OPTIMAL, L::ATTACHMENT_OPTIMAL].contains(&layout);
-    let depth = DEPTH.contains(&layout);
-    let depth_read = DEPTH_READ_ONLY.contains(&layout);
-    let specific = match kind {
-        AccessKind::ColorAttachment => color || local_read,
-        AccessKind::ResolveAttachment => color || depth,
-        AccessKind::DepthStencilAttachment => depth || local_read || depth_read && !writes,
-        AccessKind::InputAttachment => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read || local_read,
-        AccessKind::SampledImage => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read,
-        AccessKind::TransferSource => layout == L::TRANSFER_SRC_OPTIMAL,
-        AccessKind::TransferDestination => layout == L::TRANSFER_DST_OPTIMAL,
-        _ => false,
-    };
-    specific || layout == L::GENERAL
 }
 
 fn queue_name(checker: &Checker<'_>, queue: QueueId) -> String {

@@ -31,7 +31,6 @@ mod records;
 mod replay;
 mod replay_errors;
 mod residence;
-mod scopes;
 mod sites;
 mod split;
 mod structure;

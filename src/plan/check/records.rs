@@ -2,8 +2,8 @@
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::scopes::{Scope, each_access};
 use crate::frame::{PassId, QueueId, SemaphoreId};
+use crate::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.
 pub(super) struct Record {

@@ -9,13 +9,13 @@ use super::operations::{Effect, effect};
 use super::records::{Dependency, DependencyKind};
 use super::replay_errors::{ContentsError, ContentsLoss};
 use super::residence::window_of;
-use super::scopes::Scope;
 use super::sites::{Site, sites};
 use super::structure::reads_previous;
 use crate::frame::external::ExternalDesc;
 use crate::frame::{BatchId, PassId, Persistence, ResourceId, SubmitId};
 use crate::plan::PlacementId;
 use crate::plan::passes::{Barrier, BarrierCause, TransferHalf};
+use crate::scopes::Scope;
 use crate::units::Run;
 use ash::vk;
 

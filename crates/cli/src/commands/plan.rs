@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::frame::import::Imported;
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The tables of the frame of this number, each frame before it lowered for what the one before it left.
-fn lowered(arguments: &Arguments, plan: &Plan) -> Result<(Lowered, Situation)> {
+fn lowered(arguments: &Arguments, plan: &Plan) -> Result<(Checked<Lowered>, Situation)> {
     let queues = if arguments.queues.is_empty() {
         DeviceQueues::apart(&plan.frame)
     } else {

@@ -83,7 +83,7 @@ const MAKERS: [(A, S); 17] = [
 const FRAGMENT_TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
 
 /// The accesses that write.
-pub(super) const WRITES: A = A::from_raw(
+pub(crate) const WRITES: A = A::from_raw(
     A::SHADER_WRITE.as_raw()
         | A::SHADER_STORAGE_WRITE.as_raw()
         | A::COLOR_ATTACHMENT_WRITE.as_raw()
@@ -99,18 +99,18 @@ pub(super) const WRITES: A = A::from_raw(
 
 /// One scope of a dependency, expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// The stages of the execution scope, the logically earlier (or later) ones included.
-    pub(super) execution: S,
+    pub(crate) execution: S,
     /// The stages of the access scope: those the mask names, no others.
-    pub(super) named: S,
+    pub(crate) named: S,
     /// The accesses of the access scope.
-    pub(super) access: A,
+    pub(crate) access: A,
 }
 
 impl Scope {
     /// The first scope of a dependency.
-    pub(super) fn source(stages: S, access: A) -> Scope {
+    pub(crate) fn source(stages: S, access: A) -> Scope {
         let mut execution = earlier(expand(stages));
         if stages.contains(S::BOTTOM_OF_PIPE) {
             execution |= everything();
@@ -123,7 +123,7 @@ impl Scope {
     }
 
     /// The second scope of a dependency.
-    pub(super) fn destination(stages: S, access: A) -> Scope {
+    pub(crate) fn destination(stages: S, access: A) -> Scope {
         let mut execution = later(expand(stages));
         if stages.contains(S::TOP_OF_PIPE) {
             execution |= everything();
@@ -136,13 +136,13 @@ impl Scope {
     }
 
     /// Everything on the device: what a semaphore or the end of a frame orders.
-    pub(super) fn all() -> Scope {
+    pub(crate) fn all() -> Scope {
         Scope::destination(S::ALL_COMMANDS, A::MEMORY_READ | A::MEMORY_WRITE)
     }
 }
 
 /// The stages behind composite flags; the ends of the pipe are no stages.
-pub(super) fn expand(stages: S) -> S {
+pub(crate) fn expand(stages: S) -> S {
     let mut expanded = stages & !COMPOSITE;
     if stages.contains(S::ALL_COMMANDS) {
         expanded |= everything();
@@ -163,7 +163,7 @@ pub(super) fn expand(stages: S) -> S {
 }
 
 /// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
-pub(super) fn each(stages: S) -> impl Iterator<Item = S> {
+pub(crate) fn each(stages: S) -> impl Iterator<Item = S> {
     let listed = if stages.contains(S::ALL_COMMANDS) {
         graphics() | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
     } else {
@@ -173,12 +173,12 @@ pub(super) fn each(stages: S) -> impl Iterator<Item = S> {
 }
 
 /// Each flag of `access` by itself, after expansion.
-pub(super) fn each_access(access: A) -> impl Iterator<Item = A> {
+pub(crate) fn each_access(access: A) -> impl Iterator<Item = A> {
     bits(expand_access(access).as_raw()).map(A::from_raw)
 }
 
 /// The flags of `access`, expanded, that `stage` makes.
-pub(super) fn made_at(stage: S, access: A) -> A {
+pub(crate) fn made_at(stage: S, access: A) -> A {
     let made =
         each_access(access).filter(|&flag| makers(flag).is_some_and(|stages| stages.intersects(stage)));
     made.fold(A::NONE, |all, flag| all | flag)
@@ -187,7 +187,7 @@ pub(super) fn made_at(stage: S, access: A) -> A {
 /// The first flag of `access` that none of `stages` can make.
 ///
 /// Source: VUID-VkMemoryBarrier2-srcAccessMask-03900 to -03917 and their like.
-pub(super) fn unmade(stages: S, access: A) -> Option<A> {
+pub(crate) fn unmade(stages: S, access: A) -> Option<A> {
     let named = expand(stages);
     bits(access.as_raw())
         .map(A::from_raw)
@@ -197,7 +197,7 @@ pub(super) fn unmade(stages: S, access: A) -> Option<A> {
 /// The first stage that a queue of these capabilities does not have.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
-pub(super) fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
+pub(crate) fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
     let mut supported =
         S::ALL_COMMANDS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE | S::HOST | S::ALL_TRANSFER | TRANSFER;
     if capabilities.contains(vk::QueueFlags::GRAPHICS) {

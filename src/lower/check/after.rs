@@ -1,0 +1,108 @@
+//! What the frame leaves: whatever takes over bytes and waits for the uses that `after` lists there waits for all uses there were.
+
+use ash::vk::ImageLayout as L;
+
+use super::barriers::BarrierKind;
+use super::checker::Checker;
+use super::contents::Contents;
+use super::hazards::Hazards;
+use super::layouts::Layouts;
+use super::records::{Conflicts, Dependency, Record};
+use super::replay_errors::AfterError;
+use super::sites::{Place, Site};
+use crate::lower::state::{ByteUse, ContentState};
+use crate::lower::tables::{Object, Semaphore};
+use crate::scopes::Scope;
+use crate::units::Bytes;
+
+/// Judges the bytes that `after` lists; `batches` are the frame's on each queue.
+pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches: &[i64]) {
+    let after = &checker.tables.after.bytes;
+    for one in after {
+        if one.last.value > 0 {
+            let (queue, value) = (one.last.queue.0, one.last.value);
+            checker.report(AfterError::Point { queue, value });
+        }
+    }
+    for record in &hazards.records {
+        if matches!(record.site.place, Place::Caller(_)) {
+            continue;
+        }
+        let covering: Vec<(u64, u64)> = after
+            .iter()
+            .filter(|one| Place::from(one.space) == record.site.place && covers(one, record, batches))
+            .map(|one| (one.first.0, one.end.0))
+            .collect();
+        for &(first, end) in &record.bytes {
+            if let Some(bytes) = uncovered(&covering, first, end) {
+                let user = Box::new(record.user.clone());
+                checker.report(AfterError::Uncovered { user, bytes });
+            }
+        }
+    }
+}
+
+/// Whether all that waits for the listed use waits for the recorded one: on its queue by a barrier, elsewhere by the queue's timeline.
+fn covers(one: &ByteUse, record: &Record, batches: &[i64]) -> bool {
+    let last = one.last;
+    let queue = last.queue;
+    let point = Semaphore::Queue {
+        queue,
+        value: last.value + batches[queue.0 as usize],
+    };
+    let barrier = Dependency {
+        object: None,
+        whole: true,
+        source: Scope::source(last.stages, last.writes),
+        destination: Scope::all(),
+        kind: BarrierKind::Plain,
+    };
+    let reach = &record.reach[queue.0 as usize];
+    let (ordered, available) = record.passes_through(reach, queue, &barrier);
+    let written = record.conflicts == Conflicts::AllSee;
+    record.is_carried_by(point) && ordered && (available || !written)
+}
+
+/// The first bytes of `[first, end)` that no range covers.
+fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Bytes)> {
+    let mut at = first;
+    while let Some(&(_, to)) = ranges.iter().find(|&&(from, to)| from <= at && at < to) {
+        at = to;
+    }
+    (at < end).then_some((Bytes(at), Bytes(end)))
+}
+
+/// Judges the contents that `after` lists: of every image and buffer of a history that the frame uses, its state.
+pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &mut Layouts) {
+    let said = checker.tables.after.contents.clone();
+    for object in checker.objects() {
+        let resource = checker.resource_of(object);
+        let used = checker
+            .tables
+            .accesses
+            .iter()
+            .any(|access| access.object == object);
+        let listed: Vec<&ContentState> = said.iter().filter(|one| one.object == object).collect();
+        let found = (checker.is_history(resource) && used).then(|| {
+            let site = Site::of(checker, object, crate::lower::tables::DeviceQueueIndex(0));
+            ContentState {
+                object,
+                defined: contents.loss(site, object).is_none(),
+                layout: match object {
+                    Object::Image(_) => layouts.layout_of(object).unwrap_or(L::UNDEFINED),
+                    Object::Buffer(_) => L::UNDEFINED,
+                },
+                family: layouts.owner_of(object),
+            }
+        });
+        if listed != Vec::from_iter(&found) {
+            let resource = checker.resource(resource);
+            let (found, said) = (format!("{found:?}"), format!("{listed:?}"));
+            checker.report(AfterError::Contents {
+                resource,
+                found,
+                said,
+            });
+        }
+    }
+}

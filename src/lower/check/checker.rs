@@ -1,0 +1,170 @@
+//! The tables being checked and the errors found so far.
+
+use std::fmt::Debug;
+
+use ash::vk;
+
+use super::error::{CheckError, ParameterError};
+use super::facts::DeviceFacts;
+use crate::frame::tables::{Contents, Version};
+use crate::frame::{Frame, PassId, ResourceId};
+use crate::lower::situation::Situation;
+use crate::lower::tables::{Binding, DeviceQueueIndex, Lowered, Object, PassContents};
+use crate::plan::MemoryKind;
+
+/// The tables being checked, what they are judged by, and the errors found so far.
+pub(super) struct Checker<'a> {
+    pub(super) tables: &'a Lowered,
+    pub(super) frame: &'a Frame,
+    pub(super) situation: &'a Situation,
+    pub(super) device: &'a DeviceFacts,
+    pub(super) errors: Vec<CheckError>,
+}
+
+impl<'a> Checker<'a> {
+    /// Adds an error, once.
+    pub(super) fn report(&mut self, error: impl Into<CheckError>) {
+        let error = error.into();
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// Reports a parameter that is not what it has to be.
+    pub(super) fn wrong(
+        &mut self,
+        what: &str,
+        parameter: &'static str,
+        found: impl Debug,
+        needs: impl Into<String>,
+    ) {
+        self.report(ParameterError {
+            what: what.to_owned(),
+            parameter,
+            found: format!("{found:?}"),
+            needs: needs.into(),
+        });
+    }
+
+    /// Reports a parameter that is not equal to what it has to be.
+    pub(super) fn equal<T: PartialEq + Debug>(
+        &mut self,
+        what: &str,
+        parameter: &'static str,
+        found: T,
+        needs: T,
+    ) {
+        if found != needs {
+            self.wrong(what, parameter, found, format!("{needs:?}"));
+        }
+    }
+
+    pub(super) fn resource(&self, id: ResourceId) -> String {
+        self.frame.resource(id).name.clone()
+    }
+
+    pub(super) fn pass(&self, id: PassId) -> String {
+        self.frame.pass(id).name.clone()
+    }
+
+    /// The resource that an image or a buffer holds.
+    pub(super) fn resource_of(&self, object: Object) -> ResourceId {
+        match object {
+            Object::Image(row) => self.tables.images[row as usize].resource,
+            Object::Buffer(row) => self.tables.buffers[row as usize].resource,
+        }
+    }
+
+    pub(super) fn name_of(&self, object: Object) -> String {
+        self.resource(self.resource_of(object))
+    }
+
+    pub(super) fn binding_of(&self, object: Object) -> Binding {
+        match object {
+            Object::Image(row) => self.tables.images[row as usize].binding,
+            Object::Buffer(row) => self.tables.buffers[row as usize].binding,
+        }
+    }
+
+    /// The kind of an object's memory; `None` for the caller's.
+    pub(super) fn memory_of(&self, object: Object) -> Option<MemoryKind> {
+        match self.binding_of(object) {
+            Binding::Memory { memory, .. } => Some(self.tables.memory[memory as usize].kind),
+            Binding::Imported => None,
+        }
+    }
+
+    /// Whether queue families share an object (`VK_SHARING_MODE_CONCURRENT`).
+    pub(super) fn is_concurrent(&self, object: Object) -> bool {
+        let sharing = match object {
+            Object::Image(row) => self.tables.images[row as usize].sharing,
+            Object::Buffer(row) => self.tables.buffers[row as usize].sharing,
+        };
+        !sharing.families.is_empty()
+    }
+
+    /// Every image, then every buffer.
+    pub(super) fn objects(&self) -> impl Iterator<Item = Object> + use<> {
+        let images = (0..self.tables.images.len() as u32).map(Object::Image);
+        images.chain((0..self.tables.buffers.len() as u32).map(Object::Buffer))
+    }
+
+    /// The images or buffers of a resource, in table order.
+    pub(super) fn objects_of(&self, resource: ResourceId) -> Vec<Object> {
+        let of_resource = |object: &Object| self.resource_of(*object) == resource;
+        self.objects().filter(of_resource).collect()
+    }
+
+    /// Whether an object can be what an access of this version uses: of a history's two, the first is current in even frames.
+    pub(super) fn holds(&self, object: Object, resource: ResourceId, version: Version) -> bool {
+        let all = self.objects_of(resource);
+        let history = self.is_history(resource);
+        match (history && all.len() == 2, version) {
+            (true, Version::Current) => all[self.situation.parity.index()] == object,
+            (true, Version::Previous) => all[1 - self.situation.parity.index()] == object,
+            (false, Version::Current) => all.contains(&object),
+            (false, Version::Previous) => false,
+        }
+    }
+
+    pub(super) fn is_history(&self, resource: ResourceId) -> bool {
+        self.frame.resource(resource).persistence == crate::frame::Persistence::History
+    }
+
+    pub(super) fn family(&self, queue: DeviceQueueIndex) -> u32 {
+        self.situation.queues.family(queue)
+    }
+
+    /// What a queue can do.
+    pub(super) fn flags(&self, queue: DeviceQueueIndex) -> vk::QueueFlags {
+        self.device.families[self.family(queue) as usize]
+    }
+
+    /// The device queue that runs a pass of the frame.
+    pub(super) fn queue_of(&self, pass: PassId) -> DeviceQueueIndex {
+        self.situation.queues.declared()[self.frame.queue_of(pass).index()]
+    }
+
+    /// Per row of passes, the pass of the frame that it is, or is recorded before.
+    pub(super) fn passes_of_rows(&self) -> Vec<PassId> {
+        let stores: Vec<PassId> = stores(self.frame);
+        let mut next = PassId(self.frame.passes().len() as u32);
+        let rows = self.tables.passes.iter().rev().map(|row| {
+            match row.contents {
+                PassContents::Described(pass) => next = pass,
+                PassContents::Store(index) => next = stores[index as usize],
+                PassContents::Clear { .. } => {}
+            }
+            next
+        });
+        let mut rows: Vec<PassId> = rows.collect();
+        rows.reverse();
+        rows
+    }
+}
+
+/// The passes that copy a resource out of tile memory.
+pub(super) fn stores(frame: &Frame) -> Vec<PassId> {
+    let is_store = |pass: &PassId| frame.pass(*pass).contents == Contents::Store;
+    frame.pass_ids().filter(is_store).collect()
+}

@@ -1,0 +1,108 @@
+//! Effects: what a pass does to memory, with its load and store operations.
+
+use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::checker::Checker;
+use super::hazards::Use;
+use super::renderings::{attachment_of, operations_of};
+use crate::frame::tables::Access;
+use crate::frame::{AccessKind, Frame, LoadOp};
+use crate::lower::tables::{AccessRow, RenderingRow};
+
+/// What an access does to memory.
+pub(super) struct Effect {
+    pub(super) row: AccessRow,
+    /// The frame's access.
+    pub(super) index: usize,
+    /// Stages that make the access.
+    pub(super) stages: S,
+    /// Its accesses, those of the load and store operations included.
+    pub(super) access: A,
+    /// Whether memory may be written.
+    pub(super) writes: bool,
+    /// Whether contents from before the pass are needed.
+    pub(super) needs: bool,
+    /// Whether the contents are undefined after the pass.
+    pub(super) drops: bool,
+}
+
+impl Effect {
+    pub(super) fn to_use(&self) -> Use {
+        Use {
+            object: self.row.object,
+            stages: self.stages,
+            access: self.access,
+            writes: self.writes,
+        }
+    }
+}
+
+/// What an access does to memory with the operations that the tables give it.
+///
+/// A store writes, also of an attachment that is only tested against: unless it is `NONE`, a read-only attachment is
+/// written at the end of the pass (Vulkan specification, "Render Pass Store Operations").
+pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, index: usize) -> Effect {
+    let access = &checker.frame.accesses()[index];
+    let row = checker.tables.accesses[index];
+    let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, index));
+    let operations = attachment
+        .filter(|_| access.kind.is_attachment())
+        .map(operations_of);
+    let operations = operations.unwrap_or_default();
+    let loads = operations
+        .iter()
+        .any(|one| one.load == vk::AttachmentLoadOp::LOAD);
+    let stores = operations
+        .iter()
+        .any(|one| one.store != vk::AttachmentStoreOp::NONE);
+    let kept = operations.iter().all(|one| match one.store {
+        vk::AttachmentStoreOp::STORE => true,
+        vk::AttachmentStoreOp::NONE => !access.writes,
+        _ => false,
+    });
+    let writes = access.writes || stores;
+    let stages = if access.stages.is_empty() {
+        access.kind.default_stages(checker.frame.pass(access.pass).kind)
+    } else {
+        access.stages
+    };
+    Effect {
+        row,
+        index,
+        stages,
+        access: access.kind.access_flags(access.reads || loads, writes),
+        writes,
+        needs: needs_contents(checker.frame, access),
+        drops: !kept,
+    }
+}
+
+/// The resolve at the end of a render pass reads the samples as colour attachments are read, those of depth too.
+///
+/// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
+pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Option<Use> {
+    let access = &checker.frame.accesses()[index];
+    let others = checker.frame.accesses_of(access.pass).iter();
+    let resolved = others
+        .into_iter()
+        .any(|other| other.resolves == Some(access.resource));
+    (access.kind.is_attachment() && resolved).then(|| Use {
+        object: checker.tables.accesses[index].object,
+        stages: S::COLOR_ATTACHMENT_OUTPUT,
+        access: A::COLOR_ATTACHMENT_READ,
+        writes: false,
+    })
+}
+
+/// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input attachment that the same
+/// pass clears or overwrites reads what the pass itself makes.
+fn needs_contents(frame: &Frame, access: &Access) -> bool {
+    let made_here = access.kind == AccessKind::InputAttachment
+        && frame.accesses_of(access.pass).iter().any(|other| {
+            other.resource == access.resource
+                && other.version == access.version
+                && other.writes
+                && other.load_op != LoadOp::Load
+        });
+    (access.reads || access.writes && access.load_op == LoadOp::Load) && !made_here
+}

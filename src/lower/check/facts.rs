@@ -1,0 +1,43 @@
+//! What the checker has to know of a device.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::frame::Frame;
+use crate::lower::situation::DeviceQueues;
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
+
+/// A device as the checker judges tables by it: none of it comes from a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceFacts {
+    /// Heaps, memory types, tile heap, limits and features.
+    pub profile: Arc<DeviceProfile>,
+    /// Per resource of the frame, what it needs of memory.
+    pub requirements: Arc<Requirements>,
+    /// Per queue family, its capabilities (`VkQueueFamilyProperties::queueFlags`).
+    pub families: Vec<vk::QueueFlags>,
+}
+
+impl DeviceFacts {
+    /// A device whose queue families can do what the frame declares of the queues on them, and no more: for presets and estimates,
+    /// which know no families.
+    pub fn declared(
+        profile: &Arc<DeviceProfile>,
+        requirements: &Arc<Requirements>,
+        frame: &Frame,
+        queues: &DeviceQueues,
+    ) -> DeviceFacts {
+        let count = queues.iter().map(|queue| queue.family + 1).max().unwrap_or(0);
+        let mut families = vec![vk::QueueFlags::empty(); count as usize];
+        for (declared, &queue) in frame.queues().iter().zip(queues.declared()) {
+            families[queues.family(queue) as usize] |= declared.capabilities;
+        }
+        DeviceFacts {
+            profile: profile.clone(),
+            requirements: requirements.clone(),
+            families,
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Hazards: for every use of bytes, which later uses have been made to wait for it, and see what it wrote.
+//!
+//! ```text
+//!        write ──► barrier A ──────────────► barrier B ─────────► read
+//! record:  at COLOR  source has COLOR          source meets what    its stage must be reached,
+//!                    → reached: FRAGMENT       is reached           its access visible
+//!                    → visible: FRAGMENT/READ  → reached: + COMPUTE
+//! ```
+//! Every use leaves a record per stage, what earlier work left among them. A barrier reaches what its second scope holds, for each record
+//! that its first scope holds, or that an earlier dependency has brought into its first scope: this is how chains form. Execution is
+//! ordered by any barrier on the device queue; memory only by barriers of the same image or buffer, by memory barriers and by semaphores.
+//! A write replaces the records of the bytes it takes, since whatever waits for it waits for them too.
+//!
+//! Source: Vulkan specification, "Execution and Memory Dependencies".
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::barriers::BarrierKind;
+use super::checker::Checker;
+use super::records::{Conflicts, Dependency, OrderedAfter, Record};
+use super::replay_errors::{HazardError, HazardUse, UsedBy};
+use super::sites::{Place, Site};
+use crate::frame::external::ResourceState;
+use crate::lower::state::ByteUse;
+use crate::lower::tables::{DeviceQueueIndex, Object, Semaphore};
+use crate::plan::check::MissingDependency;
+use crate::scopes::{Scope, WRITES, each, made_at};
+use crate::units::Bytes;
+
+/// A use of an image or buffer by a pass.
+pub(super) struct Use {
+    pub(super) object: Object,
+    pub(super) stages: S,
+    pub(super) access: A,
+    pub(super) writes: bool,
+}
+
+/// Where something is recorded.
+#[derive(Clone, Copy)]
+pub(super) struct Here {
+    pub(super) queue: DeviceQueueIndex,
+    /// The row of passes.
+    pub(super) row: usize,
+    pub(super) pass: crate::frame::PassId,
+}
+
+/// Everything that later uses may have to wait for.
+#[derive(Default)]
+pub(super) struct Hazards {
+    pub(super) records: Vec<Record>,
+}
+
+impl Hazards {
+    /// What earlier work left; `holder` is the object whose contents are kept there, if one is.
+    pub(super) fn begin(
+        &mut self,
+        checker: &Checker<'_>,
+        left: &[ByteUse],
+        holder: impl Fn(&ByteUse) -> Option<Object>,
+    ) {
+        for one in left {
+            let object = holder(one);
+            let last = one.last;
+            for stage in each(last.stages) {
+                let access = made_at(stage, last.writes) & WRITES;
+                let conflicts = if object.is_none() && access.is_empty() {
+                    Conflicts::AllWait
+                } else {
+                    Conflicts::AllSee
+                };
+                self.records.push(Record {
+                    object,
+                    site: Site {
+                        place: Place::from(one.space),
+                        first: one.first.0,
+                        end: one.end.0,
+                        linear: object.map(|object| matches!(object, Object::Buffer(_))),
+                    },
+                    bytes: vec![(one.first.0, one.end.0)],
+                    queue: last.queue,
+                    row: None,
+                    user: used(UsedBy::Earlier, String::new(), String::new()),
+                    release: false,
+                    stage,
+                    access,
+                    conflicts,
+                    reach: vec![OrderedAfter::default(); checker.situation.queues.len()],
+                    carried: vec![Semaphore::Queue {
+                        queue: last.queue,
+                        value: last.value,
+                    }],
+                });
+            }
+        }
+    }
+
+    /// An external resource comes in: its first use waits for what the caller did.
+    pub(super) fn enter(&mut self, checker: &Checker<'_>, object: Object, here: Here, entry: ResourceState) {
+        self.records.retain(|record| record.object != Some(object));
+        for stage in each(entry.stages) {
+            let access = made_at(stage, entry.access);
+            let (access, conflicts) = if entry.access.is_empty() {
+                (access, Conflicts::AllWait)
+            } else if access.intersects(WRITES) {
+                (access & WRITES, Conflicts::AllSee)
+            } else {
+                (access, Conflicts::Writes)
+            };
+            let user = used(UsedBy::Entry, checker.name_of(object), String::new());
+            self.record(checker, object, here, user, stage, access, conflicts)
+                .row = None;
+        }
+    }
+
+    /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
+    pub(super) fn exit(
+        &mut self,
+        checker: &mut Checker<'_>,
+        object: Object,
+        here: Here,
+        exit: ResourceState,
+    ) {
+        for stage in each(exit.stages) {
+            let access = made_at(stage, exit.access);
+            if access.is_empty() && !exit.access.is_empty() {
+                continue;
+            }
+            let user = used(UsedBy::Exit, checker.name_of(object), String::new());
+            let access = Use {
+                object,
+                stages: stage,
+                access,
+                writes: exit.access.is_empty() || access.intersects(WRITES),
+            };
+            self.demand(checker, here.queue, &access, stage, &user, |record| {
+                record.user.by == UsedBy::Entry
+            });
+        }
+    }
+
+    /// Barriers recorded together.
+    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: Here, barriers: &[Dependency]) {
+        let queue = here.queue;
+        let writes = |barrier: &&Dependency| barrier.kind != BarrierKind::Plain;
+        for barrier in barriers.iter().filter(writes) {
+            self.demand_of_transition(checker, here, barrier, barriers);
+        }
+        // All barriers of one dependency take effect at once: none sees what another one reaches.
+        for record in &mut self.records {
+            let before = record.reach[queue.0 as usize].clone();
+            for barrier in barriers
+                .iter()
+                .filter(|barrier| barrier.kind != BarrierKind::Release)
+            {
+                let (ordered, available) = record.passes_through(&before, queue, barrier);
+                if ordered {
+                    let visible = barrier.covers(record);
+                    record.reach[queue.0 as usize].add(&barrier.destination, available, visible);
+                }
+            }
+        }
+        for barrier in barriers.iter().filter(writes) {
+            let Some(object) = barrier.object else { continue };
+            let release = barrier.kind == BarrierKind::Release;
+            self.supersede(checker, object, queue, |_| true);
+            let user = used(
+                UsedBy::Transition,
+                checker.name_of(object),
+                checker.pass(here.pass),
+            );
+            let record = self.record(checker, object, here, user, S::NONE, A::NONE, Conflicts::AllSee);
+            record.release = release;
+            if !release {
+                record.reach[queue.0 as usize].add(&barrier.destination, true, true);
+            }
+        }
+    }
+
+    /// The uses of one pass, which are in no order among themselves.
+    pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
+        for access in uses {
+            let by = if access.writes {
+                UsedBy::Write
+            } else {
+                UsedBy::Read
+            };
+            let user = used(by, checker.name_of(access.object), checker.pass(here.pass));
+            for stage in each(access.stages) {
+                self.demand(checker, here.queue, access, stage, &user, |_| false);
+            }
+        }
+        for access in uses.iter().filter(|access| access.writes) {
+            let of_pass = |record: &Record| {
+                record.row == Some(here.row) && matches!(record.user.by, UsedBy::Read | UsedBy::Write)
+            };
+            self.supersede(checker, access.object, here.queue, |record| !of_pass(record));
+            for stage in each(access.stages) {
+                let user = used(
+                    UsedBy::Write,
+                    checker.name_of(access.object),
+                    checker.pass(here.pass),
+                );
+                let written = access.access & WRITES;
+                self.record(
+                    checker,
+                    access.object,
+                    here,
+                    user,
+                    stage,
+                    written,
+                    Conflicts::AllSee,
+                );
+            }
+        }
+        for access in uses.iter().filter(|access| !access.writes) {
+            for stage in each(access.stages) {
+                let user = used(
+                    UsedBy::Read,
+                    checker.name_of(access.object),
+                    checker.pass(here.pass),
+                );
+                self.record(
+                    checker,
+                    access.object,
+                    here,
+                    user,
+                    stage,
+                    access.access,
+                    Conflicts::Writes,
+                );
+            }
+        }
+    }
+
+    /// A batch on `queue` has run: the semaphore carries what its `stages` did, and all that they waited for.
+    pub(super) fn signal(&mut self, queue: DeviceQueueIndex, semaphore: Semaphore, stages: S) {
+        let source = Scope::source(stages, A::NONE);
+        for record in &mut self.records {
+            let here = record.queue == queue;
+            let released = here && record.release && stages.contains(S::ALL_COMMANDS);
+            let direct = here && record.stage.intersects(source.execution);
+            let reached = record.reach[queue.0 as usize]
+                .ordered
+                .intersects(source.execution);
+            if released || direct || reached {
+                record.carried.push(semaphore);
+            }
+        }
+    }
+
+    /// The `stages` of a batch on `queue`, and all that follow, wait for the semaphore and see everything.
+    pub(super) fn wait(&mut self, queue: DeviceQueueIndex, semaphore: Semaphore, stages: S) {
+        let scope = Scope::destination(stages, A::MEMORY_READ | A::MEMORY_WRITE);
+        for record in &mut self.records {
+            if record.is_carried_by(semaphore) {
+                record.reach[queue.0 as usize].add(&scope, true, true);
+            }
+        }
+    }
+
+    /// What a transition overwrites must have been waited for by the barrier itself, and be available by it or by a memory barrier next
+    /// to it.
+    fn demand_of_transition(
+        &self,
+        checker: &mut Checker<'_>,
+        here: Here,
+        barrier: &Dependency,
+        together: &[Dependency],
+    ) {
+        let Some(object) = barrier.object else { return };
+        for record in &self.records {
+            if !touches(checker, record, object, here.queue) {
+                continue;
+            }
+            let reach = &record.reach[here.queue.0 as usize];
+            let (ordered, available) = record.passes_through(reach, here.queue, barrier);
+            let global = together.iter().filter(|other| other.object.is_none());
+            let mut global = global.map(|other| record.passes_through(reach, here.queue, other));
+            let available = available || global.any(|(_, available)| available);
+            let missing = match record.conflicts {
+                _ if !ordered => MissingDependency::Execution,
+                Conflicts::AllSee if !available => MissingDependency::Memory,
+                _ => continue,
+            };
+            let user = used(
+                UsedBy::Transition,
+                checker.name_of(object),
+                checker.pass(here.pass),
+            );
+            report(checker, record, user, object, here.queue, missing);
+        }
+    }
+
+    /// A use at `stage` has to wait for every record that it conflicts with, and to see what those wrote.
+    fn demand(
+        &self,
+        checker: &mut Checker<'_>,
+        queue: DeviceQueueIndex,
+        access: &Use,
+        stage: S,
+        user: &HazardUse,
+        ignored: impl Fn(&Record) -> bool,
+    ) {
+        for record in &self.records {
+            let conflict = access.writes || record.conflicts != Conflicts::Writes;
+            if !conflict || ignored(record) || !touches(checker, record, access.object, queue) {
+                continue;
+            }
+            let reach = &record.reach[queue.0 as usize];
+            let missing = if !reach.ordered.contains(stage) {
+                MissingDependency::Execution
+            } else if record.conflicts == Conflicts::AllSee
+                && !reach.sees(stage, made_at(stage, access.access))
+            {
+                MissingDependency::Memory
+            } else {
+                continue;
+            };
+            report(checker, record, user.clone(), access.object, queue, missing);
+        }
+    }
+
+    /// A write to an object replaces what is recorded of its bytes.
+    fn supersede(
+        &mut self,
+        checker: &Checker<'_>,
+        object: Object,
+        queue: DeviceQueueIndex,
+        replaced: impl Fn(&Record) -> bool,
+    ) {
+        let mine = Site::of(checker, object, queue);
+        for record in &mut self.records {
+            if mine.place != record.site.place || !replaced(record) {
+                continue;
+            }
+            let granularity = checker.device.profile.limits.buffer_image_granularity;
+            let (first, end) = mine.seen_by(record.site, granularity);
+            let mut left = Vec::new();
+            for &(from, to) in &record.bytes {
+                // Ranges of no bytes vanish.
+                left.push((from, to.min(first)));
+                left.push((from.max(end), to));
+            }
+            left.retain(|(from, to)| from < to);
+            record.bytes = left;
+        }
+        self.records.retain(|record| !record.bytes.is_empty());
+    }
+
+    fn record(
+        &mut self,
+        checker: &Checker<'_>,
+        object: Object,
+        here: Here,
+        user: HazardUse,
+        stage: S,
+        access: A,
+        conflicts: Conflicts,
+    ) -> &mut Record {
+        let site = Site::of(checker, object, here.queue);
+        self.records.push(Record {
+            object: Some(object),
+            site,
+            bytes: vec![(site.first, site.end)],
+            queue: here.queue,
+            row: Some(here.row),
+            user,
+            release: false,
+            stage,
+            access,
+            conflicts,
+            reach: vec![OrderedAfter::default(); checker.situation.queues.len()],
+            carried: Vec::new(),
+        });
+        let last = self.records.len() - 1;
+        &mut self.records[last]
+    }
+}
+
+impl Record {
+    /// Whether a wait for a semaphore, or for a value of a queue, comes after the use.
+    pub(super) fn is_carried_by(&self, semaphore: Semaphore) -> bool {
+        self.carried.iter().any(|&carried| match (carried, semaphore) {
+            (
+                Semaphore::Queue { queue, value },
+                Semaphore::Queue {
+                    queue: waited,
+                    value: until,
+                },
+            ) => queue == waited && value <= until,
+            (carried, waited) => carried == waited,
+        })
+    }
+}
+
+/// Whether some of the bytes that a record still stands for are the object's, used on `queue`.
+fn touches(checker: &Checker<'_>, record: &Record, object: Object, queue: DeviceQueueIndex) -> bool {
+    let mine = Site::of(checker, object, queue);
+    let granularity = checker.device.profile.limits.buffer_image_granularity;
+    let (first, end) = mine.seen_by(record.site, granularity);
+    mine.place == record.site.place && record.bytes.iter().any(|&(from, to)| from < end && first < to)
+}
+
+fn used(by: UsedBy, resource: String, pass: String) -> HazardUse {
+    HazardUse { by, resource, pass }
+}
+
+fn report(
+    checker: &mut Checker<'_>,
+    record: &Record,
+    second: HazardUse,
+    object: Object,
+    queue: DeviceQueueIndex,
+    missing: MissingDependency,
+) {
+    let site = Site::of(checker, object, queue);
+    checker.report(HazardError {
+        first: Box::new(record.user.clone()),
+        second: Box::new(second),
+        bytes: (Bytes(site.first), Bytes(site.end)),
+        missing,
+    });
+}

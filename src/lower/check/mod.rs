@@ -1,0 +1,103 @@
+//! The checker of tables: replays what Vulkan is told against the rules, and knows nothing of how it was made.
+//!
+//! ```text
+//! structure ─► created objects, render passes ─► replay, from what earlier work left ─► what is left for the next frame
+//!  indices,     what the frame describes           batch ► pass ► pass ► … batch ► …
+//!  order        and the device allows                │ each step changes a model of
+//!                                                    ├ contents   what every image and buffer holds
+//!                                                    ├ layouts    and the queue family that owns it
+//!                                                    └ hazards    what has been waited for, on every device queue
+//! ```
+//! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is
+//! looked up where it is stated, quadratic loops are fine, and no code is shared with lowering. If the tables do not refer to each other
+//! soundly, nothing else is judged.
+//!
+//! Not judged: hazards inside a pass and semaphores of the caller's, which are the caller's. Contents are those of whole images and
+//! buffers; a barrier of a part makes nothing in memory available, but changes the layout of its part.
+
+mod after;
+mod barriers;
+mod checker;
+mod contents;
+mod creation;
+mod effects;
+mod error;
+mod facts;
+mod hazards;
+mod layouts;
+mod records;
+mod renderings;
+mod replay;
+mod replay_errors;
+mod sites;
+mod structure;
+
+pub use error::{CheckError, ParameterError, StructureError};
+pub use facts::DeviceFacts;
+pub use replay_errors::{AfterError, HazardError, HazardUse, LayoutError, UsedBy};
+
+use self::checker::Checker;
+use super::checked::Checked;
+use super::situation::Situation;
+use super::tables::Lowered;
+use crate::frame::Frame;
+
+impl Lowered {
+    /// Judges tables of any origin by the rules of the specification: edited, read from JSON, or made by another planner.
+    ///
+    /// `frame` is the frame as it is executed: that of the plan, stores included. O(barriers x uses).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+    /// # use tileheap::{measure::estimate, plan::{PlanOptions, plan}, profile::DeviceProfile};
+    /// use tileheap::lower::check::DeviceFacts;
+    /// use tileheap::lower::{DeviceQueues, Situation, lower};
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    /// # let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    ///
+    /// let situation = Situation::first(DeviceQueues::one(&frame));
+    /// let device = DeviceFacts::declared(&profile, &needs, &frame, &situation.queues);
+    /// let mut tables = lower(&plan, &situation)?.into_inner();
+    /// // A table that lost a barrier is refused.
+    /// tables.passes[3].before = Default::default();
+    /// assert!(tables.check(&plan.frame, &situation, &device).is_err());
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first of [`Lowered::violations`].
+    pub fn check(
+        self,
+        frame: &Frame,
+        situation: &Situation,
+        device: &DeviceFacts,
+    ) -> Result<Checked<Lowered>, CheckError> {
+        match self.violations(frame, situation, device).into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(Checked::new(self)),
+        }
+    }
+
+    /// Everything that is wrong with the tables: first what is seen by looking, then what a replay meets, in the order of submission.
+    /// Empty for tables that may be executed.
+    pub fn violations(&self, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Vec<CheckError> {
+        let mut checker = Checker {
+            tables: self,
+            frame,
+            situation,
+            device,
+            errors: Vec::new(),
+        };
+        structure::check(&mut checker);
+        if !checker.errors.is_empty() {
+            return checker.errors;
+        }
+        creation::check(&mut checker);
+        renderings::check(&mut checker);
+        replay::run(&mut checker);
+        checker.errors
+    }
+}

@@ -1,0 +1,127 @@
+//! Records: one use of bytes each, with everything that has been made to come after it.
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::barriers::BarrierKind;
+use super::replay_errors::{HazardUse, UsedBy};
+use super::sites::Site;
+use crate::lower::tables::{DeviceQueueIndex, Object, Semaphore};
+use crate::scopes::{Scope, each_access};
+
+/// One recorded use of bytes, at one stage.
+pub(super) struct Record {
+    /// What was used; `None` if only earlier work knows.
+    pub(super) object: Option<Object>,
+    pub(super) site: Site,
+    /// The bytes that no later write took, in ranges `[first, end)`.
+    pub(super) bytes: Vec<(u64, u64)>,
+    pub(super) queue: DeviceQueueIndex,
+    /// The row of the pass that used them; `None` for what is outside of the frame.
+    pub(super) row: Option<usize>,
+    pub(super) user: HazardUse,
+    /// A release: semaphores at `ALL_COMMANDS` alone come after it.
+    pub(super) release: bool,
+    /// Empty for transitions: those are at no stage, and only chains reach what follows.
+    pub(super) stage: S,
+    pub(super) access: A,
+    pub(super) conflicts: Conflicts,
+    /// Per device queue, what comes after.
+    pub(super) reach: Vec<OrderedAfter>,
+    /// Semaphores that carry it to other queues.
+    pub(super) carried: Vec<Semaphore>,
+}
+
+/// What may not come after without being ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Conflicts {
+    /// A read: writes have to wait.
+    Writes,
+    /// Accesses that are not known: everything has to wait, nothing has to be made visible.
+    AllWait,
+    /// A write: everything has to wait and to see it.
+    AllSee,
+}
+
+/// What comes after a use on one queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OrderedAfter {
+    /// Stages that wait for the use.
+    pub(super) ordered: S,
+    /// Stages that wait until the written bytes are available.
+    pub(super) available: S,
+    /// Stages and accesses that see them.
+    pub(super) visible: Vec<(S, A)>,
+}
+
+impl OrderedAfter {
+    /// `scope` comes after the use; what was written is `available` before it, and `visible` to it.
+    pub(super) fn add(&mut self, scope: &Scope, available: bool, visible: bool) {
+        self.ordered |= scope.execution;
+        if available {
+            self.available |= scope.execution;
+            let sees = (scope.named, scope.access);
+            if visible && !self.visible.contains(&sees) {
+                self.visible.push(sees);
+            }
+        }
+    }
+
+    /// Whether every flag of `access` at `stage` sees what was written.
+    pub(super) fn sees(&self, stage: S, access: A) -> bool {
+        each_access(access).all(|flag| {
+            let mut visible = self.visible.iter();
+            visible.any(|(stages, flags)| stages.contains(stage) && flags.contains(flag))
+        })
+    }
+}
+
+/// A barrier as the hazards see it.
+pub(super) struct Dependency {
+    /// Its image or buffer; `None` for a memory barrier.
+    pub(super) object: Option<Object>,
+    /// Whether it covers all of it. Of one that covers a part, nothing in memory is taken for covered.
+    pub(super) whole: bool,
+    pub(super) source: Scope,
+    pub(super) destination: Scope,
+    pub(super) kind: BarrierKind,
+}
+
+impl Dependency {
+    /// Whether it covers the memory of a record: that of its own image or buffer, or all.
+    pub(super) fn covers(&self, record: &Record) -> bool {
+        match self.object {
+            None => true,
+            Some(_) => self.whole && record.object == self.object,
+        }
+    }
+}
+
+impl Record {
+    /// Whether a barrier on `queue` waits for the use, and whether what it wrote is available after the barrier, given
+    /// what was reached `before`.
+    ///
+    /// The first scope of an acquire is ignored: what it takes over has to have come through a semaphore wait at `ALL_COMMANDS`, the
+    /// one stage that Vulkan allows there without `VK_KHR_maintenance8`.
+    pub(super) fn passes_through(
+        &self,
+        before: &OrderedAfter,
+        queue: DeviceQueueIndex,
+        barrier: &Dependency,
+    ) -> (bool, bool) {
+        if barrier.kind == BarrierKind::Acquire {
+            let all = Scope::all().execution;
+            return (before.ordered.contains(all), before.available.contains(all));
+        }
+        let source = &barrier.source;
+        let here = self.queue == queue;
+        let reached = |stages: S| stages.intersects(source.execution);
+        let ordered = here && self.stage.intersects(source.execution) || reached(before.ordered);
+        let makes = here
+            && self.stage.intersects(source.named)
+            && source.access.contains(self.access)
+            && barrier.covers(self);
+        // What earlier work made available needs no more than to be waited for.
+        let known = self.user.by == UsedBy::Earlier && self.access.is_empty() && ordered;
+        (ordered, makes || known || reached(before.available))
+    }
+}

@@ -1,0 +1,432 @@
+//! The replay: the frame's submits in order, from what earlier work left.
+
+use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::barriers::{self, BarrierKind, kind_of};
+use super::checker::Checker;
+use super::contents::Contents;
+use super::effects::{Effect, effect, resolve_of};
+use super::hazards::{Hazards, Here, Use};
+use super::layouts::{Layouts, check_fit};
+use super::records::Dependency;
+use super::sites::Site;
+use super::{after, creation};
+use crate::frame::external::ExternalDesc;
+use crate::frame::tables::Version;
+use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId};
+use crate::lower::tables::{
+    Binding, DependencyRow, DeviceQueueIndex, Object, PassContents, PassRow, Scopes, Semaphore,
+};
+use crate::plan::MemoryKind;
+use crate::plan::check::{ContentsError, ContentsLoss};
+use crate::scopes::Scope;
+use crate::units::Bytes;
+
+/// Replays the tables and reports what it meets.
+pub(super) fn run(checker: &mut Checker<'_>) {
+    check_fit(checker);
+    let mut replay = Replay::new(checker);
+    replay.enter(checker);
+    let rows = checker.passes_of_rows();
+    for submit in &checker.tables.submits {
+        for batch in submit.batches.indices() {
+            let last = batch + 1 == submit.batches.end as usize;
+            replay.batch(checker, &rows, submit.queue, batch, last);
+        }
+    }
+    replay.exit(checker);
+    replay.layouts.finish(checker);
+    after::check_contents(checker, &mut replay.contents, &mut replay.layouts);
+    after::check_bytes(checker, &replay.hazards, &replay.signalled);
+}
+
+struct Replay {
+    contents: Contents,
+    layouts: Layouts,
+    hazards: Hazards,
+    /// Per device queue, the batches that were submitted.
+    signalled: Vec<i64>,
+    /// Objects that the frame wrote.
+    written: Vec<Object>,
+}
+
+impl Replay {
+    fn new(checker: &Checker<'_>) -> Replay {
+        Replay {
+            contents: Contents::new(checker),
+            layouts: Layouts::new(checker),
+            hazards: Hazards::default(),
+            signalled: vec![0; checker.situation.queues.len()],
+            written: Vec::new(),
+        }
+    }
+
+    /// What earlier work left, and what the caller hands in.
+    fn enter(&mut self, checker: &mut Checker<'_>) {
+        let before = &checker.situation.before;
+        for one in &before.bytes {
+            if one.last.value > 0 {
+                checker.wrong("what earlier work left", "value", one.last.value, "0 at most");
+            }
+        }
+        let kept = |one: &&crate::lower::state::ContentState| one.defined;
+        let kept: Vec<Object> = before
+            .contents
+            .iter()
+            .filter(kept)
+            .map(|one| one.object)
+            .collect();
+        for &object in &kept {
+            let site = Site::of(checker, object, DeviceQueueIndex(0));
+            self.contents.define(site, object, None);
+        }
+        self.hazards.begin(checker, &before.bytes, |one| {
+            kept.iter().copied().find(|&object| {
+                let site = Site::of(checker, object, one.last.queue);
+                site.place == one.space.into() && site.first <= one.first.0 && one.end.0 <= site.end
+            })
+        });
+        for (object, _, external) in externals(checker) {
+            let site = Site::of(checker, object, DeviceQueueIndex(0));
+            self.contents.define(site, object, None);
+            self.layouts.enter(object, external.entry.layout);
+        }
+    }
+
+    /// The caller gets back what it handed in.
+    fn exit(&mut self, checker: &mut Checker<'_>) {
+        for (object, id, external) in externals(checker) {
+            let pass = PassId(checker.frame.lifetime_of(id).end.0 - 1);
+            let queue = checker.queue_of(pass);
+            self.layouts.exit(checker, object, external.exit.layout);
+            let here = Here {
+                queue,
+                row: usize::MAX,
+                pass,
+            };
+            self.hazards.exit(checker, object, here, external.exit);
+            let image = matches!(object, Object::Image(_));
+            let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
+            let site = Site::of(checker, object, queue);
+            let loss = self.contents.loss(site, object);
+            if let Some(loss) = loss.filter(|_| held || self.written.contains(&object)) {
+                let resource = checker.resource(id);
+                checker.report(ContentsError::Exit { resource, loss });
+            }
+        }
+    }
+
+    fn batch(
+        &mut self,
+        checker: &mut Checker<'_>,
+        rows: &[PassId],
+        queue: DeviceQueueIndex,
+        index: usize,
+        ends_submit: bool,
+    ) {
+        barriers::check_semaphores(checker, index, queue, &self.signalled);
+        let batch = checker.tables.batches[index];
+        for wait in batch.waits.of(&checker.tables.waits) {
+            self.hazards.wait(queue, wait.semaphore, wait.stages);
+        }
+        self.arrive(checker, BatchId(index as u32), queue);
+        let mut last = None;
+        for commands in batch.command_buffers.of(&checker.tables.command_buffers) {
+            for row in commands.passes.indices() {
+                let here = Here {
+                    queue,
+                    row,
+                    pass: rows[row],
+                };
+                self.pass(checker, here);
+                last = Some(rows[row]);
+            }
+        }
+        self.signalled[queue.0 as usize] += 1;
+        for signal in batch.signals.of(&checker.tables.signals) {
+            // A signal at another value is reported, and taken for that of its batch.
+            let semaphore = match signal.semaphore {
+                Semaphore::Queue { .. } => Semaphore::Queue {
+                    queue,
+                    value: self.signalled[queue.0 as usize],
+                },
+                declared @ Semaphore::Declared(_) => declared,
+            };
+            self.hazards.signal(queue, semaphore, signal.stages);
+        }
+        let boundary = checker
+            .device
+            .profile
+            .tile
+            .is_some_and(|tile| tile.queue_submit_boundary);
+        if let Some(last) = last.filter(|_| ends_submit || !boundary) {
+            self.contents.end_window(checker, queue, last);
+        }
+    }
+
+    /// The caller may hand a resource over as late as with a semaphore of the batch that uses it first.
+    fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
+        for (object, id, external) in externals(checker) {
+            let pass = PassId(checker.frame.lifetime_of(id).first.0);
+            if checker.frame.batch_of(pass) == batch {
+                let here = Here {
+                    queue,
+                    row: usize::MAX,
+                    pass,
+                };
+                self.hazards.enter(checker, object, here, external.entry);
+            }
+        }
+    }
+
+    fn pass(&mut self, checker: &mut Checker<'_>, here: Here) {
+        let row = checker.tables.passes[here.row];
+        self.dependency(checker, here, row.before);
+        self.check_bound(checker, here, row);
+        let bound = row
+            .tile_memory
+            .map(|memory| checker.tables.memory[memory as usize].size);
+        self.contents.act(checker, here.queue, here.pass, bound);
+        match row.contents {
+            PassContents::Clear { object, value } => self.clear(checker, here, object, value),
+            PassContents::Described(_) | PassContents::Store(_) => self.accesses(checker, here, row),
+        }
+        self.dependency(checker, here, row.after);
+    }
+
+    /// What is bound is tile memory, on a queue that can bind it, and that of every tile resource that the pass uses.
+    fn check_bound(&self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+        let what = format!("pass `{}`", checker.pass(here.pass));
+        if let Some(bound) = row.tile_memory {
+            let kind = checker.tables.memory[bound as usize].kind;
+            if kind != MemoryKind::Tile {
+                checker.wrong(
+                    &what,
+                    "tile_memory",
+                    kind,
+                    "tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)",
+                );
+            }
+            let flags = checker.flags(here.queue);
+            if !flags.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE) {
+                let needs =
+                    "none: the queue cannot bind it (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
+                checker.wrong(&what, "tile_memory", bound, needs);
+            }
+        }
+        if matches!(row.contents, PassContents::Clear { .. }) {
+            return;
+        }
+        for access in checker
+            .frame
+            .pass(here.pass)
+            .accesses
+            .of(&checker.tables.accesses)
+        {
+            let Binding::Memory { memory, .. } = checker.binding_of(access.object) else {
+                continue;
+            };
+            let tile = checker.tables.memory[memory as usize].kind == MemoryKind::Tile;
+            if tile && row.tile_memory != Some(memory) {
+                let name = checker.name_of(access.object);
+                let needs = format!(
+                    "memory object {memory}, in which `{name}` is (VUID-vkCmdDraw-commandBuffer-10746)"
+                );
+                checker.wrong(&what, "tile_memory", row.tile_memory, needs);
+            }
+        }
+    }
+
+    /// One dependency: all barriers between two passes, at once.
+    fn dependency(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
+        barriers::check(checker, here.queue, here.pass, row);
+        let tables = checker.tables;
+        let of = |object, whole, scopes: Scopes, kind| Dependency {
+            object,
+            whole,
+            source: Scope::source(scopes.src_stages, scopes.src_access),
+            destination: Scope::destination(scopes.dst_stages, scopes.dst_access),
+            kind,
+        };
+        let mut dependencies = Vec::new();
+        for barrier in row.images.of(&tables.image_barriers) {
+            let changes = barrier.old_layout != barrier.new_layout;
+            let kind = kind_of(checker, here.queue, barrier.families, changes);
+            let image = tables.images[barrier.image as usize];
+            let (levels, layers) = (barrier.range.levels, barrier.range.layers);
+            let whole = (levels.first, levels.end) == (0, image.mip_levels)
+                && (layers.first, layers.end) == (0, image.array_layers)
+                && barrier.range.aspects == crate::format::aspects(image.format);
+            dependencies.push(of(
+                Some(Object::Image(barrier.image)),
+                whole,
+                barrier.scopes,
+                kind,
+            ));
+        }
+        for barrier in row.buffers.of(&tables.buffer_barriers) {
+            let kind = kind_of(checker, here.queue, barrier.families, false);
+            let size = tables.buffers[barrier.buffer as usize].size;
+            let whole = barrier.offset == Bytes::ZERO && barrier.size == size;
+            dependencies.push(of(
+                Some(Object::Buffer(barrier.buffer)),
+                whole,
+                barrier.scopes,
+                kind,
+            ));
+        }
+        for barrier in row.memory.of(&tables.memory_barriers) {
+            dependencies.push(of(None, true, barrier.scopes, BarrierKind::Plain));
+        }
+        if dependencies.is_empty() {
+            return;
+        }
+        self.hazards.depend(checker, here, &dependencies);
+        self.transitions(checker, here, row);
+    }
+
+    /// What barriers do to layouts, owners and contents.
+    fn transitions(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
+        let family = checker.family(here.queue);
+        for barrier in row.images.of(&checker.tables.image_barriers) {
+            let object = Object::Image(barrier.image);
+            let changes = barrier.old_layout != barrier.new_layout;
+            let kind = kind_of(checker, here.queue, barrier.families, changes);
+            let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
+            // The caller of an image in `UNDEFINED` makes do with whatever is in it.
+            let external = checker.binding_of(object) == Binding::Imported;
+            let undefined = self.layouts.layout_of(object) == Some(vk::ImageLayout::UNDEFINED);
+            let indifferent = external && !self.written.contains(&object) && undefined;
+            self.layouts
+                .image_barrier(checker, barrier, kind, family, here.pass);
+            if discards && !indifferent {
+                let pass = checker.pass(here.pass);
+                let site = Site::of(checker, object, here.queue);
+                self.contents.lose(site, object, ContentsLoss::Discarded { pass });
+            }
+            if kind != BarrierKind::Plain {
+                self.take_bytes(checker, here, object);
+            }
+        }
+        for barrier in row.buffers.of(&checker.tables.buffer_barriers) {
+            let kind = kind_of(checker, here.queue, barrier.families, false);
+            self.layouts
+                .buffer_barrier(checker, barrier.buffer, barrier.families, kind, family, here.pass);
+        }
+    }
+
+    fn accesses(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+        let rendering = row
+            .rendering
+            .map(|rendering| &checker.tables.renderings[rendering as usize]);
+        let indices = checker.frame.pass(here.pass).accesses.indices();
+        let effects: Vec<Effect> = indices.map(|index| effect(checker, rendering, index)).collect();
+        let family = checker.family(here.queue);
+        for one in &effects {
+            let object = one.row.object;
+            let mut same = effects.iter().filter(|other| other.row.object == object);
+            let fresh = same.all(|other| !other.needs);
+            let level_0 = checker.frame.accesses()[one.index].kind.is_attachment();
+            let (layout, of) = (one.row.layout, (family, here.pass));
+            self.layouts.access(checker, object, layout, of, (level_0, fresh));
+        }
+        for one in effects.iter().filter(|one| one.needs) {
+            let writer = writer_before(checker, one.index);
+            let site = Site::of(checker, one.row.object, here.queue);
+            self.contents
+                .need(checker, site, one.row.object, here.pass, writer);
+        }
+        let resolves = effects.iter().filter_map(|one| resolve_of(checker, one.index));
+        let uses: Vec<Use> = effects.iter().map(Effect::to_use).chain(resolves).collect();
+        self.hazards.access(checker, here, &uses);
+        for one in effects.iter().filter(|one| one.writes) {
+            let access = &checker.frame.accesses()[one.index];
+            self.take_bytes(checker, here, one.row.object);
+            // What stores what it only tested against changes nothing.
+            let by = if access.writes {
+                Some(here.pass)
+            } else {
+                writer_before(checker, one.index)
+            };
+            let site = Site::of(checker, one.row.object, here.queue);
+            self.contents.define(site, one.row.object, by);
+            self.written.push(one.row.object);
+        }
+        for one in effects.iter().filter(|one| one.drops) {
+            let site = Site::of(checker, one.row.object, here.queue);
+            let pass = checker.pass(here.pass);
+            self.contents
+                .lose(site, one.row.object, ContentsLoss::NotStored { pass });
+        }
+    }
+
+    /// A clear of contents that no frame has written.
+    fn clear(&mut self, checker: &mut Checker<'_>, here: Here, object: Object, value: ClearValue) {
+        let resource = checker.resource_of(object);
+        let what = format!(
+            "the clear of `{}` before pass `{}`",
+            checker.resource(resource),
+            checker.pass(here.pass)
+        );
+        let site = Site::of(checker, object, here.queue);
+        if !checker.holds(object, resource, Version::Previous) || self.contents.loss(site, object).is_none() {
+            checker.wrong(&what, "object", object, "a history that no frame has written");
+        }
+        creation::check_clear(checker, &what, here.queue, object, value);
+        let of = (checker.family(here.queue), here.pass);
+        if let Object::Image(_) = object {
+            let layout = self
+                .layouts
+                .layout_of(object)
+                .unwrap_or(vk::ImageLayout::UNDEFINED);
+            let fits = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL].contains(&layout);
+            if !fits {
+                let needs = "TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
+                checker.wrong(&what, "imageLayout", layout, needs);
+            }
+            self.layouts.access(checker, object, layout, of, (false, true));
+        } else {
+            self.layouts
+                .access(checker, object, vk::ImageLayout::UNDEFINED, of, (false, true));
+        }
+        let one = Use {
+            object,
+            stages: S::ALL_TRANSFER,
+            access: A::TRANSFER_WRITE,
+            writes: true,
+        };
+        self.hazards.access(checker, here, &[one]);
+        self.take_bytes(checker, here, object);
+        self.contents.define(site, object, None);
+    }
+
+    /// Whatever else had these bytes has lost them.
+    fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, object: Object) {
+        for victim in self.contents.overwrite(checker, here.queue, object, here.pass) {
+            self.layouts.clobber(victim);
+        }
+    }
+}
+
+/// The pass that wrote what an access reads, by the frame's description; `None` for earlier work and the caller.
+fn writer_before(checker: &Checker<'_>, index: usize) -> Option<PassId> {
+    let access = &checker.frame.accesses()[index];
+    let earlier = checker.frame.accesses()[..index].iter().rev();
+    earlier
+        .filter(|other| other.pass < access.pass && other.writes)
+        .find(|other| (other.resource, other.version) == (access.resource, access.version))
+        .map(|other| other.pass)
+}
+
+/// The external resources that the frame uses, each with its object.
+fn externals(checker: &Checker<'_>) -> Vec<(Object, ResourceId, ExternalDesc)> {
+    let objects = checker.objects();
+    let external = objects.filter_map(|object| {
+        let id = checker.resource_of(object);
+        match checker.frame.resource(id).persistence {
+            Persistence::External(desc) if !checker.frame.uses_of(id).is_empty() => Some((object, id, desc)),
+            _ => None,
+        }
+    });
+    external.collect()
+}

@@ -1,0 +1,84 @@
+//! Sites: which bytes an image or a buffer takes.
+
+use super::checker::Checker;
+use crate::frame::ResourceId;
+use crate::lower::state::Space;
+use crate::lower::tables::{Binding, DeviceQueueIndex, Object};
+use crate::plan::MemoryKind;
+use crate::units::{Alignment, Bytes};
+
+/// Addresses in which equal offsets mean the same byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The tile heap as one device queue sees it: every tile object begins at its address 0, and each queue has contents of its own.
+    Tile(DeviceQueueIndex),
+    /// An ordinary memory object.
+    Memory(u32),
+    /// The caller's memory of an external resource.
+    Caller(ResourceId),
+}
+
+impl From<Space> for Place {
+    fn from(space: Space) -> Place {
+        match space {
+            Space::Tile(queue) => Place::Tile(queue),
+            Space::Memory(row) => Place::Memory(row),
+        }
+    }
+}
+
+/// Bytes `[first, end)` of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Site {
+    pub(super) place: Place,
+    pub(super) first: u64,
+    pub(super) end: u64,
+    /// Whether a buffer is there: buffers are linear, images optimally tiled. `None` if only earlier work knows.
+    pub(super) linear: Option<bool>,
+}
+
+impl Site {
+    /// The bytes of an image or a buffer, as used on a queue.
+    pub(super) fn of(checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> Site {
+        let linear = Some(matches!(object, Object::Buffer(_)));
+        match checker.binding_of(object) {
+            Binding::Imported => Site {
+                place: Place::Caller(checker.resource_of(object)),
+                first: 0,
+                end: 1,
+                linear,
+            },
+            Binding::Memory { memory, offset, size } => Site {
+                place: match checker.tables.memory[memory as usize].kind {
+                    MemoryKind::Tile => Place::Tile(queue),
+                    _ => Place::Memory(memory),
+                },
+                first: offset.0,
+                end: offset.0.saturating_add(size.0),
+                linear,
+            },
+        }
+    }
+
+    /// Whether two sites are the same memory, in whole or in part.
+    ///
+    /// A buffer and an image in one page of `granularity` bytes alias each other even if no byte is shared (Vulkan
+    /// specification, "Buffer-Image Granularity"); tile memory has no such pages.
+    pub(super) fn aliases(self, other: Site, granularity: Alignment) -> bool {
+        let mine = self.seen_by(other, granularity);
+        self.place == other.place && mine.0 < other.end && other.first < mine.1
+    }
+
+    /// The bytes of this site as far as `other` is concerned: whole pages where one is linear and the other is not.
+    pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
+        let alike = self.linear == other.linear || self.linear.is_none() || other.linear.is_none();
+        if alike || !matches!(self.place, Place::Memory(_)) {
+            return (self.first, self.end);
+        }
+        let page = granularity.get();
+        let end = Bytes(self.end)
+            .checked_align_up(granularity)
+            .unwrap_or(Bytes(u64::MAX));
+        (self.first - self.first % page, end.0)
+    }
+}

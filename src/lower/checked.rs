@@ -1,0 +1,28 @@
+//! Values that were checked.
+
+use std::ops::Deref;
+
+/// A value that its checker accepted, or that its own maker made: it may be executed.
+///
+/// Nothing can be changed in it; [`into_inner`](Checked::into_inner) gives it up to be edited, and checked again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked<T>(T);
+
+impl<T> Checked<T> {
+    pub(crate) fn new(value: T) -> Checked<T> {
+        Checked(value)
+    }
+
+    /// The value, no longer checked.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> Deref for Checked<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

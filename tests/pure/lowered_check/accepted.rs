@@ -1,0 +1,66 @@
+//! What `lower` makes is accepted.
+
+use std::sync::Arc;
+
+use tileheap::frame::import::import;
+use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{Plan, PlanOptions, plan};
+use tileheap::profile::{DeviceProfile, PRESETS};
+
+use super::{arrangements, device, executable};
+
+/// Lowers and checks the first frames of a plan.
+fn accept(plan: &Plan, queues: DeviceQueues, what: &str) {
+    let mut situation = Situation::first(queues);
+    for frame in 1..=4 {
+        let tables = lower(plan, &situation).unwrap_or_else(|error| panic!("{what}, frame {frame}: {error}"));
+        let errors = tables.violations(&plan.frame, &situation, &device(plan, &situation));
+        assert!(
+            errors.is_empty(),
+            "{what}, frame {frame}, queues {:?}: {} errors: {}\n{}",
+            situation.queues,
+            errors.len(),
+            errors[0],
+            tables.text(&plan.frame)
+        );
+        situation = situation.after(&tables);
+    }
+}
+
+#[test]
+fn tables_of_random_frames_are_accepted() {
+    for seed in 0..150 {
+        let Some(plan) = executable(seed) else { continue };
+        for queues in arrangements(&plan) {
+            accept(&plan, queues, &format!("seed {seed}"));
+        }
+    }
+}
+
+#[test]
+fn tables_of_real_frames_are_accepted() {
+    for file in [
+        "granite_deferred_taa_bloom",
+        "khronos_local_read_deferred",
+        "qualcomm_tile_memory_sample",
+    ] {
+        let path = tileheap_testkit::data("frames").join(format!("{file}.json"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let frame = import(&text).unwrap().frame;
+        for preset in PRESETS {
+            let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
+            let needs = Arc::new(estimate(&frame, &profile).unwrap());
+            for split in [false, true] {
+                let options = PlanOptions {
+                    split,
+                    ..PlanOptions::default()
+                };
+                let plan = plan(&frame, &needs, &profile, &options).unwrap();
+                for queues in arrangements(&plan) {
+                    accept(&plan, queues, &format!("{file} on {preset}"));
+                }
+            }
+        }
+    }
+}
