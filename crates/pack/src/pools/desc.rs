@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
-
-use super::PoolsProblem;
 
 /// A packing problem over pools, before validation. Its JSON has the same fields, and omits those that are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,16 +25,6 @@ pub struct PoolsDesc {
     /// Pairs that cost something if they share bytes. Costs of one pair add up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub penalties: Vec<(String, String, u64)>,
-}
-
-impl PoolsDesc {
-    /// Validates the problem.
-    ///
-    /// # Errors
-    /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other, by name.
-    pub fn build(self) -> Result<PoolsProblem> {
-        PoolsProblem::build(self)
-    }
 }
 
 /// A memory.

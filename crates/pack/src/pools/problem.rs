@@ -62,6 +62,16 @@ impl PoolUnit {
     }
 }
 
+impl PoolsDesc {
+    /// Validates the problem.
+    ///
+    /// # Errors
+    /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other, by name.
+    pub fn build(self) -> Result<PoolsProblem> {
+        PoolsProblem::build(self)
+    }
+}
+
 impl PoolsProblem {
     /// The description.
     pub fn desc(&self) -> &PoolsDesc {
