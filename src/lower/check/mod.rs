@@ -61,8 +61,8 @@ impl Lowered {
     /// let situation = Situation::first(DeviceQueues::one(&frame));
     /// let device = DeviceFacts::declared(&profile, &needs, &frame, &situation.queues);
     /// let mut tables = lower(&plan, &situation)?.into_inner();
-    /// // A table that lost a barrier is refused.
-    /// tables.passes[3].before = Default::default();
+    /// // Tables without their barriers are refused.
+    /// tables.passes.iter_mut().for_each(|pass| pass.before = Default::default());
     /// assert!(tables.check(&plan.frame, &situation, &device).is_err());
     /// # Ok::<(), tileheap::Error>(())
     /// ```
