@@ -4,7 +4,8 @@ use ash::vk;
 
 use super::placed::Placed;
 use super::sharing::Shared;
-use super::tables::{Binding, BufferRow, ImageRow, Lowered, MemoryRow, Sharing, SubresourceRange, ViewRow};
+use super::tables::Lowered;
+use super::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, SubresourceRange, ViewRow};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};

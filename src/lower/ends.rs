@@ -7,7 +7,7 @@ use super::chains::Chain;
 use super::error::LowerError;
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;
-use super::tables::BarrierCause;
+use super::tables::commands::BarrierCause;
 use crate::frame::Persistence;
 use crate::frame::external::ExternalDesc;
 

@@ -8,7 +8,7 @@ use super::chains::{Chain, Epoch};
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
 use super::sources::{Held, Holder, Holders};
 use super::state::{ByteUse, LastUse, OLDEST, Space};
-use super::tables::BarrierCause;
+use super::tables::commands::BarrierCause;
 use crate::plan::MemoryKind;
 use crate::units::Bytes;
 

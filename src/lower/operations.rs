@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::tables::Operations;
+use super::tables::commands::Operations;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, LoadOp, Persistence};
 use crate::profile::Features;

@@ -8,10 +8,12 @@ use super::create::{shader_view, whole};
 use super::placed::Placed;
 use super::renderings::{rendering, view_of};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
-use super::tables::{
-    AccessRow, BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, Lowered, MemoryBarrierRow,
-    Object, Operations, PassContents, PassRow, Scopes,
+use super::tables::commands::{
+    BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, Operations,
+    PassContents, PassRow, Scopes,
 };
+use super::tables::objects::AccessRow;
+use super::tables::{Lowered, Object};
 use crate::frame::tables::Contents;
 use crate::frame::{ClearValue, PassId};
 use crate::units::{Bytes, Run};

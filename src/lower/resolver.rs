@@ -7,7 +7,8 @@ use super::chains::{Chain, Chains, Epoch, QueueUse};
 use super::placed::Placed;
 use super::sharing::Shared;
 use super::state::MemoryState;
-use super::tables::{BarrierCause, DeviceQueueIndex, Families, Object, Scopes};
+use super::tables::commands::{BarrierCause, Families, Scopes};
+use super::tables::{DeviceQueueIndex, Object};
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 
 /// The families of a barrier that transfers nothing.

@@ -4,7 +4,8 @@ use ash::vk::PipelineStageFlags2 as S;
 
 use super::placed::Placed;
 use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
-use super::tables::{BatchRow, CommandBufferRow, Lowered, Semaphore, SemaphoreRow, SubmitRow};
+use super::tables::Lowered;
+use super::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
 use crate::frame::tables::SemaphoreOp;
 use crate::frame::{BatchId, CommandBufferId, SubmitId};
 use crate::units::Run;

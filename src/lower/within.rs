@@ -5,7 +5,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::{Chain, Epoch, QueueUse};
 use super::resolver::{Barrier, Resolver, Source};
-use super::tables::{BarrierCause, Families, Scopes};
+use super::tables::commands::{BarrierCause, Families, Scopes};
 
 impl Resolver<'_> {
     /// Boundaries between the epochs of one chain.

@@ -5,10 +5,10 @@ use std::fmt::{self, Write as _};
 use ash::vk;
 
 use super::resolver::IGNORED;
-use super::tables::{
-    AttachmentRow, Binding, DependencyRow, Families, Lowered, Object, PassContents, PassRow, Scopes,
-    Semaphore, SemaphoreRow, SubresourceRange,
-};
+use super::tables::commands::{AttachmentRow, DependencyRow, Families, PassContents, PassRow, Scopes};
+use super::tables::objects::{Binding, SubresourceRange};
+use super::tables::submission::{Semaphore, SemaphoreRow};
+use super::tables::{Lowered, Object};
 use crate::frame::Frame;
 use crate::names;
 use crate::units::Run;

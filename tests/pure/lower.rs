@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::lower::tables::{BarrierCause, Semaphore};
+use tileheap::lower::tables::commands::BarrierCause;
+use tileheap::lower::tables::submission::Semaphore;
 use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, plan};

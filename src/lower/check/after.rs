@@ -11,7 +11,8 @@ use super::records::{Conflicts, Dependency, Record};
 use super::replay_errors::AfterError;
 use super::sites::{Place, Site};
 use crate::lower::state::{ByteUse, ContentState};
-use crate::lower::tables::{Object, Semaphore};
+use crate::lower::tables::Object;
+use crate::lower::tables::submission::Semaphore;
 use crate::scopes::Scope;
 use crate::units::Bytes;
 

@@ -4,9 +4,9 @@ use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 
 
 use super::checker::Checker;
 use crate::frame::PassId;
-use crate::lower::tables::{
-    DependencyRow, DeviceQueueIndex, Families, ImageBarrierRow, Object, Scopes, Semaphore, SemaphoreRow,
-};
+use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, Scopes};
+use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{unmade, unsupported};
 use crate::units::Bytes;
 

@@ -9,7 +9,9 @@ use super::facts::DeviceFacts;
 use crate::frame::tables::{Contents, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
-use crate::lower::tables::{Binding, DeviceQueueIndex, Lowered, Object, PassContents};
+use crate::lower::tables::commands::PassContents;
+use crate::lower::tables::objects::Binding;
+use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
 use crate::plan::MemoryKind;
 
 /// The tables being checked, what they are judged by, and the errors found so far.

@@ -7,7 +7,8 @@ use super::hazards::Use;
 use super::renderings::{attachment_of, operations_of};
 use crate::frame::tables::Access;
 use crate::frame::{AccessKind, Frame, LoadOp};
-use crate::lower::tables::{AccessRow, RenderingRow};
+use crate::lower::tables::commands::RenderingRow;
+use crate::lower::tables::objects::AccessRow;
 
 /// What an access does to memory.
 pub(super) struct Effect {

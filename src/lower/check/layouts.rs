@@ -6,7 +6,9 @@ use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::replay_errors::LayoutError;
 use crate::frame::PassId;
-use crate::lower::tables::{Families, ImageBarrierRow, Object, SubresourceRange};
+use crate::lower::tables::Object;
+use crate::lower::tables::commands::{Families, ImageBarrierRow};
+use crate::lower::tables::objects::SubresourceRange;
 use crate::plan::MemoryKind;
 use crate::units::Run;
 

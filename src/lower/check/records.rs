@@ -5,7 +5,8 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::barriers::BarrierKind;
 use super::replay_errors::{HazardUse, UsedBy};
 use super::sites::Site;
-use crate::lower::tables::{DeviceQueueIndex, Object, Semaphore};
+use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.

@@ -5,14 +5,15 @@ use ash::vk;
 use super::checker::Checker;
 use crate::frame::tables::{Access, Contents, PassKind};
 use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
-use crate::lower::tables::{AttachmentRow, Object, Operations, RenderingRow};
+use crate::lower::tables::Object;
+use crate::lower::tables::commands::{AttachmentRow, Operations, PassContents, RenderingRow};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let passes = checker.passes_of_rows();
     for (row, pass) in checker.tables.passes.iter().zip(passes) {
-        if matches!(row.contents, crate::lower::tables::PassContents::Clear { .. }) {
+        if matches!(row.contents, PassContents::Clear { .. }) {
             continue;
         }
         let what = format!("pass `{}`", checker.pass(pass));

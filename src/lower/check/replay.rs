@@ -14,9 +14,10 @@ use super::{after, creation};
 use crate::frame::external::ExternalDesc;
 use crate::frame::tables::Version;
 use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId};
-use crate::lower::tables::{
-    Binding, DependencyRow, DeviceQueueIndex, Object, PassContents, PassRow, Scopes, Semaphore,
-};
+use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scopes};
+use crate::lower::tables::objects::Binding;
+use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
 use crate::plan::check::{ContentsError, ContentsLoss};
 use crate::scopes::Scope;

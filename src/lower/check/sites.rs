@@ -3,7 +3,8 @@
 use super::checker::Checker;
 use crate::frame::ResourceId;
 use crate::lower::state::Space;
-use crate::lower::tables::{Binding, DeviceQueueIndex, Object};
+use crate::lower::tables::objects::Binding;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes};
 

@@ -5,7 +5,10 @@ use super::error::{CheckError, StructureError};
 use crate::frame::tables::Contents;
 use crate::frame::{BatchId, CommandBufferId, PassId, SubmitId};
 use crate::lower::state::Space;
-use crate::lower::tables::{Binding, DependencyRow, DeviceQueueIndex, Object, PassContents, Semaphore};
+use crate::lower::tables::commands::{DependencyRow, PassContents};
+use crate::lower::tables::objects::Binding;
+use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::units::Run;
 
 /// Where an index is.

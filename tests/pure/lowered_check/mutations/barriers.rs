@@ -4,7 +4,8 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap::lower::Lowered;
 use tileheap::lower::check::{CheckError, LayoutError};
-use tileheap::lower::tables::{BarrierCause, Binding};
+use tileheap::lower::tables::commands::BarrierCause;
+use tileheap::lower::tables::objects::Binding;
 use tileheap::units::Run;
 
 use super::{Sound, is_contents, is_hazard, is_layout, is_parameter, refused, refused_or_harmless, rows};

@@ -5,7 +5,9 @@ use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store};
 use tileheap::frame::{ClearValue, LoadOp};
 use tileheap::lower::Lowered;
 use tileheap::lower::check::{CheckError, StructureError};
-use tileheap::lower::tables::{Binding, DependencyRow, Object, PassContents};
+use tileheap::lower::tables::Object;
+use tileheap::lower::tables::commands::{DependencyRow, PassContents};
+use tileheap::lower::tables::objects::Binding;
 use tileheap::plan::MemoryKind;
 use tileheap::units::{Bytes, Run};
 

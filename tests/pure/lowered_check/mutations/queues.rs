@@ -6,7 +6,9 @@ use ash::vk;
 use ash::vk::{PipelineStageFlags2 as S, QueueFlags};
 use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::check::{AfterError, CheckError};
-use tileheap::lower::tables::{BarrierCause, ImageRow, Semaphore};
+use tileheap::lower::tables::commands::BarrierCause;
+use tileheap::lower::tables::objects::ImageRow;
+use tileheap::lower::tables::submission::Semaphore;
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, Space, lower};
 use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, plan};
@@ -21,8 +23,9 @@ use super::{
 #[test]
 fn a_semaphore_is_waited_for_at_no_stage() {
     let sites = |sound: &Sound<'_>| {
-        let declared =
-            |row: &tileheap::lower::tables::SemaphoreRow| matches!(row.semaphore, Semaphore::Declared(_));
+        let declared = |row: &tileheap::lower::tables::submission::SemaphoreRow| {
+            matches!(row.semaphore, Semaphore::Declared(_))
+        };
         rows(&sound.tables.waits, declared)
     };
     let damage = |tables: &mut Lowered, &row: &usize| tables.waits[row].stages = S::NONE;

@@ -1,0 +1,160 @@
+//! What is created before a frame runs: memory objects, images, buffers and views, and what accesses name.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::ResourceId;
+use crate::lower::ids::Object;
+use crate::names;
+use crate::plan::MemoryKind;
+use crate::units::{Bytes, Run};
+
+/// A memory object: `vkAllocateMemory`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryRow {
+    /// Tile, lazily allocated, shared or dedicated.
+    pub kind: MemoryKind,
+    /// `memoryTypeIndex`.
+    pub memory_type: u32,
+    /// `allocationSize`.
+    pub size: Bytes,
+}
+
+/// Where a resource's bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Binding {
+    /// Bytes `[offset, offset + size)` of a memory object.
+    Memory {
+        /// Row of [`Lowered::memory`](super::Lowered::memory).
+        memory: u32,
+        /// `memoryOffset`.
+        offset: Bytes,
+        /// What the driver asks for.
+        size: Bytes,
+    },
+    /// The caller creates it and hands it in for every frame; the row says what is expected of it.
+    Imported,
+}
+
+/// How queue families share a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sharing {
+    /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
+    /// `VK_SHARING_MODE_CONCURRENT`: passes of several families read it at the same time.
+    pub families: Run,
+}
+
+/// An image: `vkCreateImage` and `vkBindImageMemory2`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageRow {
+    /// The resource that it holds.
+    pub resource: ResourceId,
+    /// `VkImageCreateFlags`.
+    #[serde(with = "names::bits")]
+    pub flags: vk::ImageCreateFlags,
+    /// 1D, 2D or 3D.
+    #[serde(with = "names::value")]
+    pub image_type: vk::ImageType,
+    /// Format of the image.
+    #[serde(with = "names::value")]
+    pub format: vk::Format,
+    /// Size of level 0 in texels.
+    #[serde(with = "extent")]
+    pub extent: vk::Extent3D,
+    /// Levels.
+    pub mip_levels: u32,
+    /// Layers.
+    pub array_layers: u32,
+    /// Samples per texel.
+    #[serde(with = "names::bits")]
+    pub samples: vk::SampleCountFlags,
+    /// Tiling.
+    #[serde(with = "names::value")]
+    pub tiling: vk::ImageTiling,
+    /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
+    #[serde(with = "names::bits")]
+    pub usage: vk::ImageUsageFlags,
+    /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
+    pub view_formats: Run,
+    /// Exclusive, or the families that share it.
+    pub sharing: Sharing,
+    /// Its bytes.
+    pub binding: Binding,
+}
+
+/// A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BufferRow {
+    /// The resource that it holds.
+    pub resource: ResourceId,
+    /// Size in bytes.
+    pub size: Bytes,
+    /// Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included.
+    #[serde(with = "names::bits")]
+    pub usage: vk::BufferUsageFlags,
+    /// Exclusive, or the families that share it.
+    pub sharing: Sharing,
+    /// Its bytes.
+    pub binding: Binding,
+}
+
+/// A range of an image: `VkImageSubresourceRange`, counts resolved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubresourceRange {
+    /// Aspects.
+    #[serde(with = "names::bits")]
+    pub aspects: vk::ImageAspectFlags,
+    /// Levels `[first, end)`.
+    pub levels: Run,
+    /// Layers `[first, end)`; of 3D attachments, slices.
+    pub layers: Run,
+}
+
+/// An image view: `vkCreateImageView`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ViewRow {
+    /// Row of [`Lowered::images`](super::Lowered::images).
+    pub image: u32,
+    /// Type.
+    #[serde(with = "names::value")]
+    pub view_type: vk::ImageViewType,
+    /// Format.
+    #[serde(with = "names::value")]
+    pub format: vk::Format,
+    /// What it shows.
+    pub range: SubresourceRange,
+}
+
+/// What an access of the frame uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessRow {
+    /// The image or buffer.
+    pub object: Object,
+    /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); `None` for buffers, copies and attachments alone.
+    pub view: Option<u32>,
+    /// The layout during the pass; `UNDEFINED` for buffers.
+    #[serde(with = "names::value")]
+    pub layout: vk::ImageLayout,
+}
+
+/// `[width, height, depth]`.
+mod extent {
+    use super::{Deserialize, Serialize, vk};
+
+    pub(super) fn serialize<S: serde::Serializer>(extent: &vk::Extent3D, to: S) -> Result<S::Ok, S::Error> {
+        [extent.width, extent.height, extent.depth].serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<vk::Extent3D, D::Error> {
+        let [width, height, depth] = Deserialize::deserialize(from)?;
+        Ok(vk::Extent3D { width, height, depth })
+    }
+}
