@@ -17,6 +17,7 @@ mod frames;
 mod input;
 mod networks;
 mod output;
+mod pools;
 mod progress;
 mod report;
 mod table;

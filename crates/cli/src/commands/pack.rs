@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use tileheap::units::Bytes;
 use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::{
-    Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, check,
+    Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, Watch, check,
 };
 
 use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
 use crate::output::Output;
+use crate::pools;
 use crate::progress::Progress;
 use crate::table::Table;
 use crate::values::{named, parse_bytes, parse_time};
@@ -26,6 +27,11 @@ use crate::values::{named, parse_bytes, parse_time};
 /// the half-open span [lower, upper); an item with an offset is fixed there. Minimizes the block, or with --capacity places
 /// every item in it or proves that they do not fit, naming an infeasible subset; with --select, places the items with the
 /// greatest total weight.
+///
+/// A JSON file describes more: {"format": "tileheap-pools", "version": 1, "pools": [{"name", "capacity", "reserved": [{"offset", "size",
+/// "lifetimes"}]}], "items": [{"id", "lifetimes": [[first, end], ...], "size", "alignment", "offset", "lowest", "highest", "pools":
+/// [names]}], "share": [[ids]], "conflicts": [[id, id]], "exclusive": [[id, id]], "penalties": [[id, id, cost]]}. The penalties of pairs
+/// that share bytes are minimized within the capacities.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 packed; 1 proved infeasible; 2 invalid input; 3 neither, within the budget.
@@ -36,7 +42,7 @@ Examples:
   tileheap pack buffers.csv --time 10s                   the smallest block found in ten seconds
   tileheap pack tensors.csv --capacity 2MiB --select     the greatest total weight in a capacity")]
 pub(crate) struct Arguments {
-    /// The table; - for standard input
+    /// The table, or a JSON file with pools; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// The size of the block: 8355840, 18MiB, 8.5MB
@@ -76,6 +82,9 @@ struct Outcome {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Error::into_bad_input)?;
+    if pools::is_json(&text) {
+        return run_pools(arguments, &text);
+    }
     let table = Table::read(&text)
         .map_err(|bad| Error::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what)))?;
     let mut desc = ProblemDesc::new(table.items.clone());
@@ -108,8 +117,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome {
-    let mut packer = Packer::default();
+fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
+    if arguments.capacity.is_some() || arguments.select {
+        return Err(Error::bad_input(
+            "--capacity and --select are for tables: in JSON, pools have capacities",
+        ));
+    }
+    let problem = pools::read(&arguments.file, text)?;
+    let start = Instant::now();
+    let answer = watched(arguments, |budget, watch| pools::pack(&problem, budget, watch));
+    let took = start.elapsed();
+    let json = format!("{:#}\n", pools::in_json(&problem, &answer, took));
+    if let (Some(file), Some(_)) = (&arguments.output, &answer.packing) {
+        Output::to(Some(file.clone())).write(&json)?;
+    }
+    let words = pools::in_words(&problem, &answer, took);
+    Output::stdout().write(if arguments.json { &json } else { &words })?;
+    match (answer.packing.is_some(), answer.verdict) {
+        (true, _) => Ok(()),
+        (false, Verdict::Proved) => Err(Error::Infeasible),
+        (false, _) => Err(Error::OutOfSteps),
+    }
+}
+
+/// Runs a search within the budgets, and shows its progress.
+fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T) -> T {
     let shown = Progress::new("packing", 0);
     let mut last = Instant::now();
     let end = arguments.time.map(|time| last + time);
@@ -132,8 +164,25 @@ fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome
         (None, Some(_)) => Steps::UNLIMITED,
         (None, None) => Steps::default(),
     };
+    search(budget, &mut watch)
+}
+
+fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome {
+    watched(arguments, |budget, watch| {
+        solve_table(arguments, table, problem, budget, watch)
+    })
+}
+
+fn solve_table(
+    arguments: &Arguments,
+    table: &Table<'_>,
+    problem: &Problem,
+    budget: Steps,
+    watch: Watch<'_>,
+) -> Outcome {
+    let mut packer = Packer::default();
     if arguments.select {
-        let selection = packer.select(problem, &table.weights, budget, &mut watch);
+        let selection = packer.select(problem, &table.weights, budget, watch);
         Outcome {
             offsets: Some(selection.offsets),
             height: Some(selection.height),
@@ -145,8 +194,8 @@ fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome
         }
     } else {
         let answer = match arguments.capacity {
-            Some(_) => packer.fit(problem, arguments.strategy, budget, &mut watch),
-            None => packer.minimise(problem, arguments.strategy, budget, &mut watch),
+            Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
+            None => packer.minimise(problem, arguments.strategy, budget, watch),
         };
         if let Some(packing) = &answer.packing {
             if packing.offsets.len() <= 5000 {

@@ -28,6 +28,44 @@ fn strategies_of_other_planners_are_known_by_name() {
 }
 
 #[test]
+fn a_json_file_has_pools_and_penalties() {
+    let json = br#"{
+        "format": "tileheap-pools", "version": 1,
+        "pools": [{ "name": "sram", "capacity": 8, "reserved": [{ "offset": 0, "size": 4, "lifetimes": [[6, 9]] }] }],
+        "items": [
+            { "id": "a", "lifetimes": [[0, 3], [6, 9]], "size": 4 },
+            { "id": "b", "lifetimes": [[3, 6]], "size": 4 },
+            { "id": "c", "lifetimes": [[3, 6]], "size": 4 },
+            { "id": "d", "lifetimes": [[3, 6]], "size": 4, "pools": ["sram"] }
+        ],
+        "exclusive": [["c", "d"]],
+        "penalties": [["a", "b", 2], ["a", "c", 1]]
+    }"#;
+    let text = tileheap_with(json, &["pack", "-"]).good();
+    assert!(
+        text.contains("sram: 8 B of 8 B") && text.contains("cost       1"),
+        "{text}"
+    );
+    let text = tileheap_with(json, &["pack", "-", "--json"]).good();
+    assert!(text.contains("\"pool\": \"sram\""), "{text}");
+    let text = String::from_utf8_lossy(json);
+    let wrong = text.replace("[\"c\", \"d\"]", "[\"c\", \"x\"]");
+    assert!(
+        tileheap_with(wrong.as_bytes(), &["pack", "-"])
+            .bad(2)
+            .contains("`x`")
+    );
+    let wrong = text.replace("exclusive", "exclusiv");
+    assert!(
+        tileheap_with(wrong.as_bytes(), &["pack", "-"])
+            .bad(2)
+            .contains("exclusiv")
+    );
+    let tight = text.replace("\"capacity\": 8", "\"capacity\": 7");
+    assert_eq!(tileheap_with(tight.as_bytes(), &["pack", "-"]).status, 1);
+}
+
+#[test]
 fn a_time_limits_the_search() {
     let text = tileheap_with(TABLE, &["pack", "-", "--time", "2s"]).good();
     assert!(text.contains("no packing is lower"), "{text}");

@@ -1,0 +1,134 @@
+//! `tileheap pack` of a JSON file: several pools.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tileheap::units::Bytes;
+use tileheap_pack::pools::{Pool, PoolItem, PoolsAnswer, PoolsDesc, PoolsProblem, check, solve};
+use tileheap_pack::{Steps, Verdict, Watch};
+
+use crate::error::{Error, Result};
+use crate::input::shown;
+
+/// The JSON of a problem with pools.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "format")]
+    _format: String,
+    #[serde(rename = "version")]
+    _version: u64,
+    pools: Vec<Pool>,
+    items: Vec<PoolItem>,
+    #[serde(default)]
+    share: Vec<Vec<String>>,
+    #[serde(default)]
+    conflicts: Vec<(String, String)>,
+    #[serde(default)]
+    exclusive: Vec<(String, String)>,
+    #[serde(default)]
+    penalties: Vec<(String, String, u64)>,
+}
+
+/// Whether a file is JSON and not a table.
+pub(crate) fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+/// Reads a problem.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read(file: &Path, text: &str) -> Result<PoolsProblem> {
+    let document: Document = tileheap_json::read(text, "tileheap-pools", 1)
+        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))?;
+    let desc = PoolsDesc {
+        pools: document.pools,
+        items: document.items,
+        share: document.share,
+        conflicts: document.conflicts,
+        exclusive: document.exclusive,
+        penalties: document.penalties,
+    };
+    desc.build()
+        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(file))))
+}
+
+/// Packs it.
+pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAnswer {
+    let answer = solve(problem, budget, watch);
+    if let Some(packing) = &answer.packing {
+        check(problem, packing).expect("an answer passes the checker");
+    }
+    answer
+}
+
+/// The report.
+pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Duration) -> String {
+    let desc = problem.desc();
+    let mut text = String::new();
+    let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
+    row("items", desc.items.len().to_string());
+    if let Some(packing) = &answer.packing {
+        for (pool, height) in desc.pools.iter().zip(&packing.heights) {
+            let of = pool
+                .capacity
+                .map_or(String::new(), |capacity| format!(" of {capacity}"));
+            row("pool", format!("{}: {height}{of}", pool.name));
+        }
+        row("cost", packing.cost.to_string());
+        row("bound", answer.bound.to_string());
+    }
+    let proof = match (answer.verdict, answer.packing.is_some()) {
+        (Verdict::Proved, true) => "proved: no packing is better",
+        (Verdict::Proved, false) => "proved: infeasible",
+        (Verdict::Interrupted, true) => "none within the time",
+        (Verdict::Interrupted, false) => "none within the time, and no packing either",
+        (Verdict::OutOfSteps, true) => "none within the budget",
+        (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
+    };
+    row("proof", proof.to_owned());
+    row("steps", answer.steps.0.to_string());
+    row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
+    if !answer.conflict.is_empty() {
+        row("conflict", format!("{} items", answer.conflict.len()));
+        for &item in &answer.conflict {
+            let of = &desc.items[item as usize];
+            writeln!(text, "  {} {}", of.id, of.size).expect("a string takes all");
+        }
+    }
+    text
+}
+
+/// The packing as JSON.
+pub(crate) fn in_json(problem: &PoolsProblem, answer: &PoolsAnswer, took: Duration) -> Value {
+    let desc = problem.desc();
+    let items = answer.packing.as_ref().map(|packing| {
+        let items = desc.items.iter().zip(&packing.places).map(|(item, place)| {
+            let pool = &desc.pools[place.pool as usize].name;
+            json!({ "id": item.id, "pool": pool, "offset": place.offset })
+        });
+        items.collect::<Vec<_>>()
+    });
+    let pools = answer.packing.as_ref().map(|packing| {
+        let pools = desc.pools.iter().zip(&packing.heights);
+        let pools = pools.map(|(pool, height): (_, &Bytes)| json!({ "name": pool.name, "height": height }));
+        pools.collect::<Vec<_>>()
+    });
+    let conflict = answer.conflict.iter().map(|&item| &desc.items[item as usize].id);
+    json!({
+        "format": "tileheap-pools-packing",
+        "version": 1,
+        "pools": pools,
+        "cost": answer.packing.as_ref().map(|packing| packing.cost),
+        "bound": answer.bound,
+        "verdict": answer.verdict,
+        "steps": answer.steps,
+        "milliseconds": took.as_secs_f64() * 1e3,
+        "conflict": conflict.collect::<Vec<_>>(),
+        "items": items,
+    })
+}
