@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tileheap_tensor::graph::{Attribute, NodeId, NodeKind, Source};
-use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorError, TensorId};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, Result, TensorId};
 
 use crate::args::Model;
 use tileheap_testkit::tensor::networks::{Unfinished, mobilenet_v2, resnet18};
@@ -21,13 +21,7 @@ pub(crate) struct Seeded {
 }
 
 /// A model for square pictures of `size` pixels (of the LSTM: that many features).
-pub(crate) fn build(
-    model: Model,
-    size: u32,
-    rounds: u64,
-    element: ElementType,
-    seed: u64,
-) -> Result<Seeded, TensorError> {
+pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, seed: u64) -> Result<Seeded> {
     let (name, side) = (model.name(), size.into());
     let graph = match model {
         Model::Mobilenet => likely(mobilenet_v2(name, element, side, CLASSES))?,
@@ -47,7 +41,7 @@ pub(crate) fn build(
 }
 
 /// A network with its scores and their softmax for outputs: of both, since a softmax hides what is small.
-fn likely(network: Unfinished) -> Result<Graph, TensorError> {
+fn likely(network: Unfinished) -> Result<Graph> {
     let (mut graph, scores) = network?;
     let likely = graph.operator("likely", "softmax", [], &[scores])?[0];
     graph.output(scores);
@@ -80,7 +74,7 @@ fn seeded(graph: &Graph, seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
 }
 
 /// An LSTM cell that runs round after round on the same input, its two states carried.
-fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph, TensorError> {
+fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph> {
     let mut graph = GraphBuilder::new(name);
     let [x, h, c] = ["x", "h", "c"].map(|name| graph.input(name, element, [1, size]));
     let go_on = graph.input("go on", ElementType::Bool, [1]);

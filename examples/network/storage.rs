@@ -2,7 +2,7 @@
 
 use tileheap_tensor::graph::NodeKind;
 use tileheap_tensor::layout::{Convention, Generation};
-use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, TensorError, TensorId};
+use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, Result, TensorId};
 
 /// How a network's tensors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Storing {
 }
 
 /// The layout of every tensor at its largest: packed by 4 along the axis that kernels want.
-pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>, TensorError> {
+pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>> {
     let one = |id: TensorId| {
         let tensor = graph.tensor(id);
         let shape = graph.shape_bound(id, Default::default())?;

@@ -92,10 +92,3 @@ pub fn create_file(path: &Path) -> Result<File> {
     }
     File::create(path).map_err(|error| file(path, error))
 }
-
-#[cfg(feature = "network")]
-impl From<tileheap_tensor::TensorError> for Error {
-    fn from(error: tileheap_tensor::TensorError) -> Error {
-        Error::Tensor(error.into())
-    }
-}

@@ -103,7 +103,6 @@ from_errors!(
     tileheap_device::Error,
     tileheap_pack::Error,
     tileheap_tensor::Error,
-    tileheap_tensor::TensorError,
     tileheap_textures::Error
 );
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
@@ -20,13 +20,8 @@ use crate::units::Alignment;
 /// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
 ///
 /// # Errors
-/// [`TensorError::InvalidPlan`] with the tensor, and what is wrong with it.
-pub fn check(
-    graph: &Graph,
-    requirements: &[TensorRequirements],
-    plan: &TensorPlan,
-    runs: u32,
-) -> Result<(), TensorError> {
+/// [`Error::InvalidPlan`] with the tensor, and what is wrong with it.
+pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPlan, runs: u32) -> Result<()> {
     check_places(graph, requirements, plan)?;
     for run in 0..runs {
         let mut machine = Machine {
@@ -45,18 +40,14 @@ pub fn check(
     Ok(())
 }
 
-fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> TensorError {
-    TensorError::InvalidPlan {
+fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> Error {
+    Error::InvalidPlan {
         tensor: graph.tensor(tensor).name.clone(),
         problem: problem.into(),
     }
 }
 
-fn check_places(
-    graph: &Graph,
-    requirements: &[TensorRequirements],
-    plan: &TensorPlan,
-) -> Result<(), TensorError> {
+fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPlan) -> Result<()> {
     let count = graph.tensors().len();
     if (plan.tensors.len(), requirements.len()) != (count, count) {
         let problem = format!(
@@ -65,7 +56,7 @@ fn check_places(
             requirements.len()
         );
         let tensor = graph.name().to_owned();
-        return Err(TensorError::InvalidPlan { tensor, problem });
+        return Err(Error::InvalidPlan { tensor, problem });
     }
     for id in graph.tensor_ids() {
         let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
@@ -153,7 +144,7 @@ enum Spot {
 }
 
 impl Machine<'_> {
-    fn run(&mut self) -> Result<(), TensorError> {
+    fn run(&mut self) -> Result<()> {
         for id in self.graph.tensor_ids() {
             let from_outside = matches!(
                 self.graph.tensor(id).source,
@@ -200,7 +191,7 @@ impl Machine<'_> {
         }]
     }
 
-    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot, TensorError> {
+    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot> {
         let placed = self.plan.tensor(tensor);
         let place = match &placed.placement {
             Some(place) if placed.backing == Backing::Planned => place.at(rounds),
@@ -209,7 +200,7 @@ impl Machine<'_> {
         self.spot(tensor, place, rounds)
     }
 
-    fn spot(&self, tensor: TensorId, place: &Placement, rounds: &[u64]) -> Result<Spot, TensorError> {
+    fn spot(&self, tensor: TensorId, place: &Placement, rounds: &[u64]) -> Result<Spot> {
         match place {
             Placement::At(region) => Ok(Spot::Bytes(*region)),
             Placement::Within { tensor: of, .. } if *of == tensor => {
@@ -275,7 +266,7 @@ impl Machine<'_> {
         rounds: &[u64],
         value: &Pieces,
         node: Option<NodeId>,
-    ) -> Result<(), TensorError> {
+    ) -> Result<()> {
         let (graph, plan) = (self.graph, self.plan);
         let (pieces, start) = match self.find(tensor, rounds)? {
             Spot::Bytes(region) => (self.memory.entry(region.memory.0).or_default(), region.offset.0),
@@ -320,7 +311,7 @@ impl Machine<'_> {
     }
 
     /// Checks that a tensor holds its value.
-    fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<(), TensorError> {
+    fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<()> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {
             Spot::Bytes(region) => (
@@ -369,7 +360,7 @@ impl Machine<'_> {
         self.truth.insert(to, value);
     }
 
-    fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<(), TensorError> {
+    fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<()> {
         let graph = self.graph;
         graph
             .block(block)
@@ -378,7 +369,7 @@ impl Machine<'_> {
             .try_for_each(|&node| self.node(node, rounds))
     }
 
-    fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<(), TensorError> {
+    fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<()> {
         let graph = self.graph;
         let node = graph.node(id);
         for &input in &node.inputs {
@@ -413,7 +404,7 @@ impl Machine<'_> {
     }
 
     /// An output: a new value, or where it is a view of an operand that part of it.
-    fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<(), TensorError> {
+    fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<()> {
         let node = self.graph.node(id);
         let view = self
             .graph
@@ -437,7 +428,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<(), TensorError> {
+    fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<()> {
         let graph = self.graph;
         let (node, body) = (graph.node(id), graph.block(of.body));
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {

@@ -1,4 +1,4 @@
-//! The crate's error type, and the errors it is made of.
+//! The crate's error type.
 
 use crate::layout::ImageExtent;
 use crate::units::Bytes;
@@ -6,41 +6,10 @@ use crate::units::Bytes;
 /// `Result` with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of a graph, its plan, or its recording.
+/// An impossible graph, layout or plan, or a network that cannot be created or recorded; names the tensor, node or kernel.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A graph, a layout or a plan is impossible.
-    #[error(transparent)]
-    Tensor(#[from] TensorError),
-    /// A network cannot be created or run.
-    #[cfg(feature = "vulkan")]
-    #[error(transparent)]
-    Network(#[from] crate::vulkan::NetworkError),
-    /// The runtime reports an error.
-    #[cfg(feature = "vulkan")]
-    #[error(transparent)]
-    Tileheap(#[from] tileheap::Error),
-}
-
-#[cfg(feature = "vulkan")]
-impl From<tileheap::runtime::RuntimeError> for Error {
-    fn from(error: tileheap::runtime::RuntimeError) -> Error {
-        Error::Tileheap(error.into())
-    }
-}
-
-#[cfg(feature = "vulkan")]
-impl From<tileheap::frame::shaders::ShaderError> for Error {
-    fn from(error: tileheap::frame::shaders::ShaderError) -> Error {
-        Error::Tileheap(error.into())
-    }
-}
-
-/// An impossible graph, layout or plan; names the tensor or node.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TensorError {
     /// A node reads a tensor that no earlier node of its block produces.
     #[error("node `{node}` reads tensor `{tensor}`, which no earlier node of its block produces")]
     Dangling {
@@ -107,7 +76,7 @@ pub enum TensorError {
         /// Its range.
         range: Option<(u64, u64)>,
     },
-    /// An operator does not accept its inputs.
+    /// An operator does not accept its inputs, or no kernel computes it.
     #[error("node `{node}` ({operator}): {problem}")]
     Operator {
         /// The node.
@@ -143,7 +112,7 @@ pub enum TensorError {
         /// What is wrong.
         problem: String,
     },
-    /// A tensor cannot have a layout.
+    /// A tensor cannot have a layout, or kernels do not support it.
     #[error("tensor `{tensor}`: {problem}")]
     Layout {
         /// The tensor.
@@ -227,7 +196,7 @@ pub enum TensorError {
         /// What is wrong.
         problem: String,
     },
-    /// The caller supplies the memory of a tensor, and has not bound any.
+    /// No buffer is bound to an external tensor.
     #[error("tensor `{tensor}` of {size} is external, and no buffer is bound to it")]
     NotBound {
         /// The tensor.
@@ -261,6 +230,112 @@ pub enum TensorError {
         /// Every name, separated by commas.
         known: String,
     },
+    /// A kernel cannot be used.
+    #[error("kernel `{kernel}`: {problem}")]
+    Kernel {
+        /// Its name.
+        kernel: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A buffer is smaller than its tensor.
+    #[error("tensor `{tensor}` needs {needed}; the buffer bound to it has {given}")]
+    BufferTooSmall {
+        /// The tensor.
+        tensor: String,
+        /// What it needs.
+        needed: Bytes,
+        /// The buffer's size.
+        given: Bytes,
+    },
+    /// A buffer is bound to a tensor that is no input or output.
+    #[error("a buffer is bound to tensor `{tensor}`, which is neither an input nor an output of the graph")]
+    NotBindable {
+        /// The tensor.
+        tensor: String,
+    },
+    /// Two tensors with overlapping lifetimes are bound to the same bytes.
+    #[error(
+        "tensors `{first}` and `{second}` are bound to the same bytes, and `{second}` is written before the last read of `{first}`"
+    )]
+    OverlappingBuffers {
+        /// The one that is read.
+        first: String,
+        /// The one that is written.
+        second: String,
+    },
+    /// A constant's value is missing or has another length.
+    #[error("constant `{tensor}` needs {needed} elements; {given} were given")]
+    Constant {
+        /// The tensor.
+        tensor: String,
+        /// The elements it needs.
+        needed: u64,
+        /// The elements given.
+        given: u64,
+    },
+    /// No decision was given for a loop or branch.
+    #[error("node `{node}` needs {what}; give a decision for it")]
+    MissingDecision {
+        /// The loop or branch.
+        node: String,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// A node reads a tensor whose bytes were overwritten.
+    #[error("node `{node}` reads tensor `{tensor}`, whose bytes were overwritten before")]
+    Overwritten {
+        /// The node that reads.
+        node: String,
+        /// The tensor.
+        tensor: String,
+    },
+    /// The device cannot place a tensor as planned.
+    #[error("tensor `{tensor}` cannot be placed at {offset}: {problem}")]
+    Placement {
+        /// The tensor.
+        tensor: String,
+        /// Its offset.
+        offset: Bytes,
+        /// What is wrong.
+        problem: String,
+    },
+    /// No memory type supports every tensor of a memory.
+    #[error("memory `{memory}`: no memory type supports all of its tensors")]
+    MemoryType {
+        /// The memory.
+        memory: String,
+    },
+    /// The scratch pool is at its cap.
+    #[error(
+        "a scratch tensor of {wanted} does not fit: the pool holds {held} of at most {cap}, and none of that is free and large enough"
+    )]
+    Scratch {
+        /// The size of the request.
+        wanted: Bytes,
+        /// The pool's bytes.
+        held: Bytes,
+        /// Its cap.
+        cap: Bytes,
+    },
+    /// The runtime reports an error.
+    #[cfg(feature = "vulkan")]
+    #[error(transparent)]
+    Tileheap(#[from] tileheap::Error),
+}
+
+#[cfg(feature = "vulkan")]
+impl From<tileheap::runtime::RuntimeError> for Error {
+    fn from(error: tileheap::runtime::RuntimeError) -> Error {
+        Error::Tileheap(error.into())
+    }
+}
+
+#[cfg(feature = "vulkan")]
+impl From<tileheap::frame::shaders::ShaderError> for Error {
+    fn from(error: tileheap::frame::shaders::ShaderError) -> Error {
+        Error::Tileheap(error.into())
+    }
 }
 
 fn shown(value: Option<u64>) -> String {

@@ -29,7 +29,7 @@
 //! let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
 //! assert_eq!(plan.tensor(w).backing, Backing::Constant); // outside of the planned memory
 //! assert_eq!(plan.size(), plan.lower_bound());
-//! # Ok::<(), tileheap_tensor::TensorError>(())
+//! # Ok::<(), tileheap_tensor::Error>(())
 //! ```
 //!
 //! Storage policies ([`StoragePolicy`]) and placement strategies ([`PlacementStrategy`]) are traits: a caller's own enters as the built-in ones do.
@@ -55,7 +55,7 @@ pub mod storage;
 pub mod vulkan;
 
 pub use check::check;
-pub use error::{Error, Result, TensorError};
+pub use error::{Error, Result};
 pub use graph::{ElementType, Graph, GraphBuilder, Shape, TensorId};
 pub use layout::{Layout, LayoutRule, Storage};
 pub use plan::{MemoryDesc, PlacementStrategy, TensorPlan, TensorPlanOptions, TensorRequirements, plan};

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::import::{read_graph, read_lines, read_records};
 use tileheap_tensor::plan::placement::SpaceItem;
-use tileheap_tensor::{Graph, TensorError};
+use tileheap_tensor::{Graph, Result};
 
 /// A graph, or records of lifetimes.
 pub(crate) enum Input {
@@ -15,7 +15,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// Detects the format: a table, lines of JSON, TVM's JSON, or tileheap's own.
-    pub(crate) fn parse(text: &str) -> Result<Input, TensorError> {
+    pub(crate) fn parse(text: &str) -> Result<Input> {
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
             return read_records(text).map(Input::Records);

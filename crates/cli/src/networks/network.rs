@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, TensorError, choose};
+use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, choose};
 
 use super::document;
 use super::input::Input;
@@ -53,7 +53,11 @@ impl Network {
     }
 
     /// Plans with a strategy.
-    pub(crate) fn plan(&self, options: &TensorOptions, strategy: Strategy) -> Result<Planned, TensorError> {
+    pub(crate) fn plan(
+        &self,
+        options: &TensorOptions,
+        strategy: Strategy,
+    ) -> tileheap_tensor::Result<Planned> {
         match (&self.input, &self.choice) {
             (Input::Records(items), _) => of_records(items, &self.memories, strategy),
             (_, Some(choice)) => of_graph(choice, &self.memories, strategy, options),

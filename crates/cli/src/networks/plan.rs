@@ -7,7 +7,7 @@ use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use tileheap_tensor::{
-    MemoryDesc, StorageChoice, TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, plan,
+    MemoryDesc, Result, StorageChoice, TensorPlan, TensorPlanOptions, TensorRequirements, plan,
 };
 
 use super::options::{Strategy, TensorOptions};
@@ -44,7 +44,7 @@ pub(super) fn of_records(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
     strategy: Strategy,
-) -> Result<Planned, TensorError> {
+) -> Result<Planned> {
     let one = [MemoryDesc::new("device")];
     let memories = if memories.is_empty() { &one } else { memories };
     let Space { regions, memories } = place(items, memories, strategy)?;
@@ -77,7 +77,7 @@ pub(super) fn of_graph(
     memories: &[MemoryDesc],
     strategy: Strategy,
     options: &TensorOptions,
-) -> Result<Planned, TensorError> {
+) -> Result<Planned> {
     let pitch = Alignment::new(64).expect("not 0");
     let needs: Vec<TensorRequirements> = choice
         .layouts

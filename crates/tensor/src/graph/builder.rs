@@ -7,7 +7,7 @@ use super::node::{Attribute, Block, Branch, Carry, Exit, InPlace, Loop, Node, No
 use super::operators::infer;
 use super::shape::{Shape, Symbol, SymbolId};
 use super::tensor::{Source, Tensor, View};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// Builds a [`Graph`] node by node.
@@ -23,7 +23,7 @@ use crate::units::Bytes;
 /// graph.output(z);
 /// let graph = graph.build()?;
 /// assert_eq!(graph.tensor(z).shape.fixed().unwrap(), [1, 32, 112, 112]);
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {
@@ -113,7 +113,7 @@ impl GraphBuilder {
         operator: &str,
         attributes: impl IntoIterator<Item = (&'a str, Attribute)>,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorError> {
+    ) -> Result<Vec<TensorId>> {
         let attributes = attributes
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
@@ -125,7 +125,7 @@ impl GraphBuilder {
             .iter()
             .map(|input| &self.graph.tensors[input.index()])
             .collect();
-        let inferred = infer(&operator, &operands).map_err(|problem| TensorError::Operator {
+        let inferred = infer(&operator, &operands).map_err(|problem| Error::Operator {
             node: name.to_owned(),
             operator: operator.name.clone(),
             problem,
@@ -187,8 +187,8 @@ impl GraphBuilder {
         &mut self,
         name: &str,
         inputs: &[TensorId],
-        body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Result<(), TensorError>,
-    ) -> Result<Vec<TensorId>, TensorError> {
+        body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Result<()>,
+    ) -> Result<Vec<TensorId>> {
         let parameters = self.open(name, inputs);
         body(self, &parameters)?;
         let open = self.open.pop().expect("the body is open");
@@ -226,8 +226,8 @@ impl GraphBuilder {
         name: &str,
         inputs: &[TensorId],
         arms: u32,
-        mut arm: impl FnMut(&mut GraphBuilder, u32, &[TensorId]) -> Result<Vec<TensorId>, TensorError>,
-    ) -> Result<Vec<TensorId>, TensorError> {
+        mut arm: impl FnMut(&mut GraphBuilder, u32, &[TensorId]) -> Result<Vec<TensorId>>,
+    ) -> Result<Vec<TensorId>> {
         let mut blocks = Vec::new();
         for index in 0..arms {
             let parameters = self.open(&format!("{name}.{index}"), inputs);
@@ -274,7 +274,7 @@ impl GraphBuilder {
     /// # Errors
     /// A node reads what is not there before it, a tensor has two producers or a name twice, a dimension is negative or has no bound, a
     /// loop's, branch's or view's parts do not go together.
-    pub fn build(self) -> Result<Graph, TensorError> {
+    pub fn build(self) -> Result<Graph> {
         let mut graph = self.graph;
         graph.validate()?;
         Ok(graph)

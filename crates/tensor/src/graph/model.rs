@@ -6,7 +6,7 @@ use super::ids::{BlockId, NodeId, TensorId};
 use super::node::{Block, Node};
 use super::shape::{Dim, Symbol, SymbolId};
 use super::tensor::Tensor;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 
 /// A validated graph: single assignment, nodes in topological order, every dimension bounded or an example.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +95,7 @@ impl Graph {
     ///
     /// # Errors
     /// A value is missing or outside its symbol's range, or a dimension is negative at these values.
-    pub fn shape_at(&self, tensor: TensorId, values: &[u64]) -> Result<Vec<u64>, TensorError> {
+    pub fn shape_at(&self, tensor: TensorId, values: &[u64]) -> Result<Vec<u64>> {
         self.check_values(values)?;
         let value = |symbol: SymbolId| i64::try_from(*values.get(symbol.0 as usize)?).ok();
         let dims = self.tensor(tensor).shape.0.iter();
@@ -110,7 +110,7 @@ impl Graph {
     ///
     /// # Errors
     /// A symbol has no range (or no example, where that was asked for), or the greatest value is negative.
-    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>, TensorError> {
+    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>> {
         let range = |symbol: SymbolId| {
             let symbol = &self.symbols[symbol.0 as usize];
             let (least, most) = match bounding {
@@ -131,7 +131,7 @@ impl Graph {
     ///
     /// # Errors
     /// The first that is not, with its range; a plan made for the range does not hold it.
-    pub fn check_values(&self, values: &[u64]) -> Result<(), TensorError> {
+    pub fn check_values(&self, values: &[u64]) -> Result<()> {
         for (index, symbol) in self.symbols.iter().enumerate() {
             let value = values.get(index).copied();
             let inside = |value: u64| {
@@ -140,7 +140,7 @@ impl Graph {
                     .is_none_or(|(least, most)| (least..=most).contains(&value))
             };
             if !value.is_some_and(inside) {
-                return Err(TensorError::SymbolOutOfRange {
+                return Err(Error::SymbolOutOfRange {
                     symbol: symbol.name.clone(),
                     value,
                     range: symbol.range,
@@ -150,19 +150,19 @@ impl Graph {
         Ok(())
     }
 
-    pub(super) fn unbounded(&self, tensor: TensorId, dim: &Dim) -> TensorError {
+    pub(super) fn unbounded(&self, tensor: TensorId, dim: &Dim) -> Error {
         let symbol = dim
             .symbol()
             .map(|symbol| self.symbols[symbol.0 as usize].name.clone());
-        TensorError::UnboundedDimension {
+        Error::UnboundedDimension {
             tensor: self.tensor(tensor).name.clone(),
             dim: dim.to_string(),
             symbol: symbol.unwrap_or_default(),
         }
     }
 
-    pub(super) fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> TensorError {
-        TensorError::NegativeDimension {
+    pub(super) fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> Error {
+        Error::NegativeDimension {
             tensor: self.tensor(tensor).name.clone(),
             dim: dim.to_string(),
             value,

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::control_flow::{Block, Loop};
 use super::{BlockId, Bounding, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 
 /// The reader of a graph's outputs, in errors.
 const OUTPUTS: &str = "the outputs";
 
 impl Graph {
     /// Checks the graph, and sets the producer of each tensor.
-    pub(crate) fn validate(&mut self) -> Result<(), TensorError> {
+    pub(crate) fn validate(&mut self) -> Result<()> {
         self.check_names()?;
         self.assign_producers()?;
         self.check_dims()?;
@@ -19,11 +19,11 @@ impl Graph {
         self.check_views()
     }
 
-    fn check_names(&self) -> Result<(), TensorError> {
+    fn check_names(&self) -> Result<()> {
         let mut seen = BTreeMap::new();
         for tensor in &self.tensors {
             if seen.insert(tensor.name.as_str(), ()).is_some() {
-                return Err(TensorError::DuplicateName {
+                return Err(Error::DuplicateName {
                     tensor: tensor.name.clone(),
                 });
             }
@@ -31,7 +31,7 @@ impl Graph {
         for symbol in &self.symbols {
             if let Some((least, most)) = symbol.range {
                 if least > most {
-                    return Err(TensorError::EmptyRange {
+                    return Err(Error::EmptyRange {
                         symbol: symbol.name.clone(),
                         least,
                         most,
@@ -42,7 +42,7 @@ impl Graph {
         Ok(())
     }
 
-    fn assign_producers(&mut self) -> Result<(), TensorError> {
+    fn assign_producers(&mut self) -> Result<()> {
         let mut producers: Vec<Option<NodeId>> = vec![None; self.tensors.len()];
         for (index, node) in self.nodes.iter().enumerate() {
             for output in &node.outputs {
@@ -56,7 +56,7 @@ impl Graph {
                         continue;
                     }
                 };
-                return Err(TensorError::AssignedTwice {
+                return Err(Error::AssignedTwice {
                     tensor: tensor.name.clone(),
                     first,
                     second: node.name.clone(),
@@ -71,7 +71,7 @@ impl Graph {
         Ok(())
     }
 
-    fn check_dims(&self) -> Result<(), TensorError> {
+    fn check_dims(&self) -> Result<()> {
         let ends = |symbol: SymbolId, end: fn((u64, u64)) -> u64| {
             let symbol = self.symbols.get(symbol.0 as usize)?;
             let value = symbol.range.map(end).or(symbol.example)?;
@@ -102,11 +102,11 @@ impl Graph {
         Ok(())
     }
 
-    fn unbounded_or_unknown(&self, id: TensorId, dim: &super::Dim) -> TensorError {
+    fn unbounded_or_unknown(&self, id: TensorId, dim: &super::Dim) -> Error {
         let symbol = dim
             .symbol()
             .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        TensorError::UnboundedDimension {
+        Error::UnboundedDimension {
             tensor: self.tensor(id).name.clone(),
             dim: dim.to_string(),
             symbol: symbol.map_or("?".to_owned(), |symbol| symbol.name.clone()),
@@ -114,14 +114,14 @@ impl Graph {
     }
 
     /// Checks a block's nodes in their order.
-    fn check_block(&self, id: BlockId) -> Result<(), TensorError> {
+    fn check_block(&self, id: BlockId) -> Result<()> {
         let block = self.block(id);
         let constant = |tensor: &super::Tensor| tensor.source == Source::Constant;
         let mut defined: Vec<bool> = self.tensors.iter().map(constant).collect();
         for &input in &block.inputs {
             defined[input.index()] = true;
         }
-        let dangling = |reader: &str, tensor: TensorId| TensorError::Dangling {
+        let dangling = |reader: &str, tensor: TensorId| Error::Dangling {
             node: reader.to_owned(),
             tensor: self.tensor(tensor).name.clone(),
         };
@@ -159,7 +159,7 @@ impl Graph {
         }
     }
 
-    fn check_in_place(&self, node: &super::Node) -> Result<(), TensorError> {
+    fn check_in_place(&self, node: &super::Node) -> Result<()> {
         let known = |pair: &super::InPlace| {
             (pair.output as usize) < node.outputs.len() && (pair.input as usize) < node.inputs.len()
         };
@@ -175,7 +175,7 @@ impl Graph {
         }
     }
 
-    fn check_parameters(&self, node: &super::Node, body: BlockId) -> Result<(), TensorError> {
+    fn check_parameters(&self, node: &super::Node, body: BlockId) -> Result<()> {
         let parameters = &self.block(body).inputs;
         if parameters.len() != node.inputs.len() {
             let problem = format!("{} inputs for {} parameters", node.inputs.len(), parameters.len());
@@ -185,7 +185,7 @@ impl Graph {
         self.check_same(node, pairs.map(|(&input, &parameter)| (input, parameter)))
     }
 
-    fn check_results(&self, node: &super::Node, results: &[TensorId]) -> Result<(), TensorError> {
+    fn check_results(&self, node: &super::Node, results: &[TensorId]) -> Result<()> {
         if results.len() != node.outputs.len() {
             let problem = format!("{} results for {} outputs", results.len(), node.outputs.len());
             return Err(control(node, problem));
@@ -198,7 +198,7 @@ impl Graph {
         &self,
         node: &super::Node,
         mut pairs: impl Iterator<Item = (TensorId, TensorId)>,
-    ) -> Result<(), TensorError> {
+    ) -> Result<()> {
         let differ = |&(a, b): &(TensorId, TensorId)| {
             let (a, b) = (self.tensor(a), self.tensor(b));
             a.element != b.element || a.shape != b.shape
@@ -214,7 +214,7 @@ impl Graph {
         }
     }
 
-    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<(), TensorError> {
+    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<()> {
         self.check_parameters(node, of.body)?;
         self.check_block(of.body)?;
         let body = self.block(of.body);
@@ -235,7 +235,7 @@ impl Graph {
                 ));
             }
             if self.defined_after(body, carry.value).is_none() {
-                return Err(TensorError::Dangling {
+                return Err(Error::Dangling {
                     node: node.name.clone(),
                     tensor: self.tensor(carry.value).name.clone(),
                 });
@@ -262,7 +262,7 @@ impl Graph {
                     .defined_after(body, tensor)
                     .is_none_or(|after| after > exit.after)
                 {
-                    return Err(TensorError::Dangling {
+                    return Err(Error::Dangling {
                         node: node.name.clone(),
                         tensor: self.tensor(tensor).name.clone(),
                     });
@@ -285,12 +285,12 @@ impl Graph {
         Some(node as u32 + 1)
     }
 
-    fn check_views(&self) -> Result<(), TensorError> {
+    fn check_views(&self) -> Result<()> {
         for id in self.tensor_ids() {
             let Some(view) = self.tensor(id).view else {
                 continue;
             };
-            let view_error = |problem: &str| TensorError::View {
+            let view_error = |problem: &str| Error::View {
                 tensor: self.tensor(id).name.clone(),
                 base: self.tensor(view.base).name.clone(),
                 problem: problem.to_owned(),
@@ -322,8 +322,8 @@ impl Graph {
     }
 }
 
-fn control(node: &super::Node, problem: String) -> TensorError {
-    TensorError::Control {
+fn control(node: &super::Node, problem: String) -> Error {
+    Error::Control {
         node: node.name.clone(),
         problem,
     }

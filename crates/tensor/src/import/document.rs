@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{
     Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
 };
@@ -18,9 +18,9 @@ use tileheap_json::{clip, read};
 /// Reads a graph.
 ///
 /// # Errors
-/// [`TensorError::Parse`] if the text is not such a document; an unknown name or another invalid part of the graph.
-pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
-    let parse_error = |problem: String| TensorError::Parse {
+/// [`Error::Parse`] if the text is not such a document; an unknown name or another invalid part of the graph.
+pub fn read_graph(text: &str) -> Result<Graph> {
+    let parse_error = |problem: String| Error::Parse {
         format: "graph",
         problem,
     };
@@ -86,19 +86,19 @@ struct Reader {
 }
 
 impl Reader {
-    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
-        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId> {
+        self.ids.get(name).copied().ok_or_else(|| Error::Dangling {
             node: reader.to_owned(),
             tensor: name.to_owned(),
         })
     }
 
-    fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>, TensorError> {
+    fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>> {
         names.iter().map(|name| self.id(name, reader)).collect()
     }
 
     /// Names a tensor, and applies its description in the document.
-    fn name_tensor(&mut self, name: &str, id: TensorId) -> Result<(), TensorError> {
+    fn name_tensor(&mut self, name: &str, id: TensorId) -> Result<()> {
         if let Some(tensor) = self.tensors.get(name) {
             self.graph.storage(id, tensor.storage_id, tensor.scope.clone());
             if let Some(memory) = &tensor.memory {
@@ -107,7 +107,7 @@ impl Reader {
         }
         match self.ids.insert(name.to_owned(), id) {
             None => Ok(()),
-            Some(_) => Err(TensorError::AssignedTwice {
+            Some(_) => Err(Error::AssignedTwice {
                 tensor: name.to_owned(),
                 first: "an earlier node".to_owned(),
                 second: name.to_owned(),
@@ -115,8 +115,8 @@ impl Reader {
         }
     }
 
-    fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape), TensorError> {
-        let parse_error = |problem: String| TensorError::Parse {
+    fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape)> {
+        let parse_error = |problem: String| Error::Parse {
             format: "graph",
             problem: format!("tensor `{}`: {problem}", clip(&tensor.name)),
         };
@@ -147,25 +147,25 @@ impl Reader {
         }
     }
 
-    fn nodes(&mut self, nodes: &[DocumentNode]) -> Result<(), TensorError> {
+    fn nodes(&mut self, nodes: &[DocumentNode]) -> Result<()> {
         nodes.iter().try_for_each(|node| self.node(node))
     }
 
-    fn node(&mut self, node: &DocumentNode) -> Result<(), TensorError> {
+    fn node(&mut self, node: &DocumentNode) -> Result<()> {
         let inputs = self.ids(&node.inputs, &node.name)?;
         let outputs = match (&node.operator, &node.repeat, &node.branch) {
             (Some(operator), None, None) => self.operator(node, operator, &inputs)?,
             (None, Some(of), None) => self.repeat(node, of, &inputs)?,
             (None, None, Some(arms)) => self.branch(node, arms, &inputs)?,
             _ => {
-                return Err(TensorError::Control {
+                return Err(Error::Control {
                     node: node.name.clone(),
                     problem: "it needs exactly one of `operator`, `loop` and `branch`".to_owned(),
                 });
             }
         };
         if node.outputs.len() > outputs.len() {
-            return Err(TensorError::Control {
+            return Err(Error::Control {
                 node: node.name.clone(),
                 problem: format!("{} names for {} outputs", node.outputs.len(), outputs.len()),
             });
@@ -186,7 +186,7 @@ impl Reader {
         node: &DocumentNode,
         operator: &str,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorError> {
+    ) -> Result<Vec<TensorId>> {
         let described: Vec<Option<DocumentTensor>> = node
             .outputs
             .iter()
@@ -233,7 +233,7 @@ impl Reader {
         node: &DocumentNode,
         of: &DocumentLoop,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorError> {
+    ) -> Result<Vec<TensorId>> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
         let outputs = graph.repeat(&node.name, inputs, |body, parameters| {
             self.within(body, |reader| reader.round(of, parameters))
@@ -242,7 +242,7 @@ impl Reader {
         outputs
     }
 
-    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<(), TensorError> {
+    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<()> {
         self.parameters(&of.parameters, parameters)?;
         for after in 0..=of.nodes.len() {
             for exit in of.exits.iter().filter(|exit| exit.after == after) {
@@ -269,7 +269,7 @@ impl Reader {
         node: &DocumentNode,
         arms: &[DocumentArm],
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorError> {
+    ) -> Result<Vec<TensorId>> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
         let outputs = graph.branch(
             &node.name,
@@ -296,7 +296,7 @@ impl Reader {
         built
     }
 
-    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorError> {
+    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<()> {
         for (name, &id) in names.iter().zip(ids) {
             self.name_tensor(name, id)?;
         }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{BlockId, Node, NodeKind};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
@@ -12,9 +12,9 @@ use tileheap_json::{clip, parse};
 /// Reads a table `id,lower,upper,size`: a tensor is live in steps `[lower, upper)`. Columns come in any order, others are ignored.
 ///
 /// # Errors
-/// [`TensorError::Parse`] with the number of the first invalid line.
-pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
-    let wrong = |line: usize, problem: String| TensorError::Parse {
+/// [`Error::Parse`] with the number of the first invalid line.
+pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
+    let wrong = |line: usize, problem: String| Error::Parse {
         format: "records",
         problem: format!("line {line}: {problem}"),
     };
@@ -94,9 +94,9 @@ struct Line {
 /// type, and the operators that read it.
 ///
 /// # Errors
-/// [`TensorError::Parse`] with the number of the first invalid line; an invalid graph.
-pub fn read_lines(text: &str) -> Result<Graph, TensorError> {
-    let wrong = |line: usize, problem: String| TensorError::Parse {
+/// [`Error::Parse`] with the number of the first invalid line; an invalid graph.
+pub fn read_lines(text: &str) -> Result<Graph> {
+    let wrong = |line: usize, problem: String| Error::Parse {
         format: "network",
         problem: format!("line {line}: {problem}"),
     };

@@ -20,7 +20,7 @@
 //! )?;
 //! assert_eq!(read.graph.tensors().len(), 2); // one for each entry
 //! assert_eq!(read.graph.tensor(read.entries[1]).name, "relu");
-//! # Ok::<(), tileheap_tensor::TensorError>(())
+//! # Ok::<(), tileheap_tensor::Error>(())
 //! ```
 //!
 //! Source: TVM's [RFC](crate#sources), L1.2 and "Graph runtime"; TVM's `graph_executor_codegen.cc` and `graph_executor.cc` at ce22736e.
@@ -28,7 +28,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{BlockId, ElementType, Graph, GraphBuilder, Node, NodeKind, Operator, Shape, TensorId};
 use crate::layout::{Convention, Generation};
 use crate::units::Bytes;
@@ -125,8 +125,8 @@ impl TvmGraph {
     /// # Errors
     /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, or what else a
     /// graph cannot have.
-    pub fn read(text: &str) -> Result<TvmGraph, TensorError> {
-        let wrong = |problem: String| TensorError::Parse {
+    pub fn read(text: &str) -> Result<TvmGraph> {
+        let wrong = |problem: String| Error::Parse {
             format: "TVM graph",
             problem,
         };
@@ -197,12 +197,10 @@ impl TvmGraph {
             }
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for &input in &node.inputs {
-                inputs.push(
-                    entry_of(input, &rows, &entries).ok_or_else(|| TensorError::Dangling {
-                        node: node.name.clone(),
-                        tensor: format!("entry {:?}", input.parts()),
-                    })?,
-                );
+                inputs.push(entry_of(input, &rows, &entries).ok_or_else(|| Error::Dangling {
+                    node: node.name.clone(),
+                    tensor: format!("entry {:?}", input.parts()),
+                })?);
             }
             let function = node
                 .attrs
@@ -223,7 +221,7 @@ impl TvmGraph {
         }
         for &head in &form.heads {
             let output = entry_of(head, &rows, &entries);
-            graph.output(output.ok_or_else(|| TensorError::Dangling {
+            graph.output(output.ok_or_else(|| Error::Dangling {
                 node: "the outputs".to_owned(),
                 tensor: format!("entry {:?}", head.parts()),
             })?);
@@ -253,14 +251,14 @@ impl TvmGraph {
     ///
     /// # Errors
     /// An entry of a texture with another type or number of channels than the id's others, or that has no texture's shape.
-    pub fn pool_entries(&self) -> Result<Vec<PoolEntry>, TensorError> {
+    pub fn pool_entries(&self) -> Result<Vec<PoolEntry>> {
         let mut entries: Vec<PoolEntry> = Vec::new();
         for &id in &self.entries {
             let tensor = self.graph.tensor(id);
             let Some(storage_id) = tensor.storage_id else {
                 continue;
             };
-            let wrong = |problem: String| TensorError::StorageId {
+            let wrong = |problem: String| Error::StorageId {
                 tensor: tensor.name.clone(),
                 storage_id,
                 problem,

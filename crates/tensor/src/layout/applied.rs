@@ -2,7 +2,7 @@
 
 use super::extent::ImageExtent;
 use super::rule::LayoutRule;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes};
 
@@ -31,8 +31,8 @@ impl LayoutRule {
     /// # Errors
     /// A reshape to another number of elements, an order that is no permutation, a pack of an axis that is not there or by 0,
     /// an image whose last axis is not 4 and that packs none, or more than 2^63 bytes. `name` is the tensor they name.
-    pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout, TensorError> {
-        let wrong = |problem: String| TensorError::Layout {
+    pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout> {
+        let wrong = |problem: String| Error::Layout {
             tensor: name.to_owned(),
             problem,
         };

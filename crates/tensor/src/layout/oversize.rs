@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::Bytes;
 
@@ -156,19 +156,19 @@ pub fn fit_layout(
     element: ElementType,
     limits: &ImageLimits,
     oversize: Oversize,
-) -> Result<(Layout, StorageReason), TensorError> {
+) -> Result<(Layout, StorageReason)> {
     let requested = rule.apply(name, shape, element)?;
     if limits.allow(&requested) {
         return Ok((requested, StorageReason::AsRequested));
     }
     let (extent, limit) = (requested.extent, limits.image(rule.storage));
-    let over = || TensorError::ImageTooLarge {
+    let over = || Error::ImageTooLarge {
         tensor: name.to_owned(),
         extent,
         limit,
     };
     if !rule.storage.is_image() {
-        return Err(TensorError::BufferTooLarge {
+        return Err(Error::BufferTooLarge {
             tensor: name.to_owned(),
             size: requested.bytes(),
             limit: limits.buffer,
@@ -236,7 +236,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layou
 mod tests {
     use super::*;
 
-    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, StorageReason), TensorError> {
+    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, StorageReason)> {
         let rule = Convention::Texture.packing(4, 1, Generation::Flat);
         fit_layout(
             "a",

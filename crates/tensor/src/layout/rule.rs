@@ -75,7 +75,7 @@ pub struct Flattening {
 /// assert_eq!(layout.index_at(at), Some(vec![0, 5, 2, 3]));
 /// assert_eq!(LayoutRule::buffer().apply("x", &shape, ElementType::Float16)?.bytes(), layout.bytes());
 /// # let _ = Alignment::ONE;
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LayoutRule {

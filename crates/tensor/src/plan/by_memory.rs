@@ -5,7 +5,7 @@ use super::memory::MemoryDesc;
 use super::problem::problem;
 use super::strategy::PlacedItems;
 use super::types::{MemoryId, Region};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// What one memory is offered.
@@ -36,7 +36,7 @@ impl Offer<'_> {
     }
 
     /// Refuses what ends above the capacity, naming the largest item that does.
-    pub(super) fn check_capacity(&self, which: &[u32], taken: Taken) -> Result<Taken, TensorError> {
+    pub(super) fn check_capacity(&self, which: &[u32], taken: Taken) -> Result<Taken> {
         let Some(capacity) = self.memory.capacity.filter(|&capacity| taken.height > capacity) else {
             return Ok(taken);
         };
@@ -48,7 +48,7 @@ impl Offer<'_> {
             .filter(|&&(item, offset)| offset + size(item) > capacity);
         let largest = outside.max_by_key(|&&(item, _)| size(item));
         let item = &self.items[largest.map_or(which[0], |&(item, _)| item) as usize];
-        Err(TensorError::MemoryTooSmall {
+        Err(Error::MemoryTooSmall {
             tensor: item.name.clone(),
             size: item.size,
             memory: self.memory.name.clone(),
@@ -62,8 +62,8 @@ impl Offer<'_> {
 pub(super) fn by_memory(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-    mut take: impl FnMut(&Offer<'_>) -> Result<Taken, TensorError>,
-) -> Result<PlacedItems, TensorError> {
+    mut take: impl FnMut(&Offer<'_>) -> Result<Taken>,
+) -> Result<PlacedItems> {
     let mut placed: Vec<Option<Region>> = vec![None; items.len()];
     let mut reserved = Vec::with_capacity(memories.len());
     for (number, memory) in memories.iter().enumerate() {
@@ -94,7 +94,7 @@ pub(super) fn by_memory(
     let regions = placed.into_iter().collect::<Option<Vec<Region>>>();
     regions
         .map(|regions| PlacedItems { regions, reserved })
-        .ok_or_else(|| TensorError::Memory {
+        .ok_or_else(|| Error::Memory {
             tensor: items[missing.unwrap_or(0)].name.clone(),
             memory: "any".to_owned(),
             problem: "no memory has a type that can hold it".to_owned(),

@@ -6,7 +6,7 @@ use super::expand::Expander;
 use super::expansion::{Bind, Expansion, InPlaceCandidate, LoopExit, Rules, Value, ValueId, ValueKind};
 use super::options::CarryRule;
 use super::types::CopyTime;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{BlockId, Graph, NodeId, NodeKind, TensorId};
 use crate::units::Span;
 
@@ -107,11 +107,7 @@ pub(super) struct Coalesced {
 }
 
 /// Expands the graph and coalesces its values; loops are unrolled until their carried values need no copies.
-pub(super) fn coalesce(
-    rules: &mut Rules<'_>,
-    carry: CarryRule,
-    limit: u32,
-) -> Result<Coalesced, TensorError> {
+pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Result<Coalesced> {
     choose_unroll_counts(rules, BlockId::ROOT, carry, limit)?;
     let mut expansion = Expander::run(rules);
     let mut classes = Classes::new(&expansion);
@@ -137,12 +133,7 @@ pub(super) fn coalesce(
 }
 
 /// Chooses the unroll count of each loop of a block, inner loops first.
-fn choose_unroll_counts(
-    rules: &mut Rules<'_>,
-    block: BlockId,
-    carry: CarryRule,
-    limit: u32,
-) -> Result<(), TensorError> {
+fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule, limit: u32) -> Result<()> {
     let graph: &Graph = rules.graph;
     for &id in &graph.block(block).nodes {
         let node = graph.node(id);
@@ -169,7 +160,7 @@ fn choose_unroll_counts(
 }
 
 /// Unrolls a loop as little as its carried values allow; past the limit they are copied, or refused.
-fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<(), TensorError> {
+fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<()> {
     for copies in 1..=limit.max(1) {
         rules.unroll.insert(id, copies);
         if uncoalesced_parameters(rules, id).is_empty() {
@@ -183,7 +174,7 @@ fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Re
             return Ok(());
         };
         if carry == CarryRule::Forbid {
-            return Err(TensorError::LoopCopies {
+            return Err(Error::LoopCopies {
                 node: rules.graph.node(id).name.clone(),
                 tensor: rules.graph.tensor(tensor).name.clone(),
                 limit: limit.max(1),

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::plan::{Allocation, MemoryId, MemoryPlan};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::allocation_graph::AllocationGraph;
@@ -25,7 +25,7 @@ pub struct Flow {
 ///
 /// # Errors
 /// Slots share bytes while both live, or the flow does not add up: no plan of this crate does so.
-pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>, TensorError> {
+pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>> {
     let of_memory = |(number, memory): (usize, &MemoryPlan)| {
         let inside = slots
             .iter()
@@ -50,7 +50,7 @@ pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>,
             let graph = AllocationGraph::of(&problem, &packing)?;
             graph.check(&problem).map(|()| graph)
         });
-        let named = |error: tileheap_pack::Error| TensorError::Pack {
+        let named = |error: tileheap_pack::Error| Error::Pack {
             tensor: error
                 .item()
                 .and_then(|item| nodes.get(item as usize))

@@ -52,10 +52,10 @@ pub use types::{
     Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
 };
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, TensorId};
 use crate::layout::Layout;
-use crate::units::{Bytes, Span};
+use crate::units::Span;
 
 /// Plans a graph: memory, offset and lifetime of every tensor, for every round of its loops.
 ///
@@ -72,7 +72,7 @@ pub fn plan(
     layouts: &[Layout],
     requirements: &[TensorRequirements],
     options: &TensorPlanOptions<'_>,
-) -> Result<TensorPlan, TensorError> {
+) -> Result<TensorPlan> {
     let count = graph.tensors().len();
     assert_eq!(
         (layouts.len(), requirements.len()),
@@ -222,12 +222,8 @@ impl TensorPlan {
     /// Checks that every external tensor has memory.
     ///
     /// # Errors
-    /// [`TensorError::NotBound`] for the first external tensor without a buffer.
-    pub fn check_external(
-        &self,
-        graph: &Graph,
-        is_bound: impl Fn(TensorId) -> bool,
-    ) -> Result<(), TensorError> {
+    /// [`Error::NotBound`] for the first external tensor without a buffer.
+    pub fn check_external(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<()> {
         let missing = graph
             .inputs()
             .iter()
@@ -235,10 +231,15 @@ impl TensorPlan {
             .find(|&&id| self.tensor(id).backing == Backing::External && !is_bound(id));
         match missing {
             None => Ok(()),
-            Some(&id) => Err(TensorError::NotBound {
-                tensor: graph.tensor(id).name.clone(),
-                size: Bytes(self.tensor(id).layout.bytes().0),
-            }),
+            Some(&id) => Err(not_bound(graph, id, &self.tensor(id).layout)),
         }
+    }
+}
+
+/// The error of an external tensor without a buffer.
+pub(crate) fn not_bound(graph: &Graph, tensor: TensorId, layout: &Layout) -> Error {
+    Error::NotBound {
+        tensor: graph.tensor(tensor).name.clone(),
+        size: layout.bytes(),
     }
 }

@@ -4,7 +4,7 @@ use super::by_memory::{Taken, by_memory};
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::strategy::PlacedItems;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, Strategy};
 
@@ -27,8 +27,8 @@ pub struct ObjectPool {
 pub fn place_objects(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-    assign: impl Fn(&[&SpaceItem]) -> Result<ObjectPool, TensorError>,
-) -> Result<PlacedItems, TensorError> {
+    assign: impl Fn(&[&SpaceItem]) -> Result<ObjectPool>,
+) -> Result<PlacedItems> {
     by_memory(items, memories, |offer| {
         let which = match offer.spill_capacity() {
             Some(_) => &offer.required,
@@ -50,11 +50,7 @@ pub fn place_objects(
 }
 
 /// Objects one above the other, each aligned for all of its items.
-fn stack(
-    items: &[&SpaceItem],
-    pool: &ObjectPool,
-    memory: &MemoryDesc,
-) -> Result<(Vec<Bytes>, Bytes), TensorError> {
+fn stack(items: &[&SpaceItem], pool: &ObjectPool, memory: &MemoryDesc) -> Result<(Vec<Bytes>, Bytes)> {
     let mut objects: Vec<(Bytes, Alignment)> =
         pool.sizes.iter().map(|&size| (size, memory.alignment)).collect();
     for (item, &object) in items.iter().zip(&pool.objects) {
@@ -66,7 +62,7 @@ fn stack(
     let objects = objects
         .into_iter()
         .map(|(size, alignment)| Item::new(always, size, alignment));
-    let problem = Problem::new(objects.collect()).map_err(|error| TensorError::Pack {
+    let problem = Problem::new(objects.collect()).map_err(|error| Error::Pack {
         tensor: memory.name.clone(),
         error,
     })?;

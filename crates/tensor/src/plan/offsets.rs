@@ -7,7 +7,7 @@ use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::problem::{gather, problem};
 use super::strategy::{PlacedItems, PlacementStrategy};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 use tileheap_pack::{Packer, PackingStrategy, Steps, Strategy};
 
@@ -26,7 +26,7 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
         self.0.name()
     }
 
-    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         let mut packer = Packer::default();
         by_memory(items, memories, |offer| match offer.spill_capacity() {
             Some(capacity) => select(offer, capacity, &mut packer),
@@ -36,11 +36,7 @@ impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
 }
 
 /// All of them in one memory.
-fn pack(
-    offer: &Offer<'_>,
-    strategy: &dyn PackingStrategy,
-    packer: &mut Packer,
-) -> Result<Taken, TensorError> {
+fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) -> Result<Taken> {
     let problem = problem(offer.items, &offer.offered, offer.memory)?;
     let mut go_on = |_| ControlFlow::Continue(());
     // A search uses the budget; every other strategy runs once.
@@ -62,7 +58,7 @@ fn pack(
 }
 
 /// The items with the most traffic within a capacity; a required item counts for more than all others together.
-fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken, TensorError> {
+fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken> {
     let Offer {
         items,
         memory,
@@ -98,7 +94,7 @@ fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Tak
         .find(|&&item| offer.is_required(item) && !placed.contains(&item));
     if let Some(&item) = missing {
         let item = &items[item as usize];
-        return Err(TensorError::MemoryTooSmall {
+        return Err(Error::MemoryTooSmall {
             tensor: item.name.clone(),
             size: item.size,
             memory: memory.name.clone(),

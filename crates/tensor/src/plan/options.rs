@@ -50,7 +50,7 @@ pub enum CarryRule {
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
 /// assert_eq!((plan.tensor(x).backing, plan.tensor(z).backing), (Backing::External, Backing::Planned));
 /// assert_eq!(plan.memories.iter().map(|memory| memory.size.0).collect::<Vec<_>>(), [256, 256]);
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub struct TensorPlanOptions<'a> {
     /// Places the tensors; [`Offsets`] by default.

@@ -5,7 +5,7 @@ use super::memory::MemoryDesc;
 use super::problem::problem;
 use super::strategy::PlacementStrategy;
 use super::types::{MemoryPlan, Region};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// Placed items, and what that takes of each memory.
@@ -25,10 +25,10 @@ pub fn place(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
     strategy: &dyn PlacementStrategy,
-) -> Result<Space, TensorError> {
+) -> Result<Space> {
     check_pins(items, memories)?;
     let placed = strategy.place(items, memories)?;
-    check_regions(items, &placed.regions, memories).map_err(|problem| TensorError::Strategy {
+    check_regions(items, &placed.regions, memories).map_err(|problem| Error::Strategy {
         strategy: strategy.name().to_owned(),
         problem,
     })?;
@@ -50,16 +50,12 @@ pub fn place(
         })
     };
     Ok(Space {
-        memories: memories
-            .iter()
-            .enumerate()
-            .map(plan_of)
-            .collect::<Result<_, TensorError>>()?,
+        memories: memories.iter().enumerate().map(plan_of).collect::<Result<_>>()?,
         regions: placed.regions,
     })
 }
 
-fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), TensorError> {
+fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
     for item in items {
         let Some(name) = &item.memory else { continue };
         let problem = match memories.iter().find(|memory| memory.name == *name) {
@@ -67,7 +63,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), Tensor
             Some(memory) if !memory.can_hold(item) => "it has no type that can hold it",
             Some(_) => continue,
         };
-        return Err(TensorError::Memory {
+        return Err(Error::Memory {
             tensor: item.name.clone(),
             memory: name.clone(),
             problem: problem.to_owned(),

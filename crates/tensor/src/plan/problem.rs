@@ -2,16 +2,12 @@
 
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::{Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc};
 
 /// The packing problem of some items in a memory; items of several lives are groups.
-pub(super) fn problem(
-    items: &[SpaceItem],
-    which: &[u32],
-    memory: &MemoryDesc,
-) -> Result<Problem, TensorError> {
+pub(super) fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -> Result<Problem> {
     let mut parts = Vec::with_capacity(which.len());
     let mut owners = Vec::with_capacity(which.len());
     for (number, &index) in which.iter().enumerate() {
@@ -35,7 +31,7 @@ pub(super) fn problem(
     desc.capacity = memory.capacity;
     desc.build().map_err(|error| {
         let owner = error.item().map_or(which[0], |item| owners[item as usize]);
-        TensorError::Pack {
+        Error::Pack {
             tensor: items[owner as usize].name.clone(),
             error,
         }

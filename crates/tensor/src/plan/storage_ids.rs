@@ -4,7 +4,7 @@ use super::item::{ItemImage, SpaceItem};
 use super::memory::MemoryDesc;
 use super::objects::{ObjectPool, place_objects};
 use super::strategy::{PlacedItems, PlacementStrategy};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// One object per storage id that the graph was given, as it stands.
@@ -16,7 +16,7 @@ impl PlacementStrategy for StorageIds {
         "storage-ids"
     }
 
-    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         place_objects(items, memories, entries)
     }
 }
@@ -29,7 +29,7 @@ impl PlacementStrategy for StorageIds {
 /// Two items of one entry have overlapping lifetimes, or an entry mixes images with buffers or types of elements.
 ///
 /// Source: TVM's [RFC](crate#sources), "Graph runtime"; TVM's graph executor.
-fn entries(items: &[&SpaceItem]) -> Result<ObjectPool, TensorError> {
+fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
     let mut ids: Vec<u32> = Vec::new();
     let mut objects = Vec::with_capacity(items.len());
     let mut entries: Vec<Vec<usize>> = Vec::new();
@@ -53,7 +53,7 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool, TensorError> {
             } else {
                 continue;
             };
-            return Err(TensorError::StorageId {
+            return Err(Error::StorageId {
                 tensor: item.name.clone(),
                 storage_id: item.storage_id.unwrap_or(u32::MAX),
                 problem: format!("{problem}`{}`", other.name),

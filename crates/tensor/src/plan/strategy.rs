@@ -5,7 +5,7 @@ use std::fmt;
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::types::Region;
-use crate::error::TensorError;
+use crate::error::Result;
 use crate::units::Bytes;
 
 /// Decides the memory and the offset of every item.
@@ -17,7 +17,7 @@ use crate::units::Bytes;
 /// use tileheap_tensor::plan::{MemoryId, Region};
 /// use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem};
 /// use tileheap_tensor::units::{Alignment, Bytes};
-/// use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, StorageOptions, TensorError, TensorPlanOptions, TensorRequirements, choose, plan};
+/// use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, StorageOptions, Error, TensorPlanOptions, TensorRequirements, choose, plan};
 ///
 /// /// Everything in the last memory, one item above the other.
 /// #[derive(Debug)]
@@ -28,7 +28,7 @@ use crate::units::Bytes;
 ///         "stacked"
 ///     }
 ///
-///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
 ///         let memory = MemoryId(memories.len() as u32 - 1);
 ///         let mut end = Bytes::ZERO;
 ///         let place = |item: &SpaceItem| {
@@ -50,7 +50,7 @@ use crate::units::Bytes;
 /// let options = TensorPlanOptions { strategy: &Stacked, in_place: false, ..TensorPlanOptions::default() };
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
 /// assert_eq!(plan.size(), Bytes(2 * 64 * 4));
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait PlacementStrategy: fmt::Debug + Send + Sync {
     /// Its name, on the command line and in messages.
@@ -59,8 +59,8 @@ pub trait PlacementStrategy: fmt::Debug + Send + Sync {
     /// Places every item.
     ///
     /// # Errors
-    /// An item does not fit; [`TensorError::Strategy`] for a strategy's own reasons.
-    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError>;
+    /// An item does not fit; [`Error::Strategy`] for a strategy's own reasons.
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems>;
 }
 
 /// What a strategy returns.

@@ -24,7 +24,7 @@ use crate::units::{Bytes, Span, Step};
 /// assert_eq!(timeline.live_bytes(), [64, 96, 80, 48].map(Bytes));
 /// let (step, bytes, alive) = timeline.peak().expect("steps");
 /// assert_eq!((step.0, bytes, alive.len()), (1, Bytes(96), 2));
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {

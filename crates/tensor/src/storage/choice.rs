@@ -6,7 +6,7 @@ use super::balanced::Balanced;
 use super::form::{Form, forms, wanted_form};
 use super::policy::{PackedTensor, StoragePolicy};
 use super::rewrite::{Rewritten, convert};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{Bounding, Graph, NodeId, TensorId};
 use crate::layout::{
     Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Pack, StorageReason, fit_layout,
@@ -43,7 +43,7 @@ pub struct StorageChoice {
 ///     let middle = choice.graph.find("first").expect("the tensor between");
 ///     println!("{}: {}", policy.name(), choice.layouts[middle.index()].rule.storage.name());
 /// }
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StorageOptions<'a> {
@@ -72,7 +72,7 @@ impl Default for StorageOptions<'_> {
 ///
 /// # Errors
 /// A shape has no upper bound, a tensor exceeds the limits and nothing else is allowed, or the policy's rule does not pack as it should.
-pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice, TensorError> {
+pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice> {
     let Rewritten {
         graph,
         forms,
@@ -121,7 +121,7 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
     })
 }
 
-fn packed_rule(policy: &dyn StoragePolicy, tensor: &PackedTensor<'_>) -> Result<LayoutRule, TensorError> {
+fn packed_rule(policy: &dyn StoragePolicy, tensor: &PackedTensor<'_>) -> Result<LayoutRule> {
     let rule = policy.rule(tensor);
     let pack = Pack {
         axis: tensor.axis,
@@ -130,7 +130,7 @@ fn packed_rule(policy: &dyn StoragePolicy, tensor: &PackedTensor<'_>) -> Result<
     if rule.packs == [pack] {
         return Ok(rule);
     }
-    Err(TensorError::Layout {
+    Err(Error::Layout {
         tensor: tensor.graph.tensor(tensor.id).name.clone(),
         problem: format!(
             "storage policy `{}` packs {:?}; it has to pack axis {} by 4",

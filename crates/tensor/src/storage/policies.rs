@@ -4,7 +4,7 @@ use super::adreno::{Adreno, AdrenoLayered};
 use super::balanced::Balanced;
 use super::buffers::Buffers;
 use super::policy::StoragePolicy;
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use tileheap_json::clip;
 
 /// Every built-in policy.
@@ -14,9 +14,9 @@ pub static POLICIES: [&dyn StoragePolicy; 4] = [&Buffers, &Adreno, &AdrenoLayere
 ///
 /// # Errors
 /// There is none; the message lists them.
-pub fn policy(name: &str) -> Result<&'static dyn StoragePolicy, TensorError> {
+pub fn policy(name: &str) -> Result<&'static dyn StoragePolicy> {
     let found = POLICIES.into_iter().find(|policy| policy.name() == name);
-    found.ok_or_else(|| TensorError::UnknownName {
+    found.ok_or_else(|| Error::UnknownName {
         kind: "storage policy",
         name: clip(name),
         known: POLICIES.map(StoragePolicy::name).join(", "),

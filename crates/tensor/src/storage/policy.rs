@@ -43,7 +43,7 @@ use crate::layout::{ImageLimits, LayoutRule};
 /// let choice = choose(&graph.build()?, &StorageOptions { policy: &WeightImages, ..StorageOptions::default() })?;
 /// assert!(choice.layouts[w.index()].rule.storage.is_image());
 /// assert!(!choice.layouts[y.index()].rule.storage.is_image());
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait StoragePolicy: fmt::Debug + Send + Sync {
     /// Its name, on the command line.

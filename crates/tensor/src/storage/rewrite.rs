@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::form::Form;
-use crate::error::TensorError;
+use crate::error::Result;
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorId};
 
 /// The operator of inserted nodes: one input, one output of the same shape, each in its layout.
@@ -24,7 +24,7 @@ pub(super) fn convert(
     graph: &Graph,
     forms: &[Form],
     wants: impl Fn(&Graph, &Node, usize, &[Form]) -> Option<Form>,
-) -> Result<Rewritten, TensorError> {
+) -> Result<Rewritten> {
     let mut out = Rewritten {
         graph: graph.clone(),
         forms: forms.to_vec(),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::error::NetworkError;
 use super::objects::Upload;
 use super::operators::{is_float, vector_inputs};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{BlockId, ElementType, Graph, NodeKind, Source, TensorId};
 use crate::layout::{Layout, LayoutRule, Storage};
 
@@ -57,12 +56,11 @@ pub(super) fn prepare(
         let given = values.get(&id).map_or(0, Vec::len) as u64;
         if given != layout.elements() {
             let (tensor, needed) = (graph.tensor(id).name.clone(), layout.elements());
-            return Err(NetworkError::Constant {
+            return Err(Error::Constant {
                 tensor,
                 needed,
                 given,
-            }
-            .into());
+            });
         }
         let texels = layout.pack(&values[&id]);
         let bytes = match layout.element {
@@ -71,7 +69,7 @@ pub(super) fn prepare(
             other => {
                 let problem = format!("kernels compute float32 and float16, and its elements are {other}");
                 let tensor = graph.tensor(id).name.clone();
-                return Err(NetworkError::Layout { tensor, problem }.into());
+                return Err(Error::Layout { tensor, problem });
             }
         };
         prepared.push(Upload {
@@ -147,7 +145,7 @@ fn vectors(graph: &Graph, id: TensorId, placed: &Layout, axis: usize) -> Result<
         return Ok(placed.clone());
     }
     let rule = LayoutRule::packed_buffer(axis);
-    Ok(rule.apply(&graph.tensor(id).name, &placed.shape, placed.element)?)
+    rule.apply(&graph.tensor(id).name, &placed.shape, placed.element)
 }
 
 fn to_half(elements: &[f32]) -> Vec<u8> {

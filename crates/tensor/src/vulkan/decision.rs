@@ -1,6 +1,6 @@
 //! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
 
-use super::error::NetworkError;
+use crate::error::{Error, Result};
 use crate::graph::control_flow::{Branch, Exit, Loop};
 use crate::graph::{BlockId, Graph, NodeId};
 
@@ -24,7 +24,7 @@ pub(super) fn rounds<'a>(
     node: NodeId,
     repeated: &'a Loop,
     decisions: &[(NodeId, Decision)],
-) -> Result<(u64, usize, &'a Exit), NetworkError> {
+) -> Result<(u64, usize, &'a Exit)> {
     let decided = match of(node, decisions) {
         Some(Decision::Rounds { rounds, exit }) => {
             repeated.exits.get(exit).map(|taken| (rounds, exit, taken))
@@ -40,7 +40,7 @@ pub(super) fn arm(
     node: NodeId,
     branch: &Branch,
     decisions: &[(NodeId, Decision)],
-) -> Result<BlockId, NetworkError> {
+) -> Result<BlockId> {
     let decided = match of(node, decisions) {
         Some(Decision::Arm(arm)) => branch.arms.get(arm).copied(),
         _ => None,
@@ -53,7 +53,7 @@ fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
     found.map(|(_, decision)| *decision)
 }
 
-fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> NetworkError {
+fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> Error {
     let node = graph.node(node).name.clone();
-    NetworkError::MissingDecision { node, what }
+    Error::MissingDecision { node, what }
 }

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use super::constants;
 use super::decision;
 use super::dispatch::Dispatcher;
-use super::error::NetworkError;
 use super::invocation::Invocation;
 use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
@@ -21,10 +20,11 @@ use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, is_float, kernel_shape, same_bytes};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
 use super::pipelines::{arguments_of, checked_groups};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::control_flow::{Branch, Loop};
 use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, Source, TensorId};
 use crate::layout::{Layout, LayoutRule, Storage};
+use crate::plan::not_bound;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{
     BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
@@ -244,10 +244,10 @@ impl<'a, 'b> Declaration<'a, 'b> {
         self.pass(&node.name, &made, &operands)
     }
 
-    fn bound(&self, tensor: TensorId) -> Result<PassTensor, NetworkError> {
+    fn bound(&self, tensor: TensorId) -> Result<PassTensor> {
         let found = self.desc.bound.iter().find(|(of, _)| *of == tensor);
         let found = found.map(|(_, bound)| *bound);
-        found.ok_or_else(|| NetworkError::unbound(self.desc.graph, tensor))
+        found.ok_or_else(|| not_bound(self.desc.graph, tensor, self.layout(tensor)))
     }
 
     /// An input: what was bound itself, or moved from there.
@@ -297,12 +297,11 @@ impl<'a, 'b> Declaration<'a, 'b> {
 
     fn copy(&mut self, tensor: TensorId, way: &str, source: Resolved, target: Resolved) -> Result<()> {
         let tensor_name = self.desc.graph.tensor(tensor).name.clone();
-        let made = copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| {
-            NetworkError::Layout {
+        let made =
+            copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| Error::Layout {
                 tensor: tensor_name.clone(),
                 problem,
-            }
-        })?;
+            })?;
         self.pass(&format!("{tensor_name} {way}"), &made, &[source, target])
     }
 
@@ -318,7 +317,7 @@ impl<'a, 'b> Declaration<'a, 'b> {
         constant.unwrap_or(&self.desc.layouts[of.index()])
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
+    fn shape(&self, tensor: TensorId) -> Result<OperandShape> {
         operand_shape(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
     }
 
@@ -448,11 +447,11 @@ impl<'a, 'b> Declaration<'a, 'b> {
 }
 
 /// The image or buffer that holds a tensor.
-fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkError> {
+fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind> {
     if !layout.rule.storage.is_image() {
         return Ok(BufferDesc::new(Bytes(layout.bytes().0.max(16))).into());
     }
-    let fault = |problem: &str| NetworkError::Layout {
+    let fault = |problem: &str| Error::Layout {
         tensor: name.to_owned(),
         problem: problem.to_owned(),
     };

@@ -4,12 +4,11 @@ use ash::vk;
 
 use super::barrier::image_barrier;
 use super::descriptors::{Descriptors, OperandBinding};
-use super::error::NetworkError;
 use super::hazards::{Access, ObjectId, RequiredBarrier, Tracker};
 use super::kernel::KernelSet;
 use super::objects::StorageObject;
 use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use tileheap::frame::AccessKind;
 use tileheap::runtime::Device;
 
@@ -50,7 +49,7 @@ impl Dispatcher {
         commands: vk::CommandBuffer,
         tracker: &mut Tracker,
         call: &Dispatch<'_>,
-        overwritten: impl FnOnce(usize) -> NetworkError,
+        overwritten: impl FnOnce(usize) -> Error,
     ) -> Result<RequiredBarrier> {
         let Dispatch { key, operands, .. } = call;
         let pipeline = self.pipelines.get(&self.device, key)?;

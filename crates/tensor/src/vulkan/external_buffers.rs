@@ -1,29 +1,20 @@
 //! Buffers of the caller: that each is bound to an input or output, and that two of them share bytes only where their lives
 //! allow it.
 
-use super::error::NetworkError;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, TensorId};
 use crate::plan::{Backing, TensorPlan};
 use tileheap::runtime::Buffer;
 
 /// What a run is given, before anything is recorded.
-pub(super) fn check(
-    graph: &Graph,
-    plan: &TensorPlan,
-    bound: &[(TensorId, Buffer)],
-) -> Result<(), NetworkError> {
+pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, Buffer)]) -> Result<()> {
     for &(tensor, _) in bound {
         if !graph.inputs().contains(&tensor) && !graph.outputs().contains(&tensor) {
             let tensor = graph.tensor(tensor).name.clone();
-            return Err(NetworkError::NotBindable { tensor });
+            return Err(Error::NotBindable { tensor });
         }
     }
-    for &tensor in graph.inputs().iter().chain(graph.outputs()) {
-        let wanted = plan.tensor(tensor).backing == Backing::External;
-        if wanted && !bound.iter().any(|(given, _)| *given == tensor) {
-            return Err(NetworkError::unbound(graph, tensor));
-        }
-    }
+    plan.check_external(graph, |tensor| bound.iter().any(|(given, _)| *given == tensor))?;
     for (index, (first, a)) in bound.iter().enumerate() {
         for (second, b) in &bound[index + 1..] {
             if share(a, b) && first != second {
@@ -33,7 +24,7 @@ pub(super) fn check(
                     (second, first)
                 };
                 if !may_follow(graph, plan, *input, *output) {
-                    return Err(NetworkError::OverlappingBuffers {
+                    return Err(Error::OverlappingBuffers {
                         first: graph.tensor(*input).name.clone(),
                         second: graph.tensor(*output).name.clone(),
                     });

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::error::NetworkError;
 use super::operand::OperandStorage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
 
@@ -89,14 +88,13 @@ impl Kernel {
             };
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
-                return Err(NetworkError::Kernel {
+                return Err(Error::Kernel {
                     kernel: name.to_owned(),
                     problem: format!(
                         "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
                         binding.kind, binding.name, binding.set, binding.binding
                     ),
-                }
-                .into());
+                });
             }
             operands.push(operand);
         }
@@ -137,15 +135,14 @@ impl KernelSet {
             return Ok(kernel.clone());
         }
         let Some(kernel) = built_in(key) else {
-            return Err(NetworkError::Kernel {
+            return Err(Error::Kernel {
                 kernel: key.name.clone(),
                 problem: format!(
                     "there is none for operands in {:?} with elements of {} bits",
                     key.storage,
                     if key.half { 16 } else { 32 }
                 ),
-            }
-            .into());
+            });
         };
         let kernel = Arc::new(kernel);
         self.read.insert(key.clone(), kernel.clone());

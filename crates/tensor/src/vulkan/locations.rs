@@ -3,16 +3,15 @@
 use ash::vk;
 use ash::vk::Handle;
 
-use super::error::NetworkError;
 use super::hazards::{ObjectId, Space};
 use super::network::Network;
 use super::objects::{Objects, StorageObject};
 use super::operand::{OperandShape, operand_shape};
 use super::recorder::{Identity, Recorder, Resolved};
-use crate::error::Result;
-use crate::graph::{NodeId, TensorId};
+use crate::error::{Error, Result};
+use crate::graph::TensorId;
 use crate::layout::Layout;
-use crate::plan::{Backing, Placement, Region};
+use crate::plan::{Backing, Placement, Region, not_bound};
 use tileheap::runtime::Buffer;
 use tileheap::units::Bytes;
 
@@ -31,18 +30,13 @@ impl Recorder<'_> {
         if dims == layout.shape {
             return Ok(layout.clone());
         }
-        Ok(layout
-            .rule
-            .apply(&graph.tensor(tensor).name, &dims, layout.element)?)
+        let name = &graph.tensor(tensor).name;
+        layout.rule.apply(name, &dims, layout.element)
     }
 
-    pub(super) fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
+    pub(super) fn shape(&self, tensor: TensorId) -> Result<OperandShape> {
         let name = &self.network.graph.tensor(tensor).name;
-        let layout = self.layout(tensor).map_err(|error| NetworkError::Layout {
-            tensor: name.clone(),
-            problem: error.to_string(),
-        })?;
-        operand_shape(name, &layout)
+        operand_shape(name, &self.layout(tensor)?)
     }
 
     /// Where a tensor is in this round.
@@ -57,9 +51,9 @@ impl Recorder<'_> {
         }
     }
 
-    pub(super) fn resolve(&mut self, tensor: TensorId, node: NodeId) -> Result<Resolved> {
+    pub(super) fn resolve(&mut self, tensor: TensorId) -> Result<Resolved> {
         let layout = self.layout(tensor)?;
-        self.resolve_within(tensor, 0, tensor, &layout, node)
+        self.resolve_within(tensor, 0, tensor, &layout)
     }
 
     /// The tensor `of`, `offset` bytes into `tensor`.
@@ -69,11 +63,10 @@ impl Recorder<'_> {
         offset: u64,
         of: TensorId,
         layout: &Layout,
-        node: NodeId,
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(of).name;
-        let unplaced = |offset: u64, problem: String| NetworkError::Placement {
+        let unplaced = |offset: u64, problem: String| Error::Placement {
             tensor: name.clone(),
             offset: Bytes(offset),
             problem,
@@ -82,7 +75,7 @@ impl Recorder<'_> {
             let (resource, element) = (constant.resource, constant.layout.element);
             if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
                 let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
-                return Err(unplaced(offset, problem).into());
+                return Err(unplaced(offset, problem));
             }
             let object = self.object(resource, Space::Own(tensor.0 + 1), 0..1, true);
             let shape = operand_shape(name, layout)?;
@@ -103,7 +96,7 @@ impl Recorder<'_> {
                     ..region
                 };
                 let Some(resource) = self.network.objects().at(region, placed) else {
-                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()).into());
+                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()));
                 };
                 let (space, bytes) = Objects::bytes_at(region);
                 Ok(Resolved {
@@ -116,13 +109,14 @@ impl Recorder<'_> {
             Some(Placement::Within {
                 tensor: base,
                 offset: more,
-            }) => self.resolve_within(base, offset + more.0, of, layout, node),
+            }) => self.resolve_within(base, offset + more.0, of, layout),
             None if self.network.plan.tensor(tensor).backing == Backing::External => {
                 self.resolve_given(tensor, offset, of, layout)
             }
-            _ => Err(self
-                .fault(node, "", format!("tensor `{name}` has no place in this round"))
-                .into()),
+            _ => Err(Error::InvalidPlan {
+                tensor: name.clone(),
+                problem: "has no place in this round".to_owned(),
+            }),
         }
     }
 
@@ -136,14 +130,17 @@ impl Recorder<'_> {
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let Some(given) = self.given(tensor) else {
-            return Err(NetworkError::unbound(&graph, tensor).into());
+            return Err(not_bound(
+                &graph,
+                tensor,
+                &self.network.plan.tensor(tensor).layout,
+            ));
         };
         if layout.rule.storage.is_image() {
-            return Err(NetworkError::Layout {
+            return Err(Error::Layout {
                 tensor: graph.tensor(of).name.clone(),
                 problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
-            }
-            .into());
+            });
         }
         let part = Buffer {
             offset: given.offset + offset,
@@ -164,12 +161,11 @@ impl Recorder<'_> {
         let needed = layout.bytes();
         if given.size < needed.0 {
             let given = Bytes(given.size);
-            return Err(NetworkError::BufferTooSmall {
+            return Err(Error::BufferTooSmall {
                 tensor: name,
                 needed,
                 given,
-            }
-            .into());
+            });
         }
         let resource = StorageObject::Buffer {
             handle: given.handle,

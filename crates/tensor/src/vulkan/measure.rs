@@ -2,8 +2,7 @@
 
 use ash::vk;
 
-use super::error::NetworkError;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph};
 use crate::layout::{ImageExtent, ImageLimits, Layout, Storage};
 use crate::plan::TensorRequirements;
@@ -22,11 +21,11 @@ pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_ra
 );
 
 /// The format of texels of four elements.
-pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format, NetworkError> {
+pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
         ElementType::Float32 => Ok(vk::Format::R32G32B32A32_SFLOAT),
         ElementType::Float16 => Ok(vk::Format::R16G16B16A16_SFLOAT),
-        other => Err(NetworkError::Layout {
+        other => Err(Error::Layout {
             tensor: name.to_owned(),
             problem: format!("kernels compute float32 and float16, and its elements are {other}"),
         }),
@@ -107,7 +106,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
     if layout.rule.storage == Storage::Image3d {
         let problem = "kernels have no 3D images".to_owned();
         let tensor = name.to_owned();
-        return Err(NetworkError::Layout { tensor, problem }.into());
+        return Err(Error::Layout { tensor, problem });
     }
     let format = format(name, layout.element)?;
     let mut all = TensorRequirements {

@@ -26,7 +26,6 @@ mod decision;
 mod declare;
 mod descriptors;
 mod dispatch;
-mod error;
 mod external_buffers;
 mod hazards;
 mod host;
@@ -44,7 +43,6 @@ mod recorder;
 pub mod scratch;
 
 pub use decision::Decision;
-pub use error::NetworkError;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use measure::{measure_tensors, tensor_limits};

@@ -9,7 +9,6 @@ use ash::vk;
 use super::constants;
 use super::decision::Decision;
 use super::dispatch::Dispatcher;
-use super::error::NetworkError;
 use super::kernel::KernelSet;
 use super::objects::Objects;
 use crate::error::Result;
@@ -191,14 +190,6 @@ impl Drop for Network {
                 graph,
                 "Network dropped without Network::destroy: its objects leak"
             );
-        }
-    }
-}
-
-impl NetworkError {
-    pub(super) fn unbound(graph: &Graph, tensor: TensorId) -> NetworkError {
-        NetworkError::NotBound {
-            tensor: graph.tensor(tensor).name.clone(),
         }
     }
 }

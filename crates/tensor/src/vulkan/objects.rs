@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use ash::vk;
 
 use super::barrier::image_barrier;
-use super::error::NetworkError;
 use super::hazards::Space;
 use super::host::HostBuffer;
 use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, TensorId};
 use crate::layout::{ImageExtent, Layout, Storage};
 use crate::plan::{Backing, Region, TensorPlan};
@@ -207,7 +206,7 @@ impl Objects {
                 .type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
         if possible == 0 {
             let memory = name.to_owned();
-            return Err(NetworkError::MemoryType { memory }.into());
+            return Err(Error::MemoryType { memory });
         }
         let memory_type = if local == 0 { possible } else { local }.trailing_zeros();
         let desc = MemoryDesc::new(name, memory_type, size, needs.alignment);
@@ -491,11 +490,11 @@ impl Needs {
 }
 
 /// Whether a created image is as the plan has it.
-fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<(), NetworkError> {
+fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<()> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());
     }
-    Err(NetworkError::Placement {
+    Err(Error::Placement {
         tensor: name.to_owned(),
         offset: region.offset,
         problem: format!(

@@ -1,6 +1,6 @@
 //! What kernels have to know of a tensor's layout: what holds it, how its axes become rows and columns, its extent.
 
-use super::error::NetworkError;
+use crate::error::{Error, Result};
 use crate::layout::{Layout, Storage};
 
 /// What holds an operand, as kernels distinguish it when they are compiled.
@@ -77,8 +77,8 @@ impl OperandShape {
 }
 
 /// The layout as kernels see it.
-pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape, NetworkError> {
-    let fault = |problem: String| NetworkError::Layout {
+pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape> {
+    let fault = |problem: String| Error::Layout {
         tensor: name.to_owned(),
         problem,
     };
@@ -92,7 +92,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape,
     let rank = blocked.len();
     if rank > 4 {
         return Err(fault(format!(
-            "{:?} has more than 4 axes of vectors",
+            "kernels take at most 4 axes of vectors, and {:?} has more",
             layout.blocked
         )));
     }
@@ -110,14 +110,19 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape,
     let ones = 4 - rank;
     let mut extent = [1; 4];
     for (axis, &dim) in extent[ones..].iter_mut().zip(blocked) {
-        *axis = u32::try_from(dim).map_err(|_| fault(format!("{dim} passes 32 bits")))?;
+        *axis = u32::try_from(dim).map_err(|_| fault(format!("dimension {dim} exceeds 32 bits")))?;
     }
     let lanes = match rule.packs[..] {
         [] if layout.lanes == 1 && !vectors => None,
         // The last axis, 4 elements, is none of the vectors'.
         [] => Some((4, 4)),
         [pack] if pack.by == 4 => Some(((pack.axis + ones) as u32, layout.shape[pack.axis] as u32)),
-        _ => return Err(fault(format!("{:?} is not one axis by 4", rule.packs))),
+        _ => {
+            return Err(fault(format!(
+                "kernels take one axis packed by 4, not {:?}",
+                rule.packs
+            )));
+        }
     };
     let storage = match rule.storage {
         Storage::Buffer if lanes.is_none() => OperandStorage::Plain,

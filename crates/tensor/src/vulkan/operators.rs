@@ -15,8 +15,8 @@
 //!
 //! `conv2d`, `dense`, `matmul`, `add` and `mul` have an attribute `activation`, the name of a function of their results.
 
-use super::error::NetworkError;
 use super::operand::{OperandShape, OperandStorage};
+use crate::error::{Error, Result};
 use crate::graph::operators::{BuiltInKernel, OPERATORS, definition};
 use crate::graph::{Attribute, ElementType, Graph, Node, Operator, TensorId};
 use crate::storage::CONVERT;
@@ -81,8 +81,8 @@ pub(super) fn call(
     graph: &Graph,
     node: &Node,
     operator: &Operator,
-    shape_of: &dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
-) -> Result<Option<Call>, NetworkError> {
+    shape_of: &dyn Fn(TensorId) -> Result<OperandShape>,
+) -> Result<Option<Call>> {
     let node_call = NodeCall {
         graph,
         node,
@@ -117,29 +117,29 @@ struct NodeCall<'a> {
     graph: &'a Graph,
     node: &'a Node,
     operator: &'a Operator,
-    shape_of: &'a dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
+    shape_of: &'a dyn Fn(TensorId) -> Result<OperandShape>,
 }
 
 impl NodeCall<'_> {
-    fn fault(&self, problem: impl Into<String>) -> NetworkError {
-        NetworkError::Node {
+    fn fault(&self, problem: impl Into<String>) -> Error {
+        Error::Operator {
             node: self.node.name.clone(),
             operator: self.operator.name.clone(),
             problem: problem.into(),
         }
     }
 
-    fn input(&self, index: usize) -> Result<TensorId, NetworkError> {
+    fn input(&self, index: usize) -> Result<TensorId> {
         let input = self.node.inputs.get(index).copied();
         input.ok_or_else(|| self.fault(format!("input {index} is missing")))
     }
 
-    fn output(&self) -> Result<TensorId, NetworkError> {
+    fn output(&self) -> Result<TensorId> {
         let output = self.node.outputs.first().copied();
         output.ok_or_else(|| self.fault("it has no output"))
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
+    fn shape(&self, tensor: TensorId) -> Result<OperandShape> {
         (self.shape_of)(tensor)
     }
 
@@ -148,7 +148,7 @@ impl NodeCall<'_> {
     }
 
     /// The shape of a tensor, which must be packed along `axis` of its last four.
-    fn packed(&self, tensor: TensorId, axis: u32) -> Result<OperandShape, NetworkError> {
+    fn packed(&self, tensor: TensorId, axis: u32) -> Result<OperandShape> {
         let shape = self.shape(tensor)?;
         match shape.lanes {
             Some((along, _)) if along == axis => Ok(shape),
@@ -165,7 +165,7 @@ impl NodeCall<'_> {
         }
     }
 
-    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2], NetworkError> {
+    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2]> {
         let values = match self.operator.attributes.get(name) {
             None => default,
             Some(Attribute::Int(value)) => [*value; 2],
@@ -183,7 +183,7 @@ impl NodeCall<'_> {
         Ok([narrow(values[0])?, narrow(values[1])?])
     }
 
-    fn activation(&self) -> Result<u32, NetworkError> {
+    fn activation(&self) -> Result<u32> {
         match self.operator.attributes.get("activation") {
             None => Ok(0),
             Some(Attribute::Text(name)) => self.activation_named(name),
@@ -191,7 +191,7 @@ impl NodeCall<'_> {
         }
     }
 
-    fn activation_named(&self, name: &str) -> Result<u32, NetworkError> {
+    fn activation_named(&self, name: &str) -> Result<u32> {
         match definition(name).and_then(|definition| definition.kernel) {
             Some(BuiltInKernel::Activation(number)) => Ok(number),
             _ => {
@@ -212,7 +212,7 @@ impl NodeCall<'_> {
         call
     }
 
-    fn convolution(&self) -> Result<Call, NetworkError> {
+    fn convolution(&self) -> Result<Call> {
         let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
         let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
         let shape = self.packed(weights, 0)?;
@@ -241,7 +241,7 @@ impl NodeCall<'_> {
         Ok(self.with_bias(call, target.extent[1]))
     }
 
-    fn dense(&self) -> Result<Call, NetworkError> {
+    fn dense(&self) -> Result<Call> {
         let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
         self.packed(data, 3)?;
         self.packed(weights, 2)?;
@@ -253,7 +253,7 @@ impl NodeCall<'_> {
         Ok(self.with_bias(call, target.extent[3]))
     }
 
-    fn matmul(&self) -> Result<Call, NetworkError> {
+    fn matmul(&self) -> Result<Call> {
         let (left, right, output) = (self.input(0)?, self.input(1)?, self.output()?);
         let (from, target) = (self.packed(left, 3)?, self.packed(output, 3)?);
         self.packed(right, 3)?;
@@ -267,18 +267,18 @@ impl NodeCall<'_> {
         })
     }
 
-    fn pool(&self, way: u32) -> Result<Call, NetworkError> {
+    fn pool(&self, way: u32) -> Result<Call> {
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
         let [wy, wx] = self.ints("kernel", [2, 2])?;
         self.pool_of(way, [[sy, sx, py, px], [wy, wx, 0, 0], [0; 4], [0; 4]])
     }
 
-    fn global_pool(&self) -> Result<Call, NetworkError> {
+    fn global_pool(&self) -> Result<Call> {
         let [_, _, h, w] = self.shape(self.input(0)?)?.extent;
         self.pool_of(1, [[1, 1, 0, 0], [h as i32, w as i32, 0, 0], [0; 4], [0; 4]])
     }
 
-    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call, NetworkError> {
+    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call> {
         let (data, output) = (self.input(0)?, self.output()?);
         self.packed(data, 1)?;
         let target = self.packed(output, 1)?;
@@ -289,7 +289,7 @@ impl NodeCall<'_> {
         })
     }
 
-    fn binary(&self, way: u32) -> Result<Call, NetworkError> {
+    fn binary(&self, way: u32) -> Result<Call> {
         let output = self.output()?;
         let target = self.shape(output)?;
         let Some((axis, count)) = target.lanes else {
@@ -318,7 +318,7 @@ impl NodeCall<'_> {
         })
     }
 
-    fn activate(&self, activation: u32) -> Result<Call, NetworkError> {
+    fn activate(&self, activation: u32) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes != target.lanes {
@@ -331,7 +331,7 @@ impl NodeCall<'_> {
     }
 
     /// A kernel that loops over one packed axis.
-    fn along(&self, kernel: &str) -> Result<Call, NetworkError> {
+    fn along(&self, kernel: &str) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let rank = self.graph.tensor(input).shape.rank() as i64;
         let [axis, _] = self.ints("axis", [-1, -1])?;
@@ -358,7 +358,7 @@ impl NodeCall<'_> {
         })
     }
 
-    fn layer_norm(&self) -> Result<Call, NetworkError> {
+    fn layer_norm(&self) -> Result<Call> {
         let mut call = self.along("layer_norm")?;
         let parameters = [Operand::Tensor(self.input(1)?), Operand::Tensor(self.input(2)?)];
         call.operands.splice(1..1, parameters);
@@ -371,13 +371,13 @@ impl NodeCall<'_> {
         Ok(call)
     }
 
-    fn copy(&self) -> Result<Call, NetworkError> {
+    fn copy(&self) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         copy_call(input, source, output, target).map_err(|problem| self.fault(problem))
     }
 
-    fn reshape(&self) -> Result<Option<Call>, NetworkError> {
+    fn reshape(&self) -> Result<Option<Call>> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes.is_none() && target.lanes.is_none() && self.graph.tensor(output).view.is_some() {
@@ -394,7 +394,7 @@ impl NodeCall<'_> {
     }
 
     /// A kernel of the caller: inputs, then outputs; its numbers are the attribute `numbers`.
-    fn custom(&self, name: &str) -> Result<Call, NetworkError> {
+    fn custom(&self, name: &str) -> Result<Call> {
         let mut numbers = [[0; 4]; 4];
         if let Some(Attribute::Ints(values)) = self.operator.attributes.get("numbers") {
             for (number, value) in numbers.as_flattened_mut().iter_mut().zip(values) {

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::error::NetworkError;
 use super::kernel::{ARGUMENT_BYTES, Kernel, KernelKey, KernelSet};
 use super::operand::OperandLayout;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 
@@ -39,10 +38,10 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// Whether the kernel takes as many operands as a call has.
-    pub(super) fn check_operands(&self, kernel: &str, count: usize) -> Result<(), NetworkError> {
+    pub(super) fn check_operands(&self, kernel: &str, count: usize) -> Result<()> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
-            own => Err(NetworkError::Kernel {
+            own => Err(Error::Kernel {
                 kernel: kernel.to_owned(),
                 problem: format!("it has {own} operands, and the node {count}"),
             }),
@@ -242,7 +241,7 @@ pub(super) fn checked_groups(
     kernel: &str,
     extent: [u32; 4],
     local: [u32; 3],
-) -> Result<[u32; 3], NetworkError> {
+) -> Result<[u32; 3]> {
     let (groups, most) = (
         groups(extent, local),
         super::measure::limits(device).max_compute_work_group_count,
@@ -250,7 +249,7 @@ pub(super) fn checked_groups(
     if groups.iter().zip(&most).all(|(count, most)| count <= most) {
         return Ok(groups);
     }
-    Err(NetworkError::Kernel {
+    Err(Error::Kernel {
         kernel: kernel.to_owned(),
         problem: format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}"),
     })

@@ -6,7 +6,6 @@ use ash::vk;
 
 use super::decision;
 use super::dispatch::Dispatch;
-use super::error::NetworkError;
 use super::hazards::{ObjectId, Space, Tracker};
 use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
@@ -14,10 +13,10 @@ use super::objects::StorageObject;
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, kernel_shape, same_bytes};
 use super::pipelines::arguments_of;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, ElementType, NodeId, NodeKind, TensorId};
-use crate::plan::{Backing, CopyTime};
+use crate::plan::{Backing, CopyTime, not_bound};
 
 impl Network {
     /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
@@ -164,7 +163,7 @@ impl<'a> Recorder<'a> {
             // Copies to the caller's buffers are recorded at the end of the run.
             .filter(|copy| copy.node == node && copy.time == time && copy.from != copy.to)
         {
-            let from = self.resolve(moved.from, node)?;
+            let from = self.resolve(moved.from)?;
             let next = (time == CopyTime::Round)
                 .then(|| self.rounds.last().map(|round| round + 1))
                 .flatten();
@@ -181,15 +180,15 @@ impl<'a> Recorder<'a> {
     }
 
     fn copy(&mut self, node: NodeId, from: TensorId, source: Resolved, to: TensorId) -> Result<()> {
-        let target = self.resolve(to, node)?;
+        let target = self.resolve(to)?;
         let call = copy_call(from, source.shape, to, target.shape)
             .map_err(|problem| self.fault(node, "copy", problem))?;
         self.recorded.copies += 1;
         self.dispatch(node, &call, vec![source, target])
     }
 
-    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkError {
-        NetworkError::Node {
+    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> Error {
+        Error::Operator {
             node: self.network.graph.node(node).name.clone(),
             operator: operator.to_owned(),
             problem,
@@ -215,7 +214,7 @@ impl<'a> Recorder<'a> {
         let mut operands = Vec::with_capacity(call.operands.len());
         for operand in &call.operands {
             operands.push(match *operand {
-                Operand::Tensor(tensor) => self.resolve(tensor, id)?,
+                Operand::Tensor(tensor) => self.resolve(tensor)?,
                 Operand::Zeros(vectors) => self.zeros(vectors),
             });
         }
@@ -224,13 +223,10 @@ impl<'a> Recorder<'a> {
                 // The plan made it a view.
                 return match same_bytes(source.shape, target.shape) {
                     true => Ok(()),
-                    false => Err(self
-                        .fault(
-                            id,
-                            "reshape",
-                            "its output aliases its input with another element order".to_owned(),
-                        )
-                        .into()),
+                    false => {
+                        let problem = "its output aliases its input with another element order";
+                        Err(self.fault(id, "reshape", problem.to_owned()))
+                    }
                 };
             }
         }
@@ -252,10 +248,14 @@ impl<'a> Recorder<'a> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(tensor).name;
         let Some(given) = self.given(tensor) else {
-            return Err(NetworkError::unbound(&graph, tensor).into());
+            return Err(not_bound(
+                &graph,
+                tensor,
+                &self.network.plan.tensor(tensor).layout,
+            ));
         };
         let node = NodeId(0);
-        let planned = self.resolve(tensor, node)?;
+        let planned = self.resolve(tensor)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
         let plain = crate::layout::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
         let caller = self.bind_buffer(tensor, given, &plain, inwards)?;
@@ -265,7 +265,7 @@ impl<'a> Recorder<'a> {
             (planned, caller)
         };
         let call = copy_call(tensor, source.shape, tensor, target.shape);
-        let call = call.map_err(|problem| NetworkError::Layout {
+        let call = call.map_err(|problem| Error::Layout {
             tensor: name.clone(),
             problem,
         })?;
@@ -292,7 +292,7 @@ impl<'a> Recorder<'a> {
             work: call.work,
         };
         let graph = self.network.graph.clone();
-        let overwritten = |index: usize| NetworkError::Overwritten {
+        let overwritten = |index: usize| Error::Overwritten {
             node: graph.node(node).name.clone(),
             tensor: match call.operands[index] {
                 Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),

@@ -5,7 +5,7 @@ use tileheap_tensor::graph::{InPlace, Operator, Tensor};
 use tileheap_tensor::plan::{CarryRule, CopyTime, Placement, Region};
 use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{
-    ElementType, Graph, GraphBuilder, Layout, LayoutRule, Shape, TensorError, TensorId, TensorPlan,
+    ElementType, Graph, GraphBuilder, Layout, LayoutRule, Result, Shape, TensorId, TensorPlan,
     TensorPlanOptions, TensorRequirements, check, plan,
 };
 
@@ -27,7 +27,7 @@ fn needs(graph: &Graph) -> Vec<TensorRequirements> {
     needs.collect()
 }
 
-fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorError> {
+fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan> {
     plan(graph, &layouts(graph), &needs(graph), options)
 }
 

@@ -10,8 +10,8 @@ use tileheap_tensor::plan::{Backing, MemoryId, Region};
 use tileheap_tensor::storage::{Buffers, POLICIES};
 use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{
-    ElementType, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Shape, StorageChoice, StorageOptions,
-    StoragePolicy, TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, choose, plan,
+    ElementType, Error, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Result, Shape, StorageChoice,
+    StorageOptions, StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, choose, plan,
 };
 use tileheap_testkit::tensor::networks::networks;
 
@@ -24,7 +24,7 @@ fn needs(choice: &StorageChoice) -> Vec<TensorRequirements> {
         .collect()
 }
 
-fn planned(choice: &StorageChoice, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorError> {
+fn planned(choice: &StorageChoice, options: &TensorPlanOptions<'_>) -> Result<TensorPlan> {
     plan(&choice.graph, &choice.layouts, &needs(choice), options)
 }
 
@@ -232,9 +232,9 @@ impl PlacementStrategy for Told {
         "told"
     }
 
-    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         if memories.len() != 1 {
-            return Err(TensorError::Strategy {
+            return Err(Error::Strategy {
                 strategy: self.name().to_owned(),
                 problem: format!("{} memories; it supports one", memories.len()),
             });

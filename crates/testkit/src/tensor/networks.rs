@@ -1,7 +1,7 @@
 //! Public convolutional networks as graphs, at any image size. Shapes alone: the caller fills in the constants.
 
 use tileheap_tensor::graph::Attribute;
-use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorError, TensorId};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, Result, TensorId};
 
 /// A network being built: convolutions and sums fused with their activation, as the peers' tables count tensors.
 struct Net {
@@ -10,10 +10,10 @@ struct Net {
     count: u32,
 }
 
-type Built = Result<TensorId, TensorError>;
+type Built = Result<TensorId>;
 
 /// A network that is almost built, and what it computes: scores or a picture. They are no output yet.
-pub type Unfinished = Result<(GraphBuilder, TensorId), TensorError>;
+pub type Unfinished = Result<(GraphBuilder, TensorId)>;
 
 /// What is done to a result, in the same node.
 const RELU: &str = "relu";
@@ -100,7 +100,7 @@ fn activation(then: &str) -> Option<(&'static str, Attribute)> {
 }
 
 /// The seven networks of the peers' tables.
-pub fn networks(element: ElementType) -> Result<Vec<Graph>, TensorError> {
+pub fn networks(element: ElementType) -> Result<Vec<Graph>> {
     let all = [
         mobilenet_v1("MobileNetV1 224", element, 224, 1000),
         mobilenet_v2("MobileNetV2 224", element, 224, 1000),

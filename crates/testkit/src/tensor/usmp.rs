@@ -6,8 +6,8 @@
 
 use std::cmp::Reverse;
 
-use tileheap_tensor::TensorError;
 use tileheap_tensor::units::{Alignment, Bytes};
+use tileheap_tensor::{Error, Result};
 
 /// A buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,16 +58,12 @@ pub enum UsmpOrder {
 /// let pools = [pool("fast", Some(Bytes(100))), pool("slow", None)];
 /// let places = assign(&buffers, &pools, UsmpOrder::Size)?;
 /// assert_eq!(places, [(0, Bytes(0)), (1, Bytes(0)), (0, Bytes(0))]);
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 ///
 /// # Errors
 /// The buffer for which there is no space in any pool.
-pub fn assign(
-    buffers: &[UsmpBuffer],
-    pools: &[UsmpPool],
-    order: UsmpOrder,
-) -> Result<Vec<(usize, Bytes)>, TensorError> {
+pub fn assign(buffers: &[UsmpBuffer], pools: &[UsmpPool], order: UsmpOrder) -> Result<Vec<(usize, Bytes)>> {
     let mut indices: Vec<usize> = (0..buffers.len()).collect();
     indices.sort_by(|&a, &b| {
         let key = |index: usize| {
@@ -106,7 +102,7 @@ pub fn assign(
             .enumerate()
             .find_map(|(pool, offset)| Some((pool, (*offset)?)));
         places[index] = Some(found.ok_or_else(|| {
-            TensorError::MemoryTooSmall {
+            Error::MemoryTooSmall {
                 tensor: buffer.name.clone(),
                 size: buffer.size,
                 memory: pools.last().map_or("none".to_owned(), |pool| pool.name.clone()),

@@ -1,7 +1,7 @@
 //! The table of pools.
 
 use tileheap_tensor::plan::placement::{ObjectPool, PlacedItems, SpaceItem, place_objects};
-use tileheap_tensor::{MemoryDesc, PlacementStrategy, TensorError};
+use tileheap_tensor::{MemoryDesc, PlacementStrategy, Result};
 
 use super::assign::{lite, tokens};
 use super::executorch;
@@ -26,7 +26,7 @@ impl PlacementStrategy for Pool {
         self.name
     }
 
-    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
         place_objects(items, memories, |items| Ok((self.assign)(items)))
     }
 }

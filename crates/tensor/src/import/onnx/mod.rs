@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 use proto::{DimensionValue, GraphProto, Model, ValueInfo};
 
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, TensorId};
 
 /// What an ONNX file does not say.
@@ -45,7 +45,7 @@ pub struct OnnxOptions {
 /// # Errors
 /// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
 /// else a graph cannot have.
-pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorError> {
+pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     let model = Model::decode(bytes).map_err(|error| wrong(error.to_string()))?;
     let graph = model
         .graph
@@ -64,8 +64,8 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorErr
     reader.graph.build()
 }
 
-fn wrong(problem: String) -> TensorError {
-    TensorError::Parse {
+fn wrong(problem: String) -> Error {
+    Error::Parse {
         format: "ONNX model",
         problem,
     }
@@ -86,7 +86,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn all(&mut self, graph: &GraphProto) -> Result<(), TensorError> {
+    fn all(&mut self, graph: &GraphProto) -> Result<()> {
         for tensor in &graph.initializer {
             self.constant(&tensor.name, tensor)?;
         }
@@ -114,7 +114,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<(), TensorError> {
+    fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<()> {
         if let Some(values) = tensor.int64s() {
             self.known.insert(name.to_owned(), values);
         }
@@ -132,15 +132,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
-        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId> {
+        self.ids.get(name).copied().ok_or_else(|| Error::Dangling {
             node: reader.to_owned(),
             tensor: name.to_owned(),
         })
     }
 
     /// The type and shape that the file has for a value; `None` where it has none.
-    fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>, TensorError> {
+    fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>> {
         let Some(tensor) = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref()) else {
             return Ok(None);
         };

@@ -2,7 +2,7 @@
 
 use super::proto::NodeProto;
 use super::{Reader, element, wrong};
-use crate::error::TensorError;
+use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
 use crate::graph::{Attribute, Dim, Operator, Shape, TensorId};
 use crate::units::Bytes;
@@ -30,7 +30,7 @@ impl Mapped {
 }
 
 impl Reader<'_> {
-    pub(super) fn node(&mut self, node: &NodeProto) -> Result<(), TensorError> {
+    pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
         self.nodes += 1;
         if node.op_type == "Constant" {
             let (name, value) = (self.output(node)?.to_owned(), node.attribute("value"));
@@ -82,15 +82,15 @@ impl Reader<'_> {
         }
     }
 
-    fn output<'n>(&self, node: &'n NodeProto) -> Result<&'n str, TensorError> {
+    fn output<'n>(&self, node: &'n NodeProto) -> Result<&'n str> {
         let output = node.output.first().filter(|output| !output.is_empty());
         output
             .map(String::as_str)
             .ok_or_else(|| wrong(format!("node `{}` has no output", self.name(node))))
     }
 
-    fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> TensorError {
-        TensorError::Operator {
+    fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> Error {
+        Error::Operator {
             node: self.name(node),
             operator: node.op_type.clone(),
             problem: problem.into(),
@@ -98,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// Names what a node made as the file does; a shape that the file has for it has to be the same.
-    fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<(), TensorError> {
+    fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     /// A node of any operator: its outputs are what the file says.
-    fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+    fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let mut outputs = Vec::new();
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             let Some((element, shape)) = self.described.get(output) else {
@@ -155,7 +155,7 @@ impl Reader<'_> {
         node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
     }
 
-    fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>, TensorError> {
+    fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>> {
         let ints = |name: &str, default: &[i64]| node.ints(name).unwrap_or(default).to_vec();
         match node.op_type.as_str() {
             "Conv" | "ConvTranspose" => {
@@ -253,7 +253,7 @@ impl Reader<'_> {
         kernel: &[i64],
         strides: &[i64],
         dilations: &[i64],
-    ) -> Result<Vec<i64>, TensorError> {
+    ) -> Result<Vec<i64>> {
         let automatic = node.attribute("auto_pad").map(|attribute| attribute.s.as_slice());
         let upper = match automatic {
             None | Some(b"NOTSET") => return Ok(node.ints("pads").unwrap_or(&[0; 4]).to_vec()),
@@ -280,7 +280,7 @@ impl Reader<'_> {
     }
 
     /// Axes of length 1 gone or added: the same bytes.
-    fn squeeze(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+    fn squeeze(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let mut dims = self.dims(inputs[0]);
         let axes = self.numbers(node, "axes", 1);
         let adds = node.op_type == "Unsqueeze";
@@ -318,7 +318,7 @@ impl Reader<'_> {
     }
 
     /// Rows of a table.
-    fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+    fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
         let axis = if axis < 0 { axis + data.len() as i64 } else { axis } as usize;
@@ -333,7 +333,7 @@ impl Reader<'_> {
     }
 
     /// Axis by axis.
-    fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+    fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let of = |name: &str, place: usize| self.numbers(node, name, place);
         let (Some(begins), Some(ends)) = (of("starts", 1), of("ends", 2)) else {
             return self.described_by_the_file(node, inputs);
@@ -361,7 +361,7 @@ impl Reader<'_> {
     }
 
     /// `a * b + c`, where `b` is not transposed: a dense layer's weights are.
-    fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+    fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let output = self.output(node)?.to_owned();
         let product = match inputs.len() {
             2 => output.clone(),

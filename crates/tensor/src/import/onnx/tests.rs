@@ -1,6 +1,7 @@
 use super::proto::{AttributeProto, Dimension, NodeProto, ShapeProto, TensorProto, TensorType, TypeProto};
 use super::*;
 use crate::check::check;
+use crate::error::Result;
 use crate::graph::Bounding;
 use crate::plan::{TensorPlanOptions, TensorRequirements, plan};
 use crate::storage::{StorageOptions, choose};
@@ -107,7 +108,7 @@ fn model() -> Model {
     Model { graph: Some(graph) }
 }
 
-fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph, TensorError> {
+fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph> {
     let options = OnnxOptions {
         ranges: ranges
             .iter()

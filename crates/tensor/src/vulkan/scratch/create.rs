@@ -2,10 +2,9 @@
 
 use ash::vk;
 
-use super::super::error::NetworkError;
 use super::pool_policy::within;
 use super::{Entry, ScratchPool};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::layout::{ImageExtent, Storage};
 use crate::vulkan::hazards::Space;
@@ -65,7 +64,7 @@ impl ScratchPool {
                     crate::vulkan::measure::limits(device).max_image_dimension2_d,
                 );
                 let problem = format!("{extent} exceeds the device's limit of {limit} texels a side");
-                return Err(NetworkError::Layout { tensor, problem }.into());
+                return Err(Error::Layout { tensor, problem });
             }
             // SAFETY: within the device's limits.
             let (handle, answer) = unsafe { owned.create_image(name, &info) }?;
@@ -86,7 +85,7 @@ impl ScratchPool {
         let (held, cap) = (self.held(), self.desc.cap);
         if !within(held, answer.size, cap) {
             let wanted = answer.size;
-            return Err(NetworkError::Scratch { wanted, held, cap }.into());
+            return Err(Error::Scratch { wanted, held, cap });
         }
         let types = answer.memory_type_bits & device.profile().ordinary_type_bits();
         let desc = MemoryDesc::new("scratch", types.trailing_zeros(), answer.size, answer.alignment);

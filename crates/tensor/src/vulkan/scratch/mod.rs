@@ -19,14 +19,13 @@ use pool_policy::{Allocation, choose};
 pub use pool_policy::{GrowthPolicy, StagingCost};
 
 use super::dispatch::{Dispatch, Dispatcher};
-use super::error::NetworkError;
 use super::hazards::{ObjectId, Space, Tracker};
 use super::kernel::KernelSet;
 use super::measure::format;
 use super::objects::StorageObject;
 use super::operand::{OperandLayout, OperandShape, OperandStorage, operand_shape};
 use super::pipelines::{PipelineKey, arguments_of, local_size};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
 use tileheap::runtime::objects::OwnedObjects;
@@ -291,7 +290,7 @@ impl ScratchPool {
         }
         let Some((_, _, last)) = operands.last() else {
             let (kernel, problem) = (call.kernel.to_owned(), "it was given no operand".to_owned());
-            return Err(NetworkError::Kernel { kernel, problem }.into());
+            return Err(Error::Kernel { kernel, problem });
         };
         let [a, b, c, d] = last.extent;
         let work = [
@@ -319,7 +318,7 @@ impl ScratchPool {
             arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
             work,
         };
-        let overwritten = |index: usize| NetworkError::Overwritten {
+        let overwritten = |index: usize| Error::Overwritten {
             node: call.kernel.to_owned(),
             tensor: format!("operand {index}"),
         };
@@ -348,12 +347,11 @@ impl ScratchPool {
                 let (needed, given) = (layout.bytes(), Bytes(buffer.size));
                 if given < needed {
                     let tensor = format!("buffer {shape:?}");
-                    return Err(NetworkError::BufferTooSmall {
+                    return Err(Error::BufferTooSmall {
                         tensor,
                         needed,
                         given,
-                    }
-                    .into());
+                    });
                 }
                 let key = (buffer.handle.as_raw(), buffer.offset, needed.0);
                 let bytes = buffer.offset..buffer.offset + needed.0;
@@ -464,21 +462,21 @@ fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
 }
 
 /// A tensor of `[.., 4]` as kernels see it: its lanes are the last axis, in any storage.
-fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape, NetworkError> {
+fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape> {
     let storage = match layout.rule.storage {
         Storage::Buffer => OperandStorage::Buffer,
         Storage::TexelBuffer => OperandStorage::Texels,
         _ => return operand_shape(name, layout),
     };
-    let fault = |problem: &str| NetworkError::Layout {
+    let fault = |problem: &str| Error::Layout {
         tensor: name.to_owned(),
         problem: problem.to_owned(),
     };
     let [outer @ .., 4] = shape else {
-        return Err(fault("its last dimension is not 4"));
+        return Err(fault("its last dimension is not 4, the lanes of a vector"));
     };
     if outer.len() > 4 {
-        return Err(fault("it has more than 4 axes of vectors"));
+        return Err(fault("kernels take at most 4 axes of vectors"));
     }
     let mut extent = [1; 4];
     for (axis, &dim) in extent[4 - outer.len()..].iter_mut().zip(outer) {

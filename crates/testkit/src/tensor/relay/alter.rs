@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::module::{Expr, ExprKind, Module, Pattern};
 use tileheap_tensor::graph::{Attribute, Bounding, Node, NodeKind, Operator, Source};
-use tileheap_tensor::{Graph, TensorError, TensorId};
+use tileheap_tensor::{Graph, Result, TensorId};
 
 /// Whether four of an axis lie side by side in an axis of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ const DATA: Form = Form::Packed(1);
 const WEIGHTS: Form = Form::Packed(0);
 
 /// The graph with packed layouts, and a transform wherever a value is wanted in another form than it is made in.
-pub(super) fn alter(graph: &Graph) -> Result<Module, TensorError> {
+pub(super) fn alter(graph: &Graph) -> Result<Module> {
     let mut shapes = Vec::with_capacity(graph.tensors().len());
     for id in graph.tensor_ids() {
         shapes.push(graph.shape_bound(id, Bounding::Ranges)?);

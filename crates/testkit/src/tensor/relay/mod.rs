@@ -23,7 +23,7 @@ mod module;
 pub use module::Entry;
 
 use tileheap_tensor::storage::ScopeLimits;
-use tileheap_tensor::{Graph, TensorError};
+use tileheap_tensor::{Graph, Result};
 
 /// The scope of every value of the graph that `relay.build` makes of this one for Adreno, in the order of its JSON: inputs, then what each
 /// function reads before the function. Constants of the graph are bound parameters.
@@ -43,12 +43,12 @@ use tileheap_tensor::{Graph, TensorError};
 /// let scopes = relay::storage_scopes(&graph.build()?, ScopeLimits::default())?;
 /// // What passes from one convolution to the other is a texture.
 /// assert!(scopes.iter().any(|entry| entry.scope.starts_with("global.texture")));
-/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 ///
 /// # Errors
 /// A dimension is not fixed.
-pub fn storage_scopes(graph: &Graph, limits: ScopeLimits) -> Result<Vec<Entry>, TensorError> {
+pub fn storage_scopes(graph: &Graph, limits: ScopeLimits) -> Result<Vec<Entry>> {
     let module = alter::alter(graph)?;
     let functions = fuse::fuse(&module);
     Ok(collect::collect(&module, &functions, limits))
