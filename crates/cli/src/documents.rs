@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tileheap_json::{LARGEST, largest};
 
 /// A kind of document.
@@ -241,36 +242,57 @@ impl Compared {
     }
 }
 
-/// Every bind, discard and submit of a run on the emulator, in order.
+/// Every bind, discard and submit of a run on the emulator, in order: a header, and a document a line.
 #[derive(Deserialize)]
 pub(crate) struct Trace {
     pub(crate) profile: String,
     /// Bytes.
     pub(crate) heap: u64,
-    pub(crate) events: Vec<Event>,
-    /// The number of reports of each message.
-    pub(crate) messages: BTreeMap<String, u64>,
-    /// The program ended before it destroyed its device.
     #[serde(skip)]
-    pub(crate) is_truncated: bool,
+    pub(crate) events: Vec<Event>,
+    /// The number of reports of each message; `None` if the program ended before it destroyed its device.
+    #[serde(skip)]
+    pub(crate) messages: Option<BTreeMap<String, u64>>,
 }
 
 impl Document for Trace {
     const FORMAT: &'static str = "tileheap-emulator-trace";
-    const VERSION: u64 = 1;
+    const VERSION: u64 = 2;
 }
 
 impl Trace {
-    /// A trace whose program ended before it destroyed its device, up to the last complete event.
-    pub(crate) fn read_truncated(text: &str) -> Option<Trace> {
-        // An event is a line.
-        let lines = [text.trim_end(), text.rsplit_once(",\n")?.0];
-        let ended = lines.map(|events| format!("{events}\n],\"messages\":{{}}}}"));
-        let read = ended.iter().find_map(|text| read(text).ok());
-        read.map(|trace: Trace| Trace {
-            is_truncated: true,
-            ..trace
+    /// Reads a trace; `None` of other documents.
+    ///
+    /// # Errors
+    /// The problem and its line. The last line may be cut off.
+    pub(crate) fn read_lines(text: &str) -> Option<Result<Trace, String>> {
+        let (header, lines) = text.split_once('\n').unwrap_or((text, ""));
+        let parsed: Value = serde_json::from_str(header).ok()?;
+        (parsed["format"] == Self::FORMAT).then(|| {
+            let mut trace: Trace = read(header)?;
+            for (index, line) in lines.split_inclusive('\n').enumerate() {
+                match trace.read_event(line) {
+                    Err(error) if line.ends_with('\n') => return Err(format!("line {}: {error}", index + 2)),
+                    _ => {}
+                }
+            }
+            Ok(trace)
         })
+    }
+
+    fn read_event(&mut self, line: &str) -> Result<(), String> {
+        let mut event: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if largest(&event) > LARGEST {
+            return Err(format!("a number exceeds the limit of {LARGEST}"));
+        }
+        if event["event"] == "end" {
+            let counts = serde_json::from_value(event["messages"].take());
+            self.messages = Some(counts.map_err(|error| error.to_string())?);
+        } else {
+            let event = serde_json::from_value(event).map_err(|error| error.to_string())?;
+            self.events.push(event);
+        }
+        Ok(())
     }
 }
 
@@ -289,6 +311,7 @@ pub(crate) enum Event {
         why: String,
     },
     Submit {
+        number: u64,
         queue: String,
         batch: u64,
         command_buffers: Vec<String>,

@@ -186,6 +186,10 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
         path.file_stem()
             .map_or("input".into(), |name| name.to_string_lossy())
     };
+    if let Some(trace) = Trace::read_lines(&text) {
+        let trace = trace.map_err(|error| Error::of(shown(path), error))?;
+        return Ok(trace::chart(&trace, &name()).into());
+    }
     // Tables and JSON lines are not JSON.
     let document: Value = match serde_json::from_str(&text) {
         Ok(document) => document,
@@ -193,8 +197,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
             return network(arguments, path, &text);
         }
         Err(error) => {
-            let truncated = Trace::read_truncated(&text).map(|trace| trace::chart(&trace, &name()).into());
-            return truncated.ok_or_else(|| Error::of(shown(path), format!("invalid JSON: {error}")));
+            return Err(Error::of(shown(path), format!("invalid JSON: {error}")));
         }
     };
     match document["format"].as_str() {
@@ -205,7 +208,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
                 plan: Some(document),
             })
         }
-        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()),
+        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()), // Of an older version.
         Some(Tensors::FORMAT) => Ok(tensors::chart(&saved(path, &text)?).into()),
         Some(Replay::FORMAT) => Ok(replay::chart(&saved(path, &text)?).into()),
         Some(SweepResult::FORMAT) => Ok(sweep_chart(&saved(path, &text)?, &name()).into()),

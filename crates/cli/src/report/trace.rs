@@ -78,11 +78,11 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
         submitted = submits;
         panel.reserved.push(reserved);
     }
-    let reported = trace.messages.iter();
+    let reported = trace.messages.iter().flatten();
     let mut notes: Vec<String> = reported
         .map(|(id, count)| format!("{id}: reported {count} times"))
         .collect();
-    notes.extend(trace.is_truncated.then(|| {
+    notes.extend(trace.messages.is_none().then(|| {
         "The program ended before it destroyed its device: the last events and the message counts may be missing.".to_owned()
     }));
     Chart {

@@ -159,7 +159,7 @@ fn documents_of_older_versions_are_rejected() {
     tileheap_with(tvm.as_bytes(), &["tensors", "-", "--graph", graph]).good();
     let graph = std::fs::read_to_string(graph).expect("the graph");
     let weights = r#"{ "format": "tileheap-weights", "version": 1, "accesses": [] }"#;
-    let emulated = r#"{"format":"tileheap-emulator-trace","version":1,"profile":"hostile","heap":4,"events":[],"messages":{}}"#;
+    let emulated = r#"{"format":"tileheap-emulator-trace","version":2,"profile":"hostile","heap":4}"#;
     let written = |arguments: &[&str]| tileheap(arguments).good();
     let cases: [(&str, String, &[&str], i32); 9] = [
         ("frame", FRAME.to_owned(), &["plan"], 1),

@@ -494,11 +494,12 @@ fn pictures_are_drawn_without_a_browser() {
 
 #[test]
 fn a_trace_of_the_emulator_is_drawn() {
-    let trace = r#"{"format":"tileheap-emulator-trace","version":1,"profile":"adreno-830","heap":8355840,"events":[
-        {"event":"bind","commandBuffer":"0x1","bytes":4096},
-        {"event":"discard","commandBuffer":"0x1","first":4096,"end":8355840,"why":"smaller <binding>"},
-        {"event":"submit","queue":"0x2","batch":0,"commandBuffers":["0x1"],"live":4096}],
-        "messages":{"TILEHEAP-wrong-object":3}}"#;
+    let trace = r#"{"format":"tileheap-emulator-trace","version":2,"profile":"adreno-830","heap":8355840}
+{"event":"bind","commandBuffer":"0x1","bytes":4096}
+{"event":"discard","commandBuffer":"0x1","first":4096,"end":8355840,"why":"smaller <binding>"}
+{"event":"submit","number":1,"queue":"0x2","batch":0,"commandBuffers":["0x1"],"live":4096}
+{"event":"end","messages":{"TILEHEAP-wrong-object":3}}
+"#;
     let input = file("emulated.json", trace);
     let page = tileheap(&["report", &input]).good();
     assert!(page.contains("TILEHEAP-wrong-object: reported 3 times"), "{page}");

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ash::vk::{self, Handle};
+use ash::vk;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::call_down;
@@ -108,7 +108,8 @@ device_entry_points! {
         let memory = unsafe { info.as_ref() }.map_or(vk::DeviceMemory::null(), |info| info.memory);
         let findings: Vec<_> = {
             let mut recording = recorder.lock();
-            let inside = recording.pass.is_some().then(|| bound_inside(commands.as_raw()));
+            recording.at.is_between("vkCmdBindTileMemoryQCOM");
+            let inside = recording.pass.is_some().then(|| bound_inside(recording.at));
             inside.into_iter().chain(recorder.bind(&mut recording, memory)).collect()
         };
         recorder.device.reporter.report_all(findings);
@@ -118,7 +119,7 @@ device_entry_points! {
     fn vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdPipelineBarrier2(commands, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe { dependencies(commands, info, 1, true, record) };
+        unsafe { dependencies(commands, info, 1, Some("vkCmdPipelineBarrier2"), record) };
     }
 
     /// The same.
@@ -130,14 +131,14 @@ device_entry_points! {
     ) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdWaitEvents2(commands, count, events, infos));
         // SAFETY: Valid usage: as many valid structures as events.
-        unsafe { dependencies(commands, infos, count, true, record) };
+        unsafe { dependencies(commands, infos, count, Some("vkCmdWaitEvents2"), record) };
     }
 
     /// Discards happen where the event is waited for; the accesses must be the same at both ends.
     fn vkCmdSetEvent2(commands: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe { dependencies(commands, info, 1, false, record) };
+        unsafe { dependencies(commands, info, 1, None, record) };
     }
 
     /// What was discarded inside becomes undefined.
@@ -202,7 +203,7 @@ recorded_commands! {
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
     // SAFETY: Valid usage.
-    ) => commands |recorder| unsafe { before_barriers(recorder, images, image_count) };
+    ) => commands |recorder| unsafe { before_barriers(recorder, "vkCmdPipelineBarrier", images, image_count) };
 
     /// The same.
     fn vkCmdWaitEvents(
@@ -218,7 +219,7 @@ recorded_commands! {
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
     // SAFETY: Valid usage.
-    ) => commands |recorder| unsafe { before_barriers(recorder, images, image_count) };
+    ) => commands |recorder| unsafe { before_barriers(recorder, "vkCmdWaitEvents", images, image_count) };
 
     /// An action command; load operations and initial layouts may discard.
     fn vkCmdBeginRenderPass(
@@ -242,30 +243,47 @@ recorded_commands! {
 /// # Safety
 /// `first` points to `count` valid structures.
 #[inline]
-unsafe fn before_barriers(recorder: &Recorder, first: *const vk::ImageMemoryBarrier<'_>, count: u32) {
+unsafe fn before_barriers(
+    recorder: &Recorder,
+    command: &'static str,
+    first: *const vk::ImageMemoryBarrier<'_>,
+    count: u32,
+) {
     // Most have none.
     if count > 0 {
         // SAFETY: The caller's promise.
-        before_image_barriers(recorder, unsafe { elements(first, count) });
+        before_image_barriers(recorder, command, unsafe { elements(first, count) });
     }
 }
 
 #[inline(never)]
-fn before_image_barriers(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>]) {
+fn before_image_barriers(
+    recorder: &Recorder,
+    command: &'static str,
+    barriers: &[vk::ImageMemoryBarrier<'_>],
+) {
     for barrier in barriers {
         let layouts = (barrier.old_layout, barrier.new_layout);
-        before_transition(recorder, layouts, barrier.image, barrier.subresource_range);
+        before_transition(
+            recorder,
+            command,
+            layouts,
+            barrier.image,
+            barrier.subresource_range,
+        );
     }
 }
 
 fn before_transition(
     recorder: &Recorder,
+    command: &'static str,
     (from, to): (vk::ImageLayout, vk::ImageLayout),
     image: vk::Image,
     range: vk::ImageSubresourceRange,
 ) {
     if transitions::discards(from, to) {
         let mut recording = recorder.lock();
+        recording.at.is_between(command);
         let resources = &recorder.device.resources;
         let discard = transitions::from_undefined(&mut recording, resources, image, range);
         discard.into_iter().for_each(|discard| recorder.poison(discard));
@@ -274,7 +292,11 @@ fn before_transition(
 
 /// # Safety
 /// `info` is valid.
-unsafe fn begin_render_pass(recorder: &Recorder, info: *const vk::RenderPassBeginInfo<'_>, command: &str) {
+unsafe fn begin_render_pass(
+    recorder: &Recorder,
+    info: *const vk::RenderPassBeginInfo<'_>,
+    command: &'static str,
+) {
     // SAFETY: The caller's promise.
     let info = unsafe { &*info };
     // SAFETY: The caller's promise.
@@ -286,7 +308,7 @@ unsafe fn begin_render_pass(recorder: &Recorder, info: *const vk::RenderPassBegi
     begin_pass(recorder, &attached, all, command);
 }
 
-fn begin_pass(recorder: &Recorder, attached: &[Attached], performs: Performs, command: &str) {
+fn begin_pass(recorder: &Recorder, attached: &[Attached], performs: Performs, command: &'static str) {
     let findings = {
         let mut recording = recorder.lock();
         let begun = passes::begin(&mut recording, attached, performs, command);
@@ -316,6 +338,7 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
     let mut findings = Vec::new();
     {
         let mut recording = recorder.lock();
+        recording.at.act("vkCmdExecuteCommands");
         let mut begun = 0;
         for (index, handle) in secondaries.iter().enumerate() {
             let Some(secondary) = recorder::recorder(*handle) else {
@@ -357,7 +380,7 @@ fn on_device(commands: vk::CommandBuffer, before: impl FnOnce(&Recorder), call: 
     }
 }
 
-fn ended(commands: vk::CommandBuffer, command: &str, end_below: impl Fn(&Device)) {
+fn ended(commands: vk::CommandBuffer, command: &'static str, end_below: impl Fn(&Device)) {
     on_device(commands, |_| (), end_below);
     // SAFETY: Valid usage: host access to the command buffer is synchronized.
     if let Some(recorder) = unsafe { recording_into(commands) } {
@@ -373,20 +396,26 @@ unsafe fn dependencies(
     commands: vk::CommandBuffer,
     infos: *const vk::DependencyInfo<'_>,
     count: u32,
-    discards: bool,
+    discards_as: Option<&'static str>,
     record: impl Fn(&Device, *const vk::DependencyInfo<'_>),
 ) {
     // SAFETY: The caller's promise.
     let given = unsafe { elements(infos, count) };
     let discard = |recorder: &Recorder| {
-        if discards {
+        if let Some(command) = discards_as {
             for info in given {
                 // SAFETY: As above.
                 let barriers =
                     unsafe { elements(info.p_image_memory_barriers, info.image_memory_barrier_count) };
                 for barrier in barriers {
                     let layouts = (barrier.old_layout, barrier.new_layout);
-                    before_transition(recorder, layouts, barrier.image, barrier.subresource_range);
+                    before_transition(
+                        recorder,
+                        command,
+                        layouts,
+                        barrier.image,
+                        barrier.subresource_range,
+                    );
                 }
             }
         }

@@ -5,13 +5,15 @@ use ash::vk::Handle;
 use tileheap_layer::call_down;
 
 use super::device::device_entry_points;
+use crate::model::objects::Object;
 
 macro_rules! destroys {
-    ($($command:ident($type:ty): $maps:ident . $($map:ident)+;)+) => {
+    ($($command:ident($type:ident): $maps:ident . $($map:ident)+;)+) => {
         device_entry_points! {$(
             /// Forgets the object, and destroys it.
-            fn $command(handle: vk::Device, object: $type, allocator: *const vk::AllocationCallbacks<'_>) |device| {
+            fn $command(handle: vk::Device, object: vk::$type, allocator: *const vk::AllocationCallbacks<'_>) |device| {
                 $(device.$maps.$map.remove(object.as_raw());)+
+                device.reporter.names.set(Object(vk::$type::TYPE, object.as_raw()), "");
                 call_down!(device.driver.commands, $command(handle, object, allocator));
             }
         )+}
@@ -19,14 +21,14 @@ macro_rules! destroys {
 }
 
 destroys! {
-    vkFreeMemory(vk::DeviceMemory): resources.objects;
-    vkDestroyImage(vk::Image): resources.images transient_images;
-    vkDestroyBuffer(vk::Buffer): resources.buffers;
-    vkDestroyImageView(vk::ImageView): resources.image_views;
-    vkDestroyBufferView(vk::BufferView): resources.buffer_views;
-    vkDestroyFramebuffer(vk::Framebuffer): resources.framebuffers;
-    vkDestroyRenderPass(vk::RenderPass): resources.render_passes;
-    vkDestroyShaderModule(vk::ShaderModule): descriptors.modules;
-    vkDestroyPipeline(vk::Pipeline): descriptors.pipelines;
-    vkDestroyDescriptorUpdateTemplate(vk::DescriptorUpdateTemplate): descriptors.templates;
+    vkFreeMemory(DeviceMemory): resources.objects;
+    vkDestroyImage(Image): resources.images transient_images;
+    vkDestroyBuffer(Buffer): resources.buffers;
+    vkDestroyImageView(ImageView): resources.image_views;
+    vkDestroyBufferView(BufferView): resources.buffer_views;
+    vkDestroyFramebuffer(Framebuffer): resources.framebuffers;
+    vkDestroyRenderPass(RenderPass): resources.render_passes;
+    vkDestroyShaderModule(ShaderModule): descriptors.modules;
+    vkDestroyPipeline(Pipeline): descriptors.pipelines;
+    vkDestroyDescriptorUpdateTemplate(DescriptorUpdateTemplate): descriptors.templates;
 }

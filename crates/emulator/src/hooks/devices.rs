@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::{Handle, TaggedStructure};
+use serde_json::json;
 use tileheap_device::ffi;
 use tileheap_layer::arrays::{c_strings, elements, read_array};
 use tileheap_layer::chain::find;
@@ -19,6 +20,7 @@ use super::instance::{Instance, physical_of};
 use super::recorder;
 use super::strip;
 use crate::model::descriptors::Descriptors;
+use crate::model::objects::Object;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
@@ -161,6 +163,10 @@ unsafe fn create(
             return error;
         }
     }
+    device.reporter.write(json!({
+        "event": "device", "profile": instance.settings.profile.name, "heap": instance.settings.profile.tile.size.0,
+        "isEmulated": device.physical.emulation.is_some(), "usesTileMemory": device.tile.is_some()
+    }));
     warn(&device, &request, validation_is_below);
     remember(device);
     result
@@ -168,7 +174,7 @@ unsafe fn create(
 
 fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     let Some(_) = &device.tile else { return };
-    let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+    let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
     if request.queue_count > 1 && !request.timeline {
         let reason = if request.timeline_is_out_of_reach {
             "the features of timeline semaphores are off in a structure behind one that the emulator does not know; enable \
@@ -182,14 +188,15 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
         device.reporter.report(MessageId::CannotEmulate, about, &text);
     }
     if validation_is_below {
-        let text = "validation sits below the emulator, where it sees no tile memory: list it before the emulator in \
-                        VK_INSTANCE_LAYERS";
+        let text = "validation sits below the emulator, where it sees no tile memory";
         device.reporter.report(MessageId::AboveValidation, about, text);
     }
 }
 
 /// Waits for what the layer submitted, and destroys what it made.
 fn close(device: &Device) {
+    let counts = device.reporter.counts();
+    device.reporter.write(json!({"event": "end", "messages": counts}));
     let Some(tile) = &device.tile else { return };
     let driver = &device.driver;
     let order = std::mem::take(&mut *tile.queues.order());
@@ -202,12 +209,11 @@ fn close(device: &Device) {
     }
     tile.heap.destroy(driver);
     recorder::forget_device(driver.handle);
-    let counts = device.reporter.counts();
     if let Some(trace) = &tile.trace {
         trace.close(&counts);
     }
     if device.log_counters {
-        eprintln!("VK_LAYER_TILEHEAP_emulator: messages: {counts:?}");
+        eprintln!("VK_LAYER_TILEHEAP_emulator: messages: {counts}");
     }
 }
 impl Request {

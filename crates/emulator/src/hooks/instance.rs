@@ -13,6 +13,7 @@ use tileheap_layer::loader::{dispatch_key, take_instance_link};
 use tileheap_layer::sharded::Sharded;
 
 use super::physical_query::query;
+use crate::model::objects::Object;
 use crate::model::reporter::{Listener, Listeners, Reporter};
 use crate::tables::emulation::Physical;
 use crate::tables::instance_commands::{InstanceTable, has_name};
@@ -125,11 +126,11 @@ impl Instance {
             version,
             next,
             next_look_up: look_up,
-            reporter: Reporter::new(listeners.clone(), settings.log, rules),
+            reporter: Reporter::new(listeners.clone(), &settings, rules),
             settings,
             physical: Mutex::default(),
         };
-        let about = (vk::ObjectType::INSTANCE, handle.as_raw());
+        let about = Object(vk::ObjectType::INSTANCE, handle.as_raw());
         for error in &instance.settings.errors {
             instance.reporter.report(MessageId::Setting, about, error);
         }

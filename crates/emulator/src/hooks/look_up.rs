@@ -22,6 +22,7 @@ use super::hook::{Hook, Mode, hook};
 use super::instance::instance_of;
 use super::instances::*;
 use super::memory::*;
+use super::object_names::*;
 use super::physical_devices::*;
 use super::queues::*;
 use super::resources::*;

@@ -14,6 +14,7 @@ use super::device::{Device, device_entry_points};
 use super::resources::{tile_buffer_needs, tile_image_needs};
 use super::strip;
 use super::tile_objects;
+use crate::model::objects::Object;
 use crate::tables::extended_flags;
 
 macro_rules! requirements_queries {
@@ -79,7 +80,7 @@ macro_rules! binds {
                 offset: vk::DeviceSize,
             ) -> vk::Result |device| {
                 let known = device.resources.$map.get(resource.as_raw());
-                match tile_objects::place(&device, known, (vk::ObjectType::$kind, resource.as_raw()), object, offset) {
+                match tile_objects::place(&device, known, Object(vk::ObjectType::$kind, resource.as_raw()), object, offset) {
                     Ok(below) => call_down!(device.driver.commands, $one(handle, resource, below, offset)),
                     Err(error) => error,
                 }
@@ -90,7 +91,7 @@ macro_rules! binds {
                 // SAFETY: Valid usage.
                 let mut infos = unsafe { elements(infos, count) }.to_vec();
                 for info in &mut infos {
-                    let about = (vk::ObjectType::$kind, info.$field.as_raw());
+                    let about = Object(vk::ObjectType::$kind, info.$field.as_raw());
                     let known = device.resources.$map.get(info.$field.as_raw());
                     match tile_objects::place(&device, known, about, info.memory, info.memory_offset) {
                         Ok(below) => info.memory = below,

@@ -27,6 +27,7 @@ pub(crate) mod instance;
 pub(crate) mod instances;
 pub(crate) mod look_up;
 pub(crate) mod memory;
+pub(crate) mod object_names;
 pub(crate) mod physical_devices;
 pub(crate) mod physical_query;
 pub(crate) mod plain_barriers;

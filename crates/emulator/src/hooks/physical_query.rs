@@ -7,6 +7,7 @@ use tileheap_device::ffi;
 use tileheap_layer::arrays::read_array;
 use tileheap_layer::call_down;
 
+use crate::model::objects::Object;
 use crate::model::reporter::Reporter;
 use crate::tables::emulation::{Emulation, Physical};
 use crate::tables::instance_commands::InstanceTable;
@@ -30,7 +31,7 @@ pub(crate) fn query(
         Ok(extensions) => (extensions, None),
         Err(error) => (Vec::new(), Some(error)),
     };
-    let about = (vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
+    let about = Object(vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
     let is_native =
         |known: &vk::ExtensionProperties| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME);
     let emulation = if extensions.iter().any(is_native) && !settings.force {

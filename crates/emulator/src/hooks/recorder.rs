@@ -15,7 +15,10 @@ use tileheap_layer::sharded::Sharded;
 use super::device::{Device, Tile, device_of};
 use crate::model::checks::{check_descriptors, check_transfer};
 use crate::model::finding::Finding;
-use crate::model::recording::{Discard, Pass, Recording, UNKNOWN, not_tile_memory};
+use crate::model::history::Discard;
+use crate::model::objects::Object;
+use crate::model::position::UNKNOWN;
+use crate::model::recording::{Pass, Recording, not_tile_memory};
 use crate::tables::action_commands::ReachableDescriptors;
 
 /// A command buffer of a device with tile memory.
@@ -162,14 +165,21 @@ pub(crate) fn remember(
 
 /// Forgets a command buffer.
 pub(crate) fn forget(commands: vk::CommandBuffer) {
-    if RECORDERS.remove(commands.as_raw()).is_some() {
+    if let Some(recorder) = RECORDERS.remove(commands.as_raw()) {
+        recorder.forget_name();
         removed();
     }
 }
 
 /// Forgets the command buffers of a pool.
 pub(crate) fn forget_pool(device: vk::Device, pool: vk::CommandPool) {
-    RECORDERS.remove_all(|recorder| recorder.device.driver.handle == device && recorder.pool == pool);
+    RECORDERS.remove_all(|recorder| {
+        let is_gone = recorder.device.driver.handle == device && recorder.pool == pool;
+        if is_gone {
+            recorder.forget_name();
+        }
+        is_gone
+    });
     removed();
 }
 
@@ -193,6 +203,12 @@ impl Recorder {
             .expect("recorders exist only on devices with tile memory")
     }
 
+    /// The handle may become another command buffer's.
+    fn forget_name(&self) {
+        let object = Object(vk::ObjectType::COMMAND_BUFFER, self.handle.as_raw());
+        self.device.reporter.names.set(object, "");
+    }
+
     /// Begins a new recording.
     ///
     /// # Safety
@@ -202,14 +218,14 @@ impl Recorder {
         flags: vk::CommandBufferUsageFlags,
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
     ) {
-        let mut recording = Recording::default();
+        let mut recording = Recording::new(self.handle);
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
             // SAFETY: The caller's promise.
             let inherited = unsafe { find::<TileMemoryBindInfoQCOM<'_>>(p_next) };
             if inherited.is_some_and(|info| self.bind(&mut recording, info.memory).is_some()) {
-                recording.bound = Some(UNKNOWN);
+                recording.at.bind(Some(UNKNOWN));
             }
         }
         *self.lock() = recording;
@@ -222,8 +238,7 @@ impl Recorder {
         if let Some(trace) = &self.tile().trace {
             trace.bind(self.handle.as_raw(), size.unwrap_or(0));
         }
-        (size.is_none() && memory != vk::DeviceMemory::null())
-            .then(|| not_tile_memory((vk::ObjectType::DEVICE_MEMORY, memory.as_raw())))
+        (size.is_none() && memory != vk::DeviceMemory::null()).then(|| not_tile_memory(memory, recording.at))
     }
 
     /// The first action command with tile memory bound comes next, outside a render pass.
@@ -238,13 +253,12 @@ impl Recorder {
     /// Poisons bytes that become undefined here, outside a render pass.
     pub(crate) fn poison(&self, discard: Discard) {
         let tile = self.tile();
-        let Discard { first, end, reason } = discard;
         if let Some(trace) = &tile.trace {
-            trace.discard(self.handle.as_raw(), first, end, reason);
+            trace.discard(self.handle.as_raw(), discard);
         }
         if tile.poison {
             tile.heap
-                .record_poison(&self.device.driver, self.handle, first, end);
+                .record_poison(&self.device.driver, self.handle, discard.first, discard.end);
         }
     }
 }
@@ -255,11 +269,12 @@ pub(crate) fn before_action(
     recorder: &Recorder,
     reachable: ReachableDescriptors,
     buffers: &[vk::Buffer],
-    command: &str,
+    command: &'static str,
 ) {
     let mut recording = recorder.lock();
+    recording.at.actions += 1;
     if recording.pass.is_none() || recording.contents.entry.is_none() {
-        if let Some(before) = recording.act() {
+        if let Some(before) = recording.act(command) {
             if before.guard && recording.pass.is_none() {
                 recorder.guard();
             }
@@ -288,7 +303,7 @@ fn check(
     mut recording: Used<'_, Recording>,
     reachable: ReachableDescriptors,
     buffers: &[vk::Buffer],
-    command: &str,
+    command: &'static str,
 ) {
     let device = &recorder.device;
     let findings = match reachable {

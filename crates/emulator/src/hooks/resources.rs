@@ -12,6 +12,7 @@ use tileheap_layer::call_down;
 use super::creates::creates;
 use super::device::Device;
 use super::driver::Driver;
+use crate::model::objects::Object;
 use crate::model::render_passes;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
@@ -125,7 +126,7 @@ fn remember_image(
         );
     }
     let resource = Resource {
-        object: (vk::ObjectType::IMAGE, handle.as_raw()),
+        object: Object(vk::ObjectType::IMAGE, handle.as_raw()),
         needs: tile_image_needs(device, info, stencil_usage, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
@@ -160,7 +161,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         vkGetBufferMemoryRequirements(*below, handle, &mut driver)
     );
     let resource = Resource {
-        object: (vk::ObjectType::BUFFER, handle.as_raw()),
+        object: Object(vk::ObjectType::BUFFER, handle.as_raw()),
         needs: tile_buffer_needs(device, info, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),

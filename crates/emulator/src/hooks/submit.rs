@@ -11,6 +11,7 @@ use super::device::{Device, Tile};
 use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::contents::Window;
+use crate::model::position::Submit;
 use crate::model::submissions::{Batch, Given, Submission};
 use crate::model::trace::Trace;
 
@@ -44,6 +45,7 @@ pub(crate) fn submit(
     as_given: impl FnOnce() -> vk::Result,
     with_batches: impl FnOnce(&[Batch]) -> vk::Result,
 ) -> vk::Result {
+    let number = tile.queues.count_submit();
     if !given.iter().any(|batch| batch.uses_tile) {
         return as_given();
     }
@@ -66,14 +68,15 @@ pub(crate) fn submit(
             Ok(None)
         }
     };
-    let run = |window: &mut Window, commands: vk::CommandBuffer| match recorder(commands) {
-        Some(recorder) => window.run(&recorder.lock().contents),
+    let run = |window: &mut Window, commands: vk::CommandBuffer, submit: Submit| match recorder(commands) {
+        Some(recorder) => window.run(&recorder.lock().contents, submit),
         None => (None, Vec::new()),
     };
     let emulation = device.physical.emulation.as_ref();
     let submission = Submission {
         device: driver.handle,
         queue,
+        number,
         given,
         heap: tile.heap.heap.size,
         queue_submit_boundary: emulation
@@ -82,9 +85,10 @@ pub(crate) fn submit(
         is_raw,
         trace: tile.trace.as_ref(),
     };
-    let below = submission.batches(&order, poison, run, &mut findings);
-    // Before the driver runs it: what hangs or crashes there is in the trace.
+    let below = submission.batches(&mut order, poison, run, &mut findings);
+    // Before the driver runs it: what hangs or crashes there is in the trace and in the log.
     tile.trace.iter().for_each(Trace::flush);
+    let messages = device.reporter.log_all(findings);
     let result = match &below {
         Ok(below) => with_batches(&below.batches),
         Err(error) => *error,
@@ -96,7 +100,7 @@ pub(crate) fn submit(
         queues.is_raw.store(true, Ordering::Relaxed);
     }
     drop(order);
-    device.reporter.report_all(findings);
+    device.reporter.call_back(&messages);
     result
 }
 

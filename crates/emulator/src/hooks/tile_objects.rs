@@ -9,7 +9,7 @@ use tileheap_layer::call_down;
 
 use super::device::Device;
 use super::driver::Driver;
-use crate::model::finding::Object;
+use crate::model::objects::Object;
 use crate::model::placement;
 use crate::model::resources::Resource;
 use crate::tables::memory_types::TypeOrigin;
@@ -49,18 +49,18 @@ pub(crate) fn allocate(
             "a tile memory object of {} B exceeds the tile heap of {heap} B (VUID-vkAllocateMemory-pAllocateInfo-01713)",
             info.allocation_size
         );
-        let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+        let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     let Some(tile) = &device.tile else {
         // Real memory, and all of it: programs that take the first device local type bind ordinary resources to it.
+        let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
         let text = format!(
-            "memory type {} is of the tile heap, and the feature tileMemoryHeap is off: choose a type among the resource's \
-             memoryTypeBits, which leave it out, or enable the feature (VUID-vkAllocateMemory-tileMemoryHeap-10976)",
+            "memory type {} is of the tile heap, and the feature tileMemoryHeap of {about} is off \
+             (VUID-vkAllocateMemory-tileMemoryHeap-10976)",
             info.memory_type_index
         );
-        let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
         device.reporter.report(MessageId::NotEnabled, about, &text);
         return allocate(&copy);
     };
@@ -104,12 +104,9 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     if device.resources.object_size(memory).is_none() {
         return false;
     }
-    let text = "tile memory cannot be mapped: its type is not HOST_VISIBLE";
-    device.reporter.report(
-        MessageId::Mapped,
-        (vk::ObjectType::DEVICE_MEMORY, memory.as_raw()),
-        text,
-    );
+    let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
+    let text = format!("{memory} is tile memory and cannot be mapped: its type is not HOST_VISIBLE");
+    device.reporter.report(MessageId::Mapped, memory, &text);
     true
 }
 

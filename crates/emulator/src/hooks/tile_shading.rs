@@ -9,6 +9,7 @@ use ash::vk::Handle;
 use tileheap_layer::entry_points;
 
 use super::device::device_of;
+use crate::model::objects::Object;
 use crate::tables::messages::MessageId;
 
 /// The commands of the extension have one shape.
@@ -33,13 +34,10 @@ entry_points! {
 
 fn refuse(commands: vk::CommandBuffer, command: &str) {
     let Some(device) = device_of(commands) else { return };
+    let commands = Object(vk::ObjectType::COMMAND_BUFFER, commands.as_raw());
     let text = format!(
-        "{command} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
+        "{command} in {commands} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
          (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)"
     );
-    device.reporter.report(
-        MessageId::TileShading,
-        (vk::ObjectType::COMMAND_BUFFER, commands.as_raw()),
-        &text,
-    );
+    device.reporter.report(MessageId::TileShading, commands, &text);
 }

@@ -6,7 +6,9 @@ use ash::vk::Handle;
 use super::contents::Contents;
 use super::descriptors::{Descriptors, Entry, is_read_only};
 use super::finding::Finding;
-use super::recording::{BoundMemory, Pass, Recording, ReportedOnce, UNKNOWN};
+use super::objects::Object;
+use super::position::{BoundMemory, Position, UNKNOWN};
+use super::recording::{Pass, Recording, ReportedOnce};
 use super::resources::{Place, Resource, Resources};
 use super::shaders::DescriptorAccess;
 use crate::tables::action_commands::{ReachableDescriptors, wrong_object_rule};
@@ -15,13 +17,9 @@ use crate::tables::messages::MessageId;
 /// A finding, if a command accesses a resource of another object than the one bound. What such a draw or dispatch reads is not
 /// checked as well: one mistake, one message. No rule of Vulkan says what must be bound for a transfer, so what it reads is.
 #[inline]
-pub(crate) fn check_object(
-    bound: Option<BoundMemory>,
-    resource: &Resource,
-    access: Access<'_>,
-) -> Option<Finding> {
+pub(crate) fn check_object(at: Position, resource: &Resource, access: Access<'_>) -> Option<Finding> {
     let place = resource.place.get()?;
-    (!is_bound(bound, place)).then(|| wrong_object(bound, resource, place, access))
+    (!is_bound(at.bound, place)).then(|| wrong_object(at, resource, place, access))
 }
 
 /// Whether the object is bound in which a resource lies.
@@ -44,61 +42,50 @@ pub(crate) enum Access<'a> {
 }
 
 #[cold]
-fn wrong_object(
-    bound: Option<BoundMemory>,
-    resource: &Resource,
-    place: &Place,
-    access: Access<'_>,
-) -> Finding {
-    let bound = match bound {
-        Some(bound) => format!("object 0x{:x} is", bound.memory),
-        None => "nothing is".to_owned(),
-    };
-    let own = format!("tile memory object 0x{:x} while {bound} bound", place.memory);
+fn wrong_object(at: Position, resource: &Resource, place: &Place, access: Access<'_>) -> Finding {
+    let object = resource.object;
+    let memory = Object(vk::ObjectType::DEVICE_MEMORY, place.memory);
+    let own = format!("{memory}, which is not bound");
     let draw = ReachableDescriptors::Draw;
     let (id, text, rule) = match access {
         Access::Descriptor(reachable, command) => (
             MessageId::WrongObject,
-            format!("{command} accesses a resource in {own}: bind the resource's own object first"),
+            format!("{command} accesses {object} in {own}"),
             wrong_object_rule(reachable, command),
         ),
         Access::Attachment(command) => (
             MessageId::WrongObject,
-            format!(
-                "{command} draws to an attachment in {own}: bind the attachment's own object before the render pass"
-            ),
+            format!("{command} draws to the attachment {object} in {own}"),
             wrong_object_rule(draw, command),
         ),
         Access::Transfer(command) => (
             MessageId::TransferUnbound,
-            format!("{command} accesses a buffer in {own}: bind the buffer's own object first"),
+            format!("{command} accesses {object} in {own}"),
             None,
         ),
         Access::PassWithoutDraw(command) => (
             MessageId::AttachmentUnbound,
             format!(
-                "{command} ends a render pass without draws, with an attachment in {own}: what the pass loads is undefined and \
-                 what it stores is lost; bind the attachment's own object before the render pass"
+                "{command} ends a render pass without draws, with the attachment {object} in {own}: what the pass loads is \
+                 undefined and what it stores is lost"
             ),
             None,
         ),
     };
     let rule = rule.map(|rule| format!(" ({rule})")).unwrap_or_default();
-    Finding {
-        id,
-        object: resource.object,
-        text: text + &rule,
-    }
+    Finding::new(id, object, text + &rule).at(at)
 }
 
 /// The attachments of the render pass whose object is not bound: reported at the first draw, whose rule it breaks, or else where the
 /// pass ends.
-pub(crate) fn unbound_attachments(pass: &mut Pass, access: Access<'_>) -> Vec<Finding> {
+pub(crate) fn unbound_attachments(pass: &mut Pass, at: Position, access: Access<'_>) -> Vec<Finding> {
     let unbound = std::mem::take(&mut pass.unbound);
-    unbound
-        .iter()
-        .filter_map(|(resource, bound)| check_object(*bound, resource, access))
-        .collect()
+    let found = unbound.iter().filter_map(|(resource, bound)| {
+        let mut at = at;
+        at.bound = *bound;
+        check_object(at, resource, access)
+    });
+    found.collect()
 }
 
 /// Checks what a draw or dispatch accesses: once in a recording, since a set does not change while a command buffer uses it.
@@ -106,15 +93,17 @@ pub(crate) fn check_descriptors(
     recording: &mut Recording,
     descriptors: &Descriptors,
     reachable: ReachableDescriptors,
-    command: &str,
+    command: &'static str,
 ) -> Vec<Finding> {
+    recording.at.is_at(command);
+    let at = recording.at;
     let drawn = recording
         .pass
         .as_mut()
         .filter(|_| reachable == ReachableDescriptors::Draw);
-    let findings = drawn.map(|pass| unbound_attachments(pass, Access::Attachment(command)));
+    let findings = drawn.map(|pass| unbound_attachments(pass, at, Access::Attachment(command)));
     let mut rules = Rules {
-        bound: recording.bound,
+        at,
         reachable,
         contents: &mut recording.contents,
         reported: &mut recording.reported,
@@ -131,7 +120,7 @@ pub(crate) fn check_descriptors(
 
 /// The state that an access is checked against, and changes.
 struct Rules<'a> {
-    bound: Option<BoundMemory>,
+    at: Position,
     reachable: ReachableDescriptors,
     contents: &'a mut Contents,
     reported: &'a mut ReportedOnce,
@@ -145,7 +134,7 @@ impl Rules<'_> {
             return;
         };
         let wrong = check_object(
-            self.bound,
+            self.at,
             &entry.resource,
             Access::Descriptor(self.reachable, self.command),
         );
@@ -154,9 +143,9 @@ impl Rules<'_> {
             self.find(finding);
         }
         if !accessed.only_read && !is_read_only(entry.kind) {
-            self.contents.write(place);
+            self.contents.write(entry.resource.object, place, self.at);
         } else if !is_wrong && !entry.resource.addressable {
-            if let Some(finding) = self.contents.read(&entry.resource, place) {
+            if let Some(finding) = self.contents.read(&entry.resource, place, self.at) {
                 self.find(finding);
             }
         }
@@ -174,19 +163,21 @@ pub(crate) fn check_transfer(
     recording: &mut Recording,
     resources: &Resources,
     buffers: &[vk::Buffer],
-    command: &str,
+    command: &'static str,
 ) -> Vec<Finding> {
+    recording.at.is_at(command);
+    let at = recording.at;
     let mut findings = Vec::new();
     for (index, buffer) in buffers.iter().enumerate() {
         let Some(buffer) = resources.buffers.get(buffer.as_raw()) else {
             continue;
         };
         let Some(place) = buffer.place.get() else { continue };
-        findings.extend(check_object(recording.bound, &buffer, Access::Transfer(command)));
+        findings.extend(check_object(at, &buffer, Access::Transfer(command)));
         if index > 0 || !command.starts_with("vkCmdCopyBuffer") {
-            recording.contents.write(place);
+            recording.contents.write(buffer.object, place, at);
         } else if !buffer.addressable {
-            findings.extend(recording.contents.read(&buffer, place));
+            findings.extend(recording.contents.read(&buffer, place, at));
         }
     }
     findings

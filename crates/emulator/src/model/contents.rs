@@ -7,10 +7,10 @@
 //! What was in tile memory before a command buffer is known when it is submitted, so reads that nothing in it precedes are
 //! kept and judged then.
 
-use ash::vk;
-
-use super::finding::{Finding, Object};
-use super::ranges::Ranges;
+use super::finding::Finding;
+use super::history::{Discard, DiscardReason, Event, Fate, History};
+use super::objects::Object;
+use super::position::{Position, Submit};
 use super::resources::{Place, Resource};
 use crate::tables::messages::MessageId;
 
@@ -19,11 +19,12 @@ use crate::tables::messages::MessageId;
 pub(crate) struct Contents {
     /// Bytes bound at the first action command: what lies above is discarded there. `None` without action commands.
     pub(crate) entry: Option<u64>,
+    /// That command.
+    entered: Position,
     /// Bytes that can be live after the last action command; nothing where there is none.
     pub(crate) live: u64,
-    /// Bytes that are undefined at the end, whatever was there before.
-    dead: Ranges,
-    written: Ranges,
+    /// What happens to bytes, whatever was there before.
+    history: History,
     /// Reads of what was there before.
     reads: Vec<Read>,
     /// Losses of what was there before.
@@ -36,6 +37,7 @@ struct Read {
     object: Object,
     first: u64,
     end: u64,
+    at: Position,
 }
 
 /// Bytes that a secondary command buffer discards although its primary has them bound.
@@ -44,29 +46,41 @@ struct Loss {
     secondary: Object,
     first: u64,
     end: u64,
+    at: Position,
 }
 
 impl Contents {
     /// The next action command runs with `reserved` bytes bound: the range that it discards within this command buffer.
-    pub(crate) fn act(&mut self, reserved: u64) -> Option<(u64, u64)> {
+    pub(crate) fn act(&mut self, reserved: u64, at: Position) -> Option<(u64, u64)> {
         let discarded = match self.entry {
             None => {
-                self.entry = Some(reserved);
+                self.enter(reserved, at);
                 None
             }
             Some(_) => (reserved < self.live).then_some((reserved, self.live)),
         };
         if let Some((first, end)) = discarded {
-            self.discard(first, end);
+            let reason = DiscardReason::LessBound;
+            let event = Event {
+                at: Some(at),
+                ..Event::default()
+            };
+            self.discard(Discard { first, end, reason }, event);
         }
         self.live = reserved;
         discarded
     }
 
-    /// `[first, end)` becomes undefined.
-    pub(crate) fn discard(&mut self, first: u64, end: u64) {
+    /// The first action command is `at`, with so many bytes bound.
+    pub(crate) fn enter(&mut self, reserved: u64, at: Position) {
+        (self.entry, self.entered) = (Some(reserved), at);
+    }
+
+    /// Bytes become undefined.
+    pub(crate) fn discard(&mut self, discard: Discard, event: Event) {
         self.discards += 1;
-        self.dead.add(first, end);
+        self.history
+            .lose(discard.first, discard.end, discard.reason, event);
     }
 
     /// What was checked before has to be checked again.
@@ -80,30 +94,29 @@ impl Contents {
     }
 
     /// Notes a write.
-    pub(crate) fn write(&mut self, place: &Place) {
-        self.dead.remove(place.first, place.end);
-        if !self.written.covers(place.first, place.end) {
-            self.written.add(place.first, place.end);
-        }
+    pub(crate) fn write(&mut self, object: Object, place: &Place, at: Position) {
+        self.history.write(place.first, place.end, Event::of(at, object));
     }
 
     /// Notes a read: a finding, if its contents are known to be undefined.
-    pub(crate) fn read(&mut self, resource: &Resource, place: &Place) -> Option<Finding> {
-        let read = Read {
+    pub(crate) fn read(&mut self, resource: &Resource, place: &Place, at: Position) -> Option<Finding> {
+        self.read_of(Read {
             object: resource.object,
             first: place.first,
             end: place.end,
-        };
-        self.read_of(read)
+            at,
+        })
     }
 
     fn read_of(&mut self, read: Read) -> Option<Finding> {
-        if self.dead.covers(read.first, read.end) {
-            return Some(finding(&read));
+        let Read {
+            object, first, end, ..
+        } = read;
+        if let Some(fate) = self.history.all_lost(first, end) {
+            return Some(finding(&read, fate, None));
         }
-        let known =
-            self.written.intersects(read.first, read.end) || self.dead.intersects(read.first, read.end);
-        if !known && !self.reads.contains(&read) {
+        let is_known = |known: &Read| (known.object, known.first, known.end) == (object, first, end);
+        if !self.history.touches(first, end) && !self.reads.iter().any(is_known) {
             self.reads.push(read);
         }
         None
@@ -111,17 +124,18 @@ impl Contents {
 
     /// A secondary command buffer inside a render pass discards `[first, end)`: a finding, if something is known to be there. What
     /// was there before this command buffer is judged when it is submitted.
-    pub(crate) fn lose(&mut self, secondary: Object, first: u64, end: u64) -> Option<Finding> {
+    pub(crate) fn lose(&mut self, secondary: Object, first: u64, end: u64, at: Position) -> Option<Finding> {
         let loss = Loss {
             secondary,
             first,
             end,
+            at,
         };
-        if let Some(lost) = defined(&self.written, &self.dead, first, end).first() {
-            return Some(inheritance_missing(&loss, lost));
+        let lost = self.history.first_defined(first, end);
+        if lost.is_none() {
+            self.losses.push(loss);
         }
-        self.losses.push(loss);
-        None
+        lost.map(|lost| inheritance_missing(&loss, lost, None))
     }
 
     /// A secondary command buffer runs here.
@@ -131,13 +145,8 @@ impl Contents {
             .iter()
             .filter_map(|read| self.read_of(*read))
             .collect();
-        for (first, end) in secondary.written.iter() {
-            self.dead.remove(first, end);
-            self.written.add(first, end);
-        }
-        for (first, end) in secondary.dead.iter() {
-            self.discard(first, end);
-        }
+        self.history.follow(&secondary.history, None);
+        self.discards += secondary.discards;
         findings
     }
 }
@@ -147,87 +156,96 @@ pub(crate) struct Window {
     /// Bytes that can be live.
     pub(crate) live: u64,
     heap: u64,
-    dead: Ranges,
+    history: History,
 }
 
 impl Window {
-    /// The beginning of a window: everything is undefined.
+    /// The first window: everything is undefined.
     pub(crate) fn new(heap: u64) -> Window {
         Window {
             live: 0,
             heap,
-            dead: Ranges::of(0, heap),
+            history: History::of_heap(heap),
         }
     }
 
+    /// The window ends: everything is undefined.
+    pub(crate) fn end(&mut self, reason: DiscardReason, submit: Submit) {
+        let event = Event {
+            submit: Some(submit),
+            ..Event::default()
+        };
+        self.history.lose(0, self.heap, reason, event);
+        self.live = 0;
+    }
+
     /// Runs a command buffer: the first live byte that it discards, if any, and its reads of undefined contents.
-    pub(crate) fn run(&mut self, contents: &Contents) -> (Option<u64>, Vec<Finding>) {
+    pub(crate) fn run(&mut self, contents: &Contents, submit: Submit) -> (Option<u64>, Vec<Finding>) {
         let Some(entry) = contents.entry else {
             return (None, Vec::new());
         };
         let discards = (entry < self.live).then_some(entry);
-        self.dead.add(entry, self.heap);
-        let undefined = contents
-            .reads
-            .iter()
-            .filter(|read| self.dead.covers(read.first, read.end));
-        let mut findings: Vec<_> = undefined.map(finding).collect();
-        let everything = Ranges::of(0, self.heap);
-        findings.extend(contents.losses.iter().filter_map(|loss| {
-            let lost = defined(&everything, &self.dead, loss.first, loss.end).first()?;
-            Some(inheritance_missing(loss, lost))
-        }));
-        for (first, end) in contents.written.iter() {
-            self.dead.remove(first, end);
-        }
-        for (first, end) in contents.dead.iter() {
-            self.dead.add(first, end);
-        }
+        let event = Event {
+            at: Some(contents.entered),
+            object: None,
+            submit: Some(submit),
+        };
+        self.history
+            .lose(entry, self.heap, DiscardReason::LessBound, event);
+        let reads = contents.reads.iter().filter_map(|read| {
+            let fate = self.history.all_lost(read.first, read.end)?;
+            Some(finding(read, fate, Some(submit)))
+        });
+        let losses = contents.losses.iter().filter_map(|loss| {
+            let lost = self.history.first_defined(loss.first, loss.end)?;
+            Some(inheritance_missing(loss, lost, Some(submit)))
+        });
+        let findings = reads.chain(losses).collect();
+        self.history.follow(&contents.history, Some(submit));
         self.live = contents.live;
         (discards, findings)
     }
 }
 
-/// The bytes of `[first, end)` that were written and are not dead.
-fn defined(written: &Ranges, dead: &Ranges, first: u64, end: u64) -> Ranges {
-    let mut defined = written.within(first, end);
-    dead.iter().for_each(|(first, end)| defined.remove(first, end));
-    defined
-}
-
-fn inheritance_missing(loss: &Loss, lost: (u64, u64)) -> Finding {
+fn inheritance_missing(loss: &Loss, lost: (u64, u64, Fate), submit: Option<Submit>) -> Finding {
+    let Loss {
+        secondary,
+        first,
+        end,
+        at,
+    } = *loss;
+    let text = format!(
+        "{secondary} runs inside a render pass with {first} B of tile memory inherited while its primary has {end} B bound: \
+         its first action command discards [{first}, {end}), of which [{}, {}) has contents",
+        lost.0, lost.1
+    );
     Finding {
-        id: MessageId::InheritanceMissing,
-        object: loss.secondary,
-        text: format!(
-            "a secondary command buffer runs inside a render pass with {} B of tile memory inherited while the primary \
-             has {} B bound: its first action command discards [{}, {}), of which [{}, {}) has contents; chain \
-             VkTileMemoryBindInfoQCOM with the primary's object to its VkCommandBufferInheritanceInfo",
-            loss.first, loss.end, loss.first, loss.end, lost.0, lost.1
-        ),
+        cause: Some(lost.2.to_string()),
+        submit,
+        ..Finding::new(MessageId::InheritanceMissing, secondary, text).at(at)
     }
 }
 
-fn finding(read: &Read) -> Finding {
-    let kind = if read.object.0 == vk::ObjectType::IMAGE {
-        "image"
-    } else {
-        "buffer"
-    };
+fn finding(read: &Read, fate: Fate, submit: Option<Submit>) -> Finding {
+    let Read {
+        object,
+        first,
+        end,
+        at,
+    } = *read;
+    let text = format!("{object} is read at [{first}, {end}) of the tile heap, where nothing is defined");
     Finding {
-        id: MessageId::ReadsDiscarded,
-        object: read.object,
-        text: format!(
-            "tile {kind} 0x{:x} is read at [{}, {}) of the tile heap, where nothing is defined: it was not written in this \
-             window, or discarded since by an action command with less or nothing bound, by an operation DONT_CARE, by a \
-             transition from UNDEFINED, or by an alias",
-            read.object.1, read.first, read.end
-        ),
+        cause: Some(fate.to_string()),
+        remedy: fate.remedy(),
+        submit,
+        ..Finding::new(MessageId::ReadsDiscarded, object, text).at(at)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ash::vk;
+
     use super::*;
 
     fn place(first: u64, end: u64) -> Place {
@@ -239,92 +257,123 @@ mod tests {
         }
     }
 
+    fn image() -> Object {
+        Object(vk::ObjectType::IMAGE, 7)
+    }
+
     fn read(contents: &mut Contents, first: u64, end: u64) -> bool {
         let read = Read {
-            object: (vk::ObjectType::IMAGE, 7),
+            object: image(),
             first,
             end,
+            at: Position::default(),
         };
         contents.read_of(read).is_some()
     }
 
+    fn write(contents: &mut Contents, first: u64, end: u64) {
+        contents.write(image(), &place(first, end), Position::default());
+    }
+
+    fn act(contents: &mut Contents, reserved: u64) -> Option<(u64, u64)> {
+        contents.act(reserved, Position::default())
+    }
+
+    fn discard(contents: &mut Contents, first: u64, end: u64) {
+        let reason = DiscardReason::Store;
+        contents.discard(Discard { first, end, reason }, Event::default());
+    }
+
+    const SUBMIT: Submit = Submit {
+        number: 3,
+        batch: 0,
+        queue: 5,
+    };
+
     #[test]
     fn a_smaller_binding_discards_above_itself() {
         let mut contents = Contents::default();
-        assert_eq!(contents.act(8), None);
-        contents.write(&place(0, 8));
+        assert_eq!(act(&mut contents, 8), None);
+        write(&mut contents, 0, 8);
         assert!(!read(&mut contents, 4, 8));
-        assert_eq!(contents.act(4), Some((4, 8)));
-        assert_eq!(contents.act(8), None, "more is bound: nothing is lost");
+        assert_eq!(act(&mut contents, 4), Some((4, 8)));
+        assert_eq!(act(&mut contents, 8), None, "more is bound: nothing is lost");
         assert!(read(&mut contents, 4, 8) && !read(&mut contents, 0, 4));
-        contents.write(&place(4, 8));
+        write(&mut contents, 4, 8);
         assert!(!read(&mut contents, 4, 8));
-        assert_eq!(contents.act(0), Some((0, 8)));
+        assert_eq!(act(&mut contents, 0), Some((0, 8)));
     }
 
     #[test]
     fn reads_of_what_was_there_are_judged_when_submitted() {
         let mut writer = Contents::default();
-        writer.act(8);
-        writer.write(&place(0, 8));
+        act(&mut writer, 8);
+        write(&mut writer, 0, 8);
         let mut reader = Contents::default();
-        reader.act(8);
+        act(&mut reader, 8);
         assert!(!read(&mut reader, 0, 8));
         let mut unbound = Contents::default();
-        unbound.act(0);
+        act(&mut unbound, 0);
 
         let mut window = Window::new(100);
-        assert!(window.run(&writer).1.is_empty());
-        assert_eq!(window.run(&reader).1.len(), 0);
-        assert_eq!(window.run(&unbound).0, Some(0));
+        assert!(window.run(&writer, SUBMIT).1.is_empty());
+        assert_eq!(window.run(&reader, SUBMIT).1.len(), 0);
+        assert_eq!(window.run(&unbound, SUBMIT).0, Some(0));
         assert_eq!(
-            window.run(&reader).1.len(),
+            window.run(&reader, SUBMIT).1.len(),
             1,
             "the unbound command buffer discarded it"
         );
-        assert_eq!(Window::new(100).run(&reader).1.len(), 1, "another window");
+        assert_eq!(Window::new(100).run(&reader, SUBMIT).1.len(), 1, "another window");
     }
 
     /// A primary's loss by a secondary: at once, and when it is submitted behind `before`.
     fn lost(writes: bool, before: &Contents) -> (bool, usize) {
         let mut primary = Contents::default();
-        primary.act(8);
+        act(&mut primary, 8);
         if writes {
-            primary.write(&place(4, 6));
+            write(&mut primary, 4, 6);
         }
-        let at_once = primary.lose((vk::ObjectType::COMMAND_BUFFER, 1), 2, 8).is_some();
+        let at_once = primary
+            .lose(
+                Object(vk::ObjectType::COMMAND_BUFFER, 1),
+                2,
+                8,
+                Position::default(),
+            )
+            .is_some();
         let mut window = Window::new(100);
-        window.run(before);
-        (at_once, window.run(&primary).1.len())
+        window.run(before, SUBMIT);
+        (at_once, window.run(&primary, SUBMIT).1.len())
     }
 
     #[test]
     fn nothing_is_lost_where_nothing_was_written() {
         let mut before = Contents::default();
         assert_eq!(lost(false, &before), (false, 0));
-        before.act(8);
-        before.write(&place(0, 2));
+        act(&mut before, 8);
+        write(&mut before, 0, 2);
         assert_eq!(lost(false, &before), (false, 0), "below what is discarded");
-        before.write(&place(0, 4));
+        write(&mut before, 0, 4);
         assert_eq!(lost(false, &before), (false, 1), "by the command buffer before");
         assert_eq!(lost(true, &Contents::default()), (true, 0));
-        before.discard(0, 8);
+        discard(&mut before, 0, 8);
         assert_eq!(lost(false, &before), (false, 0), "discarded before it was lost");
     }
 
     #[test]
     fn a_smaller_entry_discards_above_itself() {
         let mut large = Contents::default();
-        large.act(8);
+        act(&mut large, 8);
         let mut small = Contents::default();
-        small.act(4);
+        act(&mut small, 4);
         let mut window = Window::new(100);
-        assert_eq!(window.run(&large).0, None);
-        assert_eq!(window.run(&small).0, Some(4));
+        assert_eq!(window.run(&large, SUBMIT).0, None);
+        assert_eq!(window.run(&small, SUBMIT).0, Some(4));
         assert_eq!(window.live, 4);
-        assert_eq!(window.run(&large).0, None);
+        assert_eq!(window.run(&large, SUBMIT).0, None);
         assert_eq!(
-            window.run(&Contents::default()).0,
+            window.run(&Contents::default(), SUBMIT).0,
             None,
             "no action command, no discard"
         );
@@ -333,12 +382,12 @@ mod tests {
     #[test]
     fn secondaries_read_and_write_in_place() {
         let mut secondary = Contents::default();
-        secondary.act(8);
+        act(&mut secondary, 8);
         assert!(!read(&mut secondary, 0, 4));
-        secondary.write(&place(4, 8));
+        write(&mut secondary, 4, 8);
         let mut primary = Contents::default();
-        primary.act(8);
-        primary.discard(0, 8);
+        act(&mut primary, 8);
+        discard(&mut primary, 0, 8);
         assert_eq!(primary.run(&secondary).len(), 1);
         assert!(!read(&mut primary, 4, 8));
     }

@@ -5,6 +5,7 @@
 //! resources, descriptors      what the application created and wrote
 //! recording ◄ passes, checks  one command buffer: what is bound, what its commands discard, read and write
 //! submissions                 command buffers in order: what survives from one to the next
+//! position, history           where something happened, and what happened to each byte; finding, reporter: the messages
 //! ```
 
 pub(crate) mod bound_sets;
@@ -13,9 +14,12 @@ pub(crate) mod contents;
 pub(crate) mod descriptors;
 pub(crate) mod finding;
 pub(crate) mod heap;
+pub(crate) mod history;
+pub(crate) mod lines;
+pub(crate) mod objects;
 pub(crate) mod passes;
 pub(crate) mod placement;
-pub(crate) mod ranges;
+pub(crate) mod position;
 pub(crate) mod recording;
 pub(crate) mod render_passes;
 pub(crate) mod reporter;

@@ -11,7 +11,9 @@ use tileheap_layer::chain::find;
 use super::checks::{Access, is_bound, unbound_attachments};
 use super::contents::Contents;
 use super::finding::Finding;
-use super::recording::{Discard, Pass, Preparation, Recording};
+use super::history::{Discard, DiscardReason};
+use super::objects::Object;
+use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, Resource, Resources};
 use crate::tables::messages::MessageId;
 
@@ -197,9 +199,11 @@ pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
     performs: Performs,
-    command: &str,
+    command: &'static str,
 ) -> Begun {
-    let Preparation { guard, discard } = recording.act().unwrap_or_default();
+    recording.at.act(command);
+    let at = recording.at;
+    let Preparation { guard, discard } = recording.act(command).unwrap_or_default();
     let mut discards: Vec<_> = discard.into_iter().collect();
     let mut findings = Vec::new();
     let mut pass = Pass {
@@ -215,37 +219,28 @@ pub(crate) fn begin(
         let Some(place) = this.resource.place.get() else {
             continue;
         };
-        let is_wrong = !is_bound(recording.bound, place);
+        let object = this.resource.object;
+        let is_wrong = !is_bound(at.bound, place);
         if is_wrong && !this.attachment.is_resolve {
-            pass.unbound.push((this.resource.clone(), recording.bound));
+            pass.unbound.push((this.resource.clone(), at.bound));
             // The first draw is checked, whatever was drawn before.
             recording.contents.invalidate_checks();
         }
         if this.attachment.is_resolve {
-            findings.push(Finding {
-                id: MessageId::ResolveAttachment,
-                object: this.resource.object,
-                text: format!(
-                    "{command}: a resolve attachment is in tile memory, which no tile image may be"
-                ),
-            });
+            let text = format!("the resolve attachment {object} is in tile memory, where none may be");
+            findings.push(Finding::new(MessageId::ResolveAttachment, object, text).at(at));
         }
         if performs.loads && this.attachment.discards_on_load() && this.resource.single {
             let all = this.attachment.from_undefined || this.is_covered;
             if all && !shares_bytes(attached, index) {
-                let reason = "a load operation DONT_CARE or an initial layout UNDEFINED";
-                discards.push(recording.discard(place.first, place.end, reason));
+                discards.push(recording.discard(place.discard(DiscardReason::Load), Some(object)));
             }
         } else if performs.loads && !is_wrong && this.attachment.loads() {
-            findings.extend(recording.contents.read(&this.resource, place));
+            findings.extend(recording.contents.read(&this.resource, place, at));
         }
-        recording.contents.write(place);
+        recording.contents.write(object, place, at);
         if performs.stores && this.resource.single && this.attachment.discards_on_store() && this.is_covered {
-            pass.at_end.push(Discard {
-                first: place.first,
-                end: place.end,
-                reason: "a store operation DONT_CARE",
-            });
+            pass.at_end.push(place.discard(DiscardReason::Store));
         }
     }
     recording.pass = Some(pass);
@@ -269,16 +264,18 @@ fn shares_bytes(attached: &[Attached], index: usize) -> bool {
 }
 
 /// Ends a render pass instance: what becomes undefined, and attachments that were never bound.
-pub(crate) fn end(recording: &mut Recording, command: &str) -> (Vec<Discard>, Vec<Finding>) {
+pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Discard>, Vec<Finding>) {
+    recording.at.act(command);
+    let at = recording.at;
     let Some(mut pass) = recording.pass.take() else {
         return (Vec::new(), Vec::new());
     };
-    let findings = unbound_attachments(&mut pass, Access::PassWithoutDraw(command));
+    let findings = unbound_attachments(&mut pass, at, Access::PassWithoutDraw(command));
     for discard in &pass.at_end {
-        recording.contents.discard(discard.first, discard.end);
+        recording.discard(*discard, None);
     }
     if pass.ran_secondaries {
-        recording.bound = None;
+        recording.at.bind(None);
     }
     if pass.suspends {
         recording.suspended = std::mem::take(&mut pass.at_end);
@@ -301,25 +298,31 @@ pub(crate) fn execute(
 ) -> Option<Discard> {
     let contents = &secondary.contents;
     recording.uses_tile |= secondary.uses_tile;
+    let at = recording.at;
     let entry = contents.entry?;
     let live = recording.contents.live;
     let first = recording.contents.entry.is_none();
     let mut discard = None;
     if let Some(pass) = &mut recording.pass {
         if entry < live {
-            let object = (vk::ObjectType::COMMAND_BUFFER, secondary.handle.as_raw());
-            findings.extend(recording.contents.lose(object, entry, live));
+            let object = Object(vk::ObjectType::COMMAND_BUFFER, secondary.handle.as_raw());
+            findings.extend(recording.contents.lose(object, entry, live, at));
             pass.at_end.push(Discard {
                 first: entry,
                 end: live,
-                reason: "a secondary command buffer without the primary's tile memory",
+                reason: DiscardReason::Inheritance,
             });
         }
     } else {
         if first {
-            recording.contents.entry = Some(entry);
+            recording.contents.enter(entry, at);
         } else if entry < live {
-            discard = Some(recording.discard(entry, live, "a secondary command buffer with less bound"));
+            let lost = Discard {
+                first: entry,
+                end: live,
+                reason: DiscardReason::Secondary,
+            };
+            discard = Some(recording.discard(lost, None));
         }
         recording.contents.live = contents.live;
     }
@@ -332,6 +335,6 @@ pub(crate) fn executed(recording: &mut Recording) {
     match &mut recording.pass {
         Some(pass) => pass.ran_secondaries = true,
         // The specification does not say what is bound now.
-        None => recording.bound = None,
+        None => recording.at.bind(None),
     }
 }

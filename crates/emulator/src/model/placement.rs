@@ -3,7 +3,8 @@
 use ash::vk;
 use ash::vk::Handle;
 
-use super::finding::{Finding, Object};
+use super::finding::Finding;
+use super::objects::Object;
 use super::resources::{Place, Resource};
 use crate::tables::messages::MessageId;
 
@@ -23,14 +24,16 @@ pub(crate) fn place(
     offset: u64,
     real_bytes: u64,
 ) -> Placement {
+    let tile = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
     let result = |place, id, text: String| Placement {
         place,
-        finding: Some(Finding { id, object, text }),
+        finding: Some(Finding::new(id, object, text)),
     };
     let Some(resource) = resource.filter(|resource| resource.needs.is_some() || resource.fits_below) else {
-        let text = "a resource is bound to tile memory that cannot be placed there: it lacks the tile usage bit, or its tile \
-                    requirements are 0";
-        return result(None, MessageId::UnsupportedResource, text.to_owned());
+        let text = format!(
+            "{object} is bound to {tile}, where it cannot be placed: it lacks the tile usage bit, or its tile requirements are 0"
+        );
+        return result(None, MessageId::UnsupportedResource, text);
     };
     let place = Place {
         memory: memory.as_raw(),
@@ -39,16 +42,17 @@ pub(crate) fn place(
         end: offset.saturating_add(resource.driver_size),
     };
     let Some(needs) = resource.needs else {
-        let text = "a resource whose tile requirements are 0 is bound to tile memory: a driver that reports 0 cannot place it \
-                    there";
+        let text = format!(
+            "{object} is bound to {tile} although its tile requirements are 0: a driver that reports 0 cannot place it there"
+        );
         let place = Some(place).filter(|place| place.end <= real_bytes);
-        return result(place, MessageId::UnsupportedResource, text.to_owned());
+        return result(place, MessageId::UnsupportedResource, text);
     };
     let (size, alignment) = (needs.size.0, needs.alignment.get());
     if offset % alignment != 0 || offset.checked_add(size).is_none_or(|end| end > object_size) {
         let text = format!(
-            "a resource of {size} B, aligned to {alignment} B, is bound at offset {offset} of a tile memory object \
-             of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"
+            "{object} of {size} B, aligned to {alignment} B, is bound at offset {offset} of {tile}, tile \
+             memory of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"
         );
         return result(None, MessageId::BadPlace, text);
     }

@@ -3,18 +3,23 @@
 use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::Handle;
 
 use super::bound_sets::BoundSets;
 use super::contents::Contents;
-use super::finding::{Finding, Object};
-use super::resources::Resource;
+use super::finding::Finding;
+use super::history::{Discard, DiscardReason, Event};
+use super::objects::Object;
+use super::position::{BoundMemory, Position};
+use super::resources::{Place, Resource};
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 
 /// What was recorded so far.
 #[derive(Default)]
 pub(crate) struct Recording {
-    pub(crate) bound: Option<BoundMemory>,
+    /// The last command, and what is bound.
+    pub(crate) at: Position,
     pub(crate) pass: Option<Pass>,
     /// What a suspended render pass instance leaves to poison where it ends at last.
     pub(crate) suspended: Vec<Discard>,
@@ -29,12 +34,12 @@ pub(crate) struct Recording {
 
 /// What was reported of which object in a recording.
 #[derive(Default)]
-pub(crate) struct ReportedOnce(Vec<(MessageId, u64)>);
+pub(crate) struct ReportedOnce(Vec<(MessageId, Object)>);
 
 impl ReportedOnce {
     /// Whether this was not reported before.
     pub(crate) fn is_first(&mut self, finding: &Finding) -> bool {
-        let key = (finding.id, finding.object.1);
+        let key = (finding.id, finding.object);
         let is_first = !self.0.contains(&key);
         if is_first {
             self.0.push(key);
@@ -42,23 +47,6 @@ impl ReportedOnce {
         is_first
     }
 }
-
-/// The tile memory object bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BoundMemory {
-    pub(crate) memory: u64,
-    pub(crate) size: u64,
-}
-
-/// What a secondary command buffer inherits whose object the layer does not know: as much as its primary has.
-///
-/// Validation 1.4.363 passes its own handles down in this one structure, which mean nothing to layers below. Strict would be
-/// to report such a handle as a mistake; but then no correct program with secondaries would run under validation, which
-/// reports the mistake itself (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
-pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
-    memory: 0,
-    size: u64::MAX,
-};
 
 /// A render pass instance.
 #[derive(Default)]
@@ -73,12 +61,12 @@ pub(crate) struct Pass {
     pub(crate) ran_secondaries: bool,
 }
 
-/// Bytes `[first, end)` that become undefined, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Discard {
-    pub(crate) first: u64,
-    pub(crate) end: u64,
-    pub(crate) reason: &'static str,
+impl Place {
+    /// All of a resource's bytes become undefined.
+    pub(crate) fn discard(&self, reason: DiscardReason) -> Discard {
+        let Place { first, end, .. } = *self;
+        Discard { first, end, reason }
+    }
 }
 
 /// What is recorded before an action command.
@@ -90,62 +78,73 @@ pub(crate) struct Preparation {
 }
 
 impl Recording {
+    /// The beginning of a command buffer.
+    pub(crate) fn new(commands: vk::CommandBuffer) -> Recording {
+        Recording {
+            at: Position::beginning_of(commands),
+            ..Recording::default()
+        }
+    }
+
     /// Whether a draw or dispatch may access anything that was not checked before.
     #[inline]
     pub(crate) fn needs_check(&mut self, reachable: ReachableDescriptors) -> bool {
-        let state = self.contents.discards() ^ self.bound.map_or(0, |bound| bound.memory);
+        let state = self.contents.discards() ^ self.at.bound.map_or(0, |bound| bound.memory);
         self.sets.needs_check(reachable, state)
     }
 
     /// Binds a tile memory object of that size, or nothing.
     pub(crate) fn bind(&mut self, memory: u64, size: Option<u64>) {
-        self.bound = size.map(|size| BoundMemory { memory, size });
+        self.at.bind(size.map(|size| BoundMemory { memory, size }));
         self.uses_tile |= size.is_some();
     }
 
-    /// An action command comes next: what the binding does not cover is discarded before it. `None` where nothing changes.
+    /// The action command `command`, which was counted, comes next: what the binding does not cover is discarded before it. `None`
+    /// where nothing changes.
     #[inline]
-    pub(crate) fn act(&mut self) -> Option<Preparation> {
-        let reserved = self.bound.map_or(0, |bound| bound.size);
+    pub(crate) fn act(&mut self, command: &'static str) -> Option<Preparation> {
+        let reserved = self.at.bound.map_or(0, |bound| bound.size);
         // The same as for the last one: nothing changes.
         if self.contents.entry.is_some() && self.contents.live == reserved {
             return None;
         }
+        self.at.is_at(command);
         self.reserve(reserved)
     }
 
     fn reserve(&mut self, reserved: u64) -> Option<Preparation> {
-        let reason = "an action command with less bound";
-        let discarded = self.contents.act(reserved);
+        let reason = DiscardReason::LessBound;
+        let discarded = self.contents.act(reserved, self.at);
         Some(Preparation {
             guard: reserved > 0 && !std::mem::replace(&mut self.is_guarded, true),
             discard: discarded.map(|(first, end)| Discard { first, end, reason }),
         })
     }
 
-    /// `[first, end)` becomes undefined here.
-    pub(crate) fn discard(&mut self, first: u64, end: u64, reason: &'static str) -> Discard {
-        self.contents.discard(first, end);
-        Discard { first, end, reason }
+    /// The bytes become undefined here, those of a resource or all of them.
+    pub(crate) fn discard(&mut self, discard: Discard, object: Option<Object>) -> Discard {
+        let event = Event {
+            at: Some(self.at),
+            object,
+            submit: None,
+        };
+        self.contents.discard(discard, event);
+        discard
     }
 }
 
 /// A finding about memory that cannot be bound as tile memory.
-pub(crate) fn not_tile_memory(memory: Object) -> Finding {
-    Finding {
-        id: MessageId::NotTileMemory,
-        object: memory,
-        text: "memory that is not of a tile heap is bound as tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
-            .to_owned(),
-    }
+pub(crate) fn not_tile_memory(memory: vk::DeviceMemory, at: Position) -> Finding {
+    let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
+    let text = format!(
+        "{memory} is bound as tile memory and is not of a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
+    );
+    Finding::new(MessageId::NotTileMemory, memory, text).at(at)
 }
 
 /// A finding about binding tile memory inside a render pass.
-pub(crate) fn bound_inside(commands: u64) -> Finding {
-    Finding {
-        id: MessageId::BoundInside,
-        object: (vk::ObjectType::COMMAND_BUFFER, commands),
-        text: "tile memory is bound inside a render pass (VUID-vkCmdBindTileMemoryQCOM-renderpass)"
-            .to_owned(),
-    }
+pub(crate) fn bound_inside(at: Position) -> Finding {
+    let commands = Object(vk::ObjectType::COMMAND_BUFFER, at.commands);
+    let text = "tile memory is bound inside a render pass (VUID-vkCmdBindTileMemoryQCOM-renderpass)";
+    Finding::new(MessageId::BoundInside, commands, text).at(at)
 }

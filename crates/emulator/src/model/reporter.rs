@@ -1,14 +1,17 @@
-//! Reports messages: to the application's messengers and to stderr, and counts each id.
+//! Reports messages: to the application's messengers, to the log and to stderr, and counts each id.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
+use serde_json::{Value, json};
 
-use super::finding::{Finding, Object};
+use super::finding::Finding;
+use super::lines::Lines;
+use super::objects::{Names, Object};
 use crate::tables::messages::{Kind, MESSAGE_IDS, MessageId};
-use crate::tables::settings::Report;
+use crate::tables::settings::{Report, Settings};
 
 /// A messenger of the application.
 #[derive(Clone, Copy, Debug)]
@@ -41,29 +44,55 @@ impl Listener {
 /// holds while it creates devices and enumerates them, and there the layer has something to say too (1.3.239: a deadlock).
 pub(crate) type Listeners = Arc<Mutex<Vec<Listener>>>;
 
+/// A message for the application's messengers.
+pub(crate) struct Message {
+    id: MessageId,
+    text: CString,
+    objects: Vec<Object>,
+}
+
 /// Where messages go.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     pub(crate) listeners: Listeners,
+    /// The names of the device's objects.
+    pub(crate) names: Names,
+    /// Messages go to stderr too.
     log: bool,
+    /// The log of messages, a JSON document a line.
+    lines: Option<Arc<Lines>>,
     rules: Report,
     counts: [AtomicU64; MESSAGE_IDS.len()],
 }
 
 impl Reporter {
-    /// A reporter whose messages go to the instance's messengers, and to stderr if `log`.
-    pub(crate) fn new(listeners: Listeners, log: bool, rules: Report) -> Reporter {
-        Reporter {
+    /// A reporter whose messages go to the instance's messengers, and where the settings say.
+    pub(crate) fn new(listeners: Listeners, settings: &Settings, rules: Report) -> Reporter {
+        let lines = settings
+            .message_log
+            .as_deref()
+            .map(|path| Arc::new(Lines::append(path)));
+        let reporter = Reporter {
             listeners,
-            log,
+            names: Names::default(),
+            log: settings.log,
+            lines,
             rules,
             counts: Default::default(),
-        }
+        };
+        reporter.write(json!({"event": "instance", "format": "tileheap-emulator-log", "version": 1}));
+        reporter
     }
 
-    /// The same places, with counters of its own.
+    /// The same places, with counters and names of its own.
     pub(crate) fn with_own_counters(&self) -> Reporter {
-        Reporter::new(self.listeners.clone(), self.log, self.rules)
+        Reporter {
+            listeners: self.listeners.clone(),
+            names: Names::default(),
+            lines: self.lines.clone(),
+            counts: Default::default(),
+            ..*self
+        }
     }
 
     /// The same with other rules.
@@ -71,8 +100,34 @@ impl Reporter {
         Reporter { rules, ..self }
     }
 
-    /// Counts a message, and reports it if the rules say so.
+    /// Writes a line of the log, where there is one, at once: the program may be killed at any time.
+    pub(crate) fn write(&self, mut line: Value) {
+        if let Some(lines) = &self.lines {
+            line["process"] = std::process::id().into();
+            lines.write(&line);
+            lines.flush();
+        }
+    }
+
+    /// Reports what is about no command.
     pub(crate) fn report(&self, id: MessageId, object: Object, text: &str) {
+        self.report_all([Finding::new(id, object, text)]);
+    }
+
+    /// Reports what was found while locks were held.
+    pub(crate) fn report_all(&self, findings: impl IntoIterator<Item = Finding>) {
+        let messages = self.log_all(findings);
+        self.call_back(&messages);
+    }
+
+    /// Counts and logs findings; what is returned is for the application's messengers, once no lock is held.
+    pub(crate) fn log_all(&self, findings: impl IntoIterator<Item = Finding>) -> Vec<Message> {
+        let findings = findings.into_iter();
+        findings.filter_map(|finding| self.log_one(&finding)).collect()
+    }
+
+    fn log_one(&self, finding: &Finding) -> Option<Message> {
+        let id = finding.id;
         self.counts[id.index()].fetch_add(1, Ordering::Relaxed);
         let is_reported = match self.rules {
             Report::Auto | Report::All => true,
@@ -80,11 +135,49 @@ impl Reporter {
             Report::None => id.kind() == Kind::Layer,
         };
         if !is_reported {
-            return;
+            return None;
         }
-        let severity = id.severity();
+        let names = &self.names;
+        let mut objects = vec![finding.object];
+        let mut resolve = |text: &str| names.resolve(text, &mut objects);
+        let text = resolve(&finding.text);
+        let at = finding.at.map(|at| resolve(&at.to_string()));
+        let submit = finding.submit.map(|submit| resolve(&submit.to_string()));
+        let cause = finding.cause.as_deref().map(resolve);
+        let remedy = Some(finding.remedy.unwrap_or(id.remedy())).filter(|remedy| !remedy.is_empty());
+        let mut message = text.clone();
+        for (label, part) in [
+            ("at", at.as_deref()),
+            ("in", submit.as_deref()),
+            ("cause", cause.as_deref()),
+            ("remedy", remedy),
+        ] {
+            message += &part
+                .map(|part| format!("\n    {label}: {part}"))
+                .unwrap_or_default();
+        }
         if self.log {
-            eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {text}", id.name());
+            eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {message}", id.name());
+        }
+        if self.lines.is_some() {
+            let objects: Vec<_> = objects.iter().map(|object| names.json(*object)).collect();
+            self.write(json!({
+                "event": "message", "id": id.name(), "severity": id.severity_name(), "text": text,
+                "at": finding.at.map(|at| at.json(names)), "submit": finding.submit.map(|submit| submit.json(names)),
+                "cause": cause, "remedy": remedy, "objects": objects
+            }));
+        }
+        Some(Message {
+            id,
+            text: CString::new(message).ok()?,
+            objects,
+        })
+    }
+
+    /// Calls the application's messengers.
+    pub(crate) fn call_back(&self, messages: &[Message]) {
+        if messages.is_empty() {
+            return;
         }
         // Copied, so that no lock is held while the application runs.
         let listeners = self
@@ -92,53 +185,52 @@ impl Reporter {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let (Ok(name), Ok(message)) = (CString::new(id.name()), CString::new(text)) else {
-            return;
-        };
-        let named = vk::DebugUtilsObjectNameInfoEXT {
-            object_type: object.0,
-            object_handle: object.1,
-            ..Default::default()
-        };
-        let objects = [named];
-        let data = vk::DebugUtilsMessengerCallbackDataEXT::default()
-            .message_id_name(&name)
-            .message_id_number(id as i32)
-            .message(&message)
-            .objects(&objects);
-        let kinds = vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION;
-        for listener in listeners {
-            let (Some(callback), true) = (listener.callback, listener.severities.contains(severity)) else {
+        for message in messages {
+            let id = message.id;
+            let Ok(id_name) = CString::new(id.name()) else {
                 continue;
             };
-            if listener.kinds.intersects(kinds) {
-                // SAFETY: The application's callback, which lives as long as its messenger; the data outlive the call.
-                unsafe {
-                    callback(
-                        severity,
-                        kinds,
-                        &data,
-                        listener.user_data as *mut std::ffi::c_void,
-                    )
+            let name = |object: &Object| CString::new(self.names.get(*object)?).ok();
+            let names: Vec<_> = message.objects.iter().map(name).collect();
+            let object = |(object, name): (&Object, &Option<CString>)| vk::DebugUtilsObjectNameInfoEXT {
+                object_type: object.0,
+                object_handle: object.1,
+                p_object_name: name.as_ref().map_or(std::ptr::null(), |name| name.as_ptr()),
+                ..Default::default()
+            };
+            let objects: Vec<_> = message.objects.iter().zip(&names).map(object).collect();
+            let data = vk::DebugUtilsMessengerCallbackDataEXT::default()
+                .message_id_name(&id_name)
+                .message_id_number(id as i32)
+                .message(&message.text)
+                .objects(&objects);
+            let (severity, kinds) = (id.severity(), vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION);
+            for listener in &listeners {
+                let (Some(callback), true) = (listener.callback, listener.severities.contains(severity))
+                else {
+                    continue;
                 };
+                if listener.kinds.intersects(kinds) {
+                    // SAFETY: The application's callback, which lives as long as its messenger; the data outlive the call.
+                    unsafe {
+                        callback(
+                            severity,
+                            kinds,
+                            &data,
+                            listener.user_data as *mut std::ffi::c_void,
+                        )
+                    };
+                }
             }
         }
     }
 
-    /// Reports what was found while locks were held.
-    pub(crate) fn report_all(&self, findings: impl IntoIterator<Item = Finding>) {
-        for finding in findings {
-            self.report(finding.id, finding.object, &finding.text);
-        }
-    }
-
     /// How often each message occurred: those that did.
-    pub(crate) fn counts(&self) -> Vec<(&'static str, u64)> {
+    pub(crate) fn counts(&self) -> Value {
         let counts = MESSAGE_IDS.iter().zip(&self.counts);
-        counts
-            .map(|(id, count)| (id.name(), count.load(Ordering::Relaxed)))
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        let counts = counts.map(|(id, count)| (id.name().to_owned(), count.load(Ordering::Relaxed)));
+        let counts = counts.filter(|(_, count)| *count > 0);
+        Value::Object(counts.map(|(id, count)| (id, count.into())).collect())
     }
 }
 
@@ -148,9 +240,9 @@ mod tests {
 
     #[test]
     fn messages_are_counted_without_a_messenger() {
-        let reporter = Reporter::new(Listeners::default(), false, Report::All);
-        reporter.report(MessageId::WrongObject, (vk::ObjectType::UNKNOWN, 0), "text");
-        assert_eq!(reporter.counts(), [("TILEHEAP-wrong-object", 1)]);
-        assert!(reporter.with_own_counters().counts().is_empty());
+        let reporter = Reporter::new(Listeners::default(), &Settings::read(&[]), Report::All);
+        reporter.report(MessageId::WrongObject, Object(vk::ObjectType::UNKNOWN, 0), "text");
+        assert_eq!(reporter.counts(), json!({"TILEHEAP-wrong-object": 1}));
+        assert_eq!(reporter.with_own_counters().counts(), json!({}));
     }
 }

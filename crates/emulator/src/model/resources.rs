@@ -7,6 +7,8 @@ use ash::vk::Handle;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
 
+use super::objects::Object;
+
 /// The resources of a device, by handle.
 #[derive(Default)]
 pub(crate) struct Resources {
@@ -28,7 +30,7 @@ pub(crate) struct Resources {
 /// An image or a buffer with the tile usage bit.
 #[derive(Debug)]
 pub(crate) struct Resource {
-    pub(crate) object: (vk::ObjectType, u64),
+    pub(crate) object: Object,
     /// What it needs of the tile heap; `None` is 0 and 0.
     pub(crate) needs: Option<TileRequirements>,
     /// Bytes that the driver takes of the heap.

@@ -10,7 +10,7 @@
 //! submission order makes it right. Waits and signals are there on devices with several queues, which use tile memory one after
 //! the other.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -19,6 +19,9 @@ use tileheap_layer::sharded::Sharded;
 
 use super::contents::Window;
 use super::finding::Finding;
+use super::history::DiscardReason;
+use super::objects::Object;
+use super::position::Submit;
 use super::trace::Trace;
 use crate::tables::messages::MessageId;
 
@@ -30,6 +33,7 @@ pub(crate) struct Queues {
     order: Mutex<QueueOrder>,
     /// The heap holds what the driver left in it.
     pub(crate) is_raw: AtomicBool,
+    submits: AtomicU64,
 }
 
 /// The timeline semaphore of a device's queues.
@@ -41,6 +45,8 @@ pub(crate) struct QueueOrder {
     pub(crate) value: u64,
     /// The queue of the last use.
     pub(crate) last: Option<vk::Queue>,
+    /// Tile memory as the last use left it; `None` until then.
+    window: Option<Window>,
 }
 
 impl Queues {
@@ -50,7 +56,13 @@ impl Queues {
             has_timeline,
             order: Mutex::default(),
             is_raw: AtomicBool::new(true),
+            submits: AtomicU64::new(0),
         }
+    }
+
+    /// The number of a new submit call, from 1.
+    pub(crate) fn count_submit(&self) -> u64 {
+        self.submits.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Remembers a queue's family.
@@ -95,6 +107,8 @@ pub(crate) struct Given {
 pub(crate) struct Submission<'a> {
     pub(crate) device: vk::Device,
     pub(crate) queue: vk::Queue,
+    /// Which submit call of the device it is.
+    pub(crate) number: u64,
     pub(crate) given: &'a [Given],
     /// Bytes of the tile heap.
     pub(crate) heap: u64,
@@ -122,9 +136,9 @@ impl Submission<'_> {
     /// Those of `poison`.
     pub(crate) fn batches(
         &self,
-        order: &QueueOrder,
+        order: &mut QueueOrder,
         poison: impl Fn(u64) -> Result<Option<vk::CommandBuffer>, vk::Result>,
-        run: impl Fn(&mut Window, vk::CommandBuffer) -> (Option<u64>, Vec<Finding>),
+        run: impl Fn(&mut Window, vk::CommandBuffer, Submit) -> (Option<u64>, Vec<Finding>),
         findings: &mut Vec<Finding>,
     ) -> Result<Batches, vk::Result> {
         let mut batches = Vec::new();
@@ -132,8 +146,17 @@ impl Submission<'_> {
         let last_use = self.given.iter().rposition(|batch| batch.uses_tile);
         let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
         let mut raw = self.is_raw;
-        let mut window = Window::new(self.heap);
+        let mut window = order.window.take().unwrap_or_else(|| Window::new(self.heap));
+        let end = match self.queue_submit_boundary {
+            true => DiscardReason::SubmitEnd,
+            false => DiscardReason::BatchEnd,
+        };
         for (index, batch) in self.given.iter().enumerate() {
+            let submit = Submit {
+                number: self.number,
+                batch: index,
+                queue: self.queue.as_raw(),
+            };
             let takes_part = batch.uses_tile || window.live > 0;
             if !takes_part {
                 batches.push(Batch::Application(index, None));
@@ -147,7 +170,7 @@ impl Submission<'_> {
             }
             let mut commands = Vec::with_capacity(batch.commands.len() + 1);
             for handle in &batch.commands {
-                let (discards, found) = run(&mut window, *handle);
+                let (discards, found) = run(&mut window, *handle, submit);
                 findings.extend(found);
                 if let Some(first) = discards {
                     commands.extend(poison(first)?);
@@ -156,37 +179,35 @@ impl Submission<'_> {
             }
             let added = commands.len() > batch.commands.len();
             if added && batch.is_fixed {
-                findings.push(cannot_add(self.device));
+                let device = Object(vk::ObjectType::DEVICE, self.device.as_raw());
+                let text = "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards";
+                let submit = Some(submit);
+                findings.push(Finding {
+                    submit,
+                    ..Finding::new(MessageId::CannotEmulate, device, text)
+                });
             }
             batches.push(Batch::Application(
                 index,
                 (added && !batch.is_fixed).then_some(commands),
             ));
             if let Some(trace) = self.trace {
-                let handles: Vec<_> = batch.commands.iter().map(|commands| commands.as_raw()).collect();
-                trace.submit(self.queue.as_raw(), index, &handles, window.live);
+                let handles = batch.commands.iter().map(|commands| commands.as_raw());
+                trace.submit(submit, handles, window.live);
             }
             let ends = !self.queue_submit_boundary || last_use.is_none_or(|last| index >= last);
             if ends {
                 if window.live > 0 {
                     batches.extend(poison(0)?.map(Batch::Poison));
                 }
-                window = Window::new(self.heap);
+                window.end(end, submit);
                 if self.has_timeline {
                     value += 1;
                     batches.push(Batch::Signal(order.semaphore, value));
                 }
             }
         }
+        order.window = Some(window);
         Ok(Batches { batches, value })
-    }
-}
-
-fn cannot_add(device: vk::Device) -> Finding {
-    Finding {
-        id: MessageId::CannotEmulate,
-        object: (vk::ObjectType::DEVICE, device.as_raw()),
-        text: "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards"
-            .to_owned(),
     }
 }

@@ -3,7 +3,8 @@
 use ash::vk;
 use ash::vk::Handle;
 
-use super::recording::{Discard, Recording};
+use super::history::{Discard, DiscardReason};
+use super::recording::Recording;
 use super::resources::Resources;
 
 /// Whether a transition discards: from UNDEFINED, unless that is the new layout, too, which since synchronization2 is no
@@ -27,5 +28,6 @@ pub(crate) fn from_undefined(
         .place
         .get()
         .filter(|_| is_whole && recording.pass.is_none())?;
-    Some(recording.discard(place.first, place.end, "a transition from UNDEFINED"))
+    let discard = place.discard(DiscardReason::Transition);
+    Some(recording.discard(discard, Some(image.object)))
 }

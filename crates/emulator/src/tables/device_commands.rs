@@ -130,6 +130,10 @@ macro_rules! device_commands {
         tile vkQueueSubmit: vk::PFN_vkQueueSubmit;
         tile vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
 
+        // Names in messages.
+        tile vkSetDebugUtilsObjectNameEXT: vk::PFN_vkSetDebugUtilsObjectNameEXT;
+        tile vkDebugMarkerSetObjectNameEXT: vk::PFN_vkDebugMarkerSetObjectNameEXT;
+
         // The layer's own heap and submissions.
         down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
         down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;

@@ -14,7 +14,7 @@ pub(crate) enum Kind {
 }
 
 macro_rules! messages {
-    ($($(#[$doc:meta])* $id:ident = $number:literal, $name:literal, $severity:ident, $kind:ident;)+) => {
+    ($($(#[$doc:meta])* $id:ident = $number:literal, $name:literal, $severity:ident, $kind:ident, $remedy:literal;)+) => {
         /// A message id. The number is `messageIdNumber`, the name `pMessageIdName`; both are stable.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(i32)]
@@ -39,6 +39,22 @@ macro_rules! messages {
                 }
             }
 
+            /// The severity in words.
+            pub(crate) const fn severity_name(self) -> &'static str {
+                match self.severity() {
+                    vk::DebugUtilsMessageSeverityFlagsEXT::ERROR => "error",
+                    vk::DebugUtilsMessageSeverityFlagsEXT::WARNING => "warning",
+                    _ => "info",
+                }
+            }
+
+            /// What would mend it; empty where the message itself says so.
+            pub(crate) const fn remedy(self) -> &'static str {
+                match self {
+                    $(MessageId::$id => $remedy,)+
+                }
+            }
+
             pub(crate) const fn kind(self) -> Kind {
                 match self {
                     $(MessageId::$id => Kind::$kind,)+
@@ -50,41 +66,59 @@ macro_rules! messages {
 
 messages! {
     /// A setting could not be read.
-    Setting = 0x7169_0001, "TILEHEAP-setting", WARNING, Layer;
+    Setting = 0x7169_0001, "TILEHEAP-setting", WARNING, Layer,
+        "correct the value; VkLayer_tileheap_emulator.json lists what each setting takes";
     /// The driver has the extension itself.
-    StepsAside = 0x7169_0002, "TILEHEAP-steps-aside", INFO, Layer;
+    StepsAside = 0x7169_0002, "TILEHEAP-steps-aside", INFO, Layer,
+        "";
     /// Validation sits below the layer, where it sees what the layer does instead of what the application does.
-    AboveValidation = 0x7169_0003, "TILEHEAP-above-validation", WARNING, Layer;
+    AboveValidation = 0x7169_0003, "TILEHEAP-above-validation", WARNING, Layer,
+        "list validation before the emulator in VK_INSTANCE_LAYERS";
     /// Something cannot be emulated on this driver.
-    CannotEmulate = 0x7169_0004, "TILEHEAP-cannot-emulate", WARNING, Layer;
+    CannotEmulate = 0x7169_0004, "TILEHEAP-cannot-emulate", WARNING, Layer,
+        "";
     /// A resource whose tile requirements are 0 was bound to tile memory.
-    UnsupportedResource = 0x7169_0010, "TILEHEAP-unsupported-resource", ERROR, OwnRule;
+    UnsupportedResource = 0x7169_0010, "TILEHEAP-unsupported-resource", ERROR, OwnRule,
+        "create it with the tile memory usage bit; where VkTileMemoryRequirementsQCOM::size is 0, use ordinary memory";
     /// A resource was bound to tile memory at an offset or with a size that its tile requirements forbid.
-    BadPlace = 0x7169_0011, "TILEHEAP-bad-place", ERROR, Validated;
+    BadPlace = 0x7169_0011, "TILEHEAP-bad-place", ERROR, Validated,
+        "align the offset to VkTileMemoryRequirementsQCOM::alignment, and allocate at least offset and size";
     /// Tile memory was mapped.
-    Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated;
+    Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated,
+        "copy it to or from memory that is HOST_VISIBLE";
     /// A tile memory object larger than the heap was allocated.
-    TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated;
+    TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated,
+        "allocate at most the heap's size; objects share its bytes, so there can be several of that size";
     /// Tile memory was allocated while its feature is off.
-    NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated;
+    NotEnabled = 0x7169_0014, "TILEHEAP-not-enabled", ERROR, Validated,
+        "choose a type among the resource's memoryTypeBits, which leave this one out, or enable the feature";
     /// A command accesses a tile resource of another memory object than the one bound.
-    WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated;
+    WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated,
+        "bind the resource's own object before the command, and outside render passes";
     /// A transfer accesses a tile resource whose object is not bound.
-    TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule;
+    TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule,
+        "bind the buffer's own object before the transfer";
     /// A secondary command buffer inside a render pass discards what the primary has bound.
-    InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule;
+    InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule,
+        "chain VkTileMemoryBindInfoQCOM with the primary's object to the secondary's VkCommandBufferInheritanceInfo";
     /// A read of contents that were never written, or were discarded.
-    ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", WARNING, OwnRule;
+    ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", WARNING, OwnRule,
+        "write or clear it before it is read";
     /// A resolve attachment is in tile memory.
-    ResolveAttachment = 0x7169_0024, "TILEHEAP-resolve-attachment", ERROR, Validated;
+    ResolveAttachment = 0x7169_0024, "TILEHEAP-resolve-attachment", ERROR, Validated,
+        "resolve to an image in ordinary memory";
     /// Memory that is not tile memory was bound to a command buffer.
-    NotTileMemory = 0x7169_0025, "TILEHEAP-not-tile-memory", ERROR, Validated;
+    NotTileMemory = 0x7169_0025, "TILEHEAP-not-tile-memory", ERROR, Validated,
+        "bind memory of a type whose heap has VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM";
     /// Tile memory is bound inside a render pass.
-    BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule;
+    BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule,
+        "bind it before the render pass begins";
     /// A render pass with an attachment whose object is not bound, and no draw.
-    AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule;
+    AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
+        "bind the attachment's own object before the render pass";
     /// A tile shading command or shader that cannot run here.
-    TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule;
+    TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
+        "use ordinary draws and dispatches where the features of per-tile execution are missing";
 }
 
 impl MessageId {

@@ -19,7 +19,7 @@ const FILE_PREFIX: &str = "tileheap_emulator.";
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 15] = [
     "profile",
     "heap_size",
     "alignment",
@@ -33,6 +33,7 @@ pub const SETTINGS: [&str; 14] = [
     "report",
     "trace",
     "log",
+    "message_log",
     "counters",
 ];
 
@@ -53,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) trace: Option<PathBuf>,
     /// Messages go to stderr too.
     pub(crate) log: bool,
+    /// Where messages are appended as JSON documents, one a line.
+    pub(crate) message_log: Option<PathBuf>,
     /// The number of messages of each id goes to stderr when a device is destroyed.
     pub(crate) counters: bool,
     /// Settings that could not be read, as messages.
@@ -152,10 +155,8 @@ impl Settings {
             force: reader.parsed("force", boolean).unwrap_or(false),
             lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
             report: reader.parsed("report", report).unwrap_or_default(),
-            trace: reader
-                .value("trace")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            trace: reader.path("trace"),
+            message_log: reader.path("message_log"),
             log: reader.parsed("log", boolean).unwrap_or(false),
             counters: reader.parsed("counters", boolean).unwrap_or(false),
             profile,
@@ -175,6 +176,12 @@ impl Reader<'_> {
             .iter()
             .find_map(|source| source.get(setting))
             .cloned()
+    }
+
+    fn path(&self, setting: &str) -> Option<PathBuf> {
+        self.value(setting)
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
     }
 
     fn parsed<T>(&mut self, setting: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {

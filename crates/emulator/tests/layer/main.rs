@@ -11,6 +11,7 @@ mod cpp;
 mod cycles;
 mod edges;
 mod isolation;
+mod messages;
 mod ordinary;
 mod passes;
 mod proposal;

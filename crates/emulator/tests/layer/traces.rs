@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 const WORDS: u32 = 256;
 const BLOCK: u64 = 12_288;
 
+fn lines(text: &str) -> Vec<Value> {
+    let line = |line: &str| serde_json::from_str(line).expect("a line is a document");
+    text.lines().map(line).collect()
+}
+
 /// The only device of this process with a trace: those of further ones take a number.
 #[test]
 fn the_trace_tells_what_a_program_did() {
@@ -35,14 +40,14 @@ fn the_trace_tells_what_a_program_did() {
     rig.submit2(&[&[shrinks, wrong]]);
     // A program that is killed from here on leaves what it did up to its last submission.
     let so_far = std::fs::read_to_string(&path).expect("a trace");
-    let last = so_far.lines().last().expect("lines");
-    let last: Value = serde_json::from_str(last.trim_end_matches(',')).expect("a whole line");
+    let so_far = lines(&so_far);
+    let last = so_far.last().expect("lines");
     assert_eq!(
-        (&last["event"], &last["batch"]),
-        (&json!("submit"), &json!(0)),
-        "{so_far}"
+        (&last["event"], &last["number"], &last["batch"]),
+        (&json!("submit"), &json!(2), &json!(0))
     );
-    assert_eq!(so_far.matches("submit").count(), 3, "{so_far}");
+    let submits = so_far.iter().filter(|line| line["event"] == "submit");
+    assert_eq!(submits.count(), 3, "{so_far:?}");
     let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
     assert_eq!(ids, ["TILEHEAP-wrong-object"]);
     let heap = rig.heap_size();
@@ -50,16 +55,18 @@ fn the_trace_tells_what_a_program_did() {
 
     let text = std::fs::read_to_string(&path).expect("a trace");
     std::fs::remove_file(&path).expect("a trace that can be removed");
-    let trace: Value = serde_json::from_str(&text).expect("JSON");
+    let all = lines(&text);
+    let [trace, events @ .., end] = &all[..] else {
+        panic!("{text}")
+    };
     assert_eq!(trace["format"], "tileheap-emulator-trace");
     assert_eq!(
         (&trace["version"], &trace["profile"], &trace["heap"]),
-        (&json!(1), &json!("adreno-830"), &json!(heap))
+        (&json!(2), &json!("adreno-830"), &json!(heap))
     );
     assert_eq!(
-        trace["messages"]["TILEHEAP-wrong-object"], 1,
-        "{}",
-        trace["messages"]
+        *end,
+        json!({"event": "end", "messages": {"TILEHEAP-wrong-object": 1}})
     );
 
     // Command buffers by the order in which they appear, for their handles differ from run to run.
@@ -72,7 +79,7 @@ fn the_trace_tells_what_a_program_did() {
         })
     };
     let mut told = Vec::new();
-    for event in trace["events"].as_array().expect("events") {
+    for event in events {
         let line = match event["event"].as_str().expect("a kind") {
             "bind" => format!("bind {} {}", number(&event["commandBuffer"]), event["bytes"]),
             "discard" => format!(

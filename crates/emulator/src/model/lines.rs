@@ -1,0 +1,51 @@
+//! A file of JSON documents, one a line, for the log of messages and the trace. What cannot be written is dropped: neither may break
+//! the program that it watches.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+/// A file that lines are appended to.
+#[derive(Debug)]
+pub(crate) struct Lines(Mutex<Option<BufWriter<File>>>);
+
+impl Lines {
+    /// Appends to a file, which several processes may do at once: a line that is flushed is one write.
+    pub(crate) fn append(path: &Path) -> Lines {
+        Lines::to(path, File::options().create(true).append(true).open(path))
+    }
+
+    /// A new file.
+    pub(crate) fn create(path: &Path) -> Lines {
+        Lines::to(path, File::create(path))
+    }
+
+    fn to(path: &Path, file: std::io::Result<File>) -> Lines {
+        if let Err(error) = &file {
+            eprintln!(
+                "VK_LAYER_TILEHEAP_emulator: cannot write to {}: {error}",
+                path.display()
+            );
+        }
+        Lines(Mutex::new(file.ok().map(BufWriter::new)))
+    }
+
+    /// Writes a line, which reaches the file once it is flushed.
+    pub(crate) fn write(&self, line: &Value) {
+        self.with(|file| writeln!(file, "{line}"));
+    }
+
+    /// Everything so far reaches the file.
+    pub(crate) fn flush(&self) {
+        self.with(BufWriter::flush);
+    }
+
+    fn with(&self, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) {
+        if let Some(file) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = write(file);
+        }
+    }
+}

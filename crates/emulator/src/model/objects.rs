@@ -1,0 +1,128 @@
+//! Objects in messages: their kinds, and the names that the application gave them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+use serde_json::{Value, json};
+
+/// An object that a message is about. In a text it is marked, for [`Names::resolve`] to put its name there: a text is made while
+/// locks are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Object(pub(crate) vk::ObjectType, pub(crate) u64);
+
+/// On both sides of an object in a text.
+const MARK: char = '\u{1f}';
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{MARK}{} {}{MARK}", self.0.as_raw(), self.1)
+    }
+}
+
+impl Object {
+    /// The kinds of objects in messages; `None` for all others.
+    fn kind(self) -> Option<&'static str> {
+        Some(match self.0 {
+            vk::ObjectType::IMAGE => "image",
+            vk::ObjectType::BUFFER => "buffer",
+            vk::ObjectType::DEVICE_MEMORY => "memory object",
+            vk::ObjectType::COMMAND_BUFFER => "command buffer",
+            vk::ObjectType::QUEUE => "queue",
+            vk::ObjectType::DEVICE => "device",
+            vk::ObjectType::PHYSICAL_DEVICE => "physical device",
+            vk::ObjectType::INSTANCE => "instance",
+            _ => return None,
+        })
+    }
+
+    fn parse(marked: &str) -> Option<Object> {
+        let (kind, handle) = marked.split_once(' ')?;
+        Some(Object(
+            vk::ObjectType::from_raw(kind.parse().ok()?),
+            handle.parse().ok()?,
+        ))
+    }
+}
+
+/// The names that an application gave to objects of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Names(Mutex<HashMap<Object, String>>);
+
+impl Names {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Object, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names an object, if messages can be about it; an empty name removes the one it has.
+    pub(crate) fn set(&self, object: Object, name: &str) {
+        if object.kind().is_none() {
+            return;
+        }
+        if name.is_empty() {
+            self.lock().remove(&object);
+        } else {
+            self.lock().insert(object, name.replace(MARK, " "));
+        }
+    }
+
+    /// An object's name.
+    pub(crate) fn get(&self, object: Object) -> Option<String> {
+        self.lock().get(&object).cloned()
+    }
+
+    /// A text with kind, name and handle of each object in it; those that are not there yet are appended to `objects`.
+    pub(crate) fn resolve(&self, text: &str, objects: &mut Vec<Object>) -> String {
+        let parts = text.split(MARK).enumerate();
+        let resolved = parts.map(
+            |(index, part)| match Object::parse(part).filter(|_| index % 2 == 1) {
+                Some(object) => {
+                    if !objects.contains(&object) {
+                        objects.push(object);
+                    }
+                    let (kind, handle) = (object.kind().unwrap_or("object"), object.1);
+                    match self.get(object) {
+                        Some(name) => format!("{kind} `{name}` (0x{handle:x})"),
+                        None => format!("{kind} 0x{handle:x}"),
+                    }
+                }
+                None => part.to_owned(),
+            },
+        );
+        resolved.collect()
+    }
+
+    /// An object in a JSON document.
+    pub(crate) fn json(&self, object: Object) -> Value {
+        json!({
+            "kind": object.kind().unwrap_or("object"), "handle": format!("0x{:x}", object.1), "name": self.get(object)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_get_their_names_where_they_stand() {
+        let names = Names::default();
+        let (image, memory) = (
+            Object(vk::ObjectType::IMAGE, 0x10),
+            Object(vk::ObjectType::DEVICE_MEMORY, 0x10),
+        );
+        names.set(image, "albedo");
+        names.set(Object(vk::ObjectType::SAMPLER, 1), "no message is about it");
+        let mut objects = vec![memory];
+        let text = names.resolve(&format!("{image} in {memory}, 3 {image}"), &mut objects);
+        assert_eq!(
+            text,
+            "image `albedo` (0x10) in memory object 0x10, 3 image `albedo` (0x10)"
+        );
+        assert_eq!(objects, [memory, image]);
+        names.set(image, "");
+        assert_eq!(names.resolve(&image.to_string(), &mut objects), "image 0x10");
+        assert_eq!(names.lock().len(), 0);
+    }
+}

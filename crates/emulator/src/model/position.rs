@@ -1,0 +1,137 @@
+//! Where in the application's work something happened: command buffer, command, bound tile memory, submit.
+
+use std::fmt;
+
+use ash::vk;
+use serde_json::{Value, json};
+
+use super::objects::{Names, Object};
+
+/// The tile memory object bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BoundMemory {
+    pub(crate) memory: u64,
+    pub(crate) size: u64,
+}
+
+/// What a secondary command buffer inherits whose object the layer does not know: as much as its primary has.
+///
+/// Validation 1.4.363 passes its own handles down in this one structure, which mean nothing to layers below. Strict would be
+/// to report such a handle as a mistake; but then no correct program with secondaries would run under validation, which
+/// reports the mistake itself (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
+    memory: 0,
+    size: u64::MAX,
+};
+
+/// A recorded command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The command buffer.
+    pub(crate) commands: u64,
+    /// How many action commands it has so far, this one included: draws, dispatches, transfers, the beginnings and ends of render
+    /// passes, `vkCmdExecuteCommands`. Others are not numbered, since the layer does not see all of them.
+    pub(crate) actions: u32,
+    /// Its name; of the last command that mattered while others are recorded.
+    command: &'static str,
+    is_action: bool,
+    pub(crate) bound: Option<BoundMemory>,
+    /// After how many action commands that was bound or unbound; `None` where it never was.
+    bound_after: Option<u32>,
+}
+
+impl Position {
+    /// The beginning of a command buffer.
+    pub(crate) fn beginning_of(commands: vk::CommandBuffer) -> Position {
+        Position {
+            commands: vk::Handle::as_raw(commands),
+            ..Position::default()
+        }
+    }
+
+    /// This command is the action command that was counted last.
+    pub(crate) fn is_at(&mut self, command: &'static str) {
+        (self.command, self.is_action) = (command, true);
+    }
+
+    /// The next action command.
+    pub(crate) fn act(&mut self, command: &'static str) {
+        self.actions += 1;
+        self.is_at(command);
+    }
+
+    /// A command between two action commands.
+    pub(crate) fn is_between(&mut self, command: &'static str) {
+        (self.command, self.is_action) = (command, false);
+    }
+
+    /// A tile memory object is bound, or nothing.
+    pub(crate) fn bind(&mut self, bound: Option<BoundMemory>) {
+        (self.bound, self.bound_after) = (bound, Some(self.actions));
+    }
+
+    /// The command in a JSON document.
+    pub(crate) fn json(&self, names: &Names) -> Value {
+        let bound = self.bound.filter(|bound| *bound != UNKNOWN);
+        json!({
+            "commandBuffer": names.json(Object(vk::ObjectType::COMMAND_BUFFER, self.commands)),
+            "command": self.command,
+            "action": self.actions,
+            "isAction": self.is_action,
+            "bound": bound.map(|bound| names.json(Object(vk::ObjectType::DEVICE_MEMORY, bound.memory))),
+            "boundBytes": bound.map(|bound| bound.size),
+            "boundAfterAction": self.bound_after,
+        })
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commands = Object(vk::ObjectType::COMMAND_BUFFER, self.commands);
+        let Position { command, actions, .. } = self;
+        match (self.is_action, actions) {
+            (true, _) => write!(f, "{command}, action command {actions} of {commands}, with ")?,
+            (false, 0) => write!(
+                f,
+                "{command} before the first action command of {commands}, with "
+            )?,
+            (false, _) => write!(f, "{command} after action command {actions} of {commands}, with ")?,
+        }
+        match self.bound {
+            None => write!(f, "nothing bound"),
+            Some(UNKNOWN) => write!(f, "what its primary has bound"),
+            Some(BoundMemory { memory, size }) => {
+                let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory);
+                write!(f, "{memory} of {size} B bound")
+            }
+        }?;
+        match self.bound_after {
+            Some(after) => write!(f, " before action command {}", after + 1),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A batch of a submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Submit {
+    /// The device's submit calls, from 1.
+    pub(crate) number: u64,
+    pub(crate) batch: usize,
+    pub(crate) queue: u64,
+}
+
+impl Submit {
+    /// The batch in a JSON document.
+    pub(crate) fn json(&self, names: &Names) -> Value {
+        let queue = names.json(Object(vk::ObjectType::QUEUE, self.queue));
+        json!({ "number": self.number, "batch": self.batch, "queue": queue })
+    }
+}
+
+impl fmt::Display for Submit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queue = Object(vk::ObjectType::QUEUE, self.queue);
+        write!(f, "batch {} of submit {} to {queue}", self.batch, self.number)
+    }
+}

@@ -1,0 +1,257 @@
+//! What messages say: names and kinds of objects, the command, the submit, what happened to the bytes, and what would mend it; and
+//! the same in the log, also of a program that is killed.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use ash::vk;
+use serde_json::{Value, json};
+
+use crate::rig::Rig;
+
+const WORDS: u32 = 256;
+
+fn name<T: vk::Handle>(rig: &Rig, object: T, name: &std::ffi::CStr) {
+    let utils = ash::ext::debug_utils::Device::new(&rig.instance, &rig.device);
+    let info = vk::DebugUtilsObjectNameInfoEXT::default()
+        .object_handle(object)
+        .object_name(name);
+    // SAFETY: A live object of this device.
+    unsafe { utils.set_debug_utils_object_name(&info) }.expect("a name");
+}
+
+fn log_file(test: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("tileheap-messages-{test}-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+fn lines(path: &PathBuf) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("a log");
+    let line = |line: &str| serde_json::from_str(line).expect("a line is a document");
+    text.lines().map(line).collect()
+}
+
+/// A writer and a reader of a tile buffer in batches of their own: what one leaves, the other does not find.
+fn write_and_read_apart(rig: &Rig) {
+    let object = rig.object(12_288);
+    let buffer = rig.tile_words(WORDS.into(), object, 0);
+    let out = rig.host_buffer(WORDS as usize);
+    let writer = rig.record(|commands| {
+        rig.bind(commands, Some(object));
+        rig.fill(commands, buffer, WORDS, 1);
+        rig.fill(commands, buffer, WORDS, 2);
+    });
+    let reader = rig.record(|commands| {
+        rig.fill(commands, out.buffer, WORDS, 3);
+        rig.bind(commands, Some(object));
+        rig.copy(commands, buffer, out.buffer, WORDS);
+    });
+    name(rig, object, c"arena");
+    name(rig, buffer, c"scratch");
+    name(rig, writer, c"producer");
+    name(rig, reader, c"consumer");
+    name(rig, rig.queue, c"main");
+    rig.submit(&[&[writer], &[reader]]);
+}
+
+/// The text without handles, which differ from run to run.
+fn without_handles(text: &str) -> String {
+    let mut parts = text.split(" (0x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.split_once(')').map_or(part, |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
+    let path = log_file("told");
+    let log = ("message_log", path.to_str().expect("a path of text"));
+    let rig = Rig::new(&[log, ("queue_submit_boundary", "false")]);
+    write_and_read_apart(&rig);
+    let (id, text) = rig.take_messages().pop().expect("a message");
+    assert_eq!(id, "TILEHEAP-reads-discarded");
+    assert_eq!(
+        without_handles(&text),
+        "buffer `scratch` is read at [0, 1024) of the tile heap, where nothing is defined\n    \
+         at: vkCmdDispatch, action command 2 of command buffer `consumer`, with memory object `arena` of 12288 B bound before \
+         action command 2\n    \
+         in: batch 1 of submit 1 to queue `main`\n    \
+         cause: last write of buffer `scratch` by vkCmdDispatch, action command 2 of command buffer `producer`, with memory \
+         object `arena` of 12288 B bound before action command 1 in batch 0 of submit 1 to queue `main`; contents lost by the \
+         end of the batch in batch 0 of submit 1 to queue `main`\n    \
+         remedy: write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary"
+    );
+    rig.finish();
+
+    let lines = lines(&path);
+    std::fs::remove_file(&path).expect("a log that can be removed");
+    let [instance, device, message, end] = &lines[..] else {
+        panic!("{lines:#?}")
+    };
+    assert_eq!(
+        (&instance["event"], &instance["format"], &instance["version"]),
+        (&json!("instance"), &json!("tileheap-emulator-log"), &json!(1))
+    );
+    assert_eq!(
+        (&device["event"], &device["profile"], &device["usesTileMemory"]),
+        (&json!("device"), &json!("adreno-830"), &json!(true))
+    );
+    let named = |object: &Value, kind: &str, name: &str| {
+        assert_eq!(
+            (&object["kind"], &object["name"]),
+            (&json!(kind), &json!(name)),
+            "{message:#}"
+        );
+        assert!(
+            object["handle"]
+                .as_str()
+                .is_some_and(|handle| handle.starts_with("0x"))
+        );
+    };
+    assert_eq!(
+        (&message["event"], &message["id"]),
+        (&json!("message"), &json!(id))
+    );
+    assert_eq!(message["severity"], "warning");
+    let at = &message["at"];
+    named(&at["commandBuffer"], "command buffer", "consumer");
+    named(&at["bound"], "memory object", "arena");
+    assert_eq!(
+        (&at["command"], &at["action"]),
+        (&json!("vkCmdDispatch"), &json!(2))
+    );
+    named(&message["submit"]["queue"], "queue", "main");
+    assert_eq!(
+        (&message["submit"]["number"], &message["submit"]["batch"]),
+        (&json!(1), &json!(1))
+    );
+    let objects = message["objects"].as_array().expect("objects");
+    named(&objects[0], "buffer", "scratch");
+    assert_eq!(objects.len(), 5, "each once: {objects:#?}");
+    for field in ["text", "cause", "remedy"] {
+        assert!(
+            text.contains(message[field].as_str().expect("text")),
+            "{field}: {message:#}"
+        );
+    }
+    assert_eq!(
+        *end,
+        json!({"event": "end", "messages": {id: 1}, "process": std::process::id()})
+    );
+}
+
+/// The message about one read of an image behind `lose`, which is recorded between the write and the read.
+fn loss(lose: impl FnOnce(&Rig, vk::CommandBuffer, vk::Image, vk::Buffer)) -> String {
+    let rig = Rig::new(&[]);
+    let object = rig.object(2 * 12_288);
+    let buffer = rig.tile_words(WORDS.into(), object, 12_288);
+    let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::COLOR_ATTACHMENT;
+    let (image, _) = rig.tile_image(vk::Format::R32_UINT, 16, usage, object, 0);
+    let out = rig.host_buffer(WORDS as usize);
+    rig.record(|commands| {
+        rig.bind(commands, Some(object));
+        rig.fill(commands, buffer, WORDS, 1);
+        lose(&rig, commands, image, out.buffer);
+        rig.bind(commands, Some(object));
+        rig.copy(commands, buffer, out.buffer, WORDS);
+    });
+    let texts: Vec<_> = rig.take_messages().into_iter().map(|(_, text)| text).collect();
+    rig.finish();
+    texts.concat()
+}
+
+#[test]
+fn each_loss_has_its_remedy() {
+    assert_eq!(loss(|_, _, _, _| ()), "");
+    let unbound = loss(|rig, commands, _, out| {
+        rig.bind(commands, None);
+        rig.fill(commands, out, WORDS, 2);
+    });
+    for part in [
+        "last write of buffer 0x",
+        "contents lost by an action command with less bound by vkCmdDispatch, action command 2 of command buffer 0x",
+        "with nothing bound before action command 2",
+        "remedy: bind an object that covers it for every action command from the write to the read",
+    ] {
+        assert!(unbound.contains(part), "{part}: {unbound}");
+    }
+    // A transition of what does not share bytes loses nothing.
+    let transition = |rig: &Rig, commands, image, _| {
+        rig.transition(
+            commands,
+            image,
+            vk::ImageLayout::UNDEFINED,
+            vk::ImageLayout::GENERAL,
+        );
+    };
+    assert_eq!(loss(transition), "");
+}
+
+/// A name goes with its object: its handle may be the next one's.
+#[test]
+fn a_destroyed_object_leaves_no_name() {
+    let rig = Rig::new(&[]);
+    let object = rig.object(12_288);
+    let info = vk::BufferCreateInfo::default()
+        .size(256)
+        .usage(vk::BufferUsageFlags::STORAGE_BUFFER);
+    // SAFETY: Not empty.
+    let buffer = unsafe { rig.device.create_buffer(&info, None) }.expect("a buffer");
+    name(&rig, buffer, c"gone");
+    let message = || {
+        // SAFETY: Wrong on purpose: an ordinary buffer in tile memory, which the layer refuses without the driver.
+        let bound = unsafe { rig.device.bind_buffer_memory(buffer, object, 0) };
+        assert!(bound.is_err());
+        let own = rig
+            .take_messages()
+            .into_iter()
+            .find(|(id, _)| id.starts_with("TILEHEAP-"));
+        own.expect("a message").1
+    };
+    assert!(message().starts_with("buffer `gone` (0x"), "{}", message());
+    // SAFETY: Not in use.
+    unsafe { rig.device.destroy_buffer(buffer, None) };
+    assert!(message().starts_with("buffer 0x"), "{}", message());
+    rig.finish();
+}
+
+const KILLED: &str = "TILEHEAP_KILLED";
+
+/// What was known when it was killed is there: the messages of the last submit, and the submit itself in the trace.
+#[test]
+fn the_log_of_a_killed_program_ends_with_what_was_known() {
+    if let Some(path) = std::env::var_os(KILLED) {
+        let path = PathBuf::from(path);
+        let trace = path.with_extension("trace");
+        let of = |path: &PathBuf| path.to_str().expect("a path of text").to_owned();
+        let rig = Rig::new(&[("message_log", &of(&path)), ("trace", &of(&trace))]);
+        write_and_read_apart(&rig);
+        std::process::abort();
+    }
+    let path = log_file("killed");
+    let program = std::env::args_os().next().expect("the path of this program");
+    let mut command = match std::env::var_os("TILEHEAP_RUNNER") {
+        None => Command::new(&program),
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.arg(&program);
+            command
+        }
+    };
+    let test = "messages::the_log_of_a_killed_program_ends_with_what_was_known";
+    let output = command.args(["--exact", test]).env(KILLED, &path).output();
+    assert!(!output.expect("this program runs again").status.success());
+    let (log, trace) = (lines(&path), lines(&path.with_extension("trace")));
+    let last = log.last().expect("lines");
+    assert_eq!(
+        (&last["event"], &last["submit"]["batch"]),
+        (&json!("message"), &json!(1))
+    );
+    let last = trace.last().expect("lines");
+    assert_eq!((&last["event"], &last["batch"]), (&json!("submit"), &json!(1)));
+    for path in [path.with_extension("trace"), path] {
+        std::fs::remove_file(&path).expect("a file that can be removed");
+    }
+}
