@@ -7,8 +7,8 @@ use super::sharing::Shared;
 use super::tables::Lowered;
 use super::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, SubresourceRange, ViewRow};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
-use crate::frame::Persistence;
 use crate::frame::tables::{Resource, ResourceKind};
+use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, Placement};
 
 use crate::units::Run;
@@ -31,33 +31,49 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
                 end: lowered.families.len() as u32,
             },
         };
-        match resource.kind {
-            ResourceKind::Image { .. } => {
-                let alias = placed.is_ladder(placement.resource);
-                lowered.images.push(image(resource, placement, alias, sharing));
-            }
-            ResourceKind::Buffer { .. } => lowered.buffers.push(buffer(resource, placement, sharing)),
+        let binding = binding(placement);
+        let alias = placed.is_ladder(placement.resource);
+        if let Some(image) = image(placement.resource, resource, placement.memory, alias) {
+            lowered.images.push(ImageRow {
+                sharing,
+                binding,
+                ..image
+            });
+        }
+        if let Some(buffer) = buffer(placement.resource, resource, placement.memory) {
+            lowered.buffers.push(BufferRow {
+                sharing,
+                binding,
+                ..buffer
+            });
         }
     }
 }
 
+/// The image of a resource in memory of a kind, not bound yet; `None` for buffers.
+///
 /// Images that merely alias the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
 /// is for images that share bytes *and contents*, one per memory object of a tile resident.
-fn image(resource: &Resource, placement: &Placement, alias: bool, sharing: Sharing) -> ImageRow {
+pub(crate) fn image(
+    id: ResourceId,
+    resource: &Resource,
+    memory: MemoryKind,
+    alias: bool,
+) -> Option<ImageRow> {
     let ResourceKind::Image {
         desc,
         extent,
         mut usage,
     } = resource.kind
     else {
-        unreachable!("a buffer has no image");
+        return None;
     };
-    usage |= match placement.memory {
+    usage |= match memory {
         MemoryKind::Tile => IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
         MemoryKind::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
         MemoryKind::Arena | MemoryKind::Dedicated => vk::ImageUsageFlags::empty(),
     };
-    if is_cleared(resource, placement) {
+    if is_cleared(resource, memory) {
         usage |= vk::ImageUsageFlags::TRANSFER_DST;
     }
     let alias = if alias {
@@ -65,8 +81,8 @@ fn image(resource: &Resource, placement: &Placement, alias: bool, sharing: Shari
     } else {
         vk::ImageCreateFlags::empty()
     };
-    ImageRow {
-        resource: placement.resource,
+    Some(ImageRow {
+        resource: id,
         flags: desc.flags | alias,
         image_type: desc.image_type,
         format: desc.format,
@@ -77,34 +93,35 @@ fn image(resource: &Resource, placement: &Placement, alias: bool, sharing: Shari
         tiling: vk::ImageTiling::OPTIMAL,
         usage,
         view_formats: Run::default(),
-        sharing,
-        binding: binding(placement),
-    }
+        sharing: Sharing::default(),
+        binding: Binding::Imported,
+    })
 }
 
-fn buffer(resource: &Resource, placement: &Placement, sharing: Sharing) -> BufferRow {
+/// The buffer of a resource in memory of a kind, not bound yet; `None` for images.
+pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) -> Option<BufferRow> {
     let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
-        unreachable!("an image has no buffer");
+        return None;
     };
-    if placement.memory == MemoryKind::Tile {
+    if memory == MemoryKind::Tile {
         usage |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
     }
-    if is_cleared(resource, placement) {
+    if is_cleared(resource, memory) {
         usage |= vk::BufferUsageFlags::TRANSFER_DST;
     }
-    BufferRow {
-        resource: placement.resource,
+    Some(BufferRow {
+        resource: id,
         size: desc.size,
         usage,
-        sharing,
-        binding: binding(placement),
-    }
+        sharing: Sharing::default(),
+        binding: Binding::Imported,
+    })
 }
 
 /// Histories are cleared before the first frame reads what no frame wrote. In tile memory is a stretch of one at most, which is
 /// written first.
-fn is_cleared(resource: &Resource, placement: &Placement) -> bool {
-    resource.persistence == Persistence::History && placement.memory != MemoryKind::Tile
+fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
+    resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }
 
 fn binding(placement: &Placement) -> Binding {
@@ -119,7 +136,7 @@ fn binding(placement: &Placement) -> Binding {
 }
 
 /// The usages as attachment.
-const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+pub(crate) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
@@ -146,7 +163,7 @@ pub(super) fn whole(image: &ImageRow) -> SubresourceRange {
 }
 
 /// The view of an image for shaders; `None` where its usage allows none.
-pub(super) fn shader_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
+pub(crate) fn shader_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
     if !image.usage.intersects(VIEWED) {
         return None;
     }
@@ -171,7 +188,7 @@ pub(super) fn shader_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
 }
 
 /// The view of an image as an attachment: level 0.
-pub(super) fn attachment_view(index: u32, image: &ImageRow) -> ViewRow {
+pub(crate) fn attachment_view(index: u32, image: &ImageRow) -> ViewRow {
     let mut range = whole(image);
     range.levels.end = 1;
     ViewRow {

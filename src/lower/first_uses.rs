@@ -7,7 +7,7 @@ use ash::vk::AccessFlags2 as A;
 use super::chains::{Chain, Epoch};
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
 use super::sources::{Held, Holder, Holders};
-use super::state::{ByteUse, LastUse, OLDEST, Space};
+use super::state::{ByteUse, LastUse, Space};
 use super::tables::commands::BarrierCause;
 use crate::plan::MemoryKind;
 use crate::units::Bytes;
@@ -145,9 +145,11 @@ impl Resolver<'_> {
             match one.by {
                 Holder::Earlier(index) => {
                     let mut last = self.before.bytes[index as usize].last;
-                    last.value -= self.placed.batches_on(last.queue);
                     // Later than necessary is in order: a state that nothing touches any more comes to rest.
-                    last.value = last.value.max(OLDEST);
+                    last.age(self.placed.batches_on(last.queue));
+                    if self.is_local(space) {
+                        last.value = 0;
+                    }
                     self.leave_use(space, bytes, last);
                 }
                 Holder::Placement(placement) => {
@@ -156,7 +158,10 @@ impl Resolver<'_> {
                         .and_then(|chain| self.chains.last_of(&chain).copied());
                     let Some(last) = last else { continue };
                     for one in self.chains.uses_of(&last) {
-                        let value = self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
+                        let mut value = self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
+                        if self.is_local(space) {
+                            value = 0;
+                        }
                         let (queue, stages, writes) = (one.queue, one.stages, last.writes);
                         self.leave_use(
                             space,
@@ -172,6 +177,11 @@ impl Resolver<'_> {
                 }
             }
         }
+    }
+
+    /// Whether one queue alone uses a space: barriers order its uses, whatever batch they are in.
+    fn is_local(&self, space: Space) -> bool {
+        matches!(space, Space::Tile(_)) || self.placed.queues.len() == 1
     }
 
     fn leave_use(&mut self, space: Space, (first, end): (Bytes, Bytes), last: LastUse) {

@@ -33,7 +33,7 @@
 mod chains;
 pub mod check;
 mod checked;
-mod create;
+pub(crate) mod create;
 mod dependencies;
 mod ends;
 mod error;

@@ -65,6 +65,13 @@ pub struct LastUse {
 /// The lowest value of a [`LastUse`]: what is older counts as this old, since to wait for a later batch is in order too.
 pub(super) const OLDEST: i64 = -64;
 
+impl LastUse {
+    /// The same use after `batches` more on its queue.
+    pub(crate) fn age(&mut self, batches: i64) {
+        self.value = self.value.saturating_sub(batches).max(OLDEST);
+    }
+}
+
 /// Contents that outlive a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

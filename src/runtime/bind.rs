@@ -4,66 +4,223 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::attachment::{Attachment, Attachments};
-use super::barrier::Barriers;
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{BoundResource, Parity};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
+use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::RuntimeError;
-use super::frame_tables::FrameTables;
-use super::history;
 use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
 use super::progress::Progress;
-use super::render_pass::{self, PassObject};
-use super::rendering::Dynamic;
-use super::rendering::Rendering;
-use super::resources::{self, Created};
+use super::render_pass::{self, Framebuffers};
+use super::resources::{self, Created, Handles};
 use super::retire::RetiredFrames;
 use super::store;
 use super::submission::Submission;
+use super::submit::QueueBase;
 use super::target::Target;
-use super::tiles::Tiles;
-use super::tiles::{bound_bytes, check_shading};
+use super::tiles::check_shading;
+use super::timelines::Timelines;
 use crate::Result;
-use crate::frame::tables::{Contents, Pass, PassKind, Version};
-use crate::frame::{PassId, Persistence};
+use crate::frame::tables::{Contents, Version};
+use crate::lower::tables::commands::PassContents;
+use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Situation, lower};
 use crate::measure::Requirements;
 use crate::plan::Plan;
 
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
 
-pub(super) fn bind(
-    state: &Arc<DeviceState>,
-    planner: &DevicePlanner,
-    retired: &Arc<RetiredFrames>,
-    plan: &Arc<Plan>,
-    queues: Vec<DeviceQueue>,
-) -> Result<BoundFrame> {
-    let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
-    if plan.profile != state.profile {
-        let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
-        return Err(RuntimeError::OtherDevice { planned, device }.into());
-    }
-    check_shading(state, plan)?;
-    check_stores(plan)?;
-    let mut plan = plan.clone();
-    for attempt in 1.. {
-        let mut guard = Guard::new(state.clone());
-        match resources::create(state, &plan, &mut guard.owned)? {
-            Created::All(places) => return complete(state, retired.clone(), plan, queues, guard, places),
-            Created::Grown { requirements, error } if attempt < ATTEMPTS => {
-                tracing::info!(reason = %error, "replanning");
-                let requirements = Arc::new(described(&plan, requirements));
-                plan = planner.plan(plan.described(), &requirements, &plan.options)?;
+/// What of a device a frame is bound to.
+pub(super) struct Binder<'a> {
+    pub(super) state: &'a Arc<DeviceState>,
+    pub(super) planner: &'a DevicePlanner,
+    pub(super) retired: &'a Arc<RetiredFrames>,
+    pub(super) timelines: &'a Arc<Timelines>,
+    /// Per queue of the frame.
+    pub(super) queues: Vec<DeviceQueue>,
+}
+
+impl Binder<'_> {
+    pub(super) fn bind(self, plan: &Arc<Plan>) -> Result<BoundFrame> {
+        let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
+        let state = self.state;
+        if plan.profile != state.profile {
+            let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
+            return Err(RuntimeError::OtherDevice { planned, device }.into());
+        }
+        check_shading(state, plan)?;
+        check_stores(plan)?;
+        let family_queue = |queue: &DeviceQueue| FamilyQueue {
+            family: queue.family,
+            index: self.timelines.number_of(queue) as u32,
+        };
+        let queues = DeviceQueues::new(&self.queues.iter().map(family_queue).collect::<Vec<_>>());
+        if queues.len() > 1 && state.functions.timeline_semaphore.is_none() {
+            let frame = plan.frame.name().to_owned();
+            return Err(RuntimeError::QueuesWithoutTimelines { frame }.into());
+        }
+        let mut plan = plan.clone();
+        for attempt in 1.. {
+            let first = Situation::first(queues.clone());
+            let tables = lower(&plan, &first)?;
+            self.check_clears(&plan, &tables)?;
+            let mut guard = Guard::new(state.clone());
+            match resources::create(state, &plan, &tables, &mut guard.owned)? {
+                Created::All(handles) => return self.complete(plan, first, tables, guard, handles),
+                Created::Grown { requirements, error } if attempt < ATTEMPTS => {
+                    tracing::info!(reason = %error, "replanning");
+                    let requirements = Arc::new(described(&plan, requirements));
+                    plan = self
+                        .planner
+                        .plan(plan.described(), &requirements, &plan.options)?;
+                }
+                Created::Grown { error, .. } => return Err(error.into()),
             }
-            Created::Grown { error, .. } => return Err(error.into()),
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// An error if first contents of a history are cleared on a queue that cannot.
+    fn check_clears(&self, plan: &Plan, tables: &Lowered) -> Result<()> {
+        for commands in &tables.command_buffers {
+            let declared = plan.frame.command_buffers()[commands.commands.index()].batch;
+            let submit = plan.frame.batches()[declared.index()].submit;
+            let queue = self.queues[plan.frame.submits()[submit.index()].queue.index()];
+            for pass in commands.passes.of(&tables.passes) {
+                let PassContents::Clear {
+                    object: Object::Image(image),
+                    ..
+                } = pass.contents
+                else {
+                    continue;
+                };
+                let row = &tables.images[image as usize];
+                let colour = crate::format::aspects(row.format).contains(vk::ImageAspectFlags::COLOR);
+                let needed = if colour {
+                    vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE
+                } else {
+                    vk::QueueFlags::GRAPHICS
+                };
+                if !queue.capabilities.intersects(needed) {
+                    let why = format!(
+                        "its first contents need a queue of {needed:?} where its history is first used"
+                    );
+                    let resource = plan.frame.resource(row.resource).name.clone();
+                    return Err(RuntimeError::Unsupported { resource, why }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything after the resources themselves.
+    fn complete(
+        self,
+        plan: Arc<Plan>,
+        situation: Situation,
+        first: Checked<Lowered>,
+        mut guard: Guard,
+        mut handles: Handles,
+    ) -> Result<BoundFrame> {
+        let state = self.state;
+        let owned = &mut guard.owned;
+        let render_passes = render_passes(state, &plan, &first, owned)?;
+        let reads = plan.frame.accesses().iter();
+        let parities = if reads
+            .map(|access| access.version)
+            .any(|version| version == Version::Previous)
+        {
+            2
+        } else {
+            1
+        };
+        let mut framebuffers = Framebuffers::default();
+        let mut with = Encoding {
+            state,
+            plan: &plan,
+            owned,
+            handles: &mut handles,
+            framebuffers: &mut framebuffers,
+            render_passes: &render_passes,
+        };
+        let mut encoded = Vec::with_capacity(parities);
+        let mut next = (situation.clone(), Some(first));
+        for _ in 0..parities {
+            let (now, tables) = next;
+            let tables = tables.map_or_else(|| lower(&plan, &now), Ok)?;
+            next = (now.after(&tables), None);
+            encoded.push(EncodedFrame::new(now.parity, now.before, tables, &mut with)?);
+        }
+        let tables: Vec<&Lowered> = encoded.iter().map(|encoded| &*encoded.tables).collect();
+        let targets = targets(&plan, tables[0], &render_passes);
+        let stores = store::create(state, &plan, owned, &targets, &tables, &handles)?;
+        let bases = self.bases(&situation.queues, tables[0]);
+        let used = bases.iter().filter(|base| base.batches > 0);
+        let progress = Progress::new(state, used.map(|base| base.semaphore).collect(), owned)?;
+        let submission = Submission::new(state, &plan, tables[0], owned)?;
+        let mut labels = Vec::new();
+        if state.functions.debug_utils.is_some() {
+            labels.extend(plan.frame.passes().iter().map(|pass| c_name(&pass.name)));
+        }
+        let slots = plan.frame.command_buffers().iter();
+        tracing::info!(
+            objects = plan.objects.len(),
+            images = owned.images.len(),
+            buffers = owned.buffers.len(),
+            "bound"
+        );
+        let mut bound = BoundFrame {
+            state: state.clone(),
+            retired: self.retired.clone(),
+            timelines: self.timelines.clone(),
+            bases,
+            situation,
+            left: MemoryState::default(),
+            handles,
+            framebuffers,
+            render_passes,
+            encoded,
+            parities,
+            targets,
+            labels,
+            slots: slots.map(|_| CommandSlot::default()).collect(),
+            stores,
+            progress,
+            submission,
+            owned: Some(guard.keep()),
+            queues: self.queues,
+            plan,
+        };
+        match bound.lower_ahead() {
+            Ok(()) => Ok(bound),
+            Err(error) => {
+                // SAFETY: nothing was submitted with it.
+                unsafe { bound.destroy() };
+                Err(error)
+            }
         }
     }
-    unreachable!("the last attempt returns")
+
+    /// Per queue of the device that runs some of the frame's, how far it has come.
+    fn bases(&self, queues: &DeviceQueues, tables: &Lowered) -> Vec<QueueBase> {
+        let states = self.timelines.lock();
+        let base = |(index, queue): (u32, FamilyQueue)| {
+            let submits = tables.submits.iter();
+            let mine = submits.filter(|submit| submit.queue == DeviceQueueIndex(index));
+            let number = queue.index as usize;
+            QueueBase {
+                number,
+                semaphore: self.timelines.semaphore(number),
+                batches: mine.map(|submit| submit.batches.len() as u64).sum(),
+                seen: states[number].submitted,
+                ..QueueBase::default()
+            }
+        };
+        (0..).zip(queues.iter()).map(base).collect()
+    }
 }
 
 /// An error if a frame has stores, and the crate was built without the shaders for them.
@@ -94,176 +251,46 @@ fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
     grown
 }
 
-/// Everything after the resources themselves.
-fn complete(
-    state: &Arc<DeviceState>,
-    retired: Arc<RetiredFrames>,
-    plan: Arc<Plan>,
-    queues: Vec<DeviceQueue>,
-    mut guard: Guard,
-    places: Vec<BoundResource>,
-) -> Result<BoundFrame> {
-    let owned = &mut guard.owned;
-    let passes = render_passes(state, &plan, owned)?;
-    let parities = if has_previous(&plan) { 2 } else { 1 };
-    let mut tables = Vec::with_capacity(parities);
-    for parity in Parity::BOTH.into_iter().take(parities) {
-        let places = in_parity(&plan, &places, parity);
-        tables.push(FrameTables {
-            barriers: Barriers::new(
-                &plan,
-                &places,
-                &queues,
-                state.functions.synchronization_2.is_some(),
-            ),
-            renderings: renderings(state, &plan, owned, &passes, &places)?,
-            places,
-        });
-    }
-    let targets: Vec<Option<&Target>> = passes
-        .iter()
-        .map(|pass| pass.as_ref().map(|(_, target)| target))
-        .collect();
-    let stores = store::create(state, &plan, owned, &targets, &tables)?;
-    let progress = Progress::new(state, &plan, owned)?;
-    let submission = Submission::new(state, &plan, &progress, owned)?;
-    history::clear(state, &plan, &queues, &places)?;
-    let labels = if state.functions.debug_utils.is_some() {
-        plan.frame
-            .passes()
-            .iter()
-            .map(|pass| c_name(&pass.name))
-            .collect()
-    } else {
-        Vec::new()
-    };
-    let memory = owned.blocks.iter().map(|block| block.location().0).collect();
-    let slots = plan
-        .frame
-        .command_buffers()
-        .iter()
-        .map(|_| CommandSlot::default())
-        .collect();
-    let objects = plan.objects.len();
-    tracing::info!(
-        objects,
-        images = owned.images.len(),
-        buffers = owned.buffers.len(),
-        "bound"
-    );
-    Ok(BoundFrame {
-        targets: passes
-            .into_iter()
-            .map(|pass| pass.map(|(_, target)| target))
-            .collect(),
-        state: state.clone(),
-        retired,
-        queues,
-        memory,
-        tables,
-        labels,
-        slots,
-        stores,
-        progress,
-        submission,
-        external_passes: external_passes(&plan),
-        owned: Some(guard.keep()),
-        plan,
-    })
-}
-
-/// The render passes with external attachments, whose views change from frame to frame.
-fn external_passes(plan: &Plan) -> Vec<PassId> {
-    let external = |attachment: &Attachment| {
-        let resource = plan.placements[attachment.placement.index()].resource;
-        matches!(
-            plan.frame.resource(resource).persistence,
-            Persistence::External(_)
-        )
-    };
-    plan.frame
-        .pass_ids()
-        .filter(|pass| Attachments::of(plan, *pass).all().any(external))
-        .collect()
-}
-
-/// Whether any pass reads what the frame before left.
-fn has_previous(plan: &Plan) -> bool {
-    plan.frame
-        .accesses()
-        .iter()
-        .any(|access| access.version == Version::Previous)
-}
-
-/// The objects that stand for the plan's placements in frames of `parity`: the two of a history pair alternate.
-fn in_parity(plan: &Plan, places: &[BoundResource], parity: Parity) -> Vec<BoundResource> {
-    let mut places = places.to_vec();
-    if parity == Parity::Odd {
-        for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
-            if resource.persistence == Persistence::History && planned.placements.len() == 2 {
-                places.swap(
-                    planned.placements.indices().start,
-                    planned.placements.indices().start + 1,
-                );
-            }
-        }
-    }
-    places
-}
-
-/// The render pass objects (null where rendering is dynamic) and targets.
+/// Per row of renderings the render pass object; null where it is dynamic.
 fn render_passes(
     state: &DeviceState,
     plan: &Plan,
+    tables: &Lowered,
     owned: &mut OwnedObjects,
-) -> Result<Vec<Option<(vk::RenderPass, Target)>>> {
-    let create = |(id, pass): (PassId, &Pass)| {
-        if pass.kind != PassKind::Render {
-            return Ok(None);
-        }
-        let attachments = Attachments::of(plan, id);
-        let dynamic = state.functions.dynamic_rendering.is_some() && attachments.inputs.is_empty();
-        let render_pass = if dynamic {
-            vk::RenderPass::null()
-        } else {
-            let reason = if attachments.inputs.is_empty() {
+) -> Result<Vec<vk::RenderPass>> {
+    let mut render_passes = vec![vk::RenderPass::null(); tables.renderings.len()];
+    for (pass, row) in plan.frame.passes().iter().zip(described_rows(tables)) {
+        let Some(index) = tables.passes[row].rendering else {
+            continue;
+        };
+        let rendering = &tables.renderings[index as usize];
+        if !rendering.dynamic {
+            let reason = if rendering.inputs.is_empty() {
                 "no dynamic rendering"
             } else {
                 "input attachments"
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_pass::create(state, owned, pass, &attachments, bound_bytes(plan, id))?
-        };
-        Ok(Some((render_pass, Target::new(pass, &attachments, render_pass))))
-    };
-    plan.frame
-        .pass_ids()
-        .zip(plan.frame.passes())
-        .map(create)
-        .collect()
+            render_passes[index as usize] = render_pass::create(state, owned, &pass.name, tables, rendering)?;
+        }
+    }
+    Ok(render_passes)
 }
 
-fn renderings(
-    state: &DeviceState,
-    plan: &Plan,
-    owned: &mut OwnedObjects,
-    passes: &[Option<(vk::RenderPass, Target)>],
-    places: &[BoundResource],
-) -> Result<Vec<Option<Rendering>>> {
-    let create = |(id, planned): (PassId, &Option<(vk::RenderPass, Target)>)| {
-        let Some((render_pass, _)) = planned else {
-            return Ok(None);
-        };
-        let pass = plan.frame.pass(id);
-        let attachments = Attachments::of(plan, id);
-        if *render_pass == vk::RenderPass::null() {
-            let tiles = Tiles::new(state, pass, bound_bytes(plan, id));
-            let dynamic = Dynamic::new(attachments, tiles, pass.area, pass.layers, places);
-            return Ok(Some(Rendering::Dynamic(dynamic)));
-        }
-        let mut object = PassObject::new(*render_pass, &attachments, pass.area, pass.layers);
-        object.refresh(state, owned, places, pass)?;
-        Ok(Some(Rendering::Object(object)))
+/// Per pass of the planned frame, what its pipelines are created with.
+fn targets(plan: &Plan, tables: &Lowered, render_passes: &[vk::RenderPass]) -> Vec<Option<Target>> {
+    let target = |row: usize| {
+        let index = tables.passes[row].rendering?;
+        let rendering = &tables.renderings[index as usize];
+        Some(Target::new(tables, rendering, render_passes[index as usize]))
     };
-    plan.frame.pass_ids().zip(passes).map(create).collect()
+    let rows = described_rows(tables).take(plan.frame.passes().len());
+    rows.map(target).collect()
+}
+
+/// Per pass of the planned frame, its row: clears are the tables' own.
+fn described_rows(tables: &Lowered) -> impl Iterator<Item = usize> + '_ {
+    let rows = tables.passes.iter().enumerate();
+    let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
+    rows.map(|(index, _)| index)
 }

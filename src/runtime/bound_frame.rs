@@ -6,23 +6,28 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::bound_resource::{Buffer, Image};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
-use super::frame_tables::FrameTables;
+use super::encoded_frame::{EncodedFrame, Encoding};
 use super::owned::OwnedObjects;
 use super::progress::FrameNumber;
 use super::progress::Progress;
-use super::rendering::Rendering;
+use super::render_pass::Framebuffers;
+use super::resources::Handles;
 use super::retire::{RetiredFrame, RetiredFrames};
 use super::store::StorePass;
 use super::submission::Submission;
+use super::submit::QueueBase;
 use super::target::Target;
+use super::timelines::Timelines;
 use crate::Result;
 use crate::frame::tables::{Access, Version};
-use crate::frame::{PassId, Persistence, QueueId, ResourceId};
-use crate::plan::{PlacementId, Plan};
+use crate::frame::{PassId, QueueId, ResourceId};
+use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::{ByteUse, Lowered, MemoryState, Parity, Situation, Space, lower};
+use crate::plan::{MemoryKind, Plan};
 
 /// A plan whose images, buffers and memory are created and bound.
 ///
@@ -42,28 +47,40 @@ use crate::plan::{PlacementId, Plan};
 pub struct BoundFrame {
     pub(super) state: Arc<DeviceState>,
     pub(super) retired: Arc<RetiredFrames>,
+    pub(super) timelines: Arc<Timelines>,
     pub(super) plan: Arc<Plan>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
-    /// Per object of the plan.
-    pub(super) memory: Vec<vk::DeviceMemory>,
-    /// Per parity; one only if no pass reads a previous version.
-    pub(super) tables: Vec<FrameTables>,
+    /// Per queue of the device that runs some of those.
+    pub(super) bases: Vec<QueueBase>,
+    /// What the next frame is lowered for, once it begins.
+    pub(super) situation: Situation,
+    /// What the last frame left in memory of this plan alone, values as of its end.
+    pub(super) left: MemoryState,
+    pub(super) handles: Handles,
+    pub(super) framebuffers: Framebuffers,
+    /// Per row of renderings, null where it is dynamic.
+    pub(super) render_passes: Vec<vk::RenderPass>,
+    /// Frames as lowered so far: the first of each parity, then some of the latest.
+    pub(super) encoded: Vec<EncodedFrame>,
+    /// 2 if a pass reads a previous version.
+    pub(super) parities: usize,
     /// Per pass; `None` for compute and transfer passes.
     pub(super) targets: Vec<Option<Target>>,
     /// Per pass, its name as debuggers want it; empty where none listens.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
     pub(super) slots: Vec<CommandSlot>,
-    /// In the order of their passes.
+    /// Per row of stores.
     pub(super) stores: Vec<StorePass>,
     pub(super) progress: Progress,
     pub(super) submission: Submission,
-    /// The render passes with external attachments.
-    pub(super) external_passes: Vec<PassId>,
     /// `None` once it was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
 }
+
+/// Lowered frames that are kept beside the first ones.
+const KEPT: usize = 6;
 
 impl BoundFrame {
     /// The plan that is bound (a newer one than was given, if requirements had grown).
@@ -98,7 +115,7 @@ impl BoundFrame {
     /// # Panics
     /// If the resource is a buffer, external, or used by no pass.
     pub fn image(&self, resource: ResourceId, parity: Parity) -> Image {
-        self.image_at(resource, self.current_place(resource, parity))
+        self.image_of(resource, self.object_of(resource, Version::Current, parity))
     }
 
     /// The image that a pass's access of `resource` uses in frames of `parity`.
@@ -110,7 +127,7 @@ impl BoundFrame {
     /// If the pass does not declare such an access, or the resource is external.
     pub fn image_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Image {
         let pass = self.plan.pass_of(pass);
-        self.image_at(resource, self.place_in(pass, resource, version, parity))
+        self.image_of(resource, self.object_in(pass, resource, version, parity))
     }
 
     /// The layout that the image of `resource` has during a pass that declares the access (for descriptor sets).
@@ -118,7 +135,8 @@ impl BoundFrame {
     /// # Panics
     /// If the pass does not declare such an access.
     pub fn layout_in(&self, pass: PassId, resource: ResourceId, version: Version) -> vk::ImageLayout {
-        self.plan.accesses[self.access_of(self.plan.pass_of(pass), resource, version)].layout
+        let access = self.access_of(self.plan.pass_of(pass), resource, version);
+        self.tables(Parity::Even).accesses[access].layout
     }
 
     /// The buffer of `resource` as current version in frames of `parity`.
@@ -126,7 +144,7 @@ impl BoundFrame {
     /// # Panics
     /// If the resource is an image, external, or used by no pass.
     pub fn buffer(&self, resource: ResourceId, parity: Parity) -> Buffer {
-        self.buffer_at(resource, self.current_place(resource, parity))
+        self.buffer_of(resource, self.object_of(resource, Version::Current, parity))
     }
 
     /// The buffer that a pass's access of `resource` uses in frames of `parity`.
@@ -135,7 +153,7 @@ impl BoundFrame {
     /// If the pass does not declare such an access, or the resource is external.
     pub fn buffer_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Buffer {
         let pass = self.plan.pass_of(pass);
-        self.buffer_at(resource, self.place_in(pass, resource, version, parity))
+        self.buffer_of(resource, self.object_in(pass, resource, version, parity))
     }
 
     /// The parity of the next frame.
@@ -173,18 +191,10 @@ impl BoundFrame {
             .owned
             .as_mut()
             .expect("a bound plan owns its objects until it is given up");
-        let renderings = self
-            .tables
-            .iter_mut()
-            .flat_map(|tables| tables.renderings.iter_mut().flatten());
-        for rendering in renderings {
-            if let Rendering::Object(object) = rendering {
-                for framebuffer in object.forget(view) {
-                    owned.framebuffers.retain(|other| *other != framebuffer);
-                    // SAFETY: the caller's duty; both lists have forgotten it.
-                    unsafe { self.state.device.destroy_framebuffer(framebuffer, None) };
-                }
-            }
+        for framebuffer in self.framebuffers.forget(view) {
+            owned.framebuffers.retain(|other| *other != framebuffer);
+            // SAFETY: the caller's duty; both lists have forgotten it.
+            unsafe { self.state.device.destroy_framebuffer(framebuffer, None) };
         }
     }
 
@@ -207,49 +217,137 @@ impl BoundFrame {
         }
     }
 
-    /// The tables for frames of `parity`.
-    pub(super) fn tables(&self, parity: Parity) -> &FrameTables {
-        &self.tables[parity.index() % self.tables.len()]
+    /// The tables of the first frame of `parity`: which image or buffer each access uses is the same in all of them.
+    pub(super) fn tables(&self, parity: Parity) -> &Lowered {
+        &self.encoded[parity.index() % self.parities].tables
     }
 
-    /// The object of the current version.
-    pub(super) fn current_place(&self, resource: ResourceId, parity: Parity) -> BoundResource {
-        let placements = self.plan.resources[resource.index()].placements;
-        assert!(
-            !placements.is_empty(),
-            "resource `{}` is used by no pass",
-            self.name_of(resource)
-        );
-        self.tables(parity).places[placements.indices().start]
+    /// Finds the frame that begins among those lowered so far, or lowers it; gives its index.
+    pub(super) fn encode(&mut self, parity: Parity) -> Result<usize> {
+        self.read_situation(parity);
+        let index = match self.known() {
+            Some(index) => index,
+            None => self.lower()?,
+        };
+        self.with_encoding(|encoded, with| encoded[index].refresh(with))?;
+        Ok(index)
     }
 
-    /// The object of the previous version.
-    pub(super) fn previous_place(&self, resource: ResourceId, parity: Parity) -> BoundResource {
-        let placements = self.plan.resources[resource.index()].placements;
-        let pair =
-            placements.len() == 2 && self.plan.frame.resource(resource).persistence == Persistence::History;
-        assert!(
-            pair,
-            "resource `{}` has no previous version",
-            self.name_of(resource)
-        );
-        self.tables(parity).places[placements.indices().start + 1]
+    /// Lowers the frames that come next, until they repeat, so that recording them does not.
+    pub(super) fn lower_ahead(&mut self) -> Result<()> {
+        self.read_situation(Parity::Even);
+        let counted = self.state.functions.timeline_semaphore.is_some();
+        let is_left = |one: &ByteUse| counted || !matches!(one.space, Space::Tile(_));
+        for _ in 0..KEPT / 2 {
+            let index = match self.known() {
+                Some(index) if index >= self.parities => return Ok(()),
+                Some(index) => index,
+                None => self.lower()?,
+            };
+            let after = &self.encoded[index].tables.after;
+            let Situation { parity, before, .. } = &mut self.situation;
+            *parity = if self.parities == 2 {
+                parity.next()
+            } else {
+                Parity::Even
+            };
+            before.bytes.retain(|one| !is_left(one));
+            before.bytes.extend(after.bytes.iter().filter(|one| is_left(one)));
+            before.contents.clone_from(&after.contents);
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> Option<usize> {
+        let Situation { parity, before, .. } = &self.situation;
+        let known = |encoded: &EncodedFrame| encoded.parity == *parity && encoded.before == *before;
+        self.encoded.iter().position(known)
+    }
+
+    fn lower(&mut self) -> Result<usize> {
+        let _span = tracing::debug_span!("lower", frame = self.plan.frame.name()).entered();
+        let tables = lower(&self.plan, &self.situation)?;
+        let (parity, before) = (self.situation.parity, self.situation.before.clone());
+        let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
+        if self.encoded.len() >= self.parities + KEPT {
+            self.encoded.remove(self.parities);
+        }
+        self.encoded.push(encoded);
+        Ok(self.encoded.len() - 1)
+    }
+
+    fn with_encoding<R>(&mut self, run: impl FnOnce(&mut [EncodedFrame], &mut Encoding<'_>) -> R) -> R {
+        let owned = self
+            .owned
+            .as_mut()
+            .expect("a bound plan owns its objects until it is given up");
+        let mut with = Encoding {
+            state: &self.state,
+            plan: &self.plan,
+            owned,
+            handles: &mut self.handles,
+            framebuffers: &mut self.framebuffers,
+            render_passes: &self.render_passes,
+        };
+        run(&mut self.encoded, &mut with)
+    }
+
+    /// What earlier work left, now: in memory of this plan, and in the tile memory of its queues.
+    fn read_situation(&mut self, parity: Parity) {
+        let tile = self
+            .plan
+            .objects
+            .iter()
+            .any(|object| object.memory == MemoryKind::Tile);
+        let Situation {
+            parity: current,
+            before,
+            ..
+        } = &mut self.situation;
+        *current = if self.parities == 2 { parity } else { Parity::Even };
+        before.bytes.clear();
+        let queues = self.timelines.lock();
+        for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
+            let queue = &queues[base.number];
+            let passed = (queue.submitted - base.seen).min(i64::MAX as u64) as i64;
+            base.seen = queue.submitted;
+            for one in self.left.bytes.iter_mut().filter(|one| one.last.queue == index) {
+                one.last.age(passed);
+            }
+            if tile {
+                queue.tile_uses(index, &mut before.bytes);
+            }
+        }
+        before.bytes.extend_from_slice(&self.left.bytes);
+        before.contents.clone_from(&self.left.contents);
+    }
+
+    /// The object that stands for a version of a resource in frames of `parity`.
+    pub(super) fn object_of(&self, resource: ResourceId, version: Version, parity: Parity) -> Object {
+        let frame = &self.plan.frame;
+        let of_version = |index: &&u32| frame.accesses()[**index as usize].version == version;
+        match frame.uses_of(resource).iter().find(of_version) {
+            Some(&index) => self.tables(parity).accesses[index as usize].object,
+            None if version == Version::Previous => {
+                panic!("resource `{}` has no previous version", self.name_of(resource))
+            }
+            None => panic!("resource `{}` is used by no pass", self.name_of(resource)),
+        }
     }
 
     /// The object that an access of a pass of the planned frame uses.
-    pub(super) fn place_in(
+    pub(super) fn object_in(
         &self,
         pass: PassId,
         resource: ResourceId,
         version: Version,
         parity: Parity,
-    ) -> BoundResource {
-        let PlacementId(placement) = self.plan.accesses[self.access_of(pass, resource, version)].placement;
-        self.tables(parity).places[placement as usize]
+    ) -> Object {
+        self.tables(parity).accesses[self.access_of(pass, resource, version)].object
     }
 
     /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the part of its split lifetime that is placed there.
-    fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
+    pub(super) fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
         let frame = &self.plan.frame;
         let accesses = frame.pass(pass).accesses;
         let wanted = |access: &Access| {
@@ -270,26 +368,30 @@ impl BoundFrame {
         }
     }
 
-    pub(super) fn image_at(&self, resource: ResourceId, place: BoundResource) -> Image {
-        match place {
-            BoundResource::Image(image) => image,
-            BoundResource::Buffer(_) => panic!("resource `{}` is a buffer", self.name_of(resource)),
-            BoundResource::Missing => panic!(
-                "external resource `{}` is known only while a frame is recorded",
-                self.name_of(resource)
-            ),
-        }
+    pub(super) fn image_of(&self, resource: ResourceId, object: Object) -> Image {
+        let Object::Image(row) = object else {
+            panic!("resource `{}` is a buffer", self.name_of(resource));
+        };
+        let image = self.handles.images[row as usize];
+        self.assert_imported(resource, image.handle != vk::Image::null());
+        image
     }
 
-    pub(super) fn buffer_at(&self, resource: ResourceId, place: BoundResource) -> Buffer {
-        match place {
-            BoundResource::Buffer(buffer) => buffer,
-            BoundResource::Image(_) => panic!("resource `{}` is an image", self.name_of(resource)),
-            BoundResource::Missing => panic!(
-                "external resource `{}` is known only while a frame is recorded",
-                self.name_of(resource)
-            ),
-        }
+    pub(super) fn buffer_of(&self, resource: ResourceId, object: Object) -> Buffer {
+        let Object::Buffer(row) = object else {
+            panic!("resource `{}` is an image", self.name_of(resource));
+        };
+        let buffer = self.handles.buffers[row as usize];
+        self.assert_imported(resource, buffer.handle != vk::Buffer::null());
+        buffer
+    }
+
+    fn assert_imported(&self, resource: ResourceId, imported: bool) {
+        let name = self.name_of(resource);
+        assert!(
+            imported,
+            "external resource `{name}` is known only while a frame is recorded"
+        );
     }
 
     fn name_of(&self, resource: ResourceId) -> &str {

@@ -2,25 +2,6 @@
 
 use ash::vk;
 
-/// Which copy of a history resource is the current one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Parity {
-    /// Frames 0, 2, 4, ….
-    Even,
-    /// Frames 1, 3, 5, ….
-    Odd,
-}
-
-impl Parity {
-    /// Both, even first.
-    pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
 /// An image and its views. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
@@ -45,25 +26,4 @@ pub struct Buffer {
     pub size: vk::DeviceSize,
     /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
     pub address: vk::DeviceAddress,
-}
-
-/// The object that stands for a placement.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum BoundResource {
-    /// External, and not imported yet.
-    #[default]
-    Missing,
-    Image(Image),
-    Buffer(Buffer),
-}
-
-impl BoundResource {
-    /// The view as attachment; null for buffers and what is not there.
-    pub(super) fn attachment(self) -> vk::ImageView {
-        if let BoundResource::Image(image) = self {
-            image.attachment
-        } else {
-            vk::ImageView::null()
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
-use super::bind::bind;
+use super::bind::Binder;
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
@@ -16,6 +16,7 @@ use super::memory::MemoryAllocator;
 use super::planning::DevicePlanner;
 use super::retire::RetiredFrames;
 use super::support::{Missing, Support, plan_features};
+use super::timelines::Timelines;
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;
@@ -54,6 +55,7 @@ struct Shared {
     queues: Vec<DeviceQueue>,
     planner: DevicePlanner,
     retired: Arc<RetiredFrames>,
+    timelines: Arc<Timelines>,
 }
 
 impl Device {
@@ -82,12 +84,11 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// When the allocator of ordinary memory cannot be made.
+    /// When the allocator of ordinary memory or a semaphore cannot be made.
     ///
     /// # Safety
     /// - The handles are alive and belong together, and live until [`Device::destroy`] has returned.
     /// - `desc.enabled` holds nothing that the device and its instance were not created with.
-    /// - No other thread uses the queues of `desc` while [`Device::bind`] runs.
     pub unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -125,8 +126,11 @@ impl Device {
             capabilities,
             memory,
         };
+        let state = Arc::new(state);
+        let timelines = Arc::new(Timelines::new(&state, &desc.queues)?);
         let shared = Shared {
-            state: Arc::new(state),
+            state,
+            timelines,
             missing,
             queues: desc.queues,
             planner: DevicePlanner::new(profile),
@@ -220,8 +224,7 @@ impl Device {
     /// Creates and binds every resource of `plan`.
     ///
     /// If a created resource needs more than was planned, the frame is planned anew ([`BoundFrame::plan`] has the plan that holds).
-    /// A frame with history resources submits once to the queues that use them, and waits, to clear them to zero:
-    /// no other thread may use the queues meanwhile.
+    /// Nothing is submitted: what a pass reads of a history before any frame has written it is cleared in the frame itself.
     ///
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
@@ -243,10 +246,18 @@ impl Device {
             queues: all,
             planner,
             retired,
+            timelines,
             ..
         } = &*self.shared;
         let queues = queues.iter().map(|&index| all[index]).collect();
-        bind(state, planner, retired, plan, queues)
+        Binder {
+            state,
+            planner,
+            retired,
+            timelines,
+            queues,
+        }
+        .bind(plan)
     }
 
     /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait.
@@ -266,6 +277,8 @@ impl Device {
         // SAFETY: the caller's duty.
         unsafe { self.shared.retired.destroy() };
         // SAFETY: the caller's duty.
+        unsafe { self.shared.timelines.destroy() };
+        // SAFETY: the caller's duty.
         unsafe { self.shared.state.memory.destroy() };
     }
 }
@@ -280,11 +293,21 @@ impl fmt::Debug for Device {
 }
 
 impl Shared {
-    /// A device queue for each queue of the frame.
+    /// A device queue for each queue of the frame; without timeline semaphores, one for all of them.
     fn choose_queues(&self, frame: &Frame) -> Result<Vec<usize>> {
+        let capable = |index: &usize, needed| self.queues[*index].supports(needed);
+        if self.state.functions.timeline_semaphore.is_none() {
+            let all = frame
+                .queues()
+                .iter()
+                .fold(vk::QueueFlags::empty(), |sum, one| sum | one.capabilities);
+            if let Some(index) = (0..self.queues.len()).find(|index| capable(index, all)) {
+                return Ok(vec![index; frame.queues().len()]);
+            }
+        }
         let mut taken = vec![false; self.queues.len()];
         let choose = |queue: &crate::frame::tables::Queue| {
-            let capable = |index: &usize| self.queues[*index].supports(queue.capabilities);
+            let capable = |index: &usize| capable(index, queue.capabilities);
             let free = (0..self.queues.len()).find(|index| !taken[*index] && capable(index));
             let Some(index) = free.or_else(|| (0..self.queues.len()).find(capable)) else {
                 let (queue, needs) = (queue.name.clone(), queue.capabilities);

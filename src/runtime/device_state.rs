@@ -9,6 +9,7 @@ use super::capabilities::Capabilities;
 use super::functions::Functions;
 use super::memory::MemoryAllocator;
 use crate::profile::DeviceProfile;
+use crate::units::Bytes;
 
 /// Invariant: the handles belong together and outlive this.
 pub(super) struct DeviceState {
@@ -22,6 +23,11 @@ pub(super) struct DeviceState {
 }
 
 impl DeviceState {
+    /// Size of the tile heap; 0 where there is none.
+    pub(super) fn tile_bytes(&self) -> Bytes {
+        self.profile.tile.as_ref().map_or(Bytes::ZERO, |tile| tile.size)
+    }
+
     /// Names an object through `VK_EXT_debug_utils`, where that is enabled. Failures are ignored.
     pub(super) fn set_name(&self, handle: impl vk::Handle, name: &str) {
         let Some(debug) = &self.functions.debug_utils else {

@@ -70,6 +70,14 @@ pub enum RuntimeError {
         /// What it has to be capable of.
         needs: vk::QueueFlags,
     },
+    /// A frame on several device queues, and nothing to order its frames with.
+    #[error(
+        "frame `{frame}` is bound to several device queues, which needs timeline semaphores: enable them, or bind it to one queue"
+    )]
+    QueuesWithoutTimelines {
+        /// The frame.
+        frame: String,
+    },
     /// A resource that the device cannot create.
     #[error("resource `{resource}` cannot be created on this device: {why}")]
     Unsupported {

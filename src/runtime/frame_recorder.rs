@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{Buffer, Image, Parity};
+use super::bound_resource::{Buffer, Image};
+use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeError, VkResultExt};
 use super::import::Imports;
 use super::progress::FrameNumber;
@@ -14,7 +15,9 @@ use super::submit::call;
 use super::tiles::Tiles;
 use crate::Result;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
+use crate::frame::tables::Version;
 use crate::frame::{CommandBufferId, PassId, ResourceId};
+use crate::lower::{Checked, Lowered, Parity};
 use crate::units::Bytes;
 
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
@@ -25,6 +28,8 @@ pub struct FrameRecorder<'a> {
     bound: &'a mut BoundFrame,
     number: FrameNumber,
     parity: Parity,
+    /// Index of the frame as lowered.
+    encoded: usize,
 }
 
 impl BoundFrame {
@@ -38,8 +43,9 @@ impl BoundFrame {
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.progress.next()?;
         let parity = self.parity();
-        self.import_resources(imports, parity)?;
+        self.import_resources(imports)?;
         self.import_semaphores(imports, number)?;
+        let encoded = self.encode(parity)?;
         for slot in &self.slots {
             slot.free();
         }
@@ -47,6 +53,7 @@ impl BoundFrame {
             bound: self,
             number,
             parity,
+            encoded,
         })
     }
 }
@@ -62,6 +69,15 @@ impl FrameRecorder<'_> {
         self.parity
     }
 
+    fn encoded(&self) -> &EncodedFrame {
+        &self.bound.encoded[self.encoded]
+    }
+
+    /// The tables that are recorded: what each pass binds, waits for and attaches.
+    pub fn lowered(&self) -> &Checked<Lowered> {
+        &self.encoded().tables
+    }
+
     /// What the frame runs on.
     pub fn bound(&self) -> &BoundFrame {
         self.bound
@@ -72,8 +88,7 @@ impl FrameRecorder<'_> {
     /// # Panics
     /// If the resource is a buffer or used by no pass.
     pub fn image(&self, resource: ResourceId) -> Image {
-        self.bound
-            .image_at(resource, self.bound.current_place(resource, self.parity))
+        self.bound.image(resource, self.parity)
     }
 
     /// What the frame before left in a history image.
@@ -81,8 +96,8 @@ impl FrameRecorder<'_> {
     /// # Panics
     /// If the resource has no previous version.
     pub fn image_previous(&self, resource: ResourceId) -> Image {
-        self.bound
-            .image_at(resource, self.bound.previous_place(resource, self.parity))
+        let object = self.bound.object_of(resource, Version::Previous, self.parity);
+        self.bound.image_of(resource, object)
     }
 
     /// The current version of a buffer (external ones included).
@@ -90,8 +105,7 @@ impl FrameRecorder<'_> {
     /// # Panics
     /// If the resource is an image or used by no pass.
     pub fn buffer(&self, resource: ResourceId) -> Buffer {
-        self.bound
-            .buffer_at(resource, self.bound.current_place(resource, self.parity))
+        self.bound.buffer(resource, self.parity)
     }
 
     /// What the frame before left in a history buffer.
@@ -99,8 +113,8 @@ impl FrameRecorder<'_> {
     /// # Panics
     /// If the resource has no previous version.
     pub fn buffer_previous(&self, resource: ResourceId) -> Buffer {
-        self.bound
-            .buffer_at(resource, self.bound.previous_place(resource, self.parity))
+        let object = self.bound.object_of(resource, Version::Previous, self.parity);
+        self.bound.buffer_of(resource, object)
     }
 
     /// Begins to record a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
@@ -138,7 +152,13 @@ impl FrameRecorder<'_> {
             slot.free();
         }
         begun.with_call("vkBeginCommandBuffer", name)?;
-        Ok(Commands::new(self.bound, self.parity, command_buffer, id))
+        Ok(Commands::new(
+            self.bound,
+            self.encoded(),
+            self.parity,
+            command_buffer,
+            id,
+        ))
     }
 
     /// Begins a secondary command buffer for the contents of a render pass, with the inheritance it needs (tile memory included).
@@ -184,12 +204,18 @@ impl FrameRecorder<'_> {
     ) -> R {
         let pass = self.bound.plan.pass_of(pass);
         let target = self.bound.target_of(pass);
-        let rendering = self.bound.tables(self.parity).renderings[pass.index()].as_ref();
-        let framebuffer = rendering.map_or(vk::Framebuffer::null(), Rendering::framebuffer);
+        let encoded = self.encoded();
+        let index = encoded
+            .row(pass)
+            .rendering
+            .expect("a pass with a target is a render pass");
+        let row = &encoded.tables.renderings[index as usize];
+        let framebuffer = encoded.renderings[index as usize].framebuffer();
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&target.color_formats)
             .depth_attachment_format(target.depth_format)
             .stencil_attachment_format(target.stencil_format)
+            .view_mask(row.view_mask)
             .rasterization_samples(target.samples);
         let mut info = vk::CommandBufferInheritanceInfo::default()
             .render_pass(target.render_pass)
@@ -199,14 +225,13 @@ impl FrameRecorder<'_> {
             info = info.push_next(&mut formats);
         }
         // The secondary has the tile shading flags of its render pass.
-        let pass_of_frame = self.bound.plan.frame.pass(pass);
-        let mut tiles = Tiles::new(&self.bound.state, pass_of_frame, Bytes::ZERO);
+        let mut tiles = Tiles::new(&self.bound.state, row, Bytes::ZERO);
         if let Some(shading) = &mut tiles.shading {
             info = info.push_next(shading);
         }
         // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
-        let object = self.bound.plan.passes[pass.index()].bound_object;
-        let memory = object.map(|object| self.bound.memory[object.index()]);
+        let memory = encoded.row(pass).tile_memory;
+        let memory = memory.map(|memory| self.bound.handles.memory[memory as usize]);
         let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
         if memory.is_some() {
             info = info.push_next(&mut tile);
@@ -221,9 +246,9 @@ impl FrameRecorder<'_> {
     /// `command_buffer` is a secondary one in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
         let pass = self.bound.plan.pass_of(pass);
-        if let Some(object) = self.bound.plan.passes[pass.index()].bound_object {
+        if let Some(memory) = self.encoded().row(pass).tile_memory {
             // SAFETY: the caller's duty.
-            unsafe { self.bound.bind_tile_memory(command_buffer, Some(object)) };
+            unsafe { self.bound.bind_tile_memory(command_buffer, Some(memory)) };
         }
     }
 
@@ -235,11 +260,11 @@ impl FrameRecorder<'_> {
     /// When a declared command buffer was not recorded, or the driver fails.
     ///
     /// # Safety
-    /// No other thread uses the queues meanwhile.
+    /// Nothing outside of this device's frames uses the queues meanwhile; its own frames wait for each other.
     pub unsafe fn submit(self) -> Result<FrameNumber> {
         let _span = tracing::trace_span!("submit", number = self.number.0).entered();
         self.bound.check_recorded()?;
-        self.bound.submit_by(|state, one| {
+        self.bound.submit_by(self.encoded, |state, one| {
             // SAFETY: the caller's duty; the recording of the command buffers is finished.
             unsafe { call(state, one) }
         })
@@ -257,7 +282,7 @@ impl FrameRecorder<'_> {
         mut submit: impl FnMut(&SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
         self.bound.check_recorded()?;
-        self.bound.submit_by(|_, one| submit(one))
+        self.bound.submit_by(self.encoded, |_, one| submit(one))
     }
 
     /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
@@ -273,9 +298,10 @@ impl FrameRecorder<'_> {
         let bound: &BoundFrame = self.bound();
         let frame = &bound.plan.frame;
         let pass = bound.plan.pass_of(pass);
-        let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();
         let name = || format!("pass `{}`", frame.pass(pass).name);
+        let rendering = self.encoded().row(pass).rendering;
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
+        let rendering = &self.encoded().renderings[rendering as usize];
         let Some(functions) = &bound.state.functions.tile_properties else {
             return Ok(None);
         };

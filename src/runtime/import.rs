@@ -3,12 +3,12 @@
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::bound_resource::{Buffer, Image};
 use super::error::RuntimeError;
 use super::progress::FrameNumber;
-use super::rendering::Rendering;
 use crate::Result;
 use crate::frame::{Persistence, ResourceId, SemaphoreId};
+use crate::lower::tables::objects::Binding;
 
 /// The caller's objects for the external resources and semaphores of one frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,66 +53,72 @@ pub struct ImportedSemaphore {
 }
 
 impl BoundFrame {
-    pub(super) fn import_resources(&mut self, imports: &Imports<'_>, parity: Parity) -> Result<()> {
+    /// Writes the imported handles into their rows.
+    pub(super) fn import_resources(&mut self, imports: &Imports<'_>) -> Result<()> {
         let BoundFrame {
-            state,
             plan,
-            tables,
-            owned,
-            external_passes,
+            encoded,
+            handles,
             ..
         } = self;
-        let count = tables.len();
-        let tables = &mut tables[parity.index() % count];
-        let frame = &plan.frame;
-        let external = |id: &ResourceId| matches!(frame.resource(*id).persistence, Persistence::External(_));
-        for id in frame.resource_ids().filter(external) {
-            tables.places[plan.resources[id.index()].placements.indices()].fill(BoundResource::Missing);
-        }
-        let images = imports.images.iter().map(|one| {
-            (
-                one.resource,
-                BoundResource::Image(Image {
-                    handle: one.image,
-                    view: one.view,
-                    attachment: one.view,
-                }),
-            )
-        });
-        let buffers = imports
-            .buffers
-            .iter()
-            .map(|one| (one.resource, BoundResource::Buffer(one.buffer)));
-        for (id, place) in images.chain(buffers) {
-            let is_image = matches!(place, BoundResource::Image(_));
-            if !external(&id) || frame.resource(id).is_image() != is_image {
-                let (what, name) = (kind_of(is_image), frame.resource(id).name.clone());
-                return Err(RuntimeError::NotExternal { what, name }.into());
+        let (frame, tables) = (&plan.frame, &encoded[0].tables);
+        let is_imported = |binding: Binding| binding == Binding::Imported;
+        for (image, row) in handles.images.iter_mut().zip(&tables.images) {
+            if is_imported(row.binding) {
+                *image = Image::default();
             }
-            tables.places[plan.resources[id.index()].placements.indices()].fill(place);
         }
-        for id in frame.resource_ids().filter(external) {
-            let places = &tables.places[plan.resources[id.index()].placements.indices()];
-            if places.iter().any(|place| matches!(place, BoundResource::Missing)) {
+        for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
+            if is_imported(row.binding) {
+                *buffer = Buffer::default();
+            }
+        }
+        let external = |id: ResourceId, is_image: bool| {
+            let resource = frame.resource(id);
+            if matches!(resource.persistence, Persistence::External(_)) && resource.is_image() == is_image {
+                return Ok(());
+            }
+            let (what, name) = (kind_of(is_image), resource.name.clone());
+            Err(RuntimeError::NotExternal { what, name })
+        };
+        for import in imports.images {
+            external(import.resource, true)?;
+            for (image, row) in handles.images.iter_mut().zip(&tables.images) {
+                if row.resource == import.resource {
+                    let (handle, view) = (import.image, import.view);
+                    *image = Image {
+                        handle,
+                        view,
+                        attachment: view,
+                    };
+                }
+            }
+        }
+        for import in imports.buffers {
+            external(import.resource, false)?;
+            for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
+                if row.resource == import.resource {
+                    *buffer = import.buffer;
+                }
+            }
+        }
+        let images = handles.images.iter().zip(&tables.images);
+        let images =
+            images.filter(|(image, row)| is_imported(row.binding) && image.handle == vk::Image::null());
+        let buffers = handles.buffers.iter().zip(&tables.buffers);
+        let buffers =
+            buffers.filter(|(one, row)| is_imported(row.binding) && one.handle == vk::Buffer::null());
+        let missing = images
+            .map(|(_, row)| row.resource)
+            .chain(buffers.map(|(_, row)| row.resource));
+        match missing.min() {
+            None => Ok(()),
+            Some(id) => {
                 let resource = frame.resource(id);
                 let (what, name) = (kind_of(resource.is_image()), resource.name.clone());
-                return Err(RuntimeError::NotImported { what, name }.into());
+                Err(RuntimeError::NotImported { what, name }.into())
             }
         }
-        tables.barriers.refresh(&tables.places);
-        let owned = owned
-            .as_mut()
-            .expect("a bound plan owns its objects until it is given up");
-        for &pass in external_passes.iter() {
-            match &mut tables.renderings[pass.index()] {
-                Some(Rendering::Dynamic(dynamic)) => dynamic.refresh(&tables.places),
-                Some(Rendering::Object(object)) => {
-                    object.refresh(state, owned, &tables.places, frame.pass(pass))?;
-                }
-                None => {}
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn import_semaphores(&mut self, imports: &Imports<'_>, number: FrameNumber) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::create::{ATTACHED, buffer_info, image_info};
+use super::create_info::{buffer_info, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
@@ -10,7 +10,9 @@ use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
 use crate::frame::tables::Resource;
-use crate::frame::{Frame, Persistence};
+use crate::frame::{Frame, Persistence, ResourceId};
+use crate::lower::create::{ATTACHED, buffer, image};
+use crate::lower::tables::objects::{BufferRow, ImageRow};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
@@ -29,6 +31,11 @@ pub struct MemoryRequirements {
     pub dedicated: Dedicated,
     /// What it requires of tile memory; `None` without the tile usage bit, and where the driver refuses it.
     pub tile: Option<TileRequirements>,
+}
+
+/// The image or the buffer of a resource, in memory of a kind.
+fn rows(id: ResourceId, resource: &Resource, memory: MemoryKind) -> (Option<ImageRow>, Option<BufferRow>) {
+    (image(id, resource, memory, false), buffer(id, resource, memory))
 }
 
 /// No memory: external resources bring their own, unused ones get none.
@@ -57,19 +64,21 @@ impl DeviceState {
             if external || frame.uses_of(id).is_empty() {
                 return Ok(NOTHING);
             }
-            self.measure_one(resource)
+            self.measure_one(id, resource)
         });
         Ok(Requirements {
             resources: measured.collect::<Result<_>>()?,
         })
     }
 
-    fn measure_one(&self, resource: &Resource) -> Result<ResourceRequirements> {
-        let answer = if let Some(info) = image_info(resource, MemoryKind::Arena, false) {
+    fn measure_one(&self, id: ResourceId, resource: &Resource) -> Result<ResourceRequirements> {
+        let (image, buffer) = rows(id, resource, MemoryKind::Arena);
+        let answer = if let Some(row) = image {
+            let info = image_info(&row, &[]);
             self.image_is_supported(resource, &info)?;
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(resource, MemoryKind::Arena).expect("a resource is an image or a buffer");
+            let info = buffer_info(&buffer.expect("a resource is an image or a buffer"), &[]);
             self.addresses_are_supported(resource, &info)?;
             self.buffer_requirements(&resource.name, &info)?
         };
@@ -78,17 +87,19 @@ impl DeviceState {
             alignment: answer.alignment,
             memory_type_bits: answer.memory_type_bits,
             dedicated: answer.dedicated,
-            tile: self.measure_tile(resource)?,
-            lazy_type_bits: self.measure_lazy(resource)?,
+            tile: self.measure_tile(id, resource)?,
+            lazy_type_bits: self.measure_lazy(id, resource)?,
         })
     }
 
     /// What it requires of the tile heap; `None` where the extension or the driver does not allow it.
-    fn measure_tile(&self, resource: &Resource) -> Result<Option<TileRequirements>> {
+    fn measure_tile(&self, id: ResourceId, resource: &Resource) -> Result<Option<TileRequirements>> {
         let Some(tile) = &self.profile.tile else {
             return Ok(None);
         };
-        let answer = if let Some(info) = image_info(resource, MemoryKind::Tile, false) {
+        let (image, buffer) = rows(id, resource, MemoryKind::Tile);
+        let answer = if let Some(row) = image {
+            let info = image_info(&row, &[]);
             // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
             // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
             if !self.supports_image(&resource.name, &info)? {
@@ -96,7 +107,7 @@ impl DeviceState {
             }
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(resource, MemoryKind::Tile).expect("a resource is an image or a buffer");
+            let info = buffer_info(&buffer.expect("a resource is an image or a buffer"), &[]);
             // What the extension does not permit must not even be queried (VUID-VkBufferCreateInfo-usage-10764).
             if tile.buffer(&info).is_none() {
                 return Ok(None);
@@ -109,11 +120,15 @@ impl DeviceState {
     }
 
     /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
-    fn measure_lazy(&self, resource: &Resource) -> Result<u32> {
+    fn measure_lazy(&self, id: ResourceId, resource: &Resource) -> Result<u32> {
         let lazy = self.profile.lazy_type_bits();
-        let Some(info) = image_info(resource, MemoryKind::Lazy, false).filter(|_| lazy != 0) else {
+        let (Some(row), _) = rows(id, resource, MemoryKind::Lazy) else {
             return Ok(0);
         };
+        if lazy == 0 {
+            return Ok(0);
+        }
+        let info = image_info(&row, &[]);
         // VUID-VkImageCreateInfo-usage-00963
         let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
         if !attachment_only || !self.supports_image(&resource.name, &info)? {

@@ -50,7 +50,6 @@
 //! # Not done
 //! Sparse resources, protected memory, multiview, multi-planar formats, device groups.
 
-mod attachment;
 mod barrier;
 mod bind;
 mod bound_frame;
@@ -60,17 +59,16 @@ mod choose;
 mod command_slot;
 pub mod context;
 mod context_desc;
-mod create;
+mod create_info;
 mod device;
 mod device_queue;
 mod device_state;
 mod enable;
+mod encoded_frame;
 mod enumerate;
 mod error;
 mod frame_recorder;
-mod frame_tables;
 mod functions;
-mod history;
 pub mod import;
 mod instance;
 mod legacy;
@@ -96,6 +94,7 @@ mod submit;
 mod support;
 mod target;
 mod tiles;
+mod timelines;
 
 /// Devices of this machine, and what to enable on them.
 pub mod detect {
@@ -103,8 +102,9 @@ pub mod detect {
     pub use super::enumerate::{DeviceSupport, enumerate_devices};
 }
 
+pub use crate::lower::Parity;
 pub use bound_frame::BoundFrame;
-pub use bound_resource::{Buffer, Image, Parity};
+pub use bound_resource::{Buffer, Image};
 pub use capabilities::Capabilities;
 pub use context::Context;
 pub use context_desc::ContextDesc;

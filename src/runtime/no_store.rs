@@ -4,10 +4,10 @@ use ash::vk;
 
 use super::Target;
 use super::device_state::DeviceState;
-use super::frame_tables::FrameTables;
 use super::owned::OwnedObjects;
+use super::resources::Handles;
 use crate::Result;
-use crate::frame::PassId;
+use crate::lower::Lowered;
 use crate::plan::Plan;
 
 /// Whether the crate was built with the shaders for stores.
@@ -21,18 +21,14 @@ pub(super) fn create(
     _: &DeviceState,
     _: &Plan,
     _: &mut OwnedObjects,
-    _: &[Option<&Target>],
-    _: &[FrameTables],
+    _: &[Option<Target>],
+    _: &[&Lowered],
+    _: &Handles,
 ) -> Result<Vec<StorePass>> {
     Ok(Vec::new())
 }
 
 impl StorePass {
-    /// The one that is recorded in `pass`.
-    pub(super) fn of(stores: &[StorePass], _: PassId) -> Option<&StorePass> {
-        stores.first()
-    }
-
     /// Records the draw or the dispatch.
     ///
     /// # Safety

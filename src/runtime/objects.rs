@@ -13,7 +13,7 @@ use ash::vk;
 use super::device::Device;
 use crate::Result;
 
-pub use super::create::full_subresource_range;
+pub use super::create_info::full_subresource_range;
 pub use super::error::VkResultExt;
 pub use super::measure::MemoryRequirements;
 pub use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, allocate_memory};

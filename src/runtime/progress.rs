@@ -1,12 +1,13 @@
 //! How far the device has come: frames counted by timeline semaphores, or by fences where there are none.
 
+use std::collections::VecDeque;
+
 use ash::vk;
 
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
 use crate::Result;
-use crate::plan::Plan;
 
 /// A frame of a [`BoundFrame`](super::BoundFrame): 0, 1, 2, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,22 +19,24 @@ pub(super) struct Progress {
     submitted: u64,
     /// A submission failed halfway: no count holds any more.
     failed: Option<(&'static str, vk::Result)>,
-    /// Per queue of the frame, whether anything is submitted to it.
-    used: Vec<bool>,
     counting: Counting,
 }
 
 /// What counts the frames.
 enum Counting {
-    /// Per queue of the frame, a semaphore whose value is the number of frames complete there; null where unused.
-    Timeline(Vec<vk::Semaphore>),
-    /// Per frame in flight, and in that per queue, a fence; null where unused.
-    Fences([Vec<vk::Fence>; FENCED_FRAMES]),
+    /// Per queue that the frame submits to, its timeline; and per frame not known to be complete, the oldest first, the values that
+    /// they reach.
+    Timelines {
+        semaphores: Vec<vk::Semaphore>,
+        ends: VecDeque<u64>,
+    },
+    /// Per frame in flight, a fence; there is one queue.
+    Fences([vk::Fence; FENCED_FRAMES]),
 }
 
 impl Default for Counting {
     fn default() -> Counting {
-        Counting::Timeline(Vec::new())
+        Counting::Fences([vk::Fence::null(); FENCED_FRAMES])
     }
 }
 
@@ -41,39 +44,26 @@ impl Default for Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    pub(super) fn new(state: &DeviceState, plan: &Plan, owned: &mut OwnedObjects) -> Result<Progress> {
-        let mut used = vec![false; plan.frame.queues().len()];
-        for submit in plan.frame.submits() {
-            used[submit.queue.index()] |= !submit.batches.is_empty();
-        }
+    /// Counts by the timelines of the queues that the frame submits to; by fences where there are none.
+    pub(super) fn new(
+        state: &DeviceState,
+        semaphores: Vec<vk::Semaphore>,
+        owned: &mut OwnedObjects,
+    ) -> Result<Progress> {
         let counting = if state.functions.timeline_semaphore.is_some() {
-            let create = |&used: &bool| {
-                if used {
-                    semaphore(state, owned, true)
-                } else {
-                    Ok(Default::default())
-                }
-            };
-            Counting::Timeline(used.iter().map(create).collect::<Result<_>>()?)
+            let ends = VecDeque::with_capacity(4 * semaphores.len());
+            Counting::Timelines { semaphores, ends }
         } else {
             tracing::debug!(reason = "no timeline semaphores", "frames are counted by fences");
-            let mut frames: [Vec<vk::Fence>; FENCED_FRAMES] = Default::default();
-            for fences in &mut frames {
-                let create = |&used: &bool| {
-                    if used {
-                        fence(state, owned)
-                    } else {
-                        Ok(Default::default())
-                    }
-                };
-                *fences = used.iter().map(create).collect::<Result<_>>()?;
+            let mut fences = [vk::Fence::null(); FENCED_FRAMES];
+            for created in &mut fences {
+                *created = fence(state, owned)?;
             }
-            Counting::Fences(frames)
+            Counting::Fences(fences)
         };
         Ok(Progress {
             submitted: 0,
             failed: None,
-            used,
             counting,
         })
     }
@@ -81,11 +71,6 @@ impl Progress {
     /// Frames submitted so far.
     pub(super) fn submitted(&self) -> u64 {
         self.submitted
-    }
-
-    /// Whether anything is submitted to a queue of the frame.
-    pub(super) fn uses(&self, queue: usize) -> bool {
-        self.used[queue]
     }
 
     /// The number of the next frame.
@@ -102,55 +87,53 @@ impl Progress {
         }
     }
 
-    /// The semaphore whose value counts the frames complete on a queue, where there is one.
-    pub(super) fn counter(&self, queue: usize) -> Option<vk::Semaphore> {
-        match &self.counting {
-            Counting::Timeline(semaphores) => Some(semaphores[queue]),
-            Counting::Fences(_) => None,
-        }
-    }
-
-    /// Makes the next frame's fences ready, if fences count; waits for the oldest frame if none is free.
-    pub(super) fn prepare(&self, state: &DeviceState) -> Result<()> {
-        let Counting::Fences(frames) = &self.counting else {
-            return Ok(());
-        };
-        let Some(oldest) = self.submitted.checked_sub(FENCED_FRAMES as u64) else {
-            return Ok(());
-        };
-        self.wait(state, FrameNumber(oldest), u64::MAX)?;
-        for fence in frames[oldest as usize % FENCED_FRAMES]
-            .iter()
-            .filter(|fence| **fence != vk::Fence::null())
-        {
+    /// Makes the next frame's fence ready, if fences count; waits for the oldest frame if none is free. Forgets frames that are complete.
+    pub(super) fn prepare(&mut self, state: &DeviceState) -> Result<()> {
+        if let Counting::Fences(fences) = &self.counting {
+            let Some(oldest) = self.submitted.checked_sub(FENCED_FRAMES as u64) else {
+                return Ok(());
+            };
+            self.wait(state, FrameNumber(oldest), u64::MAX)?;
             // SAFETY: it was waited for, so no submission uses it.
-            unsafe { state.device.reset_fences(&[*fence]) }.with_call("vkResetFences", || "a frame")?;
+            return Ok(unsafe {
+                state
+                    .device
+                    .reset_fences(&[fences[oldest as usize % FENCED_FRAMES]])
+            }
+            .with_call("vkResetFences", || "a frame")?);
+        }
+        let complete = self.completed(state)?.map_or(0, |frame| frame.0 + 1);
+        let open = self.submitted - complete;
+        if let Counting::Timelines { semaphores, ends } = &mut self.counting {
+            let known = ends.len() - open as usize * semaphores.len();
+            ends.drain(..known);
         }
         Ok(())
     }
 
-    /// The fence for the last submission of the next frame to a queue; null where semaphores count.
-    pub(super) fn fence(&self, queue: usize) -> vk::Fence {
+    /// The fence for the last submission of the next frame; null where semaphores count.
+    pub(super) fn fence(&self) -> vk::Fence {
         match &self.counting {
-            Counting::Timeline(_) => vk::Fence::null(),
-            Counting::Fences(frames) => frames[self.submitted as usize % FENCED_FRAMES][queue],
+            Counting::Timelines { .. } => vk::Fence::null(),
+            Counting::Fences(fences) => fences[self.submitted as usize % FENCED_FRAMES],
         }
     }
 
-    /// The next frame was submitted, or failed to be.
-    pub(super) fn advance(&mut self, result: Result<(), RuntimeError>) -> Result<FrameNumber> {
-        match result {
-            Ok(()) => {
-                self.submitted += 1;
-                Ok(FrameNumber(self.submitted - 1))
-            }
-            Err(error) => {
-                if let RuntimeError::Vulkan { call, result, .. } = &error {
-                    self.failed = Some((call, *result));
-                }
-                Err(error.into())
-            }
+    /// The next frame was submitted, and reaches `ends` on the queues' timelines.
+    pub(super) fn advance(&mut self, ends: impl Iterator<Item = u64>) -> FrameNumber {
+        if let Counting::Timelines { ends: all, .. } = &mut self.counting {
+            all.extend(ends);
         }
+        self.submitted += 1;
+        FrameNumber(self.submitted - 1)
+    }
+
+    /// The next frame failed to be submitted.
+    pub(super) fn fail(&mut self, error: RuntimeError) -> crate::Error {
+        if let RuntimeError::Vulkan { call, result, .. } = &error {
+            self.failed = Some((call, *result));
+        }
+        error.into()
     }
 
     /// Whether every frame submitted is complete. Never, once a submission has failed halfway.
@@ -163,26 +146,24 @@ impl Progress {
 
     /// The newest complete frame.
     pub(super) fn completed(&self, state: &DeviceState) -> Result<Option<FrameNumber>> {
-        let count = match &self.counting {
-            Counting::Timeline(semaphores) => {
-                let mut least = self.submitted;
-                for semaphore in semaphores.iter().filter(|one| **one != vk::Semaphore::null()) {
-                    least = least.min(counter_value(state, *semaphore)?);
+        let mut count;
+        match &self.counting {
+            Counting::Timelines { semaphores, ends } => {
+                let width = semaphores.len().max(1);
+                let open = ends.len() / width;
+                let mut complete = open;
+                for (index, semaphore) in semaphores.iter().enumerate().filter(|_| open > 0) {
+                    let value = counter_value(state, *semaphore)?;
+                    let reached = |&frame: &usize| ends[frame * width + index] <= value;
+                    complete = complete.min((0..open).take_while(reached).count());
                 }
-                least
+                count = self.submitted - (open - complete) as u64;
             }
-            Counting::Fences(frames) => {
-                let oldest = self.submitted.saturating_sub(FENCED_FRAMES as u64);
-                let mut count = oldest;
-                for frame in oldest..self.submitted {
-                    for fence in &frames[frame as usize % FENCED_FRAMES] {
-                        if *fence != vk::Fence::null() && !is_signalled(state, *fence)? {
-                            return Ok(count.checked_sub(1).map(FrameNumber));
-                        }
-                    }
-                    count = frame + 1;
+            Counting::Fences(fences) => {
+                count = self.submitted.saturating_sub(FENCED_FRAMES as u64);
+                while count < self.submitted && is_signalled(state, fences[count as usize % FENCED_FRAMES])? {
+                    count += 1;
                 }
-                count
             }
         };
         Ok(count.checked_sub(1).map(FrameNumber))
@@ -194,12 +175,20 @@ impl Progress {
         if number >= submitted {
             return Err(RuntimeError::NotSubmitted { number, submitted }.into());
         }
+        let back = (submitted - number) as usize;
         let waited = match &self.counting {
-            Counting::Timeline(semaphores) => wait_for_value(state, semaphores, number + 1, timeout),
-            // Its fences count a later frame already, which waited for this one.
-            Counting::Fences(_) if number + (FENCED_FRAMES as u64) < submitted => Ok(()),
-            Counting::Fences(frames) => {
-                wait_for_fences(state, &frames[number as usize % FENCED_FRAMES], timeout)
+            Counting::Timelines { semaphores, ends } => {
+                // Frames that are not listed any more are complete.
+                let values = ends.len().checked_sub(back * semaphores.len());
+                let values = values.map(|first| ends.range(first..first + semaphores.len()).copied());
+                wait_for_values(state, semaphores, values.into_iter().flatten(), timeout)
+            }
+            // Its fence counts a later frame already, which waited for this one.
+            Counting::Fences(_) if back > FENCED_FRAMES => Ok(()),
+            Counting::Fences(fences) => {
+                let fence = fences[number as usize % FENCED_FRAMES];
+                // SAFETY: the fence is alive and submitted.
+                unsafe { state.device.wait_for_fences(&[fence], true, timeout) }
             }
         };
         match waited {
@@ -213,10 +202,10 @@ impl Progress {
 }
 
 /// One after the other: the values are those of one frame, and waiting needs no list then.
-fn wait_for_value(
+fn wait_for_values(
     state: &DeviceState,
     semaphores: &[vk::Semaphore],
-    value: u64,
+    values: impl Iterator<Item = u64>,
     timeout: u64,
 ) -> ash::prelude::VkResult<()> {
     let functions = state
@@ -224,7 +213,7 @@ fn wait_for_value(
         .timeline_semaphore
         .as_ref()
         .expect("they count the frames");
-    for semaphore in semaphores.iter().filter(|one| **one != vk::Semaphore::null()) {
+    for (semaphore, value) in semaphores.iter().zip(values) {
         let (semaphores, values) = ([*semaphore], [value]);
         let info = vk::SemaphoreWaitInfo::default()
             .semaphores(&semaphores)
@@ -232,14 +221,6 @@ fn wait_for_value(
         // SAFETY: the semaphore is alive, and the frame that signals the value is submitted.
         let result = unsafe { (functions.wait_semaphores_khr)(state.device.handle(), &info, timeout) };
         result.result()?;
-    }
-    Ok(())
-}
-
-fn wait_for_fences(state: &DeviceState, fences: &[vk::Fence], timeout: u64) -> ash::prelude::VkResult<()> {
-    for fence in fences.iter().filter(|one| **one != vk::Fence::null()) {
-        // SAFETY: the fence is alive and submitted.
-        unsafe { state.device.wait_for_fences(&[*fence], true, timeout) }?;
     }
     Ok(())
 }

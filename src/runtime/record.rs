@@ -1,23 +1,25 @@
 //! Record: one command buffer's passes, with bindings, barriers and render passes around the caller's commands.
 //!
-//! Nothing here allocates: barriers and attachments were made into Vulkan's structs when the plan was bound.
+//! Nothing here allocates: barriers and attachments were made into Vulkan's structs when the frame was lowered. Nothing is decided:
+//! the tables say it all.
 
 use std::cell::Cell;
 use std::fmt;
 
 use ash::vk;
 
-use super::barrier::Side;
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::bound_resource::{Buffer, Image};
+use super::create_info::full_subresource_range;
+use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeError, VkResultExt};
-use super::frame_tables::FrameTables;
-use super::store::StorePass;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::tables::{Contents, Version};
-use crate::frame::{CommandBufferId, PassId, ResourceId};
-use crate::plan::ObjectId;
+use crate::frame::{ClearValue, CommandBufferId, PassId, ResourceId};
+use crate::lower::Parity;
+use crate::lower::tables::Object;
+use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
 /// The recording of one declared command buffer. Passes come in declared order.
 ///
@@ -39,11 +41,11 @@ use crate::plan::ObjectId;
 /// ```
 pub struct Commands<'a> {
     bound: &'a BoundFrame,
-    tables: &'a FrameTables,
+    encoded: &'a EncodedFrame,
     parity: Parity,
     handle: vk::CommandBuffer,
     id: CommandBufferId,
-    /// The pass that comes next, as an index; the run of the command buffer's passes ends at `end`.
+    /// The row of the pass that comes next; the run of the command buffer's passes ends at `end`.
     next: u32,
     end: u32,
     tile: Cell<TileBinding>,
@@ -54,7 +56,7 @@ pub struct Commands<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TileBinding {
     /// This, or nothing: a command buffer begins with nothing bound.
-    Known(Option<ObjectId>),
+    Known(Option<u32>),
     /// Secondary command buffers have left it undefined.
     Unknown,
 }
@@ -62,23 +64,25 @@ enum TileBinding {
 impl<'a> Commands<'a> {
     pub(super) fn new(
         bound: &'a BoundFrame,
+        encoded: &'a EncodedFrame,
         parity: Parity,
         handle: vk::CommandBuffer,
         id: CommandBufferId,
     ) -> Commands<'a> {
+        let passes = encoded.tables.command_buffers[id.index()].passes;
         let declared = &bound.plan.frame.command_buffers()[id.index()];
         let mut commands = Commands {
             bound,
-            tables: bound.tables(parity),
+            encoded,
             parity,
             handle,
             id,
-            next: declared.passes.first,
-            end: declared.passes.end,
+            next: passes.first,
+            end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
             _span: tracing::trace_span!("record", commands = declared.name).entered(),
         };
-        commands.store();
+        commands.own_passes();
         commands
     }
 
@@ -89,10 +93,10 @@ impl<'a> Commands<'a> {
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
-        self.before(pass, false);
+        self.before(false);
         let result = record(&PassCommands { commands: self, pass });
-        self.after(pass);
-        self.store();
+        self.after();
+        self.own_passes();
         Ok(result)
     }
 
@@ -107,7 +111,7 @@ impl<'a> Commands<'a> {
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Secondary)?;
-        self.before(pass, true);
+        self.before(true);
         if !contents.is_empty() {
             // SAFETY: the caller's duty; the render pass was begun for secondary contents.
             unsafe {
@@ -118,8 +122,8 @@ impl<'a> Commands<'a> {
             };
             self.tile.set(TileBinding::Unknown);
         }
-        self.after(pass);
-        self.store();
+        self.after();
+        self.own_passes();
         Ok(())
     }
 
@@ -136,8 +140,8 @@ impl<'a> Commands<'a> {
         let frame = &self.bound.plan.frame;
         let declared = &frame.command_buffers()[self.id.index()];
         if self.next != self.end {
-            let missing = &frame.pass(PassId(self.next)).name;
-            let what = format!("is finished before pass `{missing}` was recorded");
+            let missing = self.next_name();
+            let what = format!("is finished before {missing} was recorded");
             return Err(RuntimeError::Recording {
                 commands: declared.name.clone(),
                 what,
@@ -154,12 +158,8 @@ impl<'a> Commands<'a> {
     /// Whether `pass` comes next, with such contents.
     fn check(&self, pass: PassId, recorded: Contents) -> Result<()> {
         let frame = &self.bound.plan.frame;
-        if pass.index() as u32 != self.next || self.next == self.end {
-            let expected = if self.next < self.end {
-                format!("pass `{}`", frame.pass(PassId(self.next)).name)
-            } else {
-                "no pass".to_owned()
-            };
+        if self.next_pass() != Some(pass) {
+            let expected = self.next_name();
             let commands = frame.command_buffers()[self.id.index()].name.clone();
             let pass = frame.pass(pass).name.clone();
             return Err(RuntimeError::Order {
@@ -188,65 +188,126 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Records the stores that come next: they are the runtime's, not the caller's.
-    fn store(&mut self) {
-        while self.next < self.end {
-            let pass = PassId(self.next);
-            let Some(store) = StorePass::of(&self.bound.stores, pass) else {
-                return;
-            };
-            self.before(pass, false);
-            // SAFETY: `before` began the pass, with its barriers.
-            unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
-            self.after(pass);
+    fn row(&self) -> &'a PassRow {
+        &self.encoded.tables.passes[self.next as usize]
+    }
+
+    /// The pass of the caller's that comes next.
+    fn next_pass(&self) -> Option<PassId> {
+        match (self.next < self.end).then(|| self.row().contents) {
+            Some(PassContents::Described(pass)) => Some(pass),
+            _ => None,
         }
     }
 
-    fn before(&self, pass: PassId, secondary: bool) {
-        let BoundFrame { state, plan, .. } = self.bound;
-        self.begin_label(pass);
-        self.bind_tile(plan.passes[pass.index()].bound_object);
-        // SAFETY: the command buffer is recording, outside render passes.
-        unsafe {
-            self.tables
-                .barriers
-                .record(&state.device, &state.functions, self.handle, pass, Side::LoadOp);
+    fn next_name(&self) -> String {
+        let name = |pass| format!("pass `{}`", self.bound.plan.frame.pass(pass).name);
+        self.next_pass().map_or("no pass".to_owned(), name)
+    }
+
+    /// Records the passes that come next and are the runtime's, not the caller's.
+    fn own_passes(&mut self) {
+        while self.next < self.end {
+            match self.row().contents {
+                PassContents::Described(_) => return,
+                PassContents::Store(index) => {
+                    self.before(false);
+                    let store = &self.bound.stores[index as usize];
+                    // SAFETY: `before` began the pass, with its barriers.
+                    unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
+                }
+                PassContents::Clear { object, value } => {
+                    self.before(false);
+                    // SAFETY: `before` recorded the barriers; the queue can clear it (checked when the plan was bound).
+                    unsafe { self.clear(object, value) };
+                }
+            }
+            self.after();
         }
-        if let Some(rendering) = &self.tables.renderings[pass.index()] {
+    }
+
+    /// # Safety
+    /// Recording outside render passes; the object is in the layout for it.
+    unsafe fn clear(&self, object: Object, value: ClearValue) {
+        let BoundFrame { state, handles, .. } = self.bound;
+        let (device, layout) = (&state.device, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+        match object {
+            Object::Image(index) => {
+                let image = handles.images[index as usize].handle;
+                let aspects = crate::format::aspects(self.encoded.tables.images[index as usize].format);
+                let ranges = [full_subresource_range(aspects)];
+                let value = value.to_vk();
+                if aspects.contains(vk::ImageAspectFlags::COLOR) {
+                    // SAFETY: the caller's duty; the union was made for a colour format.
+                    unsafe {
+                        device.cmd_clear_color_image(self.handle, image, layout, &value.color, &ranges)
+                    };
+                } else {
+                    // SAFETY: the caller's duty; the union was made for a depth or stencil format.
+                    let value = unsafe { value.depth_stencil };
+                    // SAFETY: as above.
+                    unsafe {
+                        device.cmd_clear_depth_stencil_image(self.handle, image, layout, &value, &ranges)
+                    };
+                }
+            }
+            Object::Buffer(index) => {
+                let buffer = handles.buffers[index as usize].handle;
+                // SAFETY: the caller's duty; the size's rest below 4 bytes is left out.
+                unsafe { device.cmd_fill_buffer(self.handle, buffer, 0, vk::WHOLE_SIZE, 0) };
+            }
+        }
+    }
+
+    fn before(&self, secondary: bool) {
+        let (BoundFrame { state, .. }, row) = (self.bound, self.row());
+        self.begin_label();
+        self.bind_tile(row.tile_memory);
+        // SAFETY: the command buffer is recording, outside render passes.
+        unsafe { self.barriers(&row.before) };
+        if let Some(rendering) = row.rendering {
+            let rendering = &self.encoded.renderings[rendering as usize];
             // SAFETY: recording outside render passes; the barriers brought every attachment to its layout.
             unsafe { rendering.begin(&state.device, &state.functions, self.handle, secondary) };
         }
     }
 
-    fn after(&mut self, pass: PassId) {
-        let state = &self.bound.state;
-        if let Some(rendering) = &self.tables.renderings[pass.index()] {
+    fn after(&mut self) {
+        let (state, row) = (&self.bound.state, self.row());
+        if let Some(rendering) = row.rendering {
+            let rendering = &self.encoded.renderings[rendering as usize];
             // SAFETY: `before` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
         }
         // SAFETY: the command buffer is recording, outside render passes.
-        unsafe {
-            self.tables
-                .barriers
-                .record(&state.device, &state.functions, self.handle, pass, Side::After);
-        }
+        unsafe { self.barriers(&row.after) };
         self.end_label();
         self.next += 1;
     }
 
+    /// # Safety
+    /// Recording outside render passes.
+    unsafe fn barriers(&self, row: &DependencyRow) {
+        let EncodedFrame { barriers, tables, .. } = self.encoded;
+        let state = &self.bound.state;
+        // SAFETY: the caller's duty.
+        unsafe { barriers.record(tables, row, &state.device, &state.functions, self.handle) };
+    }
+
     /// Binds what a pass runs with, if something else is bound.
-    fn bind_tile(&self, object: Option<ObjectId>) {
-        if self.tile.get() == TileBinding::Known(object) || self.bound.state.functions.tile_memory.is_none() {
+    fn bind_tile(&self, memory: Option<u32>) {
+        if self.tile.get() == TileBinding::Known(memory) || self.bound.state.functions.tile_memory.is_none() {
             return;
         }
         // SAFETY: recording, outside render passes.
-        unsafe { self.bound.bind_tile_memory(self.handle, object) };
-        self.tile.set(TileBinding::Known(object));
+        unsafe { self.bound.bind_tile_memory(self.handle, memory) };
+        self.tile.set(TileBinding::Known(memory));
     }
 
-    fn begin_label(&self, pass: PassId) {
+    fn begin_label(&self) {
         if let Some(debug) = &self.bound.state.functions.debug_utils {
-            let label = vk::DebugUtilsLabelEXT::default().label_name(&self.bound.labels[pass.index()]);
+            let label = vk::DebugUtilsLabelEXT::default()
+                .label_name(&self.bound.labels[self.encoded.label(self.next)]);
             // SAFETY: the command buffer is recording.
             unsafe { debug.cmd_begin_debug_utils_label(self.handle, &label) };
         }
@@ -270,17 +331,17 @@ impl fmt::Debug for Commands<'_> {
 }
 
 impl BoundFrame {
-    /// Records the binding of a tile memory object, or of none.
+    /// Records the binding of a row of memory as tile memory, or of none.
     ///
     /// # Safety
     /// `commands` is recording, outside a render pass.
-    pub(super) unsafe fn bind_tile_memory(&self, commands: vk::CommandBuffer, object: Option<ObjectId>) {
+    pub(super) unsafe fn bind_tile_memory(&self, commands: vk::CommandBuffer, memory: Option<u32>) {
         let Some(tile) = &self.state.functions.tile_memory else {
             return;
         };
-        let memory = object.map(|object| self.memory[object.index()]);
+        let memory = memory.map(|memory| self.handles.memory[memory as usize]);
         let info = memory.map(|memory| TileMemoryBindInfoQCOM::default().memory(memory));
-        // SAFETY: the caller's duty; the memory is a tile object of this plan (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+        // SAFETY: the caller's duty; the memory is a tile memory object of this plan (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
         unsafe { tile.cmd_bind_tile_memory(commands, info.as_ref()) };
     }
 }
@@ -305,11 +366,7 @@ impl PassCommands<'_> {
 
     /// The render area of a render pass.
     pub fn area(&self) -> vk::Rect2D {
-        let extent = self.commands.bound.plan.frame.pass(self.pass).area;
-        vk::Rect2D {
-            offset: vk::Offset2D::default(),
-            extent,
-        }
+        vk::Rect2D::from(self.commands.bound.plan.frame.pass(self.pass).area)
     }
 
     /// The image that this pass uses for (the current version of) `resource`.
@@ -319,7 +376,7 @@ impl PassCommands<'_> {
     pub fn image(&self, resource: ResourceId) -> Image {
         self.commands
             .bound
-            .image_at(resource, self.place(resource, Version::Current))
+            .image_of(resource, self.object(resource, Version::Current))
     }
 
     /// The image that this pass uses for the previous version of `resource`.
@@ -329,7 +386,7 @@ impl PassCommands<'_> {
     pub fn image_previous(&self, resource: ResourceId) -> Image {
         self.commands
             .bound
-            .image_at(resource, self.place(resource, Version::Previous))
+            .image_of(resource, self.object(resource, Version::Previous))
     }
 
     /// The layout that the image of (the current version of) `resource` has during this pass.
@@ -337,9 +394,8 @@ impl PassCommands<'_> {
     /// # Panics
     /// If the pass declares no such access.
     pub fn layout(&self, resource: ResourceId) -> vk::ImageLayout {
-        self.commands
-            .bound
-            .layout_in(self.pass, resource, Version::Current)
+        let Commands { bound, encoded, .. } = self.commands;
+        encoded.tables.accesses[bound.access_of(self.pass, resource, Version::Current)].layout
     }
 
     /// The buffer that this pass uses for (the current version of) `resource`.
@@ -349,7 +405,7 @@ impl PassCommands<'_> {
     pub fn buffer(&self, resource: ResourceId) -> Buffer {
         self.commands
             .bound
-            .buffer_at(resource, self.place(resource, Version::Current))
+            .buffer_of(resource, self.object(resource, Version::Current))
     }
 
     /// The buffer that this pass uses for the previous version of `resource`.
@@ -359,7 +415,7 @@ impl PassCommands<'_> {
     pub fn buffer_previous(&self, resource: ResourceId) -> Buffer {
         self.commands
             .bound
-            .buffer_at(resource, self.place(resource, Version::Previous))
+            .buffer_of(resource, self.object(resource, Version::Previous))
     }
 
     /// Executes secondary command buffers of a compute or transfer pass, and binds the pass's tile memory again after them.
@@ -373,12 +429,13 @@ impl PassCommands<'_> {
     pub unsafe fn execute(&self, secondaries: &[vk::CommandBuffer]) {
         let Commands {
             bound,
-            tables,
+            encoded,
             handle,
             ..
         } = self.commands;
+        let row = encoded.row(self.pass);
         assert!(
-            tables.renderings[self.pass.index()].is_none(),
+            row.rendering.is_none(),
             "secondary contents of render pass `{}` go to Commands::pass_secondary",
             bound.plan.frame.pass(self.pass).name
         );
@@ -388,13 +445,11 @@ impl PassCommands<'_> {
         // SAFETY: the caller's duty; outside render passes.
         unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
         self.commands.tile.set(TileBinding::Unknown);
-        self.commands
-            .bind_tile(bound.plan.passes[self.pass.index()].bound_object);
+        self.commands.bind_tile(row.tile_memory);
     }
 
-    fn place(&self, resource: ResourceId, version: Version) -> BoundResource {
-        self.commands
-            .bound
-            .place_in(self.pass, resource, version, self.commands.parity)
+    fn object(&self, resource: ResourceId, version: Version) -> Object {
+        let Commands { bound, parity, .. } = self.commands;
+        bound.object_in(self.pass, resource, version, *parity)
     }
 }

@@ -2,57 +2,39 @@
 //!
 //! ```text
 //! attachments   0 color   1 color   2 depth   3 resolve   4 input      one subpass, no layout changes:
-//! layouts       the plan's, before, during and after                  the plan's barriers make those
+//! layouts       the rows', before, during and after                   the tables' barriers make those
 //! ```
 
 use ash::vk;
 
-use super::attachment::{Attachment, Attachments};
-use super::bound_resource::BoundResource;
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
 use super::tiles::Tiles;
 use crate::Result;
-use crate::frame::tables::Pass;
-use crate::units::Bytes;
+use crate::lower::Lowered;
+use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
 
 /// A render pass object with its current framebuffer.
 pub(super) struct PassObject {
-    pub(super) render_pass: vk::RenderPass,
-    /// Null until [`PassObject::refresh`].
+    render_pass: vk::RenderPass,
+    /// Null while an imported view is missing.
     pub(super) framebuffer: vk::Framebuffer,
-    area: vk::Extent2D,
-    layers: u32,
+    area: vk::Rect2D,
     clears: Vec<vk::ClearValue>,
-    /// The attachments, each placement once.
-    attachments: Vec<Attachment>,
-    /// The views of the framebuffer; rewritten in place.
-    views: Vec<vk::ImageView>,
-    /// Framebuffers for the views seen so far: swapchain images alternate.
-    known: Vec<(Vec<vk::ImageView>, vk::Framebuffer)>,
+    /// Per attachment of the framebuffer, its row of views.
+    views: Vec<u32>,
 }
 
 impl PassObject {
-    pub(super) fn new(
-        render_pass: vk::RenderPass,
-        attachments: &Attachments,
-        area: vk::Extent2D,
-        layers: u32,
-    ) -> PassObject {
-        let attachments = each_once(attachments);
+    pub(super) fn new(tables: &Lowered, row: &RenderingRow, render_pass: vk::RenderPass) -> PassObject {
+        let list = each_once(tables, row);
         PassObject {
             render_pass,
             framebuffer: vk::Framebuffer::null(),
-            area,
-            layers,
-            clears: attachments
-                .iter()
-                .map(|attachment| attachment.clear.to_vk())
-                .collect(),
-            views: vec![vk::ImageView::null(); attachments.len()],
-            attachments,
-            known: Vec::new(),
+            area: row.area,
+            clears: list.iter().map(|attachment| attachment.clear.to_vk()).collect(),
+            views: list.iter().map(|attachment| attachment.view).collect(),
         }
     }
 
@@ -61,48 +43,42 @@ impl PassObject {
         &mut self,
         state: &DeviceState,
         owned: &mut OwnedObjects,
-        places: &[BoundResource],
-        pass: &Pass,
+        framebuffers: &mut Framebuffers,
+        views: &[vk::ImageView],
+        (layers, name): (u32, &str),
     ) -> Result<()> {
-        for (view, attachment) in self.views.iter_mut().zip(&self.attachments) {
-            *view = places[attachment.placement.index()].attachment();
-        }
-        if self.views.contains(&vk::ImageView::null()) {
-            // An external image that is not imported yet.
+        let of = |index: &u32| views[*index as usize];
+        let known = framebuffers.0.iter().find(|known| {
+            known.render_pass == self.render_pass && known.views.iter().copied().eq(self.views.iter().map(of))
+        });
+        if let Some(known) = known {
+            self.framebuffer = known.handle;
             return Ok(());
         }
-        if let Some((_, framebuffer)) = self.known.iter().find(|(views, _)| *views == self.views) {
-            self.framebuffer = *framebuffer;
+        let attachments: Vec<vk::ImageView> = self.views.iter().map(of).collect();
+        if attachments.contains(&vk::ImageView::null()) {
+            // An external image that is not imported yet.
+            self.framebuffer = vk::Framebuffer::null();
             return Ok(());
         }
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(self.render_pass)
-            .attachments(&self.views)
-            .width(self.area.width)
-            .height(self.area.height)
-            .layers(self.layers);
+            .attachments(&attachments)
+            .width(self.area.extent.width)
+            .height(self.area.extent.height)
+            .layers(layers);
         // SAFETY: the render pass and the views are alive, and match by construction.
         let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }
-            .with_call("vkCreateFramebuffer", || format!("pass `{}`", pass.name))?;
+            .with_call("vkCreateFramebuffer", || format!("pass `{name}`"))?;
         owned.framebuffers.push(framebuffer);
-        state.set_name(framebuffer, &pass.name);
-        self.known.push((self.views.clone(), framebuffer));
+        state.set_name(framebuffer, name);
+        framebuffers.0.push(Framebuffer {
+            render_pass: self.render_pass,
+            views: attachments,
+            handle: framebuffer,
+        });
         self.framebuffer = framebuffer;
         Ok(())
-    }
-
-    /// Forgets the framebuffers with `view`; gives them to be destroyed.
-    pub(super) fn forget(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
-        let mut gone = Vec::new();
-        self.known.retain(|(views, framebuffer)| {
-            let is_gone = views.contains(&view);
-            gone.extend(is_gone.then_some(*framebuffer));
-            !is_gone
-        });
-        if gone.contains(&self.framebuffer) {
-            self.framebuffer = vk::Framebuffer::null();
-        }
-        gone
     }
 
     /// # Safety
@@ -111,10 +87,7 @@ impl PassObject {
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(self.render_pass)
             .framebuffer(self.framebuffer)
-            .render_area(vk::Rect2D {
-                offset: vk::Offset2D::default(),
-                extent: self.area,
-            })
+            .render_area(self.area)
             .clear_values(&self.clears);
         let contents = if secondary {
             vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
@@ -126,69 +99,95 @@ impl PassObject {
     }
 }
 
-/// Every attachment, each placement once: what is attached and input at the same time is one attachment.
-fn each_once(attachments: &Attachments) -> Vec<Attachment> {
-    let mut list: Vec<Attachment> = Vec::new();
-    for attachment in attachments.all() {
-        if list.iter().all(|other| other.placement != attachment.placement) {
-            list.push(*attachment);
+/// Framebuffers for the views seen so far: swapchain images and histories alternate.
+#[derive(Default)]
+pub(super) struct Framebuffers(Vec<Framebuffer>);
+
+struct Framebuffer {
+    render_pass: vk::RenderPass,
+    views: Vec<vk::ImageView>,
+    handle: vk::Framebuffer,
+}
+
+impl Framebuffers {
+    /// Forgets the framebuffers with `view`; gives them to be destroyed.
+    pub(super) fn forget(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
+        let mut gone = Vec::new();
+        self.0.retain(|known| {
+            let is_gone = known.views.contains(&view);
+            gone.extend(is_gone.then_some(known.handle));
+            !is_gone
+        });
+        gone
+    }
+}
+
+/// Every attachment, each view once: what is attached and input at the same time is one attachment.
+fn each_once<'a>(tables: &'a Lowered, row: &RenderingRow) -> Vec<&'a AttachmentRow> {
+    let mut list: Vec<&AttachmentRow> = Vec::new();
+    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
+    let [colors, resolves, inputs] =
+        [row.colors, row.resolves, row.inputs].map(|run| run.of(&tables.attachments));
+    for attachment in colors.iter().chain(depth).chain(resolves).chain(inputs) {
+        if list.iter().all(|other| other.view != attachment.view) {
+            list.push(attachment);
         }
     }
     list
 }
 
-/// Creates the render pass object of a pass, during which `bound` bytes of tile memory are bound.
+/// Creates the render pass object of a pass.
 pub(super) fn create(
     state: &DeviceState,
     owned: &mut OwnedObjects,
-    pass: &Pass,
-    attachments: &Attachments,
-    bound: Bytes,
+    name: &str,
+    tables: &Lowered,
+    row: &RenderingRow,
 ) -> Result<vk::RenderPass> {
-    if attachments.depth.is_some_and(|depth| depth.resolve.is_some()) {
+    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
+    if depth.is_some_and(|depth| depth.resolve.is_some()) {
         let why = "resolving depth requires dynamic rendering, which input attachments rule out";
         return Err(RuntimeError::UnsupportedPass {
-            pass: pass.name.clone(),
+            pass: name.to_owned(),
             why,
         }
         .into());
     }
-    let list = each_once(attachments);
-    let reference = |attachment: &Attachment| {
-        let index = list
-            .iter()
-            .position(|other| other.placement == attachment.placement);
+    let [all_colors, all_inputs] = [row.colors, row.inputs].map(|run| run.of(&tables.attachments));
+    let list = each_once(tables, row);
+    let reference = |attachment: &AttachmentRow| {
+        let index = list.iter().position(|other| other.view == attachment.view);
         let index = index.expect("every attachment is in the list");
         vk::AttachmentReference {
             attachment: index as u32,
             layout: attachment.layout,
         }
     };
-    let describe = |attachment: &Attachment| {
+    let describe = |attachment: &&AttachmentRow| {
         vk::AttachmentDescription::default()
             .format(attachment.format)
             .samples(attachment.samples)
-            .load_op(attachment.load)
-            .store_op(attachment.store)
-            .stencil_load_op(attachment.load)
-            .stencil_store_op(attachment.store)
+            .load_op(attachment.operations.load)
+            .store_op(attachment.operations.store)
+            .stencil_load_op(attachment.stencil.load)
+            .stencil_store_op(attachment.stencil.store)
             .initial_layout(attachment.layout)
             .final_layout(attachment.layout)
     };
     let descriptions: Vec<_> = list.iter().map(describe).collect();
-    let colors: Vec<_> = attachments.colors.iter().map(reference).collect();
-    let inputs: Vec<_> = attachments.inputs.iter().map(reference).collect();
-    let depth = attachments.depth.as_ref().map(reference);
+    let colors: Vec<_> = all_colors.iter().map(reference).collect();
+    let inputs: Vec<_> = all_inputs.iter().map(reference).collect();
+    let depth = depth.map(reference);
     let unused = vk::AttachmentReference {
         attachment: vk::ATTACHMENT_UNUSED,
         layout: vk::ImageLayout::UNDEFINED,
     };
-    let resolve = |attachment: &Attachment| {
-        attachment
-            .resolve
-            .map_or(unused, |index| reference(&attachments.resolves[index]))
+    let resolve = |attachment: &AttachmentRow| {
+        attachment.resolve.map_or(unused, |resolve| {
+            reference(&tables.attachments[resolve.attachment as usize])
+        })
     };
-    let resolves: Vec<_> = attachments.colors.iter().map(resolve).collect();
+    let resolves: Vec<_> = all_colors.iter().map(resolve).collect();
     let mut subpass = vk::SubpassDescription::default()
         .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
         .color_attachments(&colors)
@@ -196,35 +195,40 @@ pub(super) fn create(
     if let Some(depth) = &depth {
         subpass = subpass.depth_stencil_attachment(depth);
     }
-    if !attachments.resolves.is_empty() {
+    if !row.resolves.is_empty() {
         subpass = subpass.resolve_attachments(&resolves);
     }
-    let dependencies = dependencies(attachments);
+    let dependencies = dependencies(tables, row);
     let subpasses = [subpass];
     let mut info = vk::RenderPassCreateInfo::default()
         .attachments(&descriptions)
         .subpasses(&subpasses)
         .dependencies(&dependencies);
-    let mut tiles = Tiles::new(state, pass, bound);
+    let mut tiles = Tiles::new(state, row, row.tile_memory);
     if let Some(size) = &mut tiles.size {
         info = info.push_next(size);
     }
     if let Some(shading) = &mut tiles.shading {
         info = info.push_next(shading);
     }
+    let view_masks = [row.view_mask];
+    let mut views = vk::RenderPassMultiviewCreateInfo::default().view_masks(&view_masks);
+    if row.view_mask != 0 {
+        info = info.push_next(&mut views);
+    }
     // SAFETY: every reference is to an attachment of the list.
     let render_pass = unsafe { state.device.create_render_pass(&info, None) }
-        .with_call("vkCreateRenderPass", || format!("pass `{}`", pass.name))?;
+        .with_call("vkCreateRenderPass", || format!("pass `{name}`"))?;
     owned.render_passes.push(render_pass);
-    state.set_name(render_pass, &pass.name);
+    state.set_name(render_pass, name);
     Ok(render_pass)
 }
 
-/// None, as the plan's barriers stand before and after the pass, but for input attachments: the plan knows them as shader
+/// None, as the tables' barriers stand before and after the pass, but for input attachments: the frame knows them as shader
 /// reads, while loading and storing them are accesses of the attachment stages.
-fn dependencies(attachments: &Attachments) -> Vec<vk::SubpassDependency> {
+fn dependencies(tables: &Lowered, row: &RenderingRow) -> Vec<vk::SubpassDependency> {
     use vk::{AccessFlags as A, PipelineStageFlags as S};
-    if attachments.inputs.is_empty() {
+    if row.inputs.is_empty() {
         return Vec::new();
     }
     let stages = S::COLOR_ATTACHMENT_OUTPUT | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
@@ -246,18 +250,11 @@ fn dependencies(attachments: &Attachments) -> Vec<vk::SubpassDependency> {
             .dst_stage_mask(S::ALL_COMMANDS)
             .dst_access_mask(A::MEMORY_READ | A::MEMORY_WRITE),
     ];
-    let written = attachments
-        .colors
-        .iter()
-        .chain(&attachments.depth)
-        .map(|attachment| attachment.placement);
-    let fed_back = |placement| {
-        attachments
-            .inputs
-            .iter()
-            .any(|input| input.placement == placement)
-    };
-    if written.into_iter().any(fed_back) {
+    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
+    let written = row.colors.of(&tables.attachments).iter().chain(depth);
+    let inputs = row.inputs.of(&tables.attachments);
+    let fed_back = |view| inputs.iter().any(|input| input.view == view);
+    if written.map(|attachment| attachment.view).any(fed_back) {
         // Lets the caller's vkCmdPipelineBarrier inside the pass make its own writes readable.
         dependencies.push(
             vk::SubpassDependency::default()

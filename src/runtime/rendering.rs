@@ -2,13 +2,13 @@
 
 use ash::vk;
 
-use super::attachment::{Attachment, Attachments};
-use super::bound_resource::BoundResource;
 use super::functions::Functions;
 use super::render_pass::PassObject;
 use super::tiles::Tiles;
+use crate::lower::Lowered;
+use crate::lower::tables::commands::{AttachmentRow, Operations, RenderingRow};
 
-/// The recording of one render pass in frames of one parity.
+/// The recording of one render pass.
 #[expect(
     clippy::large_enum_variant,
     reason = "a list has one per pass; a box for each would save nothing"
@@ -22,9 +22,7 @@ pub(super) enum Rendering {
 
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
-    attachments: Attachments,
-    area: vk::Extent2D,
-    layers: u32,
+    row: RenderingRow,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
@@ -33,68 +31,63 @@ pub(super) struct Dynamic {
 
 impl Dynamic {
     pub(super) fn new(
-        attachments: Attachments,
+        tables: &Lowered,
+        row: &RenderingRow,
         tiles: Tiles,
-        area: vk::Extent2D,
-        layers: u32,
-        places: &[BoundResource],
+        views: &[vk::ImageView],
     ) -> Dynamic {
-        let info = |attachment: &Attachment| {
+        let info = |attachment: &AttachmentRow, operations: Operations| {
             let mut info = vk::RenderingAttachmentInfo::default()
                 .image_layout(attachment.layout)
-                .load_op(attachment.load)
-                .store_op(attachment.store)
+                .load_op(operations.load)
+                .store_op(operations.store)
                 .clear_value(attachment.clear.to_vk());
             if let Some(resolve) = attachment.resolve {
                 info = info
-                    .resolve_mode(attachment.resolve_mode())
-                    .resolve_image_layout(attachments.resolves[resolve].layout);
+                    .resolve_mode(resolve.mode)
+                    .resolve_image_layout(tables.attachments[resolve.attachment as usize].layout);
             }
             info
         };
-        let aspect = |aspect: vk::ImageAspectFlags| {
-            attachments
-                .depth
-                .as_ref()
-                .filter(|depth| depth.aspects.contains(aspect))
-                .map(info)
+        let aspect = |aspect, operations: fn(&AttachmentRow) -> Operations| {
+            let depth = row.depth.map(|index| &tables.attachments[index as usize]);
+            depth
+                .filter(|_| row.depth_aspects.contains(aspect))
+                .map(|depth| info(depth, operations(depth)))
         };
+        let colors = row.colors.of(&tables.attachments).iter();
         let mut dynamic = Dynamic {
-            area,
-            layers,
-            colors: attachments.colors.iter().map(info).collect(),
-            depth: aspect(vk::ImageAspectFlags::DEPTH),
-            stencil: aspect(vk::ImageAspectFlags::STENCIL),
+            row: *row,
+            colors: colors.map(|color| info(color, color.operations)).collect(),
+            depth: aspect(vk::ImageAspectFlags::DEPTH, |depth| depth.operations),
+            stencil: aspect(vk::ImageAspectFlags::STENCIL, |depth| depth.stencil),
             tiles,
-            attachments,
         };
-        dynamic.refresh(places);
+        dynamic.refresh(tables, views);
         dynamic
     }
 
-    /// Writes the views into the structs.
-    pub(super) fn refresh(&mut self, places: &[BoundResource]) {
-        let view = |attachment: &Attachment| places[attachment.placement.index()].attachment();
-        let Attachments {
-            colors,
-            depth,
-            resolves,
-            ..
-        } = &self.attachments;
-        let sources = colors
-            .iter()
-            .chain(depth.as_ref().filter(|_| self.depth.is_some()));
-        let sources = sources.chain(depth.as_ref().filter(|_| self.stencil.is_some()));
-        let infos = self
-            .colors
-            .iter_mut()
-            .chain(&mut self.depth)
-            .chain(&mut self.stencil);
-        for (attachment, info) in sources.zip(infos) {
-            info.image_view = view(attachment);
+    /// Writes the views (one for each row of views) into the structs.
+    pub(super) fn refresh(&mut self, tables: &Lowered, views: &[vk::ImageView]) {
+        let write = |attachment: &AttachmentRow, info: &mut vk::RenderingAttachmentInfo<'static>| {
+            info.image_view = views[attachment.view as usize];
             if let Some(resolve) = attachment.resolve {
-                info.resolve_image_view = view(&resolves[resolve]);
+                info.resolve_image_view =
+                    views[tables.attachments[resolve.attachment as usize].view as usize];
             }
+        };
+        for (attachment, info) in self
+            .row
+            .colors
+            .of(&tables.attachments)
+            .iter()
+            .zip(&mut self.colors)
+        {
+            write(attachment, info);
+        }
+        for info in self.depth.iter_mut().chain(&mut self.stencil) {
+            let depth = self.row.depth.expect("there is an attachment with the aspect");
+            write(&tables.attachments[depth as usize], info);
         }
     }
 
@@ -107,11 +100,9 @@ impl Dynamic {
         };
         let mut info = vk::RenderingInfo::default()
             .flags(flags)
-            .render_area(vk::Rect2D {
-                offset: vk::Offset2D::default(),
-                extent: self.area,
-            })
-            .layer_count(self.layers)
+            .render_area(self.row.area)
+            .layer_count(self.row.layers)
+            .view_mask(self.row.view_mask)
             .color_attachments(&self.colors);
         if let Some(depth) = &self.depth {
             info = info.depth_attachment(depth);
@@ -137,7 +128,7 @@ impl Dynamic {
             .as_ref()
             .expect("made dynamic where it is enabled");
         self.with_info(secondary, |info| {
-            // SAFETY: the caller's duty; views and layouts are the plan's.
+            // SAFETY: the caller's duty; views and layouts are the tables'.
             unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
         });
     }
@@ -147,7 +138,7 @@ impl Rendering {
     /// Begins the render pass.
     ///
     /// # Safety
-    /// `commands` is recording outside a render pass, and every attachment is in its planned layout.
+    /// `commands` is recording outside a render pass, and every attachment is in its layout.
     pub(super) unsafe fn begin(
         &self,
         device: &ash::Device,

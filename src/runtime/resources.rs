@@ -1,25 +1,65 @@
-//! The images and buffers of a plan: created, asked about again, given memory, seen through views.
+//! The images and buffers of a frame's tables: created, asked about again, given memory, seen through views.
 
 use ash::vk;
 
-use super::bound_resource::{BoundResource, Buffer, Image};
-use super::create::{buffer_info, image_info, view_infos};
+use super::bound_resource::{Buffer, Image};
+use super::create_info::{buffer_info, families, image_info, view_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use crate::Result;
-use crate::frame::Persistence;
+use crate::frame::ResourceId;
 use crate::frame::tables::Resource;
+use crate::lower::Lowered;
+use crate::lower::create::{attachment_view, shader_view};
+use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, ViewRow};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
-use crate::plan::{MemoryKind, Placement, Plan};
+use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
-/// What became of creating a plan's resources.
+/// The Vulkan objects that the rows of tables stand for.
+#[derive(Default)]
+pub(super) struct Handles {
+    /// Per row of memory.
+    pub(super) memory: Vec<vk::DeviceMemory>,
+    /// Per row of images; imported ones change from frame to frame, and are null in between.
+    pub(super) images: Vec<Image>,
+    /// Per row of buffers; as above.
+    pub(super) buffers: Vec<Buffer>,
+    /// The views of images that are not imported.
+    views: Vec<(ViewRow, vk::ImageView)>,
+}
+
+impl Handles {
+    /// The view of a row, created if there is none like it; of an imported image the caller's.
+    pub(super) fn view(
+        &mut self,
+        row: &ViewRow,
+        tables: &Lowered,
+        plan: &Plan,
+        owned: &mut OwnedObjects,
+    ) -> Result<vk::ImageView> {
+        let image = &tables.images[row.image as usize];
+        if image.binding == Binding::Imported {
+            return Ok(self.images[row.image as usize].view);
+        }
+        if let Some((_, view)) = self.views.iter().find(|(known, _)| known == row) {
+            return Ok(*view);
+        }
+        let info = view_info(row, self.images[row.image as usize].handle);
+        // SAFETY: the image is alive and bound, and its usage goes through views.
+        let view = unsafe { owned.create_image_view(&plan.frame.resource(image.resource).name, &info) }?;
+        self.views.push((*row, view));
+        Ok(view)
+    }
+}
+
+/// What became of creating a frame's resources.
 pub(super) enum Created {
-    /// One place for each placement; those of external resources are empty.
-    All(Vec<BoundResource>),
+    /// All are there; imported ones are empty.
+    All(Handles),
     /// Something needs more than was planned.
     Grown {
         /// What everything needs now.
@@ -29,129 +69,194 @@ pub(super) enum Created {
     },
 }
 
-/// A placement's image or buffer before it has memory.
+/// An image or a buffer before it has memory.
 #[derive(Clone, Copy)]
 enum Unbound {
-    External,
-    Image(vk::Image, MemoryRequirements),
-    Buffer(vk::Buffer, MemoryRequirements),
+    Image(vk::Image),
+    Buffer(vk::Buffer),
 }
 
-impl Unbound {
-    fn answer(&self) -> Option<&MemoryRequirements> {
-        match self {
-            Unbound::External => None,
-            Unbound::Image(_, answer) | Unbound::Buffer(_, answer) => Some(answer),
-        }
-    }
+/// One that is not imported: where it is to be bound, and what the driver asks for.
+struct Resident {
+    resource: ResourceId,
+    handle: Unbound,
+    memory: u32,
+    offset: Bytes,
+    size: Bytes,
+    answer: MemoryRequirements,
 }
 
 /// Creates everything into `owned`.
-pub(super) fn create(state: &DeviceState, plan: &Plan, owned: &mut OwnedObjects) -> Result<Created> {
-    let creator = Creator { state, plan };
-    let unbound: Vec<Unbound> = plan
-        .placements
-        .iter()
-        .map(|placement| creator.create_unbound(placement, owned))
-        .collect::<Result<_>>()?;
-    if let Some(grown) = creator.grown(&unbound) {
+pub(super) fn create(
+    state: &DeviceState,
+    plan: &Plan,
+    tables: &Lowered,
+    owned: &mut OwnedObjects,
+) -> Result<Created> {
+    let creator = Creator { state, plan, tables };
+    let mut handles = Handles::default();
+    let mut residents = Vec::with_capacity(tables.images.len() + tables.buffers.len());
+    for row in &tables.images {
+        let image = creator.create_image(row, owned, &mut residents)?;
+        handles.images.push(Image {
+            handle: image,
+            ..Image::default()
+        });
+    }
+    for row in &tables.buffers {
+        let handle = creator.create_buffer(row, owned, &mut residents)?;
+        handles.buffers.push(Buffer {
+            handle,
+            offset: 0,
+            size: row.size.0,
+            address: 0,
+        });
+    }
+    if let Some(grown) = creator.grown(&residents) {
         return Ok(grown);
     }
-    creator.allocate(&unbound, owned)?;
-    let mut places = Vec::with_capacity(unbound.len());
-    for (placement, unbound) in plan.placements.iter().zip(&unbound) {
-        creator.bind(placement, unbound, owned)?;
-        places.push(creator.complete(placement, unbound, owned)?);
+    creator.allocate(&residents, owned)?;
+    handles.memory = owned.blocks.iter().map(|block| block.location().0).collect();
+    for resident in &residents {
+        creator.bind(resident, owned)?;
     }
-    Ok(Created::All(places))
+    for (index, row) in (0..).zip(&tables.images) {
+        if row.binding == Binding::Imported {
+            continue;
+        }
+        let Some(reading) = shader_view(index, row) else {
+            continue;
+        };
+        let view = handles.view(&reading, tables, plan, owned)?;
+        let attachment = if row.usage.intersects(crate::lower::create::ATTACHED) {
+            handles.view(&attachment_view(index, row), tables, plan, owned)?
+        } else {
+            view
+        };
+        let image = &mut handles.images[index as usize];
+        (image.view, image.attachment) = (view, attachment);
+    }
+    for (row, buffer) in tables.buffers.iter().zip(&mut handles.buffers) {
+        if row.binding != Binding::Imported && has_address(row) {
+            buffer.address = creator.address(buffer.handle);
+        }
+    }
+    Ok(Created::All(handles))
 }
 
 struct Creator<'a> {
     state: &'a DeviceState,
     plan: &'a Plan,
+    tables: &'a Lowered,
 }
 
 impl<'a> Creator<'a> {
-    fn resource(&self, placement: &Placement) -> &'a Resource {
-        self.plan.frame.resource(placement.resource)
+    fn resource(&self, id: ResourceId) -> &'a Resource {
+        self.plan.frame.resource(id)
     }
 
-    /// Whether several images of the resource stand for the same contents.
-    fn is_ladder(&self, placement: &Placement) -> bool {
-        placement.memory == MemoryKind::Tile
-            && self.plan.resources[placement.resource.index()].placements.len() > 1
-    }
-
-    fn image_info(&self, placement: &Placement) -> Option<vk::ImageCreateInfo<'static>> {
-        image_info(
-            self.resource(placement),
-            placement.memory,
-            self.is_ladder(placement),
-        )
-    }
-
-    fn create_unbound(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Unbound> {
-        let resource = self.resource(placement);
-        let state = self.state;
-        if matches!(resource.persistence, Persistence::External(_)) {
-            return Ok(Unbound::External);
+    /// Null for an imported one.
+    fn create_image(
+        &self,
+        row: &ImageRow,
+        owned: &mut OwnedObjects,
+        residents: &mut Vec<Resident>,
+    ) -> Result<vk::Image> {
+        let Binding::Memory { memory, offset, size } = row.binding else {
+            return Ok(vk::Image::null());
+        };
+        let resource = self.resource(row.resource);
+        let formats = row.view_formats.of(&self.tables.formats);
+        let mut list = vk::ImageFormatListCreateInfo::default().view_formats(formats);
+        let mut info = image_info(row, families(self.tables, row.sharing));
+        if !formats.is_empty() {
+            info = info.push_next(&mut list);
         }
-        let tile = placement.memory == MemoryKind::Tile;
-        if let Some(info) = self.image_info(placement) {
-            if !tile {
-                // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
-                state.image_is_supported(resource, &info)?;
-            }
-            // SAFETY: within the device's limits for such images.
-            let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
-            return Ok(Unbound::Image(image, answer));
+        if self.tables.memory[memory as usize].kind != MemoryKind::Tile {
+            // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
+            self.state.image_is_supported(resource, &info)?;
         }
-        let info = buffer_info(resource, placement.memory).expect("a resource is an image or a buffer");
-        state.addresses_are_supported(resource, &info)?;
+        // SAFETY: within the device's limits for such images.
+        let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
+        let (resource, handle) = (row.resource, Unbound::Image(image));
+        residents.push(Resident {
+            resource,
+            handle,
+            memory,
+            offset,
+            size,
+            answer,
+        });
+        Ok(image)
+    }
+
+    /// Null for an imported one.
+    fn create_buffer(
+        &self,
+        row: &BufferRow,
+        owned: &mut OwnedObjects,
+        residents: &mut Vec<Resident>,
+    ) -> Result<vk::Buffer> {
+        let Binding::Memory { memory, offset, size } = row.binding else {
+            return Ok(vk::Buffer::null());
+        };
+        let resource = self.resource(row.resource);
+        let info = buffer_info(row, families(self.tables, row.sharing));
+        self.state.addresses_are_supported(resource, &info)?;
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
         let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
-        Ok(Unbound::Buffer(buffer, answer))
+        let (resource, handle) = (row.resource, Unbound::Buffer(buffer));
+        residents.push(Resident {
+            resource,
+            handle,
+            memory,
+            offset,
+            size,
+            answer,
+        });
+        Ok(buffer)
     }
 
-    /// The requirements to plan with anew, if anything needs more than its placement gives.
-    fn grown(&self, unbound: &[Unbound]) -> Option<Created> {
+    /// The requirements to plan with anew, if anything needs more than its row gives.
+    fn grown(&self, residents: &[Resident]) -> Option<Created> {
         let mut requirements = None;
-        for (placement, unbound) in self.plan.placements.iter().zip(unbound) {
-            let Some(answer) = unbound.answer() else {
-                continue;
-            };
-            let Some(needed) = self.needs_more(placement, answer) else {
+        for resident in residents {
+            let Some(needed) = self.needs_more(resident) else {
                 continue;
             };
             let (requirements, _) = requirements.get_or_insert_with(|| {
                 let error = RuntimeError::Grown {
-                    resource: self.resource(placement).name.clone(),
-                    planned: format!("{} at offset {}", placement.size, placement.offset),
+                    resource: self.resource(resident.resource).name.clone(),
+                    planned: format!("{} at offset {}", resident.size, resident.offset),
                     needed: needed.clone(),
                 };
                 (Requirements::clone(&self.plan.requirements), error)
             });
             grow(
-                &mut requirements.resources[placement.resource.index()],
-                placement.memory,
-                answer,
+                &mut requirements.resources[resident.resource.index()],
+                self.tables.memory[resident.memory as usize].kind,
+                &resident.answer,
             );
         }
         requirements.map(|(requirements, error)| Created::Grown { requirements, error })
     }
 
-    /// What a created resource needs, if its placement does not give it.
-    fn needs_more(&self, placement: &Placement, answer: &MemoryRequirements) -> Option<String> {
-        let object = placement
-            .object
-            .map(|object| &self.plan.objects[object.index()])?;
-        if answer.memory_type_bits >> object.memory_type & 1 == 0 {
+    /// What a created resource needs, if its row does not give it.
+    fn needs_more(&self, resident: &Resident) -> Option<String> {
+        let Resident {
+            answer,
+            size: planned,
+            offset,
+            ..
+        } = resident;
+        let memory = &self.tables.memory[resident.memory as usize];
+        if answer.memory_type_bits >> memory.memory_type & 1 == 0 {
             return Some(format!(
                 "memory types {:#x} without type {}",
-                answer.memory_type_bits, object.memory_type
+                answer.memory_type_bits, memory.memory_type
             ));
         }
-        let (size, alignment) = match (placement.memory, answer.tile) {
+        let (size, alignment) = match (memory.kind, answer.tile) {
             (MemoryKind::Tile, None) => {
                 return Some("ordinary memory: the driver does not allow it in tile memory".to_owned());
             }
@@ -160,33 +265,29 @@ impl<'a> Creator<'a> {
             (MemoryKind::Lazy, _) => return None,
             (MemoryKind::Arena | MemoryKind::Dedicated, _) => (answer.size, answer.alignment),
         };
-        let fits = size <= placement.size && placement.offset.is_aligned(alignment);
+        let fits = size <= *planned && offset.is_aligned(alignment);
         (!fits).then(|| format!("{size} at alignment {alignment}"))
     }
 
-    /// One block for each object of the plan.
-    fn allocate(&self, unbound: &[Unbound], owned: &mut OwnedObjects) -> Result<()> {
-        let frame = &self.plan.frame;
-        for (index, object) in self.plan.objects.iter().enumerate() {
-            let placements = self.plan.placements.iter().zip(unbound);
-            let residents = placements.filter(|(one, _)| one.object.is_some_and(|id| id.index() == index));
-            let (mut alignment, mut device_address, mut count) = (Alignment::ONE, false, 0);
-            let mut last = None;
-            for (placement, unbound) in residents {
-                let answer = unbound.answer().expect("external resources have no object");
-                alignment = alignment.max(answer.alignment);
-                device_address |= has_address(self.resource(placement));
-                count += 1;
-                last = Some((placement, unbound, answer));
+    /// One block for each row of memory.
+    fn allocate(&self, residents: &[Resident], owned: &mut OwnedObjects) -> Result<()> {
+        for (index, row) in self.tables.memory.iter().enumerate() {
+            let (mut alignment, mut device_address) = (Alignment::ONE, false);
+            let mut inside = residents
+                .iter()
+                .filter(|resident| resident.memory as usize == index);
+            for resident in inside.clone() {
+                alignment = alignment.max(resident.answer.alignment);
+                device_address |= self.is_addressed(resident);
             }
-            let name = format!("{:?} {index} of frame `{}`", object.memory, frame.name());
+            let name = format!("{:?} {index} of frame `{}`", row.kind, self.plan.frame.name());
             let mut desc = MemoryDesc {
-                own_object: matches!(object.memory, MemoryKind::Tile | MemoryKind::Lazy),
+                own_object: matches!(row.kind, MemoryKind::Tile | MemoryKind::Lazy),
                 device_address,
-                ..MemoryDesc::new(&name, object.memory_type, object.size, alignment)
+                ..MemoryDesc::new(&name, row.memory_type, row.size, alignment)
             };
-            if let Some((placement, unbound, answer)) = last.filter(|_| count == 1) {
-                adapt_to_only(&mut desc, placement, unbound, answer);
+            if let (Some(only), None) = (inside.next(), inside.next()) {
+                adapt_to_only(&mut desc, row.kind, only);
             }
             if let Some(memory) = owned.allocate(&desc)?.own_object() {
                 self.state.set_name(memory, desc.name);
@@ -195,75 +296,33 @@ impl<'a> Creator<'a> {
         Ok(())
     }
 
-    fn bind(&self, placement: &Placement, unbound: &Unbound, owned: &OwnedObjects) -> Result<()> {
-        let Some(object) = placement.object else {
-            return Ok(());
-        };
+    fn is_addressed(&self, resident: &Resident) -> bool {
+        let of_resource = |row: &&BufferRow| row.resource == resident.resource;
+        let mut rows = self.tables.buffers.iter().filter(of_resource);
+        rows.any(has_address)
+    }
+
+    fn bind(&self, resident: &Resident, owned: &OwnedObjects) -> Result<()> {
         let device = &self.state.device;
-        let (memory, start) = owned.blocks[object.index()].location();
-        let offset = start + placement.offset.0;
+        let (memory, start) = owned.blocks[resident.memory as usize].location();
+        let offset = start + resident.offset.0;
         let what = || {
-            let name = &self.resource(placement).name;
-            format!("`{name}` at offset {}", placement.offset)
+            let name = &self.resource(resident.resource).name;
+            format!("`{name}` at offset {}", resident.offset)
         };
-        match *unbound {
-            Unbound::External => {}
-            Unbound::Image(image, _) => {
+        match resident.handle {
+            Unbound::Image(image) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_image_memory(image, memory, offset) }
                     .with_call("vkBindImageMemory", what)?;
             }
-            Unbound::Buffer(buffer, _) => {
+            Unbound::Buffer(buffer) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_buffer_memory(buffer, memory, offset) }
                     .with_call("vkBindBufferMemory", what)?;
             }
         }
         Ok(())
-    }
-
-    /// Views and addresses.
-    fn complete(
-        &self,
-        placement: &Placement,
-        unbound: &Unbound,
-        owned: &mut OwnedObjects,
-    ) -> Result<BoundResource> {
-        let resource = self.resource(placement);
-        match *unbound {
-            Unbound::External => Ok(BoundResource::Missing),
-            Unbound::Image(image, _) => {
-                let info = self.image_info(placement).expect("it was created as an image");
-                let (view, attachment) = view_infos(resource, &info, image);
-                let mut create = |info: vk::ImageViewCreateInfo<'static>| -> Result<vk::ImageView> {
-                    // SAFETY: the image is alive and bound, and its usage goes through views.
-                    unsafe { owned.create_image_view(&resource.name, &info) }
-                };
-                let view = view.map(&mut create).transpose()?.unwrap_or_default();
-                let attachment = attachment.map(&mut create).transpose()?.unwrap_or(view);
-                Ok(BoundResource::Image(Image {
-                    handle: image,
-                    view,
-                    attachment,
-                }))
-            }
-            Unbound::Buffer(buffer, _) => {
-                let address = if has_address(resource) {
-                    self.address(buffer)
-                } else {
-                    0
-                };
-                let crate::frame::tables::ResourceKind::Buffer { desc, .. } = resource.kind else {
-                    unreachable!("it was created as a buffer");
-                };
-                Ok(BoundResource::Buffer(Buffer {
-                    handle: buffer,
-                    offset: 0,
-                    size: desc.size.0,
-                    address,
-                }))
-            }
-        }
     }
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
@@ -276,31 +335,24 @@ impl<'a> Creator<'a> {
     }
 }
 
-/// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(
-    desc: &mut MemoryDesc<'_>,
-    placement: &Placement,
-    unbound: &Unbound,
-    answer: &MemoryRequirements,
-) {
-    if placement.memory == MemoryKind::Lazy {
-        desc.size = Ord::max(desc.size, answer.size);
-    }
-    if placement.memory != MemoryKind::Dedicated || answer.dedicated == Dedicated::No {
-        return;
-    }
-    desc.size = answer.size;
-    desc.dedicated_to = match *unbound {
-        Unbound::Image(image, _) => Some(DedicatedTo::Image(image)),
-        Unbound::Buffer(buffer, _) => Some(DedicatedTo::Buffer(buffer)),
-        Unbound::External => None,
-    };
+/// Whether a buffer's device address is used.
+fn has_address(row: &BufferRow) -> bool {
+    row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }
 
-/// Whether the resource's device address is used.
-fn has_address(resource: &Resource) -> bool {
-    let info = buffer_info(resource, MemoryKind::Dedicated);
-    info.is_some_and(|info| info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS))
+/// A block with one resident can be dedicated to it, and must then be exactly as large.
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, kind: MemoryKind, only: &Resident) {
+    if kind == MemoryKind::Lazy {
+        desc.size = Ord::max(desc.size, only.answer.size);
+    }
+    if kind != MemoryKind::Dedicated || only.answer.dedicated == Dedicated::No {
+        return;
+    }
+    desc.size = only.answer.size;
+    desc.dedicated_to = Some(match only.handle {
+        Unbound::Image(image) => DedicatedTo::Image(image),
+        Unbound::Buffer(buffer) => DedicatedTo::Buffer(buffer),
+    });
 }
 
 /// Raises what was planned with to what is needed.

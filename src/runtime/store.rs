@@ -10,17 +10,18 @@
 
 use ash::vk;
 
-use super::bound_resource::BoundResource;
 use super::device_state::DeviceState;
 use super::error::VkResultExt;
-use super::frame_tables::FrameTables;
 use super::owned::OwnedObjects;
+use super::resources::Handles;
 use super::target::Target;
 use crate::Result;
 use crate::frame::tables::{Contents, ResourceKind};
 use crate::frame::{PassId, Texels, texels_of};
+use crate::lower::Lowered;
+use crate::lower::tables::Object;
+use crate::lower::tables::objects::AccessRow;
 use crate::plan::Plan;
-use crate::plan::passes::AccessPlan;
 
 #[allow(dead_code, unreachable_pub)]
 mod shaders {
@@ -53,7 +54,6 @@ impl Program {
 
 /// What is recorded inside a store pass.
 pub(super) struct StorePass {
-    pass: PassId,
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
     /// Per parity.
@@ -70,8 +70,9 @@ pub(super) fn create(
     state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
-    targets: &[Option<&Target>],
-    tables: &[FrameTables],
+    targets: &[Option<Target>],
+    tables: &[&Lowered],
+    handles: &Handles,
 ) -> Result<Vec<StorePass>> {
     let frame = &plan.frame;
     let stores: Vec<PassId> = frame
@@ -102,15 +103,26 @@ pub(super) fn create(
         let (set_layout, layout) = create_layouts(state, owned, reader, name)?;
         let pipeline = match program {
             Program::Draw(texels) => {
-                let target = targets[pass.index()].expect("images are stored in render passes");
+                let target = targets[pass.index()]
+                    .as_ref()
+                    .expect("images are stored in render passes");
                 draw_pipeline(state, owned, texels, reader, target, layout, name)?
             }
             Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,
         };
         state.set_name(pipeline, &frame.pass(pass).name);
-        let set = |tables: &FrameTables| write_set(state, plan, pass, reader, pool, set_layout, tables);
+        let rows = frame.pass(pass).accesses;
+        let set = |tables: &&Lowered| {
+            write_set(
+                state,
+                rows.of(&tables.accesses),
+                reader,
+                pool,
+                set_layout,
+                handles,
+            )
+        };
         made.push(StorePass {
-            pass,
             pipeline,
             layout,
             sets: tables.iter().map(set).collect::<Result<_>>()?,
@@ -121,12 +133,6 @@ pub(super) fn create(
 }
 
 impl StorePass {
-    /// The one that is recorded in `pass`.
-    pub(super) fn of(stores: &[StorePass], pass: PassId) -> Option<&StorePass> {
-        let index = stores.binary_search_by_key(&pass, |store| store.pass).ok()?;
-        stores.get(index)
-    }
-
     /// Records the draw or the dispatch.
     ///
     /// # Safety
@@ -189,12 +195,11 @@ fn create_layouts(
 /// A set with what the store reads and, of buffers, what it writes.
 fn write_set(
     state: &DeviceState,
-    plan: &Plan,
-    pass: PassId,
+    accesses: &[AccessRow],
     reader: &Shader,
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
-    tables: &FrameTables,
+    handles: &Handles,
 ) -> Result<vk::DescriptorSet> {
     let set_layouts = [set_layout];
     let info = vk::DescriptorSetAllocateInfo::default()
@@ -204,23 +209,21 @@ fn write_set(
     let sets = unsafe { state.device.allocate_descriptor_sets(&info) };
     let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
     // Of an image's accesses the second is the attachment, which no descriptor is for.
-    for (binding, planned) in reader.bindings.iter().zip(plan.accesses_of(pass)) {
-        let AccessPlan {
-            placement, layout, ..
-        } = *planned;
+    for (binding, access) in reader.bindings.iter().zip(accesses) {
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding.binding)
             .descriptor_type(binding.descriptor_type);
         let (images, buffers);
-        let write = match tables.places[placement.index()] {
-            BoundResource::Image(image) => {
+        let write = match access.object {
+            Object::Image(image) => {
                 images = [vk::DescriptorImageInfo::default()
-                    .image_view(image.view)
-                    .image_layout(layout)];
+                    .image_view(handles.images[image as usize].view)
+                    .image_layout(access.layout)];
                 write.image_info(&images)
             }
-            BoundResource::Buffer(buffer) => {
+            Object::Buffer(buffer) => {
+                let buffer = handles.buffers[buffer as usize];
                 buffers = [vk::DescriptorBufferInfo {
                     buffer: buffer.handle,
                     offset: buffer.offset,
@@ -228,8 +231,6 @@ fn write_set(
                 }];
                 write.buffer_info(&buffers)
             }
-            // An external attachment comes with every frame.
-            BoundResource::Missing => continue,
         };
         // SAFETY: the set is new, of a layout with this binding; views and buffers are the plan's.
         unsafe { state.device.update_descriptor_sets(&[write], &[]) };

@@ -5,9 +5,9 @@ use ash::vk;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
-use super::progress::{Progress, semaphore};
+use super::progress::semaphore;
 use crate::Result;
-use crate::frame::BatchId;
+use crate::lower::Lowered;
 use crate::plan::Plan;
 use crate::units::Run;
 
@@ -16,12 +16,6 @@ use crate::units::Run;
 pub(super) struct Submission {
     /// Per semaphore of the frame; external ones change from frame to frame.
     pub(super) semaphores: Vec<Signal>,
-    /// Where no timeline counts frames: per pair of queues, from x to, two that alternate; null where one is unused.
-    ///
-    /// Two, since the next signal may come before the wait for the last one has begun, but not the one after that.
-    pub(super) around: Vec<[vk::Semaphore; 2]>,
-    /// Per queue of the frame, its first and last batch.
-    pub(super) ends: Vec<Option<(BatchId, BatchId)>>,
     pub(super) lists: Lists,
 }
 
@@ -58,13 +52,12 @@ impl Submission {
     pub(super) fn new(
         state: &DeviceState,
         plan: &Plan,
-        progress: &Progress,
+        tables: &Lowered,
         owned: &mut OwnedObjects,
     ) -> Result<Submission> {
-        let frame = &plan.frame;
         let timeline = state.functions.timeline_semaphore.is_some();
-        let mut semaphores = Vec::with_capacity(frame.semaphores().len());
-        for declared in frame.semaphores() {
+        let mut semaphores = Vec::with_capacity(plan.frame.semaphores().len());
+        for declared in plan.frame.semaphores() {
             // External ones are the caller's: nothing to create or to name.
             let mut handle = vk::Semaphore::null();
             if !declared.external {
@@ -73,30 +66,8 @@ impl Submission {
             }
             semaphores.push(Signal { handle, value: 0 });
         }
-        let queues = frame.queues().len();
-        let mut ends = vec![None; queues];
-        for (index, batch) in frame.batches().iter().enumerate() {
-            let (batch, queue) = (BatchId(index as u32), frame.submits()[batch.submit.index()].queue);
-            let (_, last) = ends[queue.index()].get_or_insert((batch, batch));
-            *last = batch;
-        }
-        let mut around = Vec::new();
-        if !timeline && queues > 1 {
-            around = vec![[vk::Semaphore::null(); 2]; queues * queues];
-            for (index, pair) in around.iter_mut().enumerate() {
-                let (from, to) = (index / queues, index % queues);
-                if from != to && progress.uses(from) && progress.uses(to) {
-                    *pair = [semaphore(state, owned, false)?, semaphore(state, owned, false)?];
-                }
-            }
-        }
-        let lists = Lists::for_plan(plan);
-        Ok(Submission {
-            semaphores,
-            around,
-            ends,
-            lists,
-        })
+        let lists = Lists::for_tables(tables);
+        Ok(Submission { semaphores, lists })
     }
 
     /// The external semaphores' handles, to be set for every frame.
@@ -106,19 +77,15 @@ impl Submission {
 }
 
 impl Lists {
-    /// Lists that never have to grow.
-    fn for_plan(plan: &Plan) -> Lists {
-        let frame = &plan.frame;
-        let batches = frame.batches();
-        let around = frame.queues().len() + 1;
-        let waits: usize = batches.iter().map(|batch| batch.waits.len() + around).sum();
-        let signals: usize = batches.iter().map(|batch| batch.signals.len() + around).sum();
+    /// Lists that never have to grow: a wait more than the tables have, for each queue.
+    fn for_tables(tables: &Lowered) -> Lists {
+        let batches = tables.batches.len();
         Lists {
-            waits: Vec::with_capacity(waits),
-            commands: Vec::with_capacity(frame.command_buffers().len()),
-            signals: Vec::with_capacity(signals),
-            runs: Vec::with_capacity(batches.len()),
-            infos: Vec::with_capacity(batches.len()),
+            waits: Vec::with_capacity(tables.waits.len() + 2 * tables.queues.len() * batches),
+            commands: Vec::with_capacity(tables.command_buffers.len()),
+            signals: Vec::with_capacity(tables.signals.len()),
+            runs: Vec::with_capacity(batches),
+            infos: Vec::with_capacity(batches),
         }
     }
 

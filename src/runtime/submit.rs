@@ -1,10 +1,10 @@
-//! Submit: each declared submit as one call, with the semaphores the frame declares and those that order its frames.
+//! Submit: each row of submits as one call, with the semaphores that the frame declares and the timelines of its queues.
 //!
 //! ```text
-//!            frame n                       frame n + 1
-//! queue a    [batch]──s──┐     [batch]╌╌╌╌╌╌►[batch] …       s: declared in the frame
-//! queue b        └──────►[batch]╌╌╌╌╌╌╌╌╌╌╌╌►[batch] …       ╌: every queue's first batch waits for the other queues' last of
-//! ```                                                            the frame before; on one queue barriers do that
+//!            frame n                          frame n + 1
+//! queue a    [batch 1]──s──┐                  [batch 2]──…      s: declared in the frame
+//! queue b        └─────────►[batch 1]╌╌╌╌╌╌╌╌►    …             ╌: a batch waits for a value of the other queue's timeline where it
+//! ```                                                              takes over bytes from there; on one queue barriers do that
 
 use std::sync::atomic::Ordering;
 
@@ -17,122 +17,152 @@ use super::legacy::OlderBatch;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
-use crate::frame::SubmitId;
-use crate::frame::tables::SemaphoreOp;
+use crate::lower::Space;
+use crate::lower::tables::DeviceQueueIndex;
+use crate::lower::tables::submission::{Semaphore, SemaphoreRow, SubmitRow};
 use crate::units::Run;
+
+/// What a frame knows of one of its queues while it is recorded and submitted.
+#[derive(Clone, Copy, Default)]
+pub(super) struct QueueBase {
+    /// Number of the queue on the device.
+    pub(super) number: usize,
+    /// Its timeline.
+    pub(super) semaphore: vk::Semaphore,
+    /// Batches of the frame there.
+    pub(super) batches: u64,
+    /// Batches submitted to it when the frame began, or when the frame before ended.
+    pub(super) seen: u64,
+    /// Batches submitted to it before this frame.
+    pub(super) submitted: u64,
+}
+
+impl QueueBase {
+    /// Whether another frame was submitted since this one began.
+    fn is_overtaken(&self) -> bool {
+        self.submitted != self.seen
+    }
+
+    /// A value of the timeline that is relative to the frame's begin.
+    fn value(&self, relative: i64) -> u64 {
+        let base = if relative > 0 { self.submitted } else { self.seen };
+        base.saturating_add_signed(relative)
+    }
+}
 
 impl BoundFrame {
     /// Submits the frame's every submit by `call`.
     pub(super) fn submit_by(
         &mut self,
+        frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
         self.progress.prepare(&self.state)?;
-        let submits = self.plan.frame.submits().len() as u32;
-        let mut result = Ok(());
-        for submit in (0..submits).map(SubmitId) {
-            self.gather(submit);
-            let declared = self.plan.frame.submits()[submit.index()];
-            let last = self.submission.ends[declared.queue.index()].map(|(_, last)| last.0);
-            let fence = if last == Some(declared.batches.end.wrapping_sub(1)) {
-                self.progress.fence(declared.queue.index())
-            } else {
-                vk::Fence::null()
-            };
-            let batches = &self.submission.lists.infos;
-            let one = SubmitCall {
-                queue: self.queues[declared.queue.index()],
-                batches,
-                fence,
-            };
-            let what = || format!("submit {} of frame `{}`", submit.index(), self.plan.frame.name());
-            result = call(&self.state, &one).with_call(function_of(&self.state), what);
-            if result.is_err() {
-                break;
-            }
+        let timelines = self.timelines.clone();
+        let mut queues = timelines.lock();
+        for base in &mut self.bases {
+            base.submitted = queues[base.number].submitted;
         }
-        self.progress.advance(result)
+        let heap = self.state.tile_bytes();
+        let submits = self.encoded[frame].tables.submits.len();
+        for index in 0..submits {
+            let row = self.encoded[frame].tables.submits[index];
+            self.gather(frame, &row);
+            let one = SubmitCall {
+                queue: self.queues[self.plan.frame.submits()[row.submit.index()].queue.index()],
+                batches: &self.submission.lists.infos,
+                fence: if index + 1 == submits {
+                    self.progress.fence()
+                } else {
+                    vk::Fence::null()
+                },
+            };
+            let what = || format!("submit {index} of frame `{}`", self.plan.frame.name());
+            let base = self.bases[row.queue.0 as usize];
+            if let Err(error) = call(&self.state, &one).with_call(function_of(&self.state), what) {
+                queues[base.number].forget_tile(heap);
+                return Err(self.progress.fail(error));
+            }
+            queues[base.number].submitted += row.batches.len() as u64;
+        }
+        let tables = &self.encoded[frame].tables;
+        for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
+            let queue = &mut queues[base.number];
+            if base.is_overtaken() || base.semaphore == vk::Semaphore::null() {
+                queue.forget_tile(heap);
+            } else {
+                queue.keep_tile(index, &tables.after.bytes);
+            }
+            base.seen = queue.submitted;
+        }
+        self.left.contents.clone_from(&tables.after.contents);
+        self.left.bytes.clear();
+        let own = tables
+            .after
+            .bytes
+            .iter()
+            .filter(|one| matches!(one.space, Space::Memory(_)));
+        self.left.bytes.extend(own);
+        let used = self.bases.iter().filter(|base| base.batches > 0);
+        Ok(self.progress.advance(used.map(|base| base.seen)))
     }
 
     /// Fills the lists for one submit.
-    fn gather(&mut self, submit: SubmitId) {
+    fn gather(&mut self, frame: usize, submit: &SubmitRow) {
         let BoundFrame {
-            plan,
+            encoded,
             submission,
-            progress,
+            bases,
             slots,
             ..
         } = self;
-        let Submission {
-            semaphores,
-            around,
-            ends,
-            lists,
-        } = submission;
-        let (frame, number) = (&plan.frame, progress.submitted());
-        let queue = frame.submits()[submit.index()].queue.index();
-        let queues = frame.queues().len();
-        let others = || (0..queues).filter(|other| *other != queue && progress.uses(*other));
+        let Submission { semaphores, lists } = submission;
+        let tables = &encoded[frame].tables;
+        let own = bases[submit.queue.0 as usize];
         lists.clear();
-        for index in frame.submits()[submit.index()].batches.indices() {
-            let batch = &frame.batches()[index];
+        for (index, batch) in submit.batches.indices().zip(submit.batches.of(&tables.batches)) {
             let starts = (lists.waits.len(), lists.commands.len(), lists.signals.len());
-            let declared = |op: &SemaphoreOp| signal_info(semaphores[op.semaphore.index()], op.stages);
-            lists.waits.extend(batch.waits.iter().map(declared));
-            lists.signals.extend(batch.signals.iter().map(declared));
-            let everything = vk::PipelineStageFlags2::ALL_COMMANDS;
-            let (first, last) = ends[queue].expect("the queue has this batch");
-            if first.index() == index && number > 0 {
-                for other in others() {
-                    let signal = match progress.counter(other) {
-                        Some(handle) => Signal {
-                            handle,
-                            value: number,
-                        },
-                        None => Signal {
-                            handle: around[other * queues + queue][(number as usize - 1) % 2],
-                            value: 0,
-                        },
-                    };
-                    lists.waits.push(signal_info(signal, everything));
+            let info = |row: &SemaphoreRow| match row.semaphore {
+                Semaphore::Declared(index) => Some(signal_info(semaphores[index as usize], row.stages)),
+                Semaphore::Queue { queue, value } => {
+                    let base = &bases[queue.0 as usize];
+                    let (handle, value) = (base.semaphore, base.value(value));
+                    // Nothing was submitted by then, or there is one queue, and fences count.
+                    let needed = handle != vk::Semaphore::null() && value > 0;
+                    needed.then(|| signal_info(Signal { handle, value }, row.stages))
                 }
+            };
+            lists
+                .waits
+                .extend(batch.waits.of(&tables.waits).iter().filter_map(info));
+            lists
+                .signals
+                .extend(batch.signals.of(&tables.signals).iter().filter_map(info));
+            let first = tables.submits.iter().find(|one| one.queue == submit.queue);
+            let is_first = first.is_some_and(|one| one.batches.indices().start == index);
+            if is_first && own.is_overtaken() && own.semaphore != vk::Semaphore::null() {
+                let all = Signal {
+                    handle: own.semaphore,
+                    value: own.submitted,
+                };
+                lists
+                    .waits
+                    .push(signal_info(all, vk::PipelineStageFlags2::ALL_COMMANDS));
             }
-            if last.index() == index {
-                if let Some(handle) = progress.counter(queue) {
-                    lists.signals.push(signal_info(
-                        Signal {
-                            handle,
-                            value: number + 1,
-                        },
-                        everything,
-                    ));
-                } else {
-                    for other in others() {
-                        let handle = around[queue * queues + other][number as usize % 2];
-                        lists
-                            .signals
-                            .push(signal_info(Signal { handle, value: 0 }, everything));
-                    }
-                }
-            }
-            let commands = slots[batch.command_buffers.indices()].iter();
-            lists.commands.extend(commands.map(|slot| {
+            let commands = batch.command_buffers.of(&tables.command_buffers).iter();
+            lists.commands.extend(commands.map(|row| {
+                let slot = &slots[row.commands.index()];
                 let handle = <vk::CommandBuffer as vk::Handle>::from_raw(slot.handle.load(Ordering::Acquire));
                 vk::CommandBufferSubmitInfo::default().command_buffer(handle)
             }));
+            let run = |first: usize, end: usize| Run {
+                first: first as u32,
+                end: end as u32,
+            };
             lists.runs.push([
-                Run {
-                    first: starts.0 as u32,
-                    end: lists.waits.len() as u32,
-                },
-                Run {
-                    first: starts.1 as u32,
-                    end: lists.commands.len() as u32,
-                },
-                Run {
-                    first: starts.2 as u32,
-                    end: lists.signals.len() as u32,
-                },
+                run(starts.0, lists.waits.len()),
+                run(starts.1, lists.commands.len()),
+                run(starts.2, lists.signals.len()),
             ]);
         }
         lists.point();

@@ -2,8 +2,8 @@
 
 use ash::vk;
 
-use super::attachment::Attachments;
-use crate::frame::tables::Pass;
+use crate::lower::Lowered;
+use crate::lower::tables::commands::RenderingRow;
 
 /// The formats, samples and render pass object that pipelines of a render pass are created with.
 ///
@@ -28,29 +28,14 @@ pub struct Target {
 
 impl Target {
     /// The target of a render pass that is recorded through `render_pass`, or dynamically if that is null.
-    pub(super) fn new(pass: &Pass, attachments: &Attachments, render_pass: vk::RenderPass) -> Target {
-        let depth = attachments.depth.as_ref();
-        let with_aspect = |aspect: vk::ImageAspectFlags| {
-            let attachment = depth.filter(|attachment| attachment.aspects.contains(aspect));
-            attachment.map_or(vk::Format::UNDEFINED, |attachment| attachment.format)
-        };
-        let samples = attachments
-            .colors
-            .iter()
-            .chain(depth)
-            .map(|attachment| attachment.samples)
-            .next();
+    pub(super) fn new(tables: &Lowered, row: &RenderingRow, render_pass: vk::RenderPass) -> Target {
         Target {
-            color_formats: attachments
-                .colors
-                .iter()
-                .map(|attachment| attachment.format)
-                .collect(),
-            depth_format: with_aspect(vk::ImageAspectFlags::DEPTH),
-            stencil_format: with_aspect(vk::ImageAspectFlags::STENCIL),
-            samples: samples.unwrap_or(vk::SampleCountFlags::TYPE_1),
-            extent: pass.area,
-            layers: pass.layers,
+            color_formats: row.color_formats.of(&tables.formats).to_vec(),
+            depth_format: row.depth_format,
+            stencil_format: row.stencil_format,
+            samples: row.samples,
+            extent: row.area.extent,
+            layers: row.layers,
             render_pass,
         }
     }

@@ -11,8 +11,7 @@ use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,
 };
-use crate::frame::PassId;
-use crate::frame::tables::Pass;
+use crate::lower::tables::commands::RenderingRow;
 use crate::plan::Plan;
 use crate::units::Bytes;
 
@@ -25,10 +24,10 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// For a pass during which `bound` bytes are bound.
-    pub(super) fn new(state: &DeviceState, pass: &Pass, bound: Bytes) -> Tiles {
+    /// For a render pass during which `bound` bytes are bound.
+    pub(super) fn new(state: &DeviceState, row: &RenderingRow, bound: Bytes) -> Tiles {
         let properties = state.capabilities.contains(Capabilities::TILE_PROPERTIES);
-        let shaded = pass.tile_shading && state.capabilities.contains(Capabilities::TILE_SHADING);
+        let shaded = row.tile_shading && state.capabilities.contains(Capabilities::TILE_SHADING);
         let size = TileMemorySizeInfoQCOM::default().size(bound.0);
         let enable =
             RenderPassTileShadingCreateInfoQCOM::default().flags(TileShadingRenderPassFlagsQCOM::ENABLE);
@@ -37,12 +36,6 @@ impl Tiles {
             shading: shaded.then_some(enable),
         }
     }
-}
-
-/// The bytes that are bound during a pass.
-pub(super) fn bound_bytes(plan: &Plan, pass: PassId) -> Bytes {
-    let bound = plan.passes[pass.index()].bound_object;
-    bound.map_or(Bytes::ZERO, |object| plan.objects[object.index()].size)
 }
 
 /// An error if a pass is marked for tile shading on a device without it.

@@ -5,6 +5,7 @@ use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 
 use super::checker::Checker;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, Scopes};
+use crate::lower::tables::objects::{Binding, ImageRow};
 use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{unmade, unsupported};
@@ -208,11 +209,12 @@ fn check_range(checker: &mut Checker<'_>, what: &str, barrier: &ImageBarrierRow)
     }
 }
 
-/// Layouts that the image's usage allows.
+/// Layouts that the image's usage allows; an imported one may have more usage than the frame knows.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
 fn check_layouts(checker: &mut Checker<'_>, what: &str, barrier: &ImageBarrierRow) {
-    let usage = checker.tables.images[barrier.image as usize].usage;
+    let ImageRow { usage, binding, .. } = checker.tables.images[barrier.image as usize];
+    let imported = binding == Binding::Imported;
     for (parameter, layout) in [
         ("oldLayout", barrier.old_layout),
         ("newLayout", barrier.new_layout),
@@ -228,7 +230,7 @@ fn check_layouts(checker: &mut Checker<'_>, what: &str, barrier: &ImageBarrierRo
             L::TRANSFER_DST_OPTIMAL => I::TRANSFER_DST,
             _ => continue,
         };
-        if !usage.intersects(needs) {
+        if !imported && !usage.intersects(needs) {
             checker.wrong(
                 what,
                 parameter,

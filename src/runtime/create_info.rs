@@ -1,0 +1,76 @@
+//! Vulkan's creation infos from the tables' rows, one small function for each kind.
+
+use ash::vk;
+
+use crate::lower::Lowered;
+use crate::lower::tables::objects::{BufferRow, ImageRow, Sharing, SubresourceRange, ViewRow};
+
+/// The creation info of an image, its view formats apart.
+pub(super) fn image_info<'a>(row: &ImageRow, families: &'a [u32]) -> vk::ImageCreateInfo<'a> {
+    vk::ImageCreateInfo::default()
+        .flags(row.flags)
+        .image_type(row.image_type)
+        .format(row.format)
+        .extent(row.extent)
+        .mip_levels(row.mip_levels)
+        .array_layers(row.array_layers)
+        .samples(row.samples)
+        .tiling(row.tiling)
+        .usage(row.usage)
+        .sharing_mode(sharing_mode(families))
+        .queue_family_indices(families)
+        .initial_layout(vk::ImageLayout::UNDEFINED)
+}
+
+/// The creation info of a buffer.
+pub(super) fn buffer_info<'a>(row: &BufferRow, families: &'a [u32]) -> vk::BufferCreateInfo<'a> {
+    vk::BufferCreateInfo::default()
+        .size(row.size.0)
+        .usage(row.usage)
+        .sharing_mode(sharing_mode(families))
+        .queue_family_indices(families)
+}
+
+/// The creation info of a view of `image`.
+pub(super) fn view_info(row: &ViewRow, image: vk::Image) -> vk::ImageViewCreateInfo<'static> {
+    vk::ImageViewCreateInfo::default()
+        .image(image)
+        .view_type(row.view_type)
+        .format(row.format)
+        .subresource_range(range(&row.range))
+}
+
+/// A range of an image, counts for ends.
+pub(super) fn range(range: &SubresourceRange) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        aspect_mask: range.aspects,
+        base_mip_level: range.levels.first,
+        level_count: range.levels.len() as u32,
+        base_array_layer: range.layers.first,
+        layer_count: range.layers.len() as u32,
+    }
+}
+
+/// The families that share a resource; none for an exclusive one.
+pub(super) fn families(tables: &Lowered, sharing: Sharing) -> &[u32] {
+    sharing.families.of(&tables.families)
+}
+
+fn sharing_mode(families: &[u32]) -> vk::SharingMode {
+    if families.is_empty() {
+        vk::SharingMode::EXCLUSIVE
+    } else {
+        vk::SharingMode::CONCURRENT
+    }
+}
+
+/// Every mip level and array layer of an image.
+pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        aspect_mask: aspects,
+        base_mip_level: 0,
+        level_count: vk::REMAINING_MIP_LEVELS,
+        base_array_layer: 0,
+        layer_count: vk::REMAINING_ARRAY_LAYERS,
+    }
+}

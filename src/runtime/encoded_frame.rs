@@ -1,0 +1,133 @@
+//! A lowered frame as Vulkan's structs, so that recording builds nothing.
+
+use ash::vk;
+
+use super::barrier::Barriers;
+use super::device_state::DeviceState;
+use super::owned::OwnedObjects;
+use super::render_pass::{Framebuffers, PassObject};
+use super::rendering::{Dynamic, Rendering};
+use super::resources::Handles;
+use super::tiles::Tiles;
+use crate::Result;
+use crate::frame::PassId;
+use crate::lower::tables::commands::{PassContents, PassRow};
+use crate::lower::tables::objects::Binding;
+use crate::lower::{Checked, Lowered, MemoryState, Parity};
+use crate::plan::Plan;
+
+/// Tables, and their structs.
+pub(super) struct EncodedFrame {
+    /// What the tables were lowered for.
+    pub(super) parity: Parity,
+    pub(super) before: MemoryState,
+    pub(super) tables: Checked<Lowered>,
+    /// Per pass of the planned frame, its row.
+    rows: Vec<u32>,
+    pub(super) barriers: Barriers,
+    /// Per row of renderings.
+    pub(super) renderings: Vec<Rendering>,
+    /// Per row of views.
+    views: Vec<vk::ImageView>,
+    /// Whether handles are imported for every frame.
+    imports: bool,
+}
+
+/// What the structs of a frame are made with.
+pub(super) struct Encoding<'a> {
+    pub(super) state: &'a DeviceState,
+    pub(super) plan: &'a Plan,
+    pub(super) owned: &'a mut OwnedObjects,
+    pub(super) handles: &'a mut Handles,
+    pub(super) framebuffers: &'a mut Framebuffers,
+    /// Per row of renderings, null where it is dynamic.
+    pub(super) render_passes: &'a [vk::RenderPass],
+}
+
+impl EncodedFrame {
+    pub(super) fn new(
+        parity: Parity,
+        before: MemoryState,
+        tables: Checked<Lowered>,
+        with: &mut Encoding<'_>,
+    ) -> Result<EncodedFrame> {
+        let mut views = Vec::with_capacity(tables.views.len());
+        for row in &tables.views {
+            views.push(with.handles.view(row, &tables, with.plan, with.owned)?);
+        }
+        let rows = (0..).zip(&tables.passes);
+        let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
+        let rows = rows.map(|(index, _)| index).collect();
+        let renderings = tables
+            .renderings
+            .iter()
+            .zip(with.render_passes)
+            .map(|(row, render_pass)| {
+                if row.dynamic {
+                    let tiles = Tiles::new(with.state, row, row.tile_memory);
+                    Rendering::Dynamic(Dynamic::new(&tables, row, tiles, &views))
+                } else {
+                    Rendering::Object(PassObject::new(&tables, row, *render_pass))
+                }
+            });
+        let synchronization_2 = with.state.functions.synchronization_2.is_some();
+        let imported = |binding| binding == Binding::Imported;
+        let mut encoded = EncodedFrame {
+            parity,
+            before,
+            rows,
+            barriers: Barriers::new(&tables, with.handles, synchronization_2),
+            renderings: renderings.collect(),
+            views,
+            imports: tables.images.iter().any(|row| imported(row.binding))
+                || tables.buffers.iter().any(|row| imported(row.binding)),
+            tables,
+        };
+        encoded.framebuffers(with)?;
+        Ok(encoded)
+    }
+
+    /// The row of a pass of the planned frame.
+    pub(super) fn row(&self, pass: PassId) -> &PassRow {
+        &self.tables.passes[self.rows[pass.index()] as usize]
+    }
+
+    /// Which pass of the planned frame a row belongs to: a clear to the pass that it comes before.
+    pub(super) fn label(&self, row: u32) -> usize {
+        self.rows.partition_point(|&other| other < row)
+    }
+
+    /// Writes the handles that were imported for this frame into the structs.
+    pub(super) fn refresh(&mut self, with: &mut Encoding<'_>) -> Result<()> {
+        if !self.imports {
+            return Ok(());
+        }
+        let tables = &self.tables;
+        for (view, row) in self.views.iter_mut().zip(&tables.views) {
+            if tables.images[row.image as usize].binding == Binding::Imported {
+                *view = with.handles.images[row.image as usize].view;
+            }
+        }
+        self.barriers.refresh(tables, with.handles);
+        for rendering in &mut self.renderings {
+            if let Rendering::Dynamic(dynamic) = rendering {
+                dynamic.refresh(tables, &self.views);
+            }
+        }
+        self.framebuffers(with)
+    }
+
+    fn framebuffers(&mut self, with: &mut Encoding<'_>) -> Result<()> {
+        for (&pass, id) in self.rows.iter().zip(with.plan.frame.pass_ids()) {
+            let Some(index) = self.tables.passes[pass as usize].rendering else {
+                continue;
+            };
+            if let Rendering::Object(object) = &mut self.renderings[index as usize] {
+                let name = &with.plan.frame.pass(id).name;
+                let layers = (self.tables.renderings[index as usize].layers, name.as_str());
+                object.refresh(with.state, with.owned, with.framebuffers, &self.views, layers)?;
+            }
+        }
+        Ok(())
+    }
+}

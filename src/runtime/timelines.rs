@@ -1,0 +1,137 @@
+//! The device's queues: the timeline of each, and what its tile memory was last used for.
+//!
+//! ```text
+//! queue 0   batch 1 ─► batch 2 │ frame 7 of plan a: batches 3, 4 │ frame 2 of plan b: batch 5 …     each batch signals its number
+//! ```
+//! A frame is lowered for what earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
+//! between, its first batch there waits for all of that: what it was lowered for is then older than need be, and in order.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+
+use super::device_queue::DeviceQueue;
+use super::device_state::DeviceState;
+use super::owned::{Guard, OwnedObjects};
+use super::progress::semaphore;
+use crate::Result;
+use crate::lower::tables::DeviceQueueIndex;
+use crate::lower::{ByteUse, LastUse, Space};
+use crate::units::Bytes;
+
+/// The queues of a device, each once.
+pub(super) struct Timelines {
+    queues: Vec<DeviceQueue>,
+    /// Per queue, its timeline semaphore; null on devices without them.
+    semaphores: Vec<vk::Semaphore>,
+    /// Held while frames are submitted, so that values rise in the order of submission.
+    states: Mutex<Vec<QueueState>>,
+    owned: Mutex<Option<OwnedObjects>>,
+}
+
+/// How far a queue has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QueueState {
+    /// Batches submitted: the value that the timeline semaphore reaches.
+    pub(super) submitted: u64,
+    /// The last uses of tile memory, as of the queue with index 0.
+    tile: Vec<ByteUse>,
+}
+
+impl Timelines {
+    pub(super) fn new(state: &std::sync::Arc<DeviceState>, listed: &[DeviceQueue]) -> Result<Timelines> {
+        let mut queues: Vec<DeviceQueue> = Vec::with_capacity(listed.len());
+        for queue in listed {
+            if queues.iter().all(|other| other.handle != queue.handle) {
+                queues.push(*queue);
+            }
+        }
+        let mut guard = Guard::new(state.clone());
+        let mut semaphores = vec![vk::Semaphore::null(); queues.len()];
+        if state.functions.timeline_semaphore.is_some() {
+            for (index, created) in semaphores.iter_mut().enumerate() {
+                *created = semaphore(state, &mut guard.owned, true)?;
+                state.set_name(*created, &format!("timeline of queue {index}"));
+            }
+        }
+        let mut states = vec![QueueState::default(); queues.len()];
+        if state.functions.timeline_semaphore.is_none() {
+            // Frames that overtake each other cannot wait for each other then.
+            states
+                .iter_mut()
+                .for_each(|one| one.forget_tile(state.tile_bytes()));
+        }
+        Ok(Timelines {
+            states: Mutex::new(states),
+            queues,
+            semaphores,
+            owned: Mutex::new(Some(guard.keep())),
+        })
+    }
+
+    /// The number of a queue.
+    pub(super) fn number_of(&self, queue: &DeviceQueue) -> usize {
+        let known = self.queues.iter().position(|other| other.handle == queue.handle);
+        known.expect("the queue is one of the device's")
+    }
+
+    /// A queue's timeline semaphore.
+    pub(super) fn semaphore(&self, number: usize) -> vk::Semaphore {
+        self.semaphores[number]
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<QueueState>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Destroys the timelines.
+    ///
+    /// # Safety
+    /// No submission that signals them is pending.
+    pub(super) unsafe fn destroy(&self) {
+        let owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut owned) = owned {
+            // SAFETY: the caller's duty.
+            unsafe { owned.destroy() };
+        }
+    }
+}
+
+impl QueueState {
+    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`.
+    pub(super) fn tile_uses(&self, index: DeviceQueueIndex, uses: &mut Vec<ByteUse>) {
+        uses.extend(self.tile.iter().map(|one| ByteUse {
+            space: Space::Tile(index),
+            last: LastUse {
+                queue: index,
+                ..one.last
+            },
+            ..*one
+        }));
+    }
+
+    /// Keeps what a frame leaves in the queue's tile memory.
+    pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, after: &[ByteUse]) {
+        self.tile.clear();
+        let uses = after.iter().filter(|one| one.space == Space::Tile(index));
+        self.tile.extend(uses);
+    }
+
+    /// What is there is not known exactly: anything may have used it.
+    pub(super) fn forget_tile(&mut self, heap: Bytes) {
+        self.tile.clear();
+        if heap > Bytes::ZERO {
+            self.tile.push(ByteUse {
+                space: Space::Tile(DeviceQueueIndex(0)),
+                first: Bytes::ZERO,
+                end: heap,
+                last: LastUse {
+                    queue: DeviceQueueIndex(0),
+                    value: 0,
+                    stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+                    writes: vk::AccessFlags2::MEMORY_WRITE,
+                },
+            });
+        }
+    }
+}
