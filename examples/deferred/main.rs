@@ -190,7 +190,7 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
             totals.eligible_bytes
         );
         println!(
-            "bound over the passes: {}; {} with one object for each run of lives",
+            "bound tile memory, summed over passes: {}; {} without ladders",
             totals.reserved_bytes, totals.reserved_bytes_by_runs
         );
     }

@@ -261,7 +261,7 @@ impl Renderer {
         }
         let (plan, request) = (&self.shown_plan, &self.overlay.request);
         let found = match plan.optimality {
-            Some(found) if found.is_proved() => "proved best",
+            Some(found) if found.is_proved() => "proved optimal",
             Some(_) => "searched",
             None => "at once",
         };
@@ -275,7 +275,7 @@ impl Renderer {
         };
         let heap = plan.options.tile_heap(&plan.profile);
         println!(
-            "frame {}: plan {} {found}: {} of {} on chip, {} bound of {}; pinned {}; kept off {}",
+            "frame {}: plan {} {found}: {} of {} on chip, {} bound of {}; pinned {}; excluded {}",
             self.frame_index,
             self.planned.number,
             plan.totals.on_chip_bytes,

@@ -106,7 +106,7 @@ fn svg(title: &str, records: &[FrameRecord], budget: Bytes, uploads: Bytes) -> S
         .unwrap_or(0)
         .into();
     let label =
-        format!("textures that something coarser stood in for; dashed: textures in view, {most} at most");
+        format!("textures drawn from a coarser one; dashed: mean of textures in view, at most {most}");
     let mean = records
         .iter()
         .map(|record| f64::from(record.requests))
@@ -117,7 +117,7 @@ fn svg(title: &str, records: &[FrameRecord], budget: Bytes, uploads: Bytes) -> S
     });
     if walled {
         let top = 3.0 * MARGIN + 2.0 * TALL;
-        let label = format!("arenas in memory of {budget}, the smallest blocks below");
+        let label = format!("arenas in {budget}, smallest blocks at the bottom");
         write(
             &mut svg,
             format_args!("<text x=\"{MARGIN}\" y=\"{}\">{label}</text>\n", top - 8.0),

@@ -31,7 +31,7 @@ const GOOD: Colour = [0.45, 0.85, 0.58, 1.0];
 const ROW_CHOSEN: Colour = [0.45, 0.62, 0.95, 0.28];
 const ROW_HOVERED: Colour = [1.0, 1.0, 1.0, 0.10];
 
-/// Light enough for dark names, and apart from their neighbours.
+/// Light enough for dark text; neighbours differ.
 const COLOURS: [Colour; 10] = [
     [0.42, 0.78, 0.66, 1.0],
     [0.98, 0.60, 0.42, 1.0],
@@ -45,7 +45,7 @@ const COLOURS: [Colour; 10] = [
     [0.96, 0.68, 0.66, 1.0],
 ];
 
-/// One line, where there is no room for more.
+/// Draws one line of text in place of the overlay: the window is too small.
 pub(super) fn too_small(sheet: &mut Sheet, extent: vk::Extent2D) {
     let text = cut("The heap map needs a larger window.", extent.width as f32 - 24.0);
     let area = Area::new(4.0, 4.0, width_of(&text) + 16.0, LINE + 6.0);
@@ -81,12 +81,12 @@ struct Drawing<'a> {
     view: &'a View<'a>,
     plan: &'a Plan,
     layout: &'a Layout,
-    /// What details are shown of.
+    /// The resource whose details are shown.
     focus: Option<ResourceId>,
 }
 
 impl Drawing<'_> {
-    /// The plan in figures.
+    /// The frame, the device, what stays on chip, and whether the plan is proved optimal.
     fn figures(&self, sheet: &mut Sheet) {
         let Drawing { plan, layout, .. } = self;
         let side = layout.side;
@@ -110,33 +110,27 @@ impl Drawing<'_> {
         } else {
             let text = format!("{:#} in ordinary memory", totals.arena_bytes);
             sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
-            let apart = format!(
-                "{:#} if nothing shared bytes",
-                totals.arena_bytes_without_aliasing
-            );
+            let apart = format!("{:#} without aliasing", totals.arena_bytes_without_aliasing);
             sheet.text([left, line(3)], Weight::Regular, &apart, DIM);
         }
-        let (text, colour) = self.standing();
+        let (text, colour) = self.optimality();
         sheet.text([left, line(4)], Weight::Regular, &cut(&text, wide), colour);
         let rule = Area::new(left, line(FIGURES) + 3.0, wide, 1.0);
         sheet.rectangle(rule, EDGE);
     }
 
-    /// How good the plan is known to be.
-    fn standing(&self) -> (String, Colour) {
+    /// Whether the plan is proved optimal, and the colour of that line.
+    fn optimality(&self) -> (String, Colour) {
         match self.plan.optimality {
-            _ if self.plan.profile.tile.is_none() => ("no tile heap to choose residents for".to_owned(), DIM),
-            Some(found) if found.is_proved() => (format!("proved best in {} steps", found.steps), GOOD),
-            Some(found) => (
-                format!("{} steps without a proof that it is best", found.steps),
-                DIM,
-            ),
-            None if self.view.searching => ("made at once; searching for better".to_owned(), ACCENT),
-            None => ("made at once".to_owned(), DIM),
+            _ if self.plan.profile.tile.is_none() => ("no tile memory".to_owned(), DIM),
+            Some(found) if found.is_proved() => (format!("proved optimal in {} steps", found.steps), GOOD),
+            Some(found) => (format!("not proved optimal in {} steps", found.steps), DIM),
+            None if self.view.searching => ("heuristic plan; searching for a better one".to_owned(), ACCENT),
+            None => ("heuristic plan".to_owned(), DIM),
         }
     }
 
-    /// The resources with a box each: who is on chip, who may choose.
+    /// The list of resources: check box, name, size and memory.
     fn rows(&self, sheet: &mut Sheet) {
         for row in &self.layout.rows {
             let (area, resource) = (row.area, row.resource);
@@ -147,13 +141,13 @@ impl Drawing<'_> {
             }
             let boxed = Area::new(area.left + 8.0, area.top + 3.0, 11.0, 11.0);
             self.check(sheet, boxed, resource);
-            let home = self.home_in_words(resource);
-            let home_left = area.right() - 6.0 - width_of(&home);
+            let memory = self.memory_text(resource);
+            let memory_left = area.right() - 6.0 - width_of(&memory);
             sheet.text(
-                [home_left, area.top],
+                [memory_left, area.top],
                 Weight::Regular,
-                &home,
-                self.home_colour(resource),
+                &memory,
+                self.memory_colour(resource),
             );
             let size = format!("{:#}", self.size_of(resource));
             let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
@@ -174,7 +168,7 @@ impl Drawing<'_> {
         sheet.rectangle(Area::new(left, last + 6.0, wide, 1.0), EDGE);
     }
 
-    /// Full where it is on chip, crossed where it was asked to stay away, a dash where the rules leave no choice.
+    /// A check box: filled in tile memory, crossed if excluded, a dash if the resource is not eligible.
     fn check(&self, sheet: &mut Sheet, area: Area, resource: ResourceId) {
         let colour = colour_of(resource);
         let demand = self.overlay.request.constraint(resource);
@@ -190,7 +184,7 @@ impl Drawing<'_> {
         }
         match demand {
             TileConstraint::None => {}
-            // A nail's head.
+            // The head of a pin.
             TileConstraint::Pinned => sheet.rounded(area.inset(3.0), 2.5, INK),
             TileConstraint::Excluded => {
                 for step in 0..5 {
@@ -203,22 +197,22 @@ impl Drawing<'_> {
         }
     }
 
-    fn home_in_words(&self, resource: ResourceId) -> String {
-        let home = match self.overlay.request.constraint(resource) {
+    fn memory_text(&self, resource: ResourceId) -> String {
+        let text = match self.overlay.request.constraint(resource) {
             TileConstraint::Pinned => "pinned",
-            TileConstraint::Excluded => "kept off",
+            TileConstraint::Excluded => "excluded",
             TileConstraint::None => match self.plan.memory_of(resource) {
                 None => "unused",
                 Some(MemoryKind::Tile) => "on chip",
                 Some(MemoryKind::Lazy) => "lazy",
                 Some(MemoryKind::Arena) => "memory",
-                Some(MemoryKind::Dedicated) => "own",
+                Some(MemoryKind::Dedicated) => "dedicated",
             },
         };
-        home.to_owned()
+        text.to_owned()
     }
 
-    fn home_colour(&self, resource: ResourceId) -> Colour {
+    fn memory_colour(&self, resource: ResourceId) -> Colour {
         match self.plan.memory_of(resource) {
             _ if self.overlay.request.constraint(resource) != TileConstraint::None => ACCENT,
             Some(MemoryKind::Tile | MemoryKind::Lazy) => GOOD,
@@ -231,7 +225,7 @@ impl Drawing<'_> {
         placement.map_or(Bytes::ZERO, |placement| placement.size)
     }
 
-    /// Name, size, life and reason of what is below the pointer or chosen; of a pass, where nothing is.
+    /// Details of the resource below the pointer, of the pass below it, or else of the selected resource.
     fn details(&self, sheet: &mut Sheet) {
         let area = self.layout.details;
         let most = (area.height / LINE) as usize;
@@ -240,8 +234,8 @@ impl Drawing<'_> {
             .filter(|&at| self.layout.resource_at(at).is_none())
             .and_then(|at| self.layout.pass_at(at));
         let lines = match (over_pass, self.focus) {
-            (Some(step), _) => self.pass_in_words(step),
-            (None, Some(resource)) => self.resource_in_words(resource),
+            (Some(step), _) => self.pass_lines(step),
+            (None, Some(resource)) => self.resource_lines(resource),
             (None, None) => return,
         };
         let mut wrapped = Vec::new();
@@ -258,7 +252,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn resource_in_words(&self, resource: ResourceId) -> Vec<(Weight, Colour, String)> {
+    fn resource_lines(&self, resource: ResourceId) -> Vec<(Weight, Colour, String)> {
         let plan = self.plan;
         let described = plan.frame.resource(resource);
         let what = match described.kind {
@@ -274,14 +268,14 @@ impl Drawing<'_> {
         if let Some(placement) = plan.placements_of(resource).first() {
             let place = format!("{} at {}", placement.size, placement.offset);
             lines.push((Weight::Regular, TEXT, place));
-            lines.push((Weight::Regular, TEXT, self.span_in_words(placement.span)));
+            lines.push((Weight::Regular, TEXT, self.span_text(placement.span)));
         }
         let reason = plan.reason_text(resource).replace('`', "");
         lines.push((Weight::Regular, DIM, reason));
         lines
     }
 
-    fn pass_in_words(&self, step: u32) -> Vec<(Weight, Colour, String)> {
+    fn pass_lines(&self, step: u32) -> Vec<(Weight, Colour, String)> {
         let plan = self.plan;
         let planned = &plan.passes[step as usize];
         let bound = planned
@@ -297,13 +291,13 @@ impl Drawing<'_> {
             (
                 Weight::Regular,
                 TEXT,
-                format!("{bound} of tile memory bound, {} alive", planned.live_tile),
+                format!("{bound} of tile memory bound, {} live", planned.live_tile),
             ),
-            (Weight::Regular, DIM, format!("{barriers} barriers around it")),
+            (Weight::Regular, DIM, format!("{barriers} barriers")),
         ]
     }
 
-    fn span_in_words(&self, span: Span) -> String {
+    fn span_text(&self, span: Span) -> String {
         let name = |step: u32| &self.plan.frame.passes()[step as usize].name;
         match span.len() {
             0 => "no pass".to_owned(),
@@ -316,7 +310,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What the map shows, and what is amiss.
+    /// The title and legend of the map, and notices.
     fn titles(&self, sheet: &mut Sheet) {
         let layout = self.layout;
         let (left, right) = (layout.panel.left + PADDING, layout.panel.right() - PADDING);
@@ -352,7 +346,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// What lies below the residents: sizes, passes, what is bound, windows.
+    /// What is drawn below the placements: the grid, bound tile memory, windows.
     fn ground(&self, sheet: &mut Sheet) {
         let Layout { plot, heap, .. } = self.layout;
         sheet.rectangle(*plot, GROUND);
@@ -383,7 +377,7 @@ impl Drawing<'_> {
         self.windows(sheet);
     }
 
-    /// Where tile contents end: batches, or submits.
+    /// Where tile memory loses its contents: between batches, or submits.
     fn windows(&self, sheet: &mut Sheet) {
         let (frame, plot) = (&self.plan.frame, self.layout.plot);
         let by_submit = self
@@ -429,7 +423,7 @@ impl Drawing<'_> {
                 }
             }
         }
-        // After all of them, so that nothing hides it.
+        // After all others, which would cover its border.
         let focused = self.layout.blocks.iter();
         for block in focused.filter(|block| Some(block.resident.resource) == self.focus) {
             let area = block.area;
@@ -443,7 +437,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// How much of the heap is to be used.
+    /// The limit on tile memory.
     fn slider(&self, sheet: &mut Sheet) {
         let Some(slider) = self.layout.slider else { return };
         let plot = self.layout.plot;
@@ -472,7 +466,7 @@ impl Drawing<'_> {
         sheet.rounded(handle.inset(2.0), 3.0, ACCENT);
     }
 
-    /// Names of passes below the plot, on some lines by turns.
+    /// Names of passes below the plot, staggered over several lines.
     fn passes(&self, sheet: &mut Sheet) {
         let passes = self.plan.frame.passes();
         let plot = self.layout.plot;
@@ -491,16 +485,16 @@ impl Drawing<'_> {
         }
     }
 
-    /// The keys, each in a cap of its own.
+    /// The key bindings.
     fn keys(&self, sheet: &mut Sheet) {
         let area = self.layout.keys;
         let tile = self.plan.profile.tile.is_some();
         let all: [(&[&str], &str, bool); 7] = [
             (&["F1"], "hide", true),
-            (&["Up", "Down"], "choose", true),
-            (&["Space"], "tile or not", tile),
+            (&["Up", "Down"], "select", true),
+            (&["Space"], "toggle tile memory", tile),
             (&["+", "-"], "heap size", tile),
-            (&["Tab"], "other memory", tile),
+            (&["Tab"], "switch heap", tile),
             (&["R"], "reset", tile),
             (&["Esc"], "close", true),
         ];
@@ -522,7 +516,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The colour of a resource, in the list and on the map: paler from round to round.
+/// The colour of a resource in the list and on the map; paler where the palette repeats.
 fn colour_of(resource: ResourceId) -> Colour {
     let (round, index) = (resource.index() / COLOURS.len(), resource.index() % COLOURS.len());
     let pale = 0.45 * (round % 2) as f32;

@@ -1,4 +1,4 @@
-//! A heap as the overlay shows it, taken from a plan: placements over the passes, and what is bound.
+//! A heap of a plan as the overlay shows it: placements over passes, and bound tile memory.
 
 use tileheap::frame::ResourceId;
 use tileheap::plan::{MemoryKind, Placement, Plan};
@@ -10,20 +10,20 @@ use super::request::has_choice;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
     Tile,
-    /// Arenas and allocations of their own, one above the other.
+    /// Arenas and dedicated allocations, stacked.
     Ordinary,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Heap {
-    /// From the lowest offset to the end of the map: the heap's, or less where it could hold everything at once.
+    /// Height of the map: the heap's size, or that of all eligible resources if that is less.
     pub(super) size: Bytes,
     pub(super) residents: Vec<HeapBlock>,
-    /// Per pass, the bytes from 0 on that are bound.
+    /// Per pass, the size of the bound tile memory.
     pub(super) bound: Vec<Bytes>,
 }
 
-/// A stay of a resource.
+/// A placement on the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeapBlock {
     pub(super) resource: ResourceId,
@@ -48,13 +48,13 @@ impl Heap {
         let mut residents: Vec<HeapBlock> = Vec::new();
         for placement in &plan.placements {
             let resident = resident(placement, Bytes::ZERO);
-            // Of a ladder, each memory object has an alias at the same place.
+            // Tile memory objects of several sizes have aliases of a resource at the same offset.
             if placement.memory == MemoryKind::Tile && !residents.contains(&resident) {
                 residents.push(resident);
             }
         }
         Heap {
-            size: reach(plan),
+            size: tile_height(plan),
             residents,
             bound: bound.collect(),
         }
@@ -80,8 +80,8 @@ impl Heap {
     }
 }
 
-/// The end of the map of the tile heap: no plan of this frame has a use for more, whatever is asked.
-fn reach(plan: &Plan) -> Bytes {
+/// Height of the tile heap on the map: no plan of this frame uses more.
+fn tile_height(plan: &Plan) -> Bytes {
     let Some(tile) = plan.profile.tile else {
         return Bytes::ZERO;
     };

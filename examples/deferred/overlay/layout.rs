@@ -1,4 +1,4 @@
-//! Where everything of the overlay is: what is drawn and what the pointer finds.
+//! Positions of everything in the overlay, for drawing and for the pointer.
 //!
 //! ```text
 //! ┌ side ───────┐
@@ -24,7 +24,7 @@ const MARGIN: f32 = 12.0;
 pub(super) const PADDING: f32 = 10.0;
 pub(super) const LINE: f32 = 17.0;
 const SIDE_WIDTH: f32 = 308.0;
-/// Lines of figures above the rows, and of details below them.
+/// Lines of text above the rows, and of details below them.
 pub(super) const FIGURES: usize = 5;
 const DETAILS: usize = 5;
 const MOST_DETAILS: usize = 10;
@@ -39,7 +39,7 @@ pub(super) struct Row {
     pub(super) area: Area,
 }
 
-/// A stay of a resource on the map.
+/// A placement on the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) resident: HeapBlock,
@@ -57,17 +57,17 @@ pub(super) struct Layout {
     pub(super) notice_top: f32,
     pub(super) plot: Area,
     pub(super) keys: Area,
-    /// What the pointer takes hold of; nothing where there is no tile heap.
+    /// The slider of the limit; `None` without a tile heap.
     pub(super) slider: Option<Area>,
     pub(super) blocks: Vec<Block>,
-    /// Names of passes take turns on so many lines.
+    /// Names of passes are staggered over so many lines.
     pub(super) name_lines: usize,
     pub(super) heap: Heap,
     passes: usize,
 }
 
 impl Layout {
-    /// `None` where the picture is too small for it. `notices` are paragraphs above the map.
+    /// `None` if the window is too small. `notices` are paragraphs above the map.
     pub(super) fn of(
         extent: vk::Extent2D,
         plan: &Plan,
@@ -111,7 +111,7 @@ impl Layout {
         let longest = names.fold(0.0, f32::max) + 6.0;
         let plot_left = panel.left + PADDING + 8.0 * GLYPH[0] + 22.0;
         let plot = Area::new(plot_left, plot_top, panel.right() - PADDING - plot_left, 0.0);
-        // So many that each name has room beside the others of its line.
+        // Enough that names on one line do not overlap.
         let column = plot.width / plan.passes.len().max(1) as f32;
         let name_lines = (longest / column).ceil().clamp(1.0, 5.0);
         // The names, and the keys below them.
@@ -156,18 +156,18 @@ impl Layout {
         Some(layout)
     }
 
-    /// Where an offset is, in points from the top.
+    /// The y coordinate of an offset, in points.
     pub(super) fn y(&self, offset: Bytes) -> f32 {
         let share = (offset.0 as f64 / self.heap.size.0.max(1) as f64).min(1.0);
         (self.plot.bottom() - self.plot.height * share as f32).round()
     }
 
-    /// Where a pass begins, in points from the left.
+    /// The x coordinate of the begin of a pass, in points.
     pub(super) fn x(&self, pass: u32) -> f32 {
         (self.plot.left + self.plot.width * pass as f32 / self.passes.max(1) as f32).round()
     }
 
-    /// Where bytes lie over a span, with a seam to its neighbours; never so small that it could not be seen.
+    /// The area of a placement, with a seam to its neighbours and at least 3 points high.
     fn place(&self, span: Span, offset: Bytes, size: Bytes) -> Area {
         let (left, right) = (self.x(span.first.0), self.x(span.end.0));
         let (bottom, top) = (self.y(offset), self.y(offset + size));
@@ -177,21 +177,21 @@ impl Layout {
         Area::new(left + 1.0, top, right - left - 2.0, tall - seam)
     }
 
-    /// The column of a pass, as high as what is bound in it.
+    /// The column of a pass, as high as the tile memory bound in it.
     pub(super) fn bound(&self, pass: u32) -> Area {
         let (left, right) = (self.x(pass), self.x(pass + 1));
         let top = self.y(self.heap.bound[pass as usize]);
         Area::new(left, top, right - left, self.plot.bottom() - top)
     }
 
-    /// The pass whose column a point is in.
+    /// The pass whose column contains a point.
     pub(super) fn pass_at(&self, point: [f32; 2]) -> Option<u32> {
         let inside = self.plot.contains(point);
         let share = (point[0] - self.plot.left) / self.plot.width;
         inside.then(|| ((share * self.passes as f32) as u32).min(self.passes as u32 - 1))
     }
 
-    /// The resource at a point: of a row, or of a stay on the map, the last drawn first.
+    /// The resource at a point: of a row, or of the topmost placement on the map.
     pub(super) fn resource_at(&self, point: [f32; 2]) -> Option<ResourceId> {
         let row = self.rows.iter().find(|row| row.area.contains(point));
         let block = || self.blocks.iter().rev().find(|block| block.area.contains(point));
@@ -199,21 +199,21 @@ impl Layout {
             .or_else(|| block().map(|block| block.resident.resource))
     }
 
-    /// How much of the heap a height on the slider stands for, in whole blocks of it; `None` for all.
+    /// The limit at a position of the slider, in whole blocks; `None` for the whole heap.
     pub(super) fn limit_at(&self, y: f32, block: Alignment) -> Option<Bytes> {
         let share = f64::from((self.plot.bottom() - y) / self.plot.height).clamp(0.0, 1.0);
         limit(self.heap.size, (self.heap.size.0 as f64 * share) as u64, block)
     }
 }
 
-/// So many bytes of a heap, in whole blocks, as a limit; `None` for all of it.
+/// Rounds `bytes` down to whole blocks of the heap; `None` for the whole heap.
 pub(super) fn limit(heap: Bytes, bytes: u64, block: Alignment) -> Option<Bytes> {
     let whole = bytes / block.get() * block.get();
-    // Less than a block below the end is the end.
+    // Within a block of the end there is no limit.
     (whole + block.get() <= heap.0).then_some(Bytes(whole))
 }
 
-/// The resources that a plan finds memory for, in the frame's order.
+/// The resources that are not external, in the frame's order.
 pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
     let ids = plan.frame.resource_ids().zip(plan.frame.resources());
     let own = ids.filter(|(_, resource)| !matches!(resource.persistence, Persistence::External(_)));

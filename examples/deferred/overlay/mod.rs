@@ -1,4 +1,4 @@
-//! The overlay: the heap map of the plan that the frame is drawn with, and what the keyboard and the mouse change about it.
+//! The overlay: a heap map of the current plan, and constraints set by keyboard and mouse.
 //!
 //! ```text
 //! input ──► Overlay ──► Request ──► the planner ──► a plan that is bound ──► Layout ──► shapes of the next frame
@@ -19,7 +19,7 @@ pub(crate) use self::view::View;
 use crate::support::sheet::Sheet;
 
 impl Overlay {
-    /// Draws onto a clean sheet what the next frame shows.
+    /// Clears the sheet and draws the overlay for the next frame.
     pub(crate) fn draw(&self, sheet: &mut Sheet, view: &View<'_>) {
         sheet.clear();
         if self.shown {

@@ -35,8 +35,8 @@ impl Request {
         }
     }
 
-    /// Constrains the resource to the other memory than `plan` gives it, or removes its constraint. Does nothing where the rules
-    /// leave no choice.
+    /// Pins or excludes the resource, whichever changes its memory in `plan`, or removes its constraint. Does nothing if it is not
+    /// eligible.
     pub(crate) fn toggle(&mut self, plan: &Plan, resource: ResourceId) {
         if !has_choice(plan, resource) {
             return;
@@ -50,13 +50,13 @@ impl Request {
                 _ => &mut self.pinned,
             };
             list.push(resource);
-            // The order of clicks is no part of the request: a frame that was planned before is known again.
+            // Sorted, so that equal requests compare equal whatever the order of clicks.
             list.sort_unstable();
         }
     }
 }
 
-/// Whether the rules admit a resource to tile memory.
+/// Whether a resource is eligible for tile memory.
 pub(crate) fn has_choice(plan: &Plan, resource: ResourceId) -> bool {
     match plan.resources[resource.index()].reason {
         PlacementReason::Tile { .. } => true,

@@ -11,11 +11,11 @@ use super::view::{View, notices};
 use crate::support::input::{Input, Key};
 use crate::support::sheet::Area;
 
-/// What follows from an input.
+/// The effect of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     Nothing,
-    /// [`Overlay::request`] is another.
+    /// [`Overlay::request`] changed: plan again.
     Plan,
     Close,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Overlay {
     pub(crate) shown: bool,
     pub(crate) request: Request,
     pub(super) chosen: Option<ResourceId>,
-    /// Chosen by the person: until the tile heap is of interest it shows itself.
+    /// Selected with Tab; the tile heap by default.
     memory: Option<Memory>,
     pub(super) pointer: Option<[f32; 2]>,
     /// The slider follows the pointer.
@@ -45,7 +45,7 @@ impl Overlay {
         }
     }
 
-    /// Takes an input in.
+    /// Handles an input.
     pub(crate) fn input(&mut self, input: Input, view: &View<'_>) -> Reaction {
         match input {
             Input::Key(Key::Escape) => return Reaction::Close,
@@ -59,7 +59,7 @@ impl Overlay {
             Input::Release => self.dragging = false,
             Input::Key(_) | Input::Press => {}
         }
-        // What is not to be seen is not to be changed.
+        // A hidden overlay ignores input.
         let Some(layout) = self.shown.then(|| self.layout(view)).flatten() else {
             return Reaction::Nothing;
         };
@@ -121,7 +121,7 @@ impl Overlay {
         }
     }
 
-    /// A sixteenth of the heap more or less, in whole blocks.
+    /// Changes the limit by a sixteenth of the heap, in whole blocks.
     fn step(&mut self, plan: &Plan, layout: &Layout, by: i64) {
         if layout.slider.is_none() {
             return;
@@ -129,7 +129,7 @@ impl Overlay {
         let whole = layout.heap.size;
         let sixteenth = (whole.0 / 16) as i64;
         let now = self.request.limit.map_or(whole.0, |limit| limit.0) as i64;
-        // To the next sixteenth, wherever a drag or the rounding to blocks has left it.
+        // To the next sixteenth: a drag or rounding may have left it between two.
         let steps = (now + sixteenth / 2) / sixteenth.max(1) + by;
         let bytes = (steps * sixteenth).clamp(0, whole.0 as i64);
         self.request.limit = limit(whole, bytes as u64, block(plan));
@@ -148,13 +148,13 @@ impl Overlay {
         Layout::of(view.extent, view.plan, memory, &notices(view))
     }
 
-    /// The resource that details are shown of: below the pointer, or else the chosen one.
+    /// The resource whose details are shown: the one below the pointer, or else the selected one.
     pub(super) fn shown_resource(&self, layout: &Layout) -> Option<ResourceId> {
         let hovered = self.pointer.and_then(|at| layout.resource_at(at));
         hovered.or(self.chosen)
     }
 
-    /// What there is to take hold of, and where: for who cannot see it.
+    /// Name and area of each control, for tests that send input.
     pub(crate) fn places(&self, view: &View<'_>) -> Vec<(String, Area)> {
         let Some(layout) = self.shown.then(|| self.layout(view)).flatten() else {
             return Vec::new();
@@ -169,7 +169,7 @@ impl Overlay {
         places
     }
 
-    /// What details are shown of.
+    /// Name of the resource whose details are shown.
     pub(crate) fn detail<'a>(&self, view: &View<'a>) -> Option<&'a str> {
         let layout = self.shown.then(|| self.layout(view)).flatten()?;
         let resource = self.shown_resource(&layout)?;
@@ -177,7 +177,7 @@ impl Overlay {
     }
 }
 
-/// What the heap's sizes are rounded to.
+/// The granularity of the limit.
 fn block(plan: &Plan) -> Alignment {
     plan.profile.tile.map_or(Alignment::ONE, |tile| tile.block.bytes)
 }

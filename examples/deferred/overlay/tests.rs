@@ -1,4 +1,4 @@
-//! The overlay without a window: inputs in, requests out, and everything in its place.
+//! The overlay without a window: requests that follow from inputs, and its layout.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn view(plan: &Plan) -> View<'_> {
     }
 }
 
-/// An overlay whose chosen resource is the one of this name.
+/// An overlay in which the resource of this name is selected.
 fn choosing(plan: &Plan, name: &str) -> (Overlay, ResourceId) {
     let mut overlay = Overlay::new(plan, Request::default(), true);
     let resource = plan.frame.resource_named(name).expect("declared");
@@ -48,7 +48,7 @@ fn choosing(plan: &Plan, name: &str) -> (Overlay, ResourceId) {
 }
 
 #[test]
-fn space_asks_for_the_other_memory_and_then_for_nothing() {
+fn space_constrains_a_resource_to_the_other_memory_and_again_removes_the_constraint() {
     let plan = planned("adreno-830", EXTENT, &Request::default());
     for (name, home, demand) in [
         ("depth", MemoryKind::Tile, TileConstraint::Excluded),
@@ -59,7 +59,7 @@ fn space_asks_for_the_other_memory_and_then_for_nothing() {
         let space = Input::Key(Key::Space);
         assert_eq!(overlay.input(space, &view(&plan)), Reaction::Plan);
         assert_eq!(overlay.request.constraint(resource), demand);
-        // The planner does so, and asks no more when it is taken back.
+        // The planner obeys; a second press removes the constraint.
         let other = planned("adreno-830", EXTENT, &overlay.request);
         assert_eq!(other.violations(), []);
         assert_ne!(other.memory_of(resource), Some(home));
@@ -69,7 +69,7 @@ fn space_asks_for_the_other_memory_and_then_for_nothing() {
 }
 
 #[test]
-fn where_the_rules_leave_no_choice_nothing_follows() {
+fn ineligible_resources_cannot_be_constrained() {
     let plan = planned("adreno-830", EXTENT, &Request::default());
     let (mut overlay, _) = choosing(&plan, "hdr");
     assert_eq!(
@@ -122,7 +122,7 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
     overlay.input(Input::Pointer(at(0.5)), &view(&plan));
     assert_eq!(
         overlay.request.limit, None,
-        "pointing alone takes hold of nothing"
+        "the pointer without a button changes nothing"
     );
     assert_eq!(overlay.input(Input::Press, &view(&plan)), Reaction::Plan);
     overlay.input(Input::Pointer([5.0, at(0.25)[1]]), &view(&plan));
@@ -133,13 +133,13 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
     );
     overlay.input(Input::Release, &view(&plan));
     overlay.input(Input::Pointer(at(1.0)), &view(&plan));
-    assert_eq!(overlay.request.limit, Some(quarter), "let go");
+    assert_eq!(overlay.request.limit, Some(quarter), "released");
     overlay.input(Input::Key(Key::R), &view(&plan));
     assert_eq!(overlay.request, Request::default());
 }
 
 #[test]
-fn what_is_hidden_or_has_no_room_takes_no_input() {
+fn a_hidden_or_too_large_overlay_ignores_input() {
     let plan = planned("adreno-830", EXTENT, &Request::default());
     let (mut overlay, _) = choosing(&plan, "depth");
     overlay.input(Input::Key(Key::F1), &view(&plan));
@@ -158,12 +158,11 @@ fn what_is_hidden_or_has_no_room_takes_no_input() {
     assert_eq!(overlay.input(Input::Key(Key::Space), &small), Reaction::Nothing);
     let mut sheet = Sheet::default();
     overlay.draw(&mut sheet, &small);
-    assert!(sheet.len() > 10, "it says so");
+    assert!(sheet.len() > 10, "it draws a message");
 }
 
-/// Blocks are where the plan's placements are, side by side, and nothing leaves its place at any size.
 #[test]
-fn everything_is_in_its_place_at_any_size() {
+fn nothing_overlaps_or_leaves_its_panel_at_any_size() {
     let inside = |inner: Area, outer: Area| {
         inner.left >= outer.left - 0.5
             && inner.top >= outer.top - 0.5
@@ -208,7 +207,7 @@ fn everything_is_in_its_place_at_any_size() {
                     placements.iter().any(|one| same(one.size, one.span)),
                     "{what}: {block:?}"
                 );
-                // Those too low to be seen are drawn three pixels high.
+                // The smallest are drawn three pixels high, and may overlap by that.
                 for other in layout.blocks[..index].iter().map(|block| block.area) {
                     let apart = area.right() <= other.left
                         || other.right() <= area.left
@@ -244,7 +243,7 @@ fn the_pointer_finds_rows_and_blocks() {
         TileConstraint::Excluded
     );
     overlay.input(Input::PointerGone, &view(&plan));
-    assert_eq!(overlay.detail(&view(&plan)), Some(name), "it is chosen now");
+    assert_eq!(overlay.detail(&view(&plan)), Some(name), "it is selected now");
     overlay.input(Input::Key(Key::Home), &view(&plan));
     assert_eq!(overlay.detail(&view(&plan)), Some("shadow"));
     overlay.input(Input::Key(Key::End), &view(&plan));

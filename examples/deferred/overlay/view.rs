@@ -1,4 +1,4 @@
-//! What the overlay is given to show: the plan in force, and notices about it.
+//! What the overlay shows: the current plan, and notices.
 
 use ash::vk;
 use tileheap::plan::Plan;
@@ -6,10 +6,10 @@ use tileheap::units::Bytes;
 
 use super::request::Request;
 
-/// What the overlay is about: the frame's size and the plan that it is drawn with.
+/// The window and the plan that the frame is drawn with.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// The picture's sides in points.
+    /// Size of the window in points.
     pub(crate) extent: vk::Extent2D,
     pub(crate) plan: &'a Plan,
     /// A better plan may come.
@@ -18,7 +18,7 @@ pub(crate) struct View<'a> {
     pub(crate) refusal: Option<&'a str>,
 }
 
-/// How to get tile memory where there is none.
+/// Shown on a device without tile memory.
 const EMULATOR: [&str; 3] = [
     "No tile memory on this device: this is the plan in ordinary memory, where resources whose lifetimes do not overlap share bytes.",
     "With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with",
@@ -34,7 +34,7 @@ pub(super) fn notices(view: &View<'_>) -> Vec<String> {
     }
 }
 
-/// The limit in words, and the whole heap's size.
+/// The limit on tile memory, and the size of the heap.
 pub(super) fn limit_of(plan: &Plan, request: &Request) -> (Bytes, Bytes) {
     let whole = plan.profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
     (request.limit.unwrap_or(whole).min(whole), whole)

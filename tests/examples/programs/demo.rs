@@ -171,7 +171,7 @@ fn the_picture_is_the_same_on_a_ladder() {
         // The ladder is there: less is bound than one object for each run would.
         let line = printed
             .lines()
-            .find(|line| line.starts_with("bound over the passes"));
+            .find(|line| line.starts_with("bound tile memory, summed over passes:"));
         let bytes: Vec<u64> = line
             .unwrap_or_else(|| panic!("{heap}: {printed}"))
             .split(|c: char| !c.is_ascii_digit() && c != ',')

@@ -107,7 +107,7 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
 fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
     const APART: f64 = 30.0;
     let mut x = right - APART * curve.series.len() as f64;
-    let smallest = "the smallest blocks below";
+    let smallest = "arena, smallest blocks at the bottom";
     text(out, (x - 6.0, 16.0), inks.soft, END, smallest);
     for (number, _) in curve.series.iter().enumerate() {
         rect(out, (x, 7.0), (10.0, 10.0), BANDS[number % BANDS.len()]);

@@ -8,17 +8,17 @@ use tileheap_testkit::places::{Place, named, place, tallest};
 #[derive(Debug)]
 struct PlanLine {
     number: u64,
-    /// `at once`, `searched` or `proved best`.
+    /// `at once`, `searched` or `proved optimal`.
     found: String,
     on_chip: u64,
     bound: u64,
     /// How much of the heap may be used; `None` without one.
     heap: Option<u64>,
     pinned: String,
-    kept_off: String,
+    excluded: String,
 }
 
-/// `frame 7: plan 2 at once: 1,024 B of 2,048 B on chip, 1,024 B bound of 4,096 B; pinned nothing; kept off depth`
+/// `frame 7: plan 2 at once: 1,024 B of 2,048 B on chip, 1,024 B bound of 4,096 B; pinned nothing; excluded depth`
 fn plan_line(line: &str) -> Option<PlanLine> {
     let (_, rest) = line.strip_prefix("frame ")?.split_once(": plan ")?;
     let (number, rest) = rest.split_once(' ')?;
@@ -27,7 +27,7 @@ fn plan_line(line: &str) -> Option<PlanLine> {
     let (_, rest) = rest.split_once(" on chip, ")?;
     let (bound, rest) = rest.split_once(" bound of ")?;
     let (heap, rest) = rest.split_once("; pinned ")?;
-    let (pinned, kept_off) = rest.split_once("; kept off ")?;
+    let (pinned, excluded) = rest.split_once("; excluded ")?;
     let bytes = |text: &str| text.strip_suffix(" B")?.replace(',', "").parse().ok();
     Some(PlanLine {
         number: number.parse().ok()?,
@@ -36,7 +36,7 @@ fn plan_line(line: &str) -> Option<PlanLine> {
         bound: bytes(bound)?,
         heap: bytes(heap),
         pinned: pinned.to_owned(),
-        kept_off: kept_off.to_owned(),
+        excluded: excluded.to_owned(),
     })
 }
 
@@ -101,7 +101,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     let colour = hand.pixel(check);
     hand.click(named(&places, &row).middle());
     let without = shown.expect_plan("a plan without it", |_| true);
-    assert_eq!((without.number, without.kept_off.as_str()), (2, name.as_str()));
+    assert_eq!((without.number, without.excluded.as_str()), (2, name.as_str()));
     assert!(without.bound <= first.bound.max(without.heap.unwrap_or(0)));
     let now = shown.expect_places(2);
     assert!(now.iter().all(|place| place.name != block), "{now:#?}");
@@ -112,7 +112,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
 
     // The same again with the keyboard: the first plan is known still.
     hand.key(u32::from(' '));
-    let back = shown.expect_plan("the first plan", |plan| plan.kept_off == "nothing");
+    let back = shown.expect_plan("the first plan", |plan| plan.excluded == "nothing");
     assert_eq!(
         (back.found.as_str(), back.on_chip),
         (first.found.as_str(), first.on_chip)
@@ -171,7 +171,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     );
     see_both(row.check(), block.edge());
     hand.click(block.middle());
-    let without = shown.expect_plan("a plan without it", |plan| plan.kept_off == name);
+    let without = shown.expect_plan("a plan without it", |plan| plan.excluded == name);
     assert!(without.number > reset.number);
 
     // Hidden it is not there to be clicked, and Escape closes.
@@ -181,7 +181,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     hand.click(row.middle());
     hand.key(keys::ESCAPE);
     shown.expect("the end, and no other wish", |line| {
-        let other = plan_line(line).is_some_and(|plan| plan.kept_off != name);
+        let other = plan_line(line).is_some_and(|plan| plan.excluded != name);
         assert!(!other, "{line}");
         line.starts_with("presented ").then_some(())
     });
@@ -221,7 +221,7 @@ fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
     assert_eq!(shown.expect_line("details of "), name);
     hand.click(block.middle());
     let without = shown.expect_plan("a plan without it", |_| true);
-    assert_eq!((without.number, without.kept_off.as_str()), (2, name.as_str()));
+    assert_eq!((without.number, without.excluded.as_str()), (2, name.as_str()));
     let slider = named(&places, "slider");
     let click = |below_top: i16| hand.click([slider.middle()[0], slider.top + below_top]);
     click(slider.height / 2);
