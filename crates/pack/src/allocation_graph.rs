@@ -16,7 +16,7 @@ use crate::units::Bytes;
 /// Bytes that one item leaves to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationEdge {
-    /// The item that had them; `None` for the source.
+    /// The item that used them before; `None` for the source.
     pub from: Option<u32>,
     /// The item that reuses them; `None` for the sink.
     pub to: Option<u32>,

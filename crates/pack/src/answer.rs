@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::Packing;
 use crate::units::Bytes;
 
-/// A number of search steps: of decisions, and of as much work elsewhere. A budget in steps gives the same answer on every
-/// machine; about a million of them are done in a second or two.
+/// A number of search steps: a decision, or work of the same cost. A budget in steps gives the same answer on every
+/// machine; a million steps take a second or two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Steps(pub u64);
@@ -38,7 +38,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on a search that is over.
+    /// The verdict on a finished search.
     pub(super) fn of(is_proved: bool, is_interrupted: bool) -> Verdict {
         match (is_proved, is_interrupted) {
             (true, _) => Verdict::Proved,

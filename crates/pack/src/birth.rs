@@ -18,9 +18,9 @@ use crate::units::Alignment;
 #[derive(Debug, Default)]
 pub(super) struct ByBirth {
     by_step: ByStep,
-    /// Units in the order of placing.
+    /// Units in the order of placement.
     births: Vec<u32>,
-    /// Those that take bytes at some step, in the order of dying.
+    /// Units that take bytes at some step, by last use.
     deaths: Vec<u32>,
     gaps: Gaps,
     /// Blocks that conflict with a unit.
@@ -45,7 +45,7 @@ impl ByBirth {
         }
     }
 
-    /// Units in the order of placing.
+    /// Units in the order of placement.
     pub(super) fn order(&mut self, problem: &Problem) -> &[u32] {
         self.sort(problem);
         &self.births
@@ -105,7 +105,7 @@ impl ByBirth {
     }
 }
 
-/// The free bytes of one moment.
+/// The free bytes at one step.
 #[derive(Debug, Default)]
 struct Gaps {
     /// `[offset, end)`, none empty, none touching another, ascending.
@@ -139,7 +139,7 @@ impl Gaps {
                     if width >= size && (better || best.is_none()) {
                         if let Some(here) = fits(&gap) {
                             (best, least) = (Some(here), width);
-                            // None is smaller.
+                            // No gap is smaller.
                             if width == size {
                                 break;
                             }
@@ -192,7 +192,7 @@ impl Gaps {
         }
     }
 
-    /// What is taken, between the gaps.
+    /// The bytes taken, between the gaps.
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut cursor = 0;
         self.gaps.iter().filter_map(move |&(start, end)| {
@@ -210,7 +210,7 @@ mod tests {
     use crate::units::{Bytes, Span};
     use crate::{Item, ProblemDesc};
 
-    /// The sweep knows only gaps, placing in order looks at everything: they agree to the byte.
+    /// The sweep, which knows only gaps, and placement in order, which scans all blocks, give the same offsets.
     #[test]
     fn the_sweep_places_as_placing_in_order_does() {
         let mut random = SplitMix64::new(3);

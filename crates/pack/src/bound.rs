@@ -20,7 +20,7 @@ pub(super) struct Bounder {
     changes: Vec<u64>,
     /// (step, change) where steps are too many for a table.
     events: Vec<(u32, u64)>,
-    /// Lives of one group's members.
+    /// Lifetimes of one group's members.
     spans: Vec<Span>,
 }
 
@@ -87,7 +87,7 @@ impl Bounder {
     }
 }
 
-/// The highest running sum. Sums wrap in between, never at a step: what is alive there fits in 64 bits.
+/// The highest running sum. Sums may wrap between steps but not at one: the live bytes of a step fit in 64 bits.
 fn peak(changes: impl Iterator<Item = u64>) -> u64 {
     let mut live = 0u64;
     changes.fold(0, |peak, change| {

@@ -13,7 +13,7 @@ use super::{Error, Packer, Packing, Problem, Result};
 
 /// How a strategy works.
 enum Method {
-    /// Leaves offsets of units in the packer's rules.
+    /// Writes offsets of units to the packer's rules.
     Once(fn(&mut Packer, &Problem)),
     /// Improves offsets within a budget.
     Improve(fn(&mut Packer, &Problem, &mut SearchState<'_>)),
@@ -106,7 +106,7 @@ impl Strategy {
         TABLE[self as usize].description.trim_start()
     }
 
-    /// Leaves the best offsets that it finds in `search`.
+    /// Writes the best offsets that it finds to `search`.
     fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
         match TABLE[self as usize].method {
             Method::Once(run) => {

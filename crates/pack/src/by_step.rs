@@ -3,11 +3,11 @@
 /// Scratch memory of sorting by step.
 #[derive(Debug, Default)]
 pub(super) struct ByStep {
-    /// Where the next id of each step goes.
+    /// Position of the next id of each step.
     next: Vec<u32>,
-    /// Step and position of each id, as one number: sorted without memory of its own, and equals keep their order.
+    /// Step and position of each id as one number, so that an unstable sort, which needs no memory, keeps the order of equals.
     keys: Vec<u64>,
-    /// The ids as they came.
+    /// The ids in their original order.
     ids: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl ByStep {
     }
 }
 
-/// Whether a table of all steps up to `last` costs less than sorting `count` things.
+/// Whether a table of all steps up to `last` costs less than sorting `count` ids.
 pub(super) fn is_dense(last: u32, count: usize) -> bool {
     last as usize <= 8 * count + 64
 }

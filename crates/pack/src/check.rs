@@ -67,7 +67,7 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<()> {
     Ok(())
 }
 
-/// What each item takes: its own size, or its group's largest.
+/// The bytes that each item takes: its own size, or the largest of its group.
 pub(super) fn sizes(items: &[Item]) -> Vec<Bytes> {
     let of_group = |item: &Item| {
         let members = items.iter().filter(|other| other.together == item.together);

@@ -1,6 +1,6 @@
-//! Hill climbing: a unit at the peak and one below it are swapped in the order, and everything is placed again.
+//! Hill climbing: swaps a unit at the peak with one below it in the order of placement, and places all units again.
 //!
-//! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator; a fixed series of chances in place of theirs.
+//! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator; with a fixed series of random numbers.
 
 use super::Problem;
 use super::exact::mix;
@@ -21,7 +21,7 @@ impl Climb {
     /// Starts from `order`; calls `found` with offsets whenever they are lower than all before. `go_on` is called
     /// before each try.
     ///
-    /// Complexity: each try places everything anew.
+    /// Complexity: each try places all units.
     pub(super) fn climb(
         &mut self,
         problem: &Problem,
@@ -56,7 +56,7 @@ impl Climb {
         }
     }
 
-    /// Positions to swap: of something at the peak or right under it, and of something under that.
+    /// Positions to swap: of a unit at the peak or directly below it, and of one below that.
     fn next_swap(&mut self, problem: &Problem, height: u64, round: u64) -> Option<(usize, usize)> {
         let units = &problem.units;
         let end = |index: u32| self.offsets[index as usize] + units[index as usize].size;

@@ -7,7 +7,7 @@ use super::{Packer, Problem};
 use crate::units::Bytes;
 
 impl Packer {
-    /// Writes a packing within the capacity that `seek` leaves, or why there is none where it returns that this is proved.
+    /// Writes the packing within the capacity that `seek` finds, or an infeasible subset if it returns that there is none.
     pub(super) fn answer_within(
         &mut self,
         problem: &Problem,

@@ -11,7 +11,7 @@ pub enum Fit {
     Best,
 }
 
-/// No offset yet. Nothing that takes bytes can be there.
+/// No offset yet: no item that takes bytes can be there.
 pub(super) const UNPLACED: u64 = u64::MAX;
 
 /// Why an offset is always found where there is no capacity.

@@ -8,7 +8,7 @@ use super::Problem;
 #[derive(Debug, Default)]
 pub(super) struct Greedy {
     order: Vec<u32>,
-    /// What is sorted by.
+    /// Sort keys.
     keys: Vec<u128>,
     /// Units by first step; those with empty spans left out.
     births: Vec<u32>,
@@ -26,7 +26,7 @@ impl Greedy {
     /// Source: Greedy by Size for Offset Calculation, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
     /// Inference", 2020.
     pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
-        // All in one number: a sort of what lies side by side, without a look at the units.
+        // The whole key in one number, so that the sort does not read the units.
         let units = problem.units.iter().enumerate();
         self.keys.clear();
         self.keys.extend(units.map(|(index, unit)| {
@@ -83,7 +83,7 @@ impl Greedy {
         self.deaths.sort_unstable();
         let mut deaths = self.deaths.iter().copied().peekable();
         self.steps.clear();
-        // Groups count while they sleep too, so that this sum, unlike the real one, may pass 64 bits.
+        // Groups count in the gaps of their lifetimes too, so that this sum, unlike the live bytes, may pass 64 bits.
         let mut live = 0u128;
         for (position, &index) in self.births.iter().enumerate() {
             let unit = &units[index as usize];
@@ -100,7 +100,7 @@ impl Greedy {
     }
 }
 
-/// A binary tree of maxima over a list of numbers, from which numbers are taken away.
+/// A binary tree of maxima over a list of numbers that shrinks.
 #[derive(Debug, Default)]
 struct Latest {
     /// The root at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
@@ -120,7 +120,7 @@ impl Latest {
         }
     }
 
-    /// Takes away the first number above `value` of the first `end` ones; gives its position.
+    /// Removes the first number above `value` of the first `end` numbers, and returns its position.
     fn take_first_after(&mut self, value: u32, end: usize) -> Option<usize> {
         if self.maxima[1] <= value {
             return None;
@@ -152,7 +152,7 @@ mod tests {
     use crate::units::SplitMix64;
     use crate::units::{Alignment, Bytes, Span, Step};
 
-    /// The rule as it is written down: for every step by live bytes, the live units that are not placed yet.
+    /// The rule without data structures: for every step by live bytes, the live units that are not placed yet.
     fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
         let live = |step| {
             items

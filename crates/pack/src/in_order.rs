@@ -10,7 +10,7 @@ use crate::units::Bytes;
 pub(super) struct InOrder {
     /// Every lifetime that is placed.
     shelf: Shelf,
-    /// The same where there are many.
+    /// The same for many lifetimes.
     timetable: Timetable,
     /// Blocks that constrain a group, or of a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,
@@ -104,7 +104,7 @@ impl InOrder {
     }
 }
 
-/// Whether looking through everything that is placed is slower than keeping it by time.
+/// Whether scanning all blocks is slower than an index by time.
 fn is_many(problem: &Problem) -> bool {
     problem.units.len() >= MANY
 }

@@ -1,4 +1,4 @@
-//! Why nothing fits: a small set of items that cannot be packed together.
+//! Infeasible subsets: a small set of items that cannot be packed together.
 //!
 //! ```text
 //! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes live at one step than the capacity: the fewest items that exceed it.
@@ -16,14 +16,14 @@ use super::problem::Unit;
 use super::search_state::SearchState;
 use crate::units::Alignment;
 
-/// Scratch memory of looking for them.
+/// Scratch memory of the search for a subset.
 #[derive(Debug, Default)]
 pub(super) struct InfeasibleSubset {
-    /// What cannot be packed together, as far as is known at first.
+    /// The infeasible set to reduce.
     all: Vec<u32>,
-    /// The same with something left out.
+    /// The same without some units.
     left: Vec<u32>,
-    /// The same with something more left out.
+    /// The same without further units.
     rest: Vec<u32>,
     /// The fewest so far.
     best: Vec<u32>,
@@ -33,16 +33,16 @@ pub(super) struct InfeasibleSubset {
     items: Vec<u32>,
 }
 
-/// Which are left out first, if they can be.
+/// Which units are left out first.
 #[derive(Clone, Copy)]
 enum LeaveOut {
-    /// Few bytes first: the large ones are more often the reason.
+    /// Small units first: large ones are more often the reason.
     Small,
     Early,
     Late,
 }
 
-/// Steps for each question whether something can be left out.
+/// Steps of each search for a packing without some units.
 const STEPS_PER_TEST: u64 = 20_000;
 
 impl InfeasibleSubset {
@@ -56,7 +56,7 @@ impl InfeasibleSubset {
     /// Leaves the fewest units alive at one step that pass the capacity together, or one that cannot be below it by itself, in
     /// `all`; if there are none, everything.
     ///
-    /// Says whether none of them can be left out.
+    /// Returns whether the set is known to be minimal.
     fn start(&mut self, problem: &Problem, model: &Model, capacity: u64) -> bool {
         let InfeasibleSubset { all, holders, .. } = self;
         all.clear();
@@ -117,7 +117,7 @@ impl InfeasibleSubset {
                     best.clone_from(left);
                     minimal = sure;
                 }
-                // No single one is too much, and more orders would cost more than the search itself.
+                // No step exceeds the capacity, and more orders would cost more than the search itself.
                 if best.len() <= 2 || search.interrupted || search.steps >= search.budget {
                     break;
                 }

@@ -14,12 +14,12 @@
 //!   in order of preference;
 //! - [`pack()`] runs one strategy, a built-in [`Strategy`] or your own [`PackingStrategy`].
 //!
-//! [`pools`] has what compilers ask for beyond that: several pools, exclusive items, and pairs that cost something if they share
+//! [`pools`] adds what compilers need: several pools, exclusive items, and pairs that cost something if they share
 //! bytes.
 //!
 //! A [`Packer`] has the same functions and reuses its memory for the next problem. Each answer has a bound and a [`Verdict`].
-//! [`lower_bound`] is the peak of the live set; [`check`] judges a packing independently of how it was found; an
-//! [`allocation_graph`] tells which item reuses whose bytes. A [`Shelf`] is for planners that decide item by item whether to place
+//! [`lower_bound`] is the peak of the live set; [`check`] verifies a packing independently of the searches; an
+//! [`allocation_graph`] lists which item reuses the bytes of which. A [`Shelf`] is for planners that decide item by item whether to place
 //! one at all, and [`relaxation`] for searches of your own.
 //!
 //! The same problem and budget of [`Steps`] give the same answer on every machine: no clock is read. A caller that needs a time

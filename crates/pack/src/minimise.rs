@@ -1,4 +1,4 @@
-//! The smallest block: cheap rules, then the large items exactly, then ever tighter capacities, then swaps in the order.
+//! The smallest block: cheap rules, then large items exactly, then ever tighter capacities, then hill climbing.
 
 use std::ops::ControlFlow;
 
@@ -22,7 +22,7 @@ const CHEAP: [Rule; 7] = [
     Rule::FIRST_FIT_BY_SIZE,
 ];
 
-/// The same where units are few: those first that reach the bound most often.
+/// The same for few units: the rules that reach the bound most often come first.
 const CHEAP_FOR_FEW: [Rule; 7] = [
     Rule::GREEDY_BY_SIZE,
     Rule::GREEDY_BY_BREADTH,
@@ -33,13 +33,13 @@ const CHEAP_FOR_FEW: [Rule; 7] = [
     Rule::FIRST_FIT_BY_SIZE,
 ];
 
-/// What these do not bring to the bound, a short search settles sooner than the others do.
+/// After these, a short search reaches the bound sooner than the other rules.
 const CHEAPER_THAN_SEARCHING: usize = 2;
 /// Steps of a short search.
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the lowest packing that `pursue` leaves.
+    /// Writes the lowest packing that `pursue` finds.
     pub(super) fn answer_lowest(
         &mut self,
         problem: &Problem,
@@ -95,7 +95,7 @@ impl Packer {
         search.keep(problem, &self.rules.offsets);
     }
 
-    /// Leaves the best offsets within the default budget in the rules, or those of a cheap rule if upper bounds were not met.
+    /// Writes the best offsets within the default budget to the rules, or those of a cheap rule if upper bounds were not met.
     pub(super) fn improve(
         &mut self,
         problem: &Problem,
@@ -129,7 +129,7 @@ impl Packer {
         }
     }
 
-    /// The cheap rules if they come first, and then every search.
+    /// The cheap rules, unless skipped, and then every search.
     pub(super) fn minimise_exactly(
         &mut self,
         problem: &Problem,
@@ -159,7 +159,7 @@ impl Packer {
         search.keep(problem, &self.rules.offsets);
     }
 
-    /// The exact search of at most 64 units; returns whether everything is known.
+    /// The exact search of at most 64 units; returns whether the answer is proved.
     pub(super) fn search_small(
         &mut self,
         problem: &Problem,
@@ -196,7 +196,7 @@ impl Packer {
         }
     }
 
-    /// The same for few units, whose cost is not counted: first the rules that reach the bound most often.
+    /// The same for few units, at no charge: first the rules that reach the bound most often.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1
@@ -214,16 +214,16 @@ impl Packer {
         }
     }
 
-    /// Steps to charge for placing everything in order: units with overlapping lifetimes are scanned, half of them placed.
+    /// Steps charged for placing all units in order: units with overlapping lifetimes are scanned, half of them placed.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
         let counts = self.rules.conflicts.count(problem);
         let others = counts.iter().map(|&others| u64::from(others));
         others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 
-    /// The large items exactly, then everything at ever other capacities, then a climb.
+    /// The large items exactly, then all items within varying capacities, then hill climbing.
     fn search(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        // Where nothing holds items up but others, the general search is the better one.
+        // Without alignments, bounds or conflicts, the general search is better.
         if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
             return;
         }
@@ -231,7 +231,7 @@ impl Packer {
             return;
         }
         if !self.exact.is_too_large(problem) {
-            // The rest is for the climb.
+            // The rest is for hill climbing.
             let most = search.budget / 4 * 3;
             self.large
                 .place_first(problem, &mut self.exact, &mut self.rules, search);
@@ -239,7 +239,7 @@ impl Packer {
                 self.exact.reduce(problem, None);
             }
             let mut share = search.budget / 8;
-            // The bound is reached more often than one would think, and then all is said: it gets twice as much.
+            // The bound is reached often, which ends the search: it gets twice the steps.
             while !search.is_over() && search.steps < most {
                 let (known, steps) = ((search.bound, search.height), search.steps);
                 for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
@@ -268,7 +268,7 @@ impl Packer {
         }
     }
 
-    /// Improves apart what nothing ties together, where that is too high; returns `false` if everything is tied together.
+    /// Improves independent parts that are too high; returns `false` if there is only one part.
     fn search_parts(&mut self, problem: &Problem, search: &mut SearchState<'_>) -> bool {
         self.parts.find(problem);
         let Parts { units, runs, alone } = &mut self.parts;
@@ -350,12 +350,12 @@ impl Packer {
         outcome
     }
 
-    /// Swaps in the order of placing.
+    /// Hill climbing by swaps in the order of placement.
     fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.rules.sort(problem, Order::Size);
         let order = std::mem::take(&mut self.rules.order);
         let work = self.work_in_order(problem);
-        // Less than a hundred tries lead nowhere.
+        // Fewer than a hundred tries rarely improve anything.
         if work <= search.budget / 128 {
             let search = std::cell::RefCell::new(search);
             self.climb.climb(

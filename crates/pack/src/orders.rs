@@ -1,4 +1,4 @@
-//! More orders for placing one after another: by area and by conflicts.
+//! More orders of placement: by area and by conflicts.
 
 use std::cmp::Reverse;
 

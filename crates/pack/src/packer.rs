@@ -13,7 +13,7 @@ use super::small::Small;
 use super::{Packing, Problem};
 use crate::units::Bytes;
 
-/// Runs strategies and keeps their scratch memory: after the first problems none of the built-in ones allocates anything but its
+/// Runs strategies and keeps their scratch memory: after the first problems the built-in ones allocate nothing but their
 /// answer, and with `…_into` not even that. Exceptions are [`select`](super::select()), and strategies on a thousand and more
 /// items.
 ///
@@ -39,10 +39,10 @@ pub struct Packer {
     pub(super) small: Small,
     pub(super) large: Large,
     pub(super) parts: Parts,
-    /// For parts that are packed apart.
+    /// For parts that are packed separately.
     pub(super) part_packer: Option<Box<Packer>>,
     pub(super) infeasible_subset: InfeasibleSubset,
-    /// A packing that an answer had no use for.
+    /// The memory of an unused packing.
     pub(super) spare: Packing,
     /// The best offsets of units of the last search.
     pub(super) best: Vec<u64>,

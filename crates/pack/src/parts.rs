@@ -3,7 +3,7 @@
 use super::Problem;
 use crate::units::{Run, Step};
 
-/// Units in sets that share no step, and the memory of packing one alone.
+/// Sets of units that share no step, and the memory of packing one alone.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// Units by part, ascending in each.
@@ -14,7 +14,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Finds units in sets that share no step, in the order of time; none where conflicts are declared.
+    /// Finds sets of units that share no step, in the order of time; none if conflicts are declared.
     pub(super) fn find(&mut self, problem: &Problem) {
         let Parts {
             units, runs: parts, ..

@@ -1,6 +1,6 @@
 //! The relaxation of [`select`](super::select()): candidates are chosen by loads alone, without offsets.
 //!
-//! For searches of your own that weigh more than weights. A column is a step, or a set of steps at which the same candidates are
+//! For searches whose objective has more than weights. A column is a step, or a set of steps at which the same candidates are
 //! live; its load is the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
 
 use super::select::choice::{LoadSearch, Offer};
@@ -42,7 +42,7 @@ pub fn prices(columns: usize, capacity: u64, candidates: impl Iterator<Item = Ca
 /// Candidates to choose by loads, at given prices.
 #[derive(Clone, Copy, Debug)]
 pub struct Loads<'a> {
-    /// What no column's load exceeds.
+    /// The highest load of a column.
     pub capacity: u64,
     /// Of each column.
     pub prices: &'a [i128],
@@ -55,7 +55,7 @@ pub struct Loads<'a> {
 pub struct LoadChoice {
     /// Whether each candidate is chosen.
     pub taken: Vec<bool>,
-    /// How far it is below the bound of the prices; scaled.
+    /// How far its weight is below the bound of the prices; scaled.
     pub loss: i128,
     /// Whether no choice has a smaller loss.
     pub exact: bool,

@@ -31,7 +31,7 @@ impl Rule {
     pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, Fit::Best);
 }
 
-/// The rules that planners have microseconds for, from the fastest to the slowest.
+/// The rules that take microseconds, from the fastest to the slowest.
 pub(super) const QUICK: [Rule; 4] = [
     Rule::FIRST_FIT_BY_BIRTH,
     Rule::BEST_FIT_BY_BIRTH,
@@ -49,7 +49,7 @@ const QUICK_FOR_FEW: [Rule; 4] = [
     Rule::BEST_FIT_BY_BIRTH,
 ];
 
-/// The rules' memory, and what the last of them left.
+/// The memory of rules, and the result of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     by_birth: ByBirth,
@@ -64,7 +64,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Leaves the offsets of units.
+    /// Writes the offsets of units.
     pub(super) fn run(&mut self, problem: &Problem, Rule(order, fit): Rule) {
         let offsets = &mut self.offsets;
         let order = match order {
@@ -83,7 +83,7 @@ impl Rules {
         self.in_order.place(problem, order, fit, offsets);
     }
 
-    /// Leaves an order of units in `order`.
+    /// Writes an order of units to `order`.
     pub(super) fn sort(&mut self, problem: &Problem, order: Order) {
         let sorted = match order {
             Order::Area => return by_area(problem, &mut self.order),
@@ -96,7 +96,7 @@ impl Rules {
         self.order.extend_from_slice(sorted);
     }
 
-    /// Runs rules until one reaches the lower bound, and leaves the lowest offsets.
+    /// Runs rules until one reaches the lower bound, and keeps the lowest offsets.
     pub(super) fn quick(&mut self, problem: &Problem, bound: u64) {
         let mut least = None;
         let few = problem.units.len() <= FEW;

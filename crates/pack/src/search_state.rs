@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::Problem;
 use super::answer::{Progress, Steps, Verdict, Watch};
 
-/// What has been found so far, and how much more may be spent.
+/// The best packing so far, and the budget left.
 pub(super) struct SearchState<'a> {
     pub(super) bound: u64,
     /// Whether a packing was found, which a height of 2^64 - 1 does not tell.
@@ -72,7 +72,7 @@ impl SearchState<'_> {
         }
     }
 
-    /// Begins another round with a larger budget, keeping what was found; returns `false` if that is of no use.
+    /// Begins another round with a larger budget, keeping the best packing; returns `false` if no round can improve it.
     pub(super) fn begin_round(&mut self) -> bool {
         if self.is_settled() || self.interrupted || self.steps == 0 || self.budget > u64::MAX / 8 {
             return false;
@@ -87,7 +87,7 @@ impl SearchState<'_> {
         Steps(self.earlier + self.steps)
     }
 
-    /// Whether nothing is left to do.
+    /// Whether the search is over.
     pub(super) fn is_over(&self) -> bool {
         self.is_settled() || self.steps >= self.budget || self.interrupted
     }

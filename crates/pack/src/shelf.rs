@@ -48,7 +48,7 @@ impl Shelf {
         }
     }
 
-    /// The bytes that are there.
+    /// The capacity.
     pub fn capacity(&self) -> Option<Bytes> {
         self.capacity.map(Bytes)
     }
@@ -102,7 +102,7 @@ impl Shelf {
 
     /// The blocks placed during `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
-        // No one's span is empty, and nothing overlaps an empty one: two comparisons do.
+        // No block's span is empty, and an empty one overlaps nothing: two comparisons do.
         let Span { first, end } = if span.is_empty() {
             Span::new(u32::MAX, 0)
         } else {

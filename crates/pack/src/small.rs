@@ -7,7 +7,7 @@
 //!            │  a └────┘           it starts there, or one of those goes below it, and its floor is raised to the lowest of
 //!            └───────────►         their ends. No bytes are ever left unused on purpose.
 //! ```
-//! What is tied together no longer is solved apart; a set whose members are all in each other's way (a *clique*) ends a branch
+//! Independent parts are solved separately; a set whose members all conflict with each other (a *clique*) ends a branch
 //! when its members, stacked in the best order from their floors, pass the limit. Source: branching as for disjunctive
 //! scheduling (Giffler and Thompson, 1960), with floors for heads.
 
@@ -17,15 +17,15 @@ use super::gap::{ROOM, align_up};
 use super::search_state::SearchState;
 use crate::units::{Alignment, Span, Step};
 
-/// So many units have one bit each.
+/// Units in a bit mask.
 pub(super) const MOST: usize = 64;
-/// Cliques that are looked at.
+/// The most cliques that are kept.
 const CLIQUES: usize = 128;
 /// Cliques of up to so many members of different alignments are stacked in every order.
 const STACKED: usize = 8;
-/// A slack that has to be found.
+/// A slack that is not computed yet.
 const UNKNOWN: u64 = u64::MAX;
-/// Steps between two questions whether to go on.
+/// Steps between two calls of the callback.
 const POLL_EVERY: u64 = 1024;
 
 /// The search and its memory.
@@ -61,7 +61,7 @@ struct Piece {
     high: u64,
     /// The highest offset within the limit.
     last: u64,
-    /// Those that must not share bytes with it.
+    /// Pieces that must not share bytes with it.
     rivals: u64,
 }
 
@@ -79,11 +79,11 @@ struct Heap {
     highest: u64,
 }
 
-/// A search that ended without an answer.
+/// The search ended without an answer.
 struct Stopped;
 
 impl Small {
-    /// Searches a problem of at most 64 units for at most `most` steps; returns whether everything is known.
+    /// Searches a problem of at most 64 units for at most `most` steps; returns whether the answer is proved.
     pub(super) fn search(
         &mut self,
         problem: &Problem,
@@ -253,7 +253,7 @@ impl Small {
         clique
     }
 
-    /// What no packing goes below; `known` is such a height already.
+    /// A lower bound of the height; `known` is one already.
     fn lower_bound(&mut self, known: u64) -> u64 {
         self.set_limit(u64::MAX);
         let alone = self.pieces.iter().zip(&self.floors);
@@ -309,7 +309,7 @@ impl Small {
         (found.ok(), self.steps)
     }
 
-    /// Solves what is left to place, each part that nothing ties to the others alone.
+    /// Places the remaining pieces, each independent part alone.
     fn solve(&mut self, set: u64, row: usize, poll: &mut dyn FnMut(u64) -> bool) -> Result<bool, Stopped> {
         let mut rest = set;
         while rest != 0 {
@@ -453,7 +453,7 @@ impl Small {
         self.limit.checked_sub(end)
     }
 
-    /// What is known of cliques in the next row: nothing of those that have some of the pieces `changed`.
+    /// Copies the slack of cliques to the next row, but for those with pieces in `changed`.
     fn inherit_slacks(&mut self, row: usize, changed: u64) {
         let count = self.cliques.len();
         let (before, after) = self.slacks.split_at_mut((row + 1) * count);
@@ -550,7 +550,7 @@ impl Small {
         end
     }
 
-    /// What is left to place, and from where.
+    /// The pieces left to place, and their floors.
     fn key(&self, part: u64, row: usize) -> u128 {
         let floors = &self.floors[row * self.pieces.len()..];
         each(part).fold(Table::START, |key, piece| {

@@ -13,8 +13,8 @@ pub struct Spread {
     pub places: Vec<Option<(usize, Bytes)>>,
     /// The end of the highest item of each memory.
     pub heights: Vec<Bytes>,
-    /// Proved if each memory's choice (of the last without a capacity: its height) is the best for what had not found a place
-    /// before; that is not the best over all memories together.
+    /// Proved if the choice of each memory (of the last without a capacity: its height) is the best for the items left by the memories
+    /// before it; that is not the best over all memories together.
     pub verdict: Verdict,
     /// The steps that were used.
     pub steps: Steps,

@@ -1,4 +1,4 @@
-//! What a packing strategy is, and the ways to run one.
+//! The trait of packing strategies, and functions that run one.
 
 use std::fmt;
 

@@ -29,7 +29,7 @@ fn grouped(first: u32, end: u32, size: u64, group: u32) -> Item {
     }
 }
 
-/// The height of every strategy but naive, after the judge's acceptance.
+/// The height of every strategy but naive, if the checker accepts the packing.
 fn heights(desc: ProblemDesc) -> Vec<u64> {
     let problem = desc.build().unwrap();
     let strategies = Strategy::ALL.into_iter();

@@ -1,4 +1,4 @@
-//! What is placed, found by time, in the order of offsets.
+//! An index of placed blocks by time; queries are in the order of offsets.
 //!
 //! ```text
 //! level 2   ├──0──┤──2──┤ …       buckets of two halves each, overlapping by one half:
@@ -45,7 +45,7 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// Forgets everything, and makes ready for lifetimes up to `horizon` that last `average` steps and at most `longest`.
+    /// Clears the index, and prepares it for lifetimes up to `horizon` that last `average` steps and at most `longest`.
     pub(super) fn clear(&mut self, horizon: u32, average: u32, longest: u32) {
         self.levels.clear();
         self.levels.push(Level::new(u32::MAX));
@@ -56,7 +56,7 @@ impl Timetable {
             {
                 break;
             }
-            // A level that no lifetime is too long for makes all coarser ones idle.
+            // Levels coarser than the longest lifetime are not needed.
             if half >= longest {
                 self.levels.clear();
             }
@@ -78,7 +78,7 @@ impl Timetable {
         }
     }
 
-    /// What is taken at some step of `span`, by ascending offset as `[offset, end)`.
+    /// Blocks live at some step of `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         let level = self.levels.iter().rev().find(|level| span.len() <= level.half);
         let bucket = level.and_then(|level| level.buckets.get((span.first.0 / level.half) as usize));
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::units::SplitMix64;
 
-    /// On a long timeline of short, long and mixed lifetimes, every level answers as looking at everything does.
+    /// On a long timeline of short, long and mixed lifetimes, every level gives the same answers as a scan of all blocks.
     #[test]
     fn finer_levels_answer_as_the_coarsest() {
         let mut random = SplitMix64::new(1);

@@ -1,4 +1,4 @@
-//! The validation of problems: items become units, conflicts become rivals, and what cannot be is refused.
+//! The validation of problems: items become units, and conflicts edges between them.
 
 use super::problem::{Item, Problem, ProblemDesc, Unit};
 use super::{Error, Result, gap};
@@ -104,7 +104,7 @@ impl Problem {
         Ok(())
     }
 
-    /// Fixed units must not collide with each other; everything else can give way.
+    /// Fixed units must not overlap each other; others can be placed elsewhere.
     fn check_fixed(&self) -> Result<()> {
         let mut fixed: Vec<(Span, u32)> = Vec::new();
         for (index, unit) in self.units.iter().enumerate() {

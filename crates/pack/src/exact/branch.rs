@@ -14,15 +14,15 @@ use crate::gap::align_up;
 /// Which column of which valley is decided first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
-    /// The one with the fewest bytes to spare by how many branches it ended.
+    /// The fewest bytes to spare, divided by the number of branches that the column ended.
     LeastSlackBlamed,
-    /// The one with the fewest choices by how many branches it ended; of those with the fewest bytes to spare.
+    /// The fewest choices, divided by the number of branches that the column ended; ties by the fewest bytes to spare.
     FewestChoicesBlamed,
-    /// As before, but of those the lowest.
+    /// As before, with ties by the lowest floor.
     FewestChoicesLow,
     /// The least product of choices and bytes to spare.
     Tightest,
-    /// As before with some bytes more to spare, by how many branches it ended.
+    /// As before with some bytes more to spare, divided by the number of branches that the column ended.
     TightestBlamed,
 }
 
@@ -140,14 +140,14 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &m
             let known = &mut scratch.tops[beside as usize];
             if *known == 0 {
                 scratch.known.push(beside);
-                // One that stands in the column as well would be its first piece.
+                // A piece that also stands in the column would be its first.
                 let others = model.column_runs[beside as usize].of(&model.holders).iter();
                 let others = others.filter(|&&other| !scratch.stands[other as usize]);
                 *known = others.map(|&other| state.end(other)).min().unwrap_or(u64::MAX);
             }
             top = top.min(*known);
         }
-        // A piece beside may be lifted too, so that of one that ends lower nothing better is known.
+        // A piece beside may be lifted too: one that ends lower gives no bound.
         if let Some(start) = align_up(top, piece.alignment) {
             least = least.min(start.max(ready));
         }

@@ -4,12 +4,12 @@
 //! *valley* of the floors and tries each piece that may start there, then to leave bytes unused. What makes it short:
 //! - only largest sets of overlapping lifetimes are columns, and a branch ends where a column's floor and load pass the capacity;
 //! - unused bytes are paid from a column's slack, and tight columns have next to none: they are decided first;
-//! - parts that nothing ties together any longer are solved apart, and if one fails, the decision that made it has failed;
-//! - of pieces that are the same, only the next is tried; what was searched in vain is kept in a table of fixed size;
-//! - many short runs in different ways, and longer ones when all have ended, share the table and the blame of columns.
+//! - independent parts are solved separately, and if one fails, so does the decision that separated them;
+//! - of identical pieces only the next is tried; states without a packing are kept in a table of fixed size;
+//! - many short runs with different rules, and then longer ones, share the table and the failure counts of columns.
 //!
-//! State changes in place and is taken back by a trail: a step allocates nothing. Source: sections, floors, canonical order and
-//! partitions as in Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and the blame are our own.
+//! State changes in place and is undone by a trail: a step allocates nothing. Source: sections, floors, canonical order and
+//! partitions as in Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and failure counts are our own.
 
 mod branch;
 mod model;
@@ -33,7 +33,7 @@ pub(super) use search::{Outcome, Switches};
 /// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
 
-/// The exact search, what it works on, and the memory of both.
+/// The exact search, its model, and the memory of both.
 #[derive(Debug, Default)]
 pub(super) struct Exact {
     pub(super) model: Model,
@@ -43,7 +43,7 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    /// Makes ready for searches of a problem: for those of its units that are `within`, or all.
+    /// Prepares searches of a problem: of the units in `within`, or of all.
     pub(super) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
         self.model.reduce(problem, within);
     }
@@ -64,7 +64,7 @@ impl Exact {
         search.steps = 0;
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
-        // Enough to place everything and to try a few things on the way.
+        // Enough to place every piece with a few alternatives.
         let dear = 1 + model.holders.len() as u64 / PLACES_PER_STEP;
         let unit = (50 + model.pieces.len() as u64) * dear;
         let mut round = 0u32;
@@ -92,7 +92,7 @@ impl Exact {
         }
     }
 
-    /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
+    /// Offsets of all units after [`Outcome::Packed`]; units that are not in the model are at their lowest offset.
     pub(super) fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         problem.lowest_offsets(offsets);
         for (piece, &offset) in self.model.pieces.iter().zip(&self.search.state.offsets) {

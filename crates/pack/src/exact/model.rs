@@ -1,4 +1,4 @@
-//! What the exact search works on: pieces that stand in columns.
+//! The model of the exact search: pieces that stand in columns.
 //!
 //! ```text
 //! steps    0 1 2 3 4 5 6 7 8          a column is a largest set of lifetimes that overlap at one step; whatever
@@ -11,7 +11,7 @@
 use crate::Problem;
 use crate::units::{Alignment, Run};
 
-/// A problem reduced to what a search has to know, and the memory of reducing it.
+/// A problem reduced for the search, and the memory of the reduction.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) pieces: Vec<Piece>,
@@ -35,7 +35,7 @@ pub(crate) struct Model {
     /// Pieces and the columns that stand for their conflicts.
     conflicts: Vec<(u32, u32)>,
     piece_of: Vec<u32>,
-    /// A list in the making: counts of columns, columns with conflicts, pieces in some order.
+    /// Scratch list: counts of columns, columns with conflicts, or pieces in some order.
     draft: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ struct Lifetime {
     end: u32,
 }
 
-/// Something to place.
+/// A unit to place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     /// The unit that it stands for.
@@ -58,7 +58,7 @@ pub(crate) struct Piece {
     pub(crate) high: u64,
     pub(crate) columns: Run,
     pub(crate) first: u32,
-    /// A piece that is the same in everything, of which this one is the next.
+    /// The identical piece before this one.
     pub(crate) twin: u32,
 }
 
@@ -259,7 +259,7 @@ impl Model {
         }
     }
 
-    /// Of pieces that are the same in everything, each names the one before it.
+    /// Links each piece to the identical one before it.
     fn pair_twins(&mut self) {
         let order = &mut self.draft;
         order.clear();
@@ -288,7 +288,7 @@ impl Model {
     }
 }
 
-/// Whether two ascending lists have something in common.
+/// Whether two ascending lists have a common element.
 fn shares(a: &[u32], b: &[u32]) -> bool {
     a.iter().any(|column| b.binary_search(column).is_ok())
 }

@@ -4,7 +4,7 @@ use super::branch::Focus;
 use super::model::Model;
 use super::table::mix;
 
-/// What goes first among the pieces that could.
+/// Which candidate is tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     Wide,
@@ -15,14 +15,14 @@ pub(crate) enum First {
     WideArea,
 }
 
-/// One run: what to branch on, what to try first.
+/// One run: its branching rule and its order of candidates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) focus: Focus,
     pub(crate) first: First,
     /// Of equal columns, the last instead of the first.
     pub(crate) mirrored: bool,
-    /// How long it runs, relative to the others.
+    /// Its share of the steps, relative to other runs.
     pub(crate) length: u64,
 }
 
@@ -43,7 +43,7 @@ const fn mirrored(focus: Focus, first: First, length: u64) -> Way {
 }
 
 /// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
-/// others do not solve in a million: many short runs find the one that suits.
+/// others do not solve in a million.
 pub(crate) const WAYS: [Way; 10] = [
     way(Focus::Tightest, First::Wide, 3),
     way(Focus::FewestChoicesLow, First::WideArea, 7),

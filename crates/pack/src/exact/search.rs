@@ -1,27 +1,27 @@
-//! The search itself: depth first, without recursion, part by part where nothing crosses.
+//! The depth-first search, without recursion; independent parts are solved one by one.
 
 use super::branch::{Decision, Focus, Scratch, choose, raised};
 use super::model::{Model, NONE};
 use super::state::{DeadEnd, Mark, PLACED, State};
 use super::table::Table;
 
-/// What a search may use. Any of them gives the same answers, later or sooner.
+/// Optional methods of the search. They change its speed and not its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switches {
-    /// Cut the row of columns where nothing that is yet to place crosses, and solve the parts apart.
+    /// Cut the row of columns where no unplaced piece crosses, and solve the parts separately.
     pub(crate) parts: bool,
     /// Branch in any valley, not only at the lowest floor.
     pub(crate) valleys: bool,
-    /// Of pieces that are the same in everything, place only the next.
+    /// Of identical pieces, place only the next.
     pub(crate) twins: bool,
-    /// Remember what held no packing.
+    /// Remember states without a packing.
     pub(crate) table: bool,
-    /// Judge columns also by where their pieces are ready.
+    /// Bound columns also by the offsets at which their pieces are ready.
     pub(crate) heads: bool,
 }
 
 impl Switches {
-    /// What `fit` uses.
+    /// The methods that `fit` uses.
     pub(crate) const DEFAULT: Switches = Switches {
         parts: true,
         valleys: true,
@@ -31,7 +31,7 @@ impl Switches {
     };
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Everything is placed.
@@ -40,18 +40,18 @@ pub(crate) enum Outcome {
     Impossible,
     /// The steps are used up.
     OutOfSteps,
-    /// The caller has had enough.
+    /// The caller ended the search.
     Interrupted,
 }
 
-/// One decision under way.
+/// An open decision.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     first: u32,
     end: u32,
     /// The decision that opened this part; if this one fails, so has that one's last try.
     parent: u32,
-    /// Parts that wait, as they were before.
+    /// Pending parts before this decision.
     waiting: u32,
     waiting_len: u32,
     /// Pieces still to try: a stretch of the stack of candidates.
@@ -64,7 +64,7 @@ struct Frame {
     tried_skip: bool,
 }
 
-/// A part that waits to be solved, and the next one.
+/// A pending part, and the next one.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     first: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Search {
     pub(crate) table: Table,
     /// Place in the order in which candidates are tried, by piece.
     pub(crate) ranks: Vec<u32>,
-    /// Steps so far: one for each decision, and more where much has to be looked at.
+    /// Steps so far: one for each decision, and more where many pieces are scanned.
     pub(crate) steps: u64,
     frames: Vec<Frame>,
     waiting: Vec<Waiting>,
@@ -193,7 +193,7 @@ impl Search {
         Some(self.frames.len() as u32 - 1)
     }
 
-    /// Takes the next alternative of a decision, or of those before it; gives the parts that wait then. `None` when all
+    /// Takes the next alternative of a decision, or of those before it, and returns the parts pending then. `None` when all
     /// alternatives of all decisions are used up.
     fn advance(&mut self, model: &Model, frame: u32, switches: Switches) -> Option<u32> {
         let mut frame = frame;
@@ -249,7 +249,7 @@ impl Search {
         self.state.undo(model, now.mark);
     }
 
-    /// Cuts a part where nothing that is yet to place crosses, and puts what is left before `then`, the smallest first.
+    /// Cuts a part where no unplaced piece crosses, and puts the pieces before `then`, the smallest first.
     fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32, switches: Switches) -> u32 {
         self.parts.clear();
         if switches.parts && model.in_a_row {
@@ -308,5 +308,5 @@ impl Search {
 
 /// A decision that looks at more places of pieces in columns counts as more than one step.
 pub(crate) const PLACES_PER_STEP: u64 = 4096;
-/// Steps between two questions whether to go on.
+/// Steps between two calls of the callback.
 const POLL_EVERY: u64 = 1024;

@@ -1,4 +1,4 @@
-//! A partial packing, and how to take parts of it back.
+//! A partial packing that can be undone.
 //!
 //! Every column is filled from below and has a *floor*: nothing more goes under it. A piece is *ready* at the lowest offset
 //! that the floors of its columns, its alignment and its bounds leave. A column's floor is raised to where the first of its
@@ -12,7 +12,7 @@ use crate::units::Alignment;
 /// The readiness of what is placed: above that of all others.
 pub(crate) const PLACED: u64 = u64::MAX;
 
-/// The state, its trail, and nothing that is allocated while searching.
+/// The state and its trail; the search allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) capacity: u64,
@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(crate) crossings: Vec<u32>,
     /// Where each piece that is not placed may start; [`PLACED`] otherwise.
     pub(crate) ready: Vec<u64>,
-    /// The same if no bytes had been left unused: what is placed below each piece, and its bounds, ask for no more.
+    /// The same if no bytes were left unused: as low as pieces placed below and bounds allow.
     pub(crate) borne: Vec<u64>,
     /// Where each piece that is placed starts.
     pub(crate) offsets: Vec<u64>,
@@ -46,7 +46,7 @@ pub(crate) struct State {
     pub(crate) use_heads: bool,
 }
 
-/// Something that is taken back by its old value.
+/// A change that is undone by restoring the old value.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     /// A column's floor.
@@ -59,7 +59,7 @@ enum Change {
     Both(u32),
 }
 
-/// A state to come back to.
+/// A state to return to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
     trail: u32,
@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// Takes back whatever was done since.
+    /// Undoes all changes since.
     pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
         while self.placements.len() > mark.placements as usize {
             let index = self.placements.pop().expect("more is placed than at the mark") as usize;
@@ -240,7 +240,7 @@ impl State {
         Ok(())
     }
 
-    /// Raises the floors of dirty columns to where their first piece is ready, and judges them.
+    /// Raises the floors of dirty columns to where their first piece is ready, and checks their load.
     fn settle(&mut self, model: &Model) -> Result<(), DeadEnd> {
         while let Some(column) = self.dirty.pop() {
             let here = column as usize;
@@ -285,7 +285,7 @@ impl State {
         self.capacity - self.floors[column] - self.loads[column]
     }
 
-    /// Whether a piece may be placed on a column's floor now: borne there, and not to wait for its twin.
+    /// Whether a piece may be placed on a column's floor now: borne there, and with its identical predecessor placed.
     ///
     /// One that is only lifted there would have to stand on a piece beside, and what is not placed ends above this floor.
     pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64, with_twins: bool) -> bool {

@@ -1,30 +1,30 @@
-//! What is known to hold no packing.
+//! States that are known to hold no packing.
 
-/// A table of parts by 128 bits of their state; a later entry takes the place of an earlier one.
+/// A table of parts by 128 bits of their state; a later entry replaces an earlier one.
 ///
 /// Two states would have to agree in all 128 bits to be taken for one another; they are a sum of fixed random words, times the
 /// floor for a column, which agrees by chance once in about 2^120. The bits are a fixed function of the state, so
 /// that a run is the same on every machine.
 ///
-/// What is forgotten stays where it is, under a number that no later entry has: a small search that comes after a large one does
-/// not have to wipe its table. Where an entry goes does not depend on that number, so that what is found there does not either.
+/// Cleared entries stay in place with an age that no later entry has: a small search after a large one does
+/// not have to wipe its table. The position of an entry does not depend on its age, so that answers do not either.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     slots: Vec<u128>,
     /// Of the slots in use.
     mask: usize,
-    /// How often everything was forgotten, well mixed.
+    /// How often the table was cleared, well mixed.
     age: u128,
 }
 
 impl Table {
-    /// The key of nothing.
+    /// The key of an empty slot.
     pub(crate) const START: u128 = 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b;
 
     /// Between two ages.
     const YEAR: u128 = 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b;
 
-    /// Forgets everything; `bits` is the logarithm of the number of slots.
+    /// Clears the table; `bits` is the logarithm of the number of slots.
     pub(crate) fn clear(&mut self, bits: u32) {
         let count = 1 << bits;
         if self.slots.len() < count {

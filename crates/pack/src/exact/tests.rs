@@ -1,4 +1,4 @@
-//! Every combination of switches, judged, and compared with each other.
+//! Every combination of switches: answers pass the checker and agree with each other.
 
 use super::*;
 use crate::units::SplitMix64;

@@ -1,8 +1,8 @@
 //! Local search: one unit that shares bytes at a cost moves to where it costs least, or a little more than now.
 //!
-//! Units may overlap on the way, at a price that rises while they do and falls while they do not. What is accepted cools down, round
+//! Units may overlap meanwhile, at a price that rises while some do and falls while none do. The temperature falls, round
 //! after round. Where a unit may go is decided by ends and starts of those that it has edges with: between them the cost is the same.
-//! All numbers are whole: the same steps on every machine.
+//! Arithmetic is in integers: the same steps on every machine.
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
@@ -14,10 +14,10 @@ use crate::units::SplitMix64;
 const PARTS: u64 = 64;
 /// Steps between two calls of the callback.
 const POLL: u64 = 2048;
-/// Steps between two looks at the price of overlaps.
+/// Steps between two updates of the price of overlaps.
 const REVIEW: u64 = 256;
 
-/// A local search under way.
+/// The state of a local search.
 pub(super) struct Anneal<'a> {
     problem: &'a PoolsProblem,
     capacities: &'a [u64],
@@ -86,12 +86,12 @@ impl<'a> Anneal<'a> {
         }
     }
 
-    /// What the best costs.
+    /// The cost of the best.
     pub(super) fn cost_of_best(&self) -> u64 {
         self.best.as_ref().map_or(u64::MAX, |best| best.soft_total)
     }
 
-    /// Goes so many steps, from a temperature down to none, until the best costs no more than `enough`; returns the steps.
+    /// Runs so many steps, from a temperature down to zero, until the best costs no more than `enough`; returns the steps.
     ///
     /// `go_on` gets the steps so far and the cost of the best, and returns whether to continue.
     pub(super) fn run(
@@ -145,7 +145,7 @@ impl<'a> Anneal<'a> {
         best
     }
 
-    /// Moves a unit that pays.
+    /// Moves a unit that adds to the cost.
     fn move_one(&mut self, heat: u64) {
         let pays = |unit: u32| self.state.hard[unit as usize] > 0 || self.state.soft[unit as usize] > 0;
         let start = self.random.below(self.movable.len() as u64) as usize;

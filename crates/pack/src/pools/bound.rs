@@ -1,4 +1,4 @@
-//! What no packing costs less than, and which items no packing holds.
+//! Lower bounds of cost, and items that fit together in no packing.
 //!
 //! ```text
 //! a ├────┤     c          in a *clique* every two units interfere, or cost something if they share bytes. Where their sizes exceed
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 
-/// What holds for every packing.
+/// Bounds of every packing.
 #[derive(Debug, Default)]
 pub(super) struct PoolsBound {
     pub(super) cost: u64,
@@ -21,7 +21,7 @@ pub(super) struct PoolsBound {
     pub(super) infeasible: Option<Vec<u32>>,
 }
 
-/// Finds cliques from every unit on, and adds up what they cost.
+/// Finds a clique from each unit, and adds up their costs.
 pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBound {
     let mut bound = PoolsBound::default();
     let mut used: HashSet<(u32, u32)> = HashSet::new();
@@ -42,7 +42,7 @@ pub(super) fn lower_bound(problem: &PoolsProblem, capacities: &[u64]) -> PoolsBo
             }
         }
     }
-    // The dearest first; what an earlier one has paid for is not paid again.
+    // The most expensive first; a pair counts once.
     cliques.sort_by_key(|&(cost, _)| Reverse(cost));
     for (_, clique) in cliques {
         let cost = cost(problem, capacities, &clique, &used).unwrap_or(0);
@@ -80,7 +80,7 @@ fn clique(problem: &PoolsProblem, seed: u32, soft_first: bool) -> Vec<u32> {
     clique
 }
 
-/// What a clique costs at least, without the pairs that were `used`; `None` if it fits at no cost.
+/// Lower bound of the cost of a clique, without the pairs that were `used`; `None` if it fits at no cost.
 fn cost(
     problem: &PoolsProblem,
     capacities: &[u64],

@@ -10,7 +10,7 @@ use crate::units::{Alignment, Bytes, Span};
 pub struct PoolsDesc {
     /// The memories. One of them may have no capacity.
     pub pools: Vec<Pool>,
-    /// What is placed.
+    /// The items to place.
     pub items: Vec<PoolItem>,
     /// Lists of items that share one offset of one pool. They take their largest size while any of them is live.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,7 @@ pub struct Reserved {
     pub lifetimes: Vec<Span>,
 }
 
-/// Something to place.
+/// An item to place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolItem {

@@ -1,4 +1,4 @@
-//! What is wrong with a problem with pools, or with a packing of it.
+//! Errors of problems with pools, and of their packings.
 
 use crate::units::{Alignment, Bytes};
 

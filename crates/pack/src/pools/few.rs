@@ -1,4 +1,4 @@
-//! Every packing of few units that may be the cheapest.
+//! Exhaustive search for few units.
 //!
 //! Pushed down, with every pair apart that was apart, a packing costs no more; then each unit starts at its lowest offset or on the end
 //! of one that it has an edge with. So those offsets are all that is tried, in ascending order.
@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 10;
 pub(super) struct Few<'a> {
     pub(super) problem: &'a PoolsProblem,
     pub(super) capacities: &'a [u64],
-    /// A packing that costs as much as this, or more, is of no use.
+    /// Packings of this cost or more are not searched.
     pub(super) limit: u64,
     pub(super) best: Option<State>,
     /// Whether any packing will do.
@@ -23,7 +23,7 @@ pub(super) struct Few<'a> {
 }
 
 impl Few<'_> {
-    /// Returns whether the search came to its end: then the best is the cheapest below the limit.
+    /// Returns whether the search was complete: then the best is the cheapest below the limit.
     pub(super) fn search(&mut self) -> bool {
         let mut state = State::empty(self.problem);
         if !state.place_fixed(self.problem) {

@@ -1,4 +1,4 @@
-//! Several pools, and what compilers ask for beyond a single block.
+//! Packing into several pools, with the constraints of compilers.
 //!
 //! ```text
 //! sram  ┤┌─ a ─┐░░░░░┌─ a ─┐      a is live twice, and b takes its bytes in between; c and d are on two branches of a conditional,
@@ -11,7 +11,7 @@
 //! without a capacity is made small first. [`check`] judges a packing from the description alone.
 //!
 //! # Limits
-//! Up to ten units everything is tried; beyond that a local search finds packings, and the bound by cliques seldom proves them. Items
+//! The search is exhaustive up to ten units; beyond that it is local, and the bound by cliques seldom proves its packings. Items
 //! prefer no pool. One pool and none of these constraints is a [`Problem`](crate::Problem), whose searches are far faster.
 //!
 //! ```

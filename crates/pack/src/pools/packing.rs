@@ -30,7 +30,7 @@ pub struct PoolsPacking {
 pub struct PoolsAnswer {
     /// The best packing that was found.
     pub packing: Option<PoolsPacking>,
-    /// What every packing costs at least; with a pool without a capacity, every one as low as this.
+    /// Lower bound of the cost; with a pool without a capacity, of packings as low as this one.
     pub bound: u64,
     /// Proved: no packing is better, or there is none.
     pub verdict: Verdict,

@@ -28,7 +28,7 @@ pub struct PoolsProblem {
     pub(super) fixed_cost: u64,
 }
 
-/// What is placed: an item, items that share an offset, or a reserved range.
+/// A unit: an item, items that share an offset, or a reserved range.
 #[derive(Clone, Debug)]
 pub(super) struct PoolUnit {
     pub(super) size: u64,
@@ -46,7 +46,7 @@ pub(super) struct PoolUnit {
     name: usize,
 }
 
-/// Another unit, and what it costs to share bytes with it.
+/// Another unit, and the cost of sharing bytes with it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) other: u32,
@@ -241,7 +241,7 @@ impl PoolsProblem {
             live.push((span, item));
         }
         for ((a, b), cost) in edges {
-            // What takes no bytes shares none.
+            // An item of 0 bytes shares none.
             if cost > 0 && self.units[a].size > 0 && self.units[b].size > 0 {
                 self.connect(a, b, cost);
             }
@@ -294,7 +294,7 @@ impl PoolsProblem {
         Ok(())
     }
 
-    /// What is fixed in one pool must not collide there.
+    /// Fixed units of one pool must not overlap.
     fn check_fixed(&self, desc: &PoolsDesc) -> Result<(), PoolsError> {
         let is_fixed = |unit: &PoolUnit| unit.low == unit.high && unit.pools.len() == 1;
         for unit in self.units.iter().filter(|unit| is_fixed(unit)) {
@@ -319,7 +319,7 @@ impl PoolsProblem {
 }
 
 impl PoolUnit {
-    /// Takes in a unit that shares its offset.
+    /// Merges a unit that shares its offset.
     fn join(&mut self, other: PoolUnit, desc: &PoolsDesc) -> Result<(), PoolsError> {
         let contradiction = |why| PoolsError::Contradiction {
             a: desc.items[self.name].id.clone(),

@@ -1,4 +1,4 @@
-//! The lowest cost within the capacities: bounds, then everything there is for few units, then local search in rounds.
+//! The lowest cost within the capacities: bounds, then exhaustive search for few units, then local search in rounds.
 
 use std::ops::ControlFlow;
 
@@ -112,7 +112,7 @@ impl Search<'_, '_> {
         units.filter(|unit| unit.low != unit.high).count() <= MOST
     }
 
-    /// Tries everything below a cost where units are few: whether that came to its end, and the best.
+    /// Searches exhaustively below a cost if units are few; returns whether that was complete, and the best.
     fn search_few(&mut self, limit: u64, any: bool, steps: u64) -> (bool, Option<State>) {
         if !self.is_few() {
             return (false, None);

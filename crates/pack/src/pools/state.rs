@@ -1,4 +1,4 @@
-//! Places of units, and which of them share bytes that they should not.
+//! Places of units, and the pairs that overlap.
 
 use super::PoolsProblem;
 use super::problem::FORBIDDEN;
@@ -6,7 +6,7 @@ use super::problem::FORBIDDEN;
 /// The pool of a unit that has no place.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// A place for every unit, and what is wrong with it.
+/// A place for every unit, with violations and costs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) pool: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Nothing has a place.
+    /// No unit has a place.
     pub(super) fn empty(problem: &PoolsProblem) -> State {
         let count = problem.units.len();
         State {
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// The same places, with what is wrong counted anew.
+    /// The same places, with violations and costs counted again.
     pub(super) fn counted(&self, problem: &PoolsProblem) -> State {
         let mut state = State::empty(problem);
         for (unit, (&pool, &offset)) in self.pool.iter().zip(&self.offset).enumerate() {
@@ -43,7 +43,7 @@ impl State {
         state
     }
 
-    /// Places what has one place only; returns whether that is possible.
+    /// Places units that have only one place; returns whether that is possible.
     pub(super) fn place_fixed(&mut self, problem: &PoolsProblem) -> bool {
         for (index, unit) in problem.units.iter().enumerate() {
             if unit.low == unit.high && unit.pools.len() == 1 {

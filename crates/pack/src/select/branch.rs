@@ -1,4 +1,4 @@
-//! Branch and bound by loads, on what the relaxation divides: where prices alone leave a wide gap.
+//! Branch and bound by loads, on items that the relaxation divides: where prices leave a wide gap.
 //!
 //! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation
 //! takes parts of many: its bound is far off, and too many states of the choice by loads stay. With a few of them decided, the prices
@@ -8,7 +8,7 @@ use super::choice::Chosen;
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
-/// A branch and bound under way.
+/// The state of a branch and bound.
 pub(super) struct Branch<'a> {
     prices: &'a mut Prices,
     /// Steps that are left.
@@ -16,7 +16,7 @@ pub(super) struct Branch<'a> {
     /// The best choice so far, and its weight.
     best: Vec<bool>,
     weight: i128,
-    /// What choices may be weight in branches that were not searched to the end.
+    /// Upper bound of the weight of choices in branches that were not searched to the end.
     open: i128,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Branch<'a> {
         (chosen, left)
     }
 
-    /// Decides what the relaxation divides, the largest first; so many `pins` are chosen already.
+    /// Decides items that the relaxation divides, the largest first; `pins` of them are chosen already.
     fn descend(&mut self, task: &mut Task<'_>, pins: i128) {
         task.price(self.prices, 1);
         let common = i128::from(task.common_weight.max(1));
@@ -72,7 +72,7 @@ impl<'a> Branch<'a> {
         self.left -= steps;
         let size = |index: usize| task.offers[index].arc.size;
         let Some(next) = self.prices.divided().max_by_key(|&index| (size(index), index)) else {
-            // What divides nothing is a choice, and the best one but for the rounding of prices.
+            // A relaxation that divides no item is the best choice, but for the rounding of prices.
             let weight = task.whole(self.prices, &mut self.best, self.weight);
             self.weight = self.weight.max(weight);
             if weight < bound {
@@ -84,7 +84,7 @@ impl<'a> Branch<'a> {
         let pin = task.pin() << SCALE_BITS;
         task.offers[next].arc.weight = weight + pin;
         self.descend(task, pins + 1);
-        // Nothing takes it at less than nothing.
+        // No choice takes an item of negative weight.
         task.offers[next].arc.weight = -pin;
         self.descend(task, pins);
         task.offers[next].arc.weight = weight;

@@ -11,11 +11,11 @@ use super::prices::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) arc: Arc,
-    /// Weight above the price of what it takes; scaled.
+    /// Weight above the price of its bytes; scaled.
     pub(crate) surplus: i128,
 }
 
-/// What a pass over the columns found.
+/// The result of a pass over the columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) loss: i128,
@@ -30,7 +30,7 @@ struct State {
     load: u64,
     loss: i128,
     weight: i128,
-    /// What was taken last, in the history.
+    /// The item taken last, in the history.
     history: u32,
 }
 
@@ -74,8 +74,8 @@ impl LoadSearch {
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
     ///
-    /// An item with a weight below `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
-    /// it would drown the choices that matter.
+    /// An item with a weight below `coarse` is taken exactly if that is above its price and it fits: branching on many such items
+    /// would displace states that matter.
     pub(crate) fn pass(
         &mut self,
         offers: &[Offer],
@@ -85,7 +85,7 @@ impl LoadSearch {
         width: usize,
         coarse: i128,
     ) -> Option<Chosen> {
-        // Nothing costs: of a column without a price nothing is lost.
+        // No loss in a column without a price.
         let column_loss = |column: usize, load: u64| {
             let price = prices[column];
             (price > 0).then(|| (price * i128::from(capacity - load), 0))

@@ -62,7 +62,7 @@ impl Packer {
 }
 
 impl Subsets<'_> {
-    /// Decides the units from the one at `next` on; those chosen weigh `weight` and fit.
+    /// Decides the units from `next` on; those chosen weigh `weight` and fit.
     fn descend(
         &mut self,
         next: usize,

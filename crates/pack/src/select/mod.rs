@@ -1,11 +1,11 @@
 //! Selection: which items are placed in a block that is too small for all, and at which offsets.
 //!
 //! 1. [`prices`]: the price of a byte at each step, from the linear relaxation by loads, and the bound that follows;
-//! 2. [`choice`]: the best choice by loads alone, from the prices; where they leave too much open, [`branch`];
+//! 2. [`choice`]: the best choice by loads alone, from the prices; where too many states remain, [`branch`];
 //! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same weight, then of a little
 //!    less capacity, and whatever fits in what is left.
 //!
-//! Loads alone know no offsets: their optimum is a bound. On networks a placement reaches it nearly always, and then the answer is
+//! Loads ignore offsets: their optimum is a bound. On networks a placement nearly always reaches it, and then the answer is
 //! proved.
 
 mod branch;
@@ -138,7 +138,7 @@ impl Packer {
         let mut found = Placement::default();
         let mut search = SearchState::new(0, 0, budget, watch, Vec::new());
         let mut bound = task.bound_without_prices();
-        // By loads, then the same with other ties, then with less and less of the capacity.
+        // By loads, then with other tie breaks, then within smaller and smaller capacities.
         let mut placed = Vec::new();
         task.add_beside(problem, &mut placed);
         found.keep(&task, placed);
@@ -185,7 +185,7 @@ impl Packer {
         }
     }
 
-    /// Places what was chosen, or as much of it as fits, and then whatever fits beside.
+    /// Places the chosen items, or as many as fit, and then others that fit beside them.
     fn place_chosen(
         &mut self,
         problem: &Problem,

@@ -168,7 +168,7 @@ impl Prices {
         shift
     }
 
-    /// What a byte more on an arc earns.
+    /// The gain of one more byte on an arc.
     fn reduced(&self, arc: &FlowArc) -> i64 {
         arc.gain - (self.nodes[arc.to as usize].potential - self.nodes[arc.from as usize].potential)
     }
@@ -245,7 +245,7 @@ impl Prices {
             node = self.nodes[node as usize].parent;
             chain.push(node);
         }
-        // From the old root of the part to the new one: each lets go of its parent and becomes the child of the next.
+        // From the old root of the part to the new one: each leaves its parent and becomes the child of the next.
         self.let_go(node);
         for pair in chain.windows(2).rev() {
             let (child, parent) = (pair[0], pair[1]);

@@ -5,7 +5,7 @@ use super::choice::{Chosen, LoadSearch};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
-/// Where more are on offer, a branch takes milliseconds.
+/// With more candidates, a branch takes milliseconds.
 const MOST_BRANCHED: usize = 1000;
 
 /// The memory of selections.
@@ -43,7 +43,7 @@ impl Selector {
             }
             let rounded = task.round(&self.prices);
             keep(&mut best, task, Some(rounded));
-            // The rest is for the placement.
+            // The rest is for placement.
             if self.choice.steps > budget / 2 {
                 break;
             }

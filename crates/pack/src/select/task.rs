@@ -1,4 +1,4 @@
-//! The problem as the choice sees it: what is on offer, at which prices.
+//! The problem by loads: candidates and prices.
 
 use std::cmp::Reverse;
 
@@ -10,14 +10,14 @@ use crate::problem::Unit;
 use crate::units::Bytes;
 use crate::{Problem, Shelf};
 
-/// The problem as the choice sees it.
+/// The problem by loads.
 pub(super) struct Task<'a> {
     pub(super) capacity: u64,
     /// Capacity and sizes in multiples of the common alignment.
     pub(super) padded: u64,
     pub(super) model: Model,
     pub(super) columns: usize,
-    /// Units on offer, and what is offered.
+    /// Units on offer, and an offer for each.
     pub(super) units: Vec<u32>,
     pub(super) offers: Vec<Offer>,
     pub(super) unit_weights: Vec<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Task<'a> {
     pub(super) bound: i128,
     /// The sum of the prices.
     pub(super) rent: i128,
-    /// What all weights on offer are multiples of.
+    /// The greatest common divisor of the weights of candidates.
     pub(super) common_weight: u64,
     /// Some group has a gap in its lifetime: the choice counts the gap as live, and proves nothing.
     pub(super) pauses: bool,
@@ -109,7 +109,7 @@ impl<'a> Task<'a> {
         self.reprice();
     }
 
-    /// Everything there is.
+    /// The weight of all units on offer.
     pub(super) fn bound_without_prices(&self) -> u64 {
         let offers = self.units.iter().map(|&unit| self.unit_weights[unit as usize]);
         offers.sum::<u64>() + self.free_weight()
@@ -163,7 +163,7 @@ impl<'a> Task<'a> {
         total.sum::<i128>() + i128::from(self.common_weight.max(1))
     }
 
-    /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
+    /// The best choice by loads, with ties broken at random by seed `number`, in a capacity smaller by so many 64ths.
     pub(super) fn choose(
         &mut self,
         choice: &mut LoadSearch,
@@ -182,7 +182,7 @@ impl<'a> Task<'a> {
                 offer.arc.weight += chance;
             }
         }
-        // What is allowed to be lost grows until something is found; with good prices that is soon, and few states are kept.
+        // The allowed loss grows until a choice is found; with good prices that is soon, and few states are kept.
         // Weights are multiples of their common divisor, so that less than what the bound has above one is never lost: often
         // that is all.
         let least = match number {
@@ -250,7 +250,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Places whatever fits beside what is placed, the greatest weight per byte and step first.
+    /// Places further items that fit, the greatest weight per byte and step first.
     pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;
