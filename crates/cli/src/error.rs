@@ -16,10 +16,8 @@ pub(crate) enum Error {
     Message(String),
     /// The same, for invalid input: exits as an invalid command line does.
     BadInput(String),
-    /// Proved infeasible; already printed.
-    Infeasible,
-    /// No answer within the budget; already printed.
-    OutOfSteps,
+    /// Already printed: exits with this status.
+    Exit(u8),
 }
 
 impl Error {
@@ -56,8 +54,7 @@ impl Error {
                 print(&message);
                 ExitCode::from(2)
             }
-            Error::Infeasible => ExitCode::from(1),
-            Error::OutOfSteps => ExitCode::from(3),
+            Error::Exit(status) => ExitCode::from(status),
         }
     }
 

@@ -6,7 +6,7 @@
 //!   options      plan                       JSON          charts, HTML, SVG, PNG
 //! ```
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
-//! line or table, 3 no answer within a budget of steps.
+//! line or table, 3 no answer within a budget of steps, or an error that `run` found in a program.
 #![forbid(unsafe_code)]
 
 mod caches;

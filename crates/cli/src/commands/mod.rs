@@ -10,6 +10,7 @@ mod plan;
 mod profile;
 mod replay;
 mod report;
+mod run;
 mod tensors;
 mod trace;
 
@@ -42,8 +43,10 @@ Examples:
   tileheap tensors network.jsonl --compare       memory of a network's tensors, by strategy
   tileheap trace strafe -o strafe.trace          generate texture requests of a moving camera
   tileheap report strafe.trace --cache 2MiB -o cache.html   … and compare the cache policies on them
+  tileheap run -- ./game                         run a program on emulated tile memory
 
-Exit status: 0 success; 1 failure; 2 invalid command line or table; 3 no answer within the budget.")]
+Exit status: 0 success; 1 failure; 2 invalid command line or table; 3 no answer within the budget, or an error of the
+program that `tileheap run` ran.")]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -100,7 +103,8 @@ subcommands!(
     Pack(pack),
     Tensors(tensors),
     Replay(replay),
-    Trace(trace)
+    Trace(trace),
+    Run(run)
 );
 
 fn completions(shell: clap_complete::Shell) -> Result<()> {

@@ -112,8 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::stdout().write(&report)?;
     match (outcome.offsets.is_some(), outcome.verdict) {
         (true, _) => Ok(()),
-        (false, Verdict::Proved) => Err(Error::Infeasible),
-        (false, _) => Err(Error::OutOfSteps),
+        (false, Verdict::Proved) => Err(Error::Exit(1)),
+        (false, _) => Err(Error::Exit(3)),
     }
 }
 
@@ -135,8 +135,8 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     Output::stdout().write(if arguments.json { &json } else { &words })?;
     match (answer.packing.is_some(), answer.verdict) {
         (true, _) => Ok(()),
-        (false, Verdict::Proved) => Err(Error::Infeasible),
-        (false, _) => Err(Error::OutOfSteps),
+        (false, Verdict::Proved) => Err(Error::Exit(1)),
+        (false, _) => Err(Error::Exit(3)),
     }
 }
 

@@ -6,6 +6,7 @@
 //! ```
 
 pub(crate) mod chart;
+pub(crate) mod messages;
 pub(crate) mod numbers;
 pub(crate) mod page;
 pub(crate) mod plan;

@@ -4,6 +4,7 @@ mod advice;
 mod browser;
 mod checks;
 mod devices;
+mod emulated;
 mod errors;
 mod frames;
 mod onnx;

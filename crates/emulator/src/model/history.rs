@@ -92,21 +92,6 @@ impl Event {
     }
 }
 
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(object) = self.object {
-            write!(f, " of {object}")?;
-        }
-        if let Some(at) = self.at {
-            write!(f, " by {at}")?;
-        }
-        match self.submit {
-            Some(submit) => write!(f, " in {submit}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// What happened to some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
@@ -143,13 +128,37 @@ impl Fate {
 
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |event: Event| {
+            event
+                .object
+                .map(|object| format!(" of {object}"))
+                .unwrap_or_default()
+        };
+        let submit = |event: Event| {
+            event
+                .submit
+                .map(|submit| format!(", in {submit}"))
+                .unwrap_or_default()
+        };
         match self.written {
-            Some(event) => write!(f, "last write{event}")?,
+            Some(event) => {
+                let at = event.at.map(|at| format!(" by {at}")).unwrap_or_default();
+                write!(f, "last write{}{at}{}", of(event), submit(event))?;
+            }
             None => write!(f, "no write before")?,
         }
         match self.lost {
             None | Some((DiscardReason::NeverWritten, _)) => Ok(()),
-            Some((reason, event)) => write!(f, "; contents lost by {}{event}", reason.text()),
+            Some((reason, event)) => {
+                let at = event.at.map(|at| format!(": {at}")).unwrap_or_default();
+                write!(
+                    f,
+                    "; contents lost by {}{}{at}{}",
+                    reason.text(),
+                    of(event),
+                    submit(event)
+                )
+            }
         }
     }
 }

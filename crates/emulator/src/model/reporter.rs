@@ -140,12 +140,11 @@ impl Reporter {
         let names = &self.names;
         let mut objects = vec![finding.object];
         let mut resolve = |text: &str| names.resolve(text, &mut objects);
-        let text = resolve(&finding.text);
+        let mut message = resolve(&finding.text);
         let at = finding.at.map(|at| resolve(&at.to_string()));
         let submit = finding.submit.map(|submit| resolve(&submit.to_string()));
         let cause = finding.cause.as_deref().map(resolve);
         let remedy = Some(finding.remedy.unwrap_or(id.remedy())).filter(|remedy| !remedy.is_empty());
-        let mut message = text.clone();
         for (label, part) in [
             ("at", at.as_deref()),
             ("in", submit.as_deref()),
@@ -162,7 +161,7 @@ impl Reporter {
         if self.lines.is_some() {
             let objects: Vec<_> = objects.iter().map(|object| names.json(*object)).collect();
             self.write(json!({
-                "event": "message", "id": id.name(), "severity": id.severity_name(), "text": text,
+                "event": "message", "id": id.name(), "severity": id.severity_name(), "text": message,
                 "at": finding.at.map(|at| at.json(names)), "submit": finding.submit.map(|submit| submit.json(names)),
                 "cause": cause, "remedy": remedy, "objects": objects
             }));

@@ -79,8 +79,8 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
          action command 2\n    \
          in: batch 1 of submit 1 to queue `main`\n    \
          cause: last write of buffer `scratch` by vkCmdDispatch, action command 2 of command buffer `producer`, with memory \
-         object `arena` of 12288 B bound before action command 1 in batch 0 of submit 1 to queue `main`; contents lost by the \
-         end of the batch in batch 0 of submit 1 to queue `main`\n    \
+         object `arena` of 12288 B bound before action command 1, in batch 0 of submit 1 to queue `main`; contents lost by the \
+         end of the batch, in batch 0 of submit 1 to queue `main`\n    \
          remedy: write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary"
     );
     rig.finish();
@@ -171,7 +171,7 @@ fn each_loss_has_its_remedy() {
     });
     for part in [
         "last write of buffer 0x",
-        "contents lost by an action command with less bound by vkCmdDispatch, action command 2 of command buffer 0x",
+        "contents lost by an action command with less bound: vkCmdDispatch, action command 2 of command buffer 0x",
         "with nothing bound before action command 2",
         "remedy: bind an object that covers it for every action command from the write to the read",
     ] {

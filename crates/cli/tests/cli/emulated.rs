@@ -1,0 +1,195 @@
+//! `run`: what the program gets, what its messages come to, and its status.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::run::{Run, command, scratch, tileheap};
+use crate::support::{skip, workspace};
+
+/// A folder with files of the layer's names: these programs are shell scripts and load nothing.
+fn layer() -> String {
+    let folder = scratch("layer");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for file in ["VkLayer_tileheap_emulator.json", "libtileheap_emulator.so"] {
+        std::fs::write(folder.join(file), "").expect("an empty file");
+    }
+    folder.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// Runs a shell script below the command.
+fn script(options: &[&str], text: &str) -> Run {
+    let layer = layer();
+    let arguments = [
+        &["run", "--layer", "emulator", "--layer-path", &layer],
+        options,
+        &["--", "sh", "-c", text],
+    ];
+    tileheap(&arguments.concat())
+}
+
+const ERROR: &str = r#"echo '{"event":"message","severity":"error","id":"TILEHEAP-x","text":"wrong"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
+const WARNING: &str = r#"echo '{"event":"message","severity":"warning","id":"TILEHEAP-y","text":"bad"}' >>$VK_TILEHEAP_EMULATOR_MESSAGE_LOG"#;
+
+#[test]
+fn an_error_makes_the_status_3_and_nothing_else_does() {
+    for (text, status, counts) in [
+        ("exit 0".to_owned(), 0, "0 errors and 0 warnings"),
+        ("exit 7".to_owned(), 7, "0 errors and 0 warnings"),
+        (format!("{WARNING}; exit 7"), 7, "0 errors and 1 warning"),
+        (format!("{ERROR}; {ERROR}; exit 7"), 3, "2 errors and 0 warnings"),
+        (format!("{ERROR}; exit 0"), 3, "1 error and 0 warnings"),
+    ] {
+        let run = script(&[], &format!("echo output; {text}"));
+        assert_eq!(
+            (run.status, run.out.as_str()),
+            (status, "output\n"),
+            "{}",
+            run.err
+        );
+        assert!(run.err.contains(counts), "{}", run.err);
+        assert_eq!(
+            run.err.contains("error TILEHEAP-x, 2 times:\n  wrong"),
+            text.matches("TILEHEAP-x").count() == 2
+        );
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_has_its_messages_and_its_signal() {
+    let log = scratch("killed.jsonl");
+    let path = log.to_str().expect("UTF-8");
+    std::fs::write(&log, "what was there before\n").expect("a file");
+    let run = script(&["--log", path], &format!("{WARNING}; kill -9 $$"));
+    assert_eq!(run.status, 128 + 9, "{}", run.err);
+    for part in ["1 warning", "signal 9 ended the program", path] {
+        assert!(run.err.contains(part), "{part}: {}", run.err);
+    }
+    let kept = std::fs::read_to_string(&log).expect("the log is kept");
+    assert!(kept.starts_with('{') && kept.lines().count() == 1, "{kept}");
+}
+
+#[test]
+fn the_program_finds_the_layer_and_the_settings() {
+    let text = "echo $VK_INSTANCE_LAYERS; echo $VK_ADD_LAYER_PATH$VK_LAYER_PATH; echo $VK_TILEHEAP_EMULATOR_PROFILE; \
+                echo $VK_TILEHEAP_EMULATOR_TRACE";
+    let run = script(&["--profile", "hostile", "--trace", "here.trace"], text);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert!(lines[0].ends_with("VK_LAYER_TILEHEAP_emulator"), "{lines:?}");
+    assert!(lines[1].ends_with(&layer()), "{lines:?}");
+    assert_eq!(lines[2], "hostile");
+    assert!(Path::new(lines[3]).is_absolute() && lines[3].ends_with("here.trace"));
+    let layers = ["a", "a:VK_LAYER_TILEHEAP_emulator"];
+    for given in layers {
+        let mut below = command();
+        below.args([
+            "run",
+            "--layer-path",
+            &layer(),
+            "--",
+            "sh",
+            "-c",
+            "echo $VK_INSTANCE_LAYERS",
+        ]);
+        if std::env::var_os("TILEHEAP_RUNNER").is_none() {
+            let output = below
+                .env("VK_INSTANCE_LAYERS", given)
+                .output()
+                .expect("it starts");
+            assert_eq!(
+                Run::new(&output).out.trim_end(),
+                layers[1],
+                "validation stays above"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_layer_or_program_is_named() {
+    let empty = scratch("no layer");
+    std::fs::create_dir_all(&empty).expect("a folder");
+    let empty = empty.to_str().expect("UTF-8");
+    let message = tileheap(&["run", "--layer-path", empty, "--", "true"]).bad(1);
+    for part in [
+        empty,
+        "stage-emulator.sh",
+        "--layer-path",
+        "libtileheap_emulator.so",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let message = tileheap(&["run", "--layer-path", &layer(), "--", "/no/such/program"]).bad(1);
+    assert!(message.contains("/no/such/program"), "{message}");
+    tileheap(&["run"]).bad(2);
+    let message = tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).bad(2);
+    assert!(message.contains("adreno-830"), "{message}");
+}
+
+/// Sends a signal while the script waits: what the script prints behind it, and the status.
+fn signalled(signal: &str, to_group: bool) -> (String, i32) {
+    let text = "trap 'echo interrupted; exit 5' INT TERM; echo ready; while :; do sleep 0.05; done";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tileheap"))
+        .args(["run", "--layer-path", &layer(), "--", "sh", "-c", text])
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    let target = if to_group {
+        format!("-{}", child.id())
+    } else {
+        child.id().to_string()
+    };
+    let sent = Command::new("kill")
+        .args([&format!("-{signal}"), "--", &target])
+        .status();
+    assert!(sent.expect("kill runs").success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("UTF-8");
+    let output = child.wait_with_output().expect("it ends");
+    let run = Run::new(&output);
+    assert!(run.err.contains("the emulator reported"), "{}", run.err);
+    (rest, run.status)
+}
+
+/// A terminal sends Ctrl-C to the whole group; a job control that ends the command alone ends the program too.
+#[test]
+fn signals_reach_the_program_once_and_the_summary_follows() {
+    assert_eq!(signalled("INT", true), ("interrupted\n".to_owned(), 5));
+    assert_eq!(signalled("TERM", false), ("interrupted\n".to_owned(), 5));
+}
+
+#[test]
+fn a_real_program_runs_on_the_emulator() {
+    if std::env::var_os("TILEHEAP_RUNNER").is_some() {
+        return skip("the test bed has an environment of its own");
+    }
+    let folder = workspace().join("target/emulator");
+    let folder = std::env::var("TILEHEAP_EMULATOR").unwrap_or(folder.to_str().expect("UTF-8").to_owned());
+    if !Path::new(&folder).join("libtileheap_emulator.so").is_file() {
+        return skip("the emulator is not staged: bash scripts/stage-emulator.sh");
+    }
+    let program = env!("CARGO_BIN_EXE_tileheap");
+    let run = tileheap(&[
+        "run",
+        "--profile",
+        "generous",
+        "--layer-path",
+        &folder,
+        "--",
+        program,
+        "device",
+    ]);
+    if run.err.contains("no Vulkan") {
+        return skip(&run.err);
+    }
+    assert_eq!(run.status, 0, "{}", run.err);
+    assert!(run.out.contains("emulated by"), "{}", run.out);
+    assert!(run.err.contains("no device enabled the feature"), "{}", run.err);
+}
