@@ -124,7 +124,7 @@ unsafe fn create(
     let actions = unsafe { ActionTable::load(look_up_command) };
     let emulated = physical.emulation.as_ref().filter(|_| request.tile);
     let settings = &instance.settings;
-    let mut reporter = instance.reporter.with_own_counters();
+    let mut reporter = instance.reporter.of_device();
     let validation_is_below = emulated.is_some() && validation_is_below(instance, physical);
     if validation_is_below {
         // There it checks none of what the application does with tile memory.

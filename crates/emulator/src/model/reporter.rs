@@ -61,6 +61,8 @@ pub(crate) struct Reporter {
     log: bool,
     /// The log of messages, a JSON document a line.
     lines: Option<Arc<Lines>>,
+    /// The device's number in the log, from 1; 0 of an instance.
+    device: u64,
     rules: Report,
     counts: [AtomicU64; MESSAGE_IDS.len()],
 }
@@ -77,6 +79,7 @@ impl Reporter {
             names: Names::default(),
             log: settings.log,
             lines,
+            device: 0,
             rules,
             counts: Default::default(),
         };
@@ -84,9 +87,11 @@ impl Reporter {
         reporter
     }
 
-    /// The same places, with counters and names of its own.
-    pub(crate) fn with_own_counters(&self) -> Reporter {
+    /// A device's: the same places, with counters and names of its own.
+    pub(crate) fn of_device(&self) -> Reporter {
+        static DEVICES: AtomicU64 = AtomicU64::new(1);
         Reporter {
+            device: DEVICES.fetch_add(1, Ordering::Relaxed),
             listeners: self.listeners.clone(),
             names: Names::default(),
             lines: self.lines.clone(),
@@ -104,6 +109,9 @@ impl Reporter {
     pub(crate) fn write(&self, mut line: Value) {
         if let Some(lines) = &self.lines {
             line["process"] = std::process::id().into();
+            if self.device > 0 {
+                line["device"] = self.device.into();
+            }
             lines.write(&line);
             lines.flush();
         }
@@ -242,6 +250,6 @@ mod tests {
         let reporter = Reporter::new(Listeners::default(), &Settings::read(&[]), Report::All);
         reporter.report(MessageId::WrongObject, Object(vk::ObjectType::UNKNOWN, 0), "text");
         assert_eq!(reporter.counts(), json!({"TILEHEAP-wrong-object": 1}));
-        assert_eq!(reporter.with_own_counters().counts(), json!({}));
+        assert_eq!(reporter.of_device().counts(), json!({}));
     }
 }

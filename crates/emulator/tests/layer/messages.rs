@@ -7,7 +7,7 @@ use std::process::Command;
 use ash::vk;
 use serde_json::{Value, json};
 
-use crate::rig::Rig;
+use crate::rig::{self, Rig};
 
 const WORDS: u32 = 256;
 
@@ -33,7 +33,7 @@ fn lines(path: &PathBuf) -> Vec<Value> {
 }
 
 /// A writer and a reader of a tile buffer in batches of their own: what one leaves, the other does not find.
-fn write_and_read_apart(rig: &Rig) {
+fn write_and_read_apart(rig: &Rig) -> vk::CommandBuffer {
     let object = rig.object(12_288);
     let buffer = rig.tile_words(WORDS.into(), object, 0);
     let out = rig.host_buffer(WORDS as usize);
@@ -53,6 +53,7 @@ fn write_and_read_apart(rig: &Rig) {
     name(rig, reader, c"consumer");
     name(rig, rig.queue, c"main");
     rig.submit(&[&[writer], &[reader]]);
+    reader
 }
 
 /// The text without handles, which differ from run to run.
@@ -69,7 +70,7 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     let path = log_file("told");
     let log = ("message_log", path.to_str().expect("a path of text"));
     let rig = Rig::new(&[log, ("queue_submit_boundary", "false")]);
-    write_and_read_apart(&rig);
+    let reader = write_and_read_apart(&rig);
     let (id, text) = rig.take_messages().pop().expect("a message");
     assert_eq!(id, "TILEHEAP-reads-discarded");
     assert_eq!(
@@ -83,11 +84,21 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
          end of the batch, in batch 0 of submit 1 to queue `main`\n    \
          remedy: write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary"
     );
+    // A later submit knows what came of an earlier one.
+    rig.submit2(&[&[reader]]);
+    let (_, later) = rig.take_messages().pop().expect("a message");
+    for part in [
+        "in: batch 0 of submit 2 to queue `main`",
+        "cause: last write of buffer `scratch` by vkCmdDispatch, action command 2 of command buffer `producer`",
+        "in batch 0 of submit 1 to queue `main`; contents lost by the end of the batch, in batch 0 of submit 1",
+    ] {
+        assert!(without_handles(&later).contains(part), "{part}: {later}");
+    }
     rig.finish();
 
     let lines = lines(&path);
     std::fs::remove_file(&path).expect("a log that can be removed");
-    let [instance, device, message, end] = &lines[..] else {
+    let [instance, device, message, _, end] = &lines[..] else {
         panic!("{lines:#?}")
     };
     assert_eq!(
@@ -95,8 +106,8 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
         (&json!("instance"), &json!("tileheap-emulator-log"), &json!(1))
     );
     assert_eq!(
-        (&device["event"], &device["profile"], &device["usesTileMemory"]),
-        (&json!("device"), &json!("adreno-830"), &json!(true))
+        (&device["event"], &device["usesTileMemory"]),
+        (&json!("device"), &json!(true))
     );
     let named = |object: &Value, kind: &str, name: &str| {
         assert_eq!(
@@ -138,17 +149,18 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     }
     assert_eq!(
         *end,
-        json!({"event": "end", "messages": {id: 1}, "process": std::process::id()})
+        json!({"event": "end", "messages": {id: 2}, "process": std::process::id(), "device": device["device"]})
     );
 }
 
-/// The message about one read of an image behind `lose`, which is recorded between the write and the read.
-fn loss(lose: impl FnOnce(&Rig, vk::CommandBuffer, vk::Image, vk::Buffer)) -> String {
+/// What is said of a read of a buffer behind `lose`, which is recorded between the write and the read and gets an image that shares
+/// the buffer's bytes.
+fn loss(lose: impl FnOnce(&Rig, vk::CommandBuffer, (vk::Image, vk::ImageView), vk::Buffer)) -> String {
     let rig = Rig::new(&[]);
     let object = rig.object(2 * 12_288);
-    let buffer = rig.tile_words(WORDS.into(), object, 12_288);
-    let usage = vk::ImageUsageFlags::STORAGE | vk::ImageUsageFlags::COLOR_ATTACHMENT;
-    let (image, _) = rig.tile_image(vk::Format::R32_UINT, 16, usage, object, 0);
+    let buffer = rig.tile_words(WORDS.into(), object, 0);
+    let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+    let image = rig.tile_image(vk::Format::R32_UINT, rig::SIDE, usage, object, 0);
     let out = rig.host_buffer(WORDS as usize);
     rig.record(|commands| {
         rig.bind(commands, Some(object));
@@ -164,29 +176,78 @@ fn loss(lose: impl FnOnce(&Rig, vk::CommandBuffer, vk::Image, vk::Buffer)) -> St
 
 #[test]
 fn each_loss_has_its_remedy() {
+    let general = vk::ImageLayout::GENERAL;
     assert_eq!(loss(|_, _, _, _| ()), "");
+    // The bytes are another resource's by now, which is no loss.
+    let kept = |rig: &Rig, commands, (_, view), _| rig.render(commands, view, rig::CLEAR, rig::SIDE);
+    assert_eq!(loss(kept), "");
     let unbound = loss(|rig, commands, _, out| {
         rig.bind(commands, None);
         rig.fill(commands, out, WORDS, 2);
     });
-    for part in [
-        "last write of buffer 0x",
-        "contents lost by an action command with less bound: vkCmdDispatch, action command 2 of command buffer 0x",
-        "with nothing bound before action command 2",
-        "remedy: bind an object that covers it for every action command from the write to the read",
+    let transition = loss(|rig, commands, (image, _), _| {
+        rig.transition(commands, image, vk::ImageLayout::UNDEFINED, general);
+    });
+    let dropped = loss(|rig, commands, (_, view), _| {
+        let store = vk::AttachmentStoreOp::DONT_CARE;
+        rig.render(commands, view, rig::Operations { store, ..rig::CLEAR }, rig::SIDE);
+    });
+    for (text, parts) in [
+        (
+            unbound,
+            [
+                "last write of buffer 0x",
+                "contents lost by an action command with less bound: vkCmdDispatch, action command 2 of command buffer 0x",
+                "with nothing bound before action command 2",
+                "remedy: bind an object that covers it for every action command from the write to the read",
+            ],
+        ),
+        (
+            transition,
+            [
+                "last write of buffer 0x",
+                "contents lost by a transition from UNDEFINED of image 0x",
+                ": vkCmdPipelineBarrier after action command 1 of command buffer 0x",
+                "remedy: give the barrier the layout that the image has as oldLayout",
+            ],
+        ),
+        (
+            dropped,
+            [
+                "last write of image 0x",
+                "by vkCmdBeginRendering, action command 2 of command buffer 0x",
+                "contents lost by a store operation DONT_CARE: vkCmdEndRendering, action command 3",
+                "remedy: store the attachment with STORE",
+            ],
+        ),
     ] {
-        assert!(unbound.contains(part), "{part}: {unbound}");
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
-    // A transition of what does not share bytes loses nothing.
-    let transition = |rig: &Rig, commands, image, _| {
-        rig.transition(
-            commands,
-            image,
-            vk::ImageLayout::UNDEFINED,
-            vk::ImageLayout::GENERAL,
-        );
+}
+
+/// Two devices write to one log, and each line says whose it is.
+#[test]
+fn devices_share_a_log_and_are_told_apart() {
+    let path = log_file("two");
+    let log = [("message_log", path.to_str().expect("a path of text"))];
+    let rigs = [Rig::new(&log), Rig::new(&log)];
+    for rig in &rigs {
+        write_and_read_apart(rig);
+        assert_eq!(rig.take_ids(), ["TILEHEAP-reads-discarded"]);
+    }
+    rigs.into_iter().for_each(Rig::finish);
+    let lines = lines(&path);
+    std::fs::remove_file(&path).expect("a log that can be removed");
+    let of = |event: &str| -> Vec<&Value> {
+        let of = lines.iter().filter(|line| line["event"] == event);
+        of.map(|line| &line["device"]).collect()
     };
-    assert_eq!(loss(transition), "");
+    let devices = of("device");
+    assert!(devices[0].is_u64() && devices[0] != devices[1], "{lines:#?}");
+    assert_eq!((of("message"), of("end")), (devices.clone(), devices));
+    assert_eq!(of("instance"), [&Value::Null; 2]);
 }
 
 /// A name goes with its object: its handle may be the next one's.
