@@ -7,7 +7,7 @@
 //!                                            │ tile memory objects: one real allocation, bound at the same offsets
 //!                                            └ poison wherever contents are undefined
 //! ```
-//! What an application sees and what the layer's settings are: `README.md`. What cannot be emulated: `LIMITS.md`.
+//! `README.md` describes the emulated device and the settings, `LIMITS.md` what cannot be emulated.
 //!
 //! ```text
 //! tables ◄── model ◄── hooks

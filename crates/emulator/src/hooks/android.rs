@@ -1,8 +1,8 @@
-//! What Android's loader looks for by name in a layer's library, since it does not negotiate. On other systems nothing but the
+//! Symbols that Android's loader looks up in a layer's library, since it does not negotiate. On other systems only the
 //! negotiation is exported.
 //!
 //! Source: `LayerLibrary` in `frameworks/native/vulkan/libvulkan/layers_extensions.cpp`: a library without the two commands
-//! that list instance layers and instance extensions is passed over; look-ups go by the plain names where there are no names of
+//! that list instance layers and instance extensions is ignored; look-ups go by the plain names where there are no names of
 //! the layer's own.
 
 use std::ffi::c_char;

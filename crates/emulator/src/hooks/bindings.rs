@@ -1,5 +1,5 @@
-//! Entry points that bind pipelines and descriptors to command buffers. What replaces them and is not tracked (shader objects,
-//! descriptor buffers) unbinds them, and so is never reported.
+//! Entry points that bind pipelines and descriptors to command buffers. Untracked replacements (shader objects,
+//! descriptor buffers) unbind them, and so are never reported.
 
 use std::ffi::c_void;
 
@@ -11,12 +11,12 @@ use tileheap_layer::arrays::elements;
 use super::recorder::{Recorder, recorded_commands};
 
 recorded_commands! {
-    /// Remembers the pipeline.
+    /// Records the pipeline.
     fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => commands |recorder| {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
-    /// Shader objects take the place of a pipeline.
+    /// Shader objects replace a pipeline.
     fn vkCmdBindShadersEXT(
         commands,
         count: u32,
@@ -31,7 +31,7 @@ recorded_commands! {
         }
     };
 
-    /// Remembers which sets are bound.
+    /// Records which sets are bound.
     fn vkCmdBindDescriptorSets(
         commands,
         point: vk::PipelineBindPoint,
@@ -108,7 +108,7 @@ recorded_commands! {
         unsafe { push_by_template(recorder, info.descriptor_update_template, info.set, info.p_data) };
     };
 
-    /// Descriptor buffers take the place of sets.
+    /// Descriptor buffers replace sets.
     fn vkCmdSetDescriptorBufferOffsetsEXT(
         commands,
         point: vk::PipelineBindPoint,
@@ -132,7 +132,7 @@ recorded_commands! {
     };
 }
 
-/// The bind points that stages belong to.
+/// The bind points of stages.
 fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
     use vk::ShaderStageFlags as S;
     let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;

@@ -1,4 +1,4 @@
-//! Entry points of command buffers and their recording, action commands apart.
+//! Entry points of command buffers and their recording, except action commands.
 
 use std::ffi::c_void;
 
@@ -37,7 +37,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkResetCommandPool(handle, pool, flags))
     }
 
-    /// Remembers what was allocated.
+    /// Registers the command buffers.
     fn vkAllocateCommandBuffers(
         handle: vk::Device,
         info: *const vk::CommandBufferAllocateInfo<'_>,
@@ -54,7 +54,7 @@ device_entry_points! {
         result
     }
 
-    /// Forgets what is freed.
+    /// Removes the command buffers.
     fn vkFreeCommandBuffers(
         handle: vk::Device,
         pool: vk::CommandPool,
@@ -68,7 +68,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeCommandBuffers(handle, pool, count, all));
     }
 
-    /// Begins unbound, or with what a secondary inherits.
+    /// Begins with no tile memory bound, or with that inherited by a secondary command buffer.
     fn vkBeginCommandBuffer(
         commands: vk::CommandBuffer,
         info: *const vk::CommandBufferBeginInfo<'_>,
@@ -134,14 +134,14 @@ device_entry_points! {
         unsafe { dependencies(commands, infos, count, Some("vkCmdWaitEvents2"), record) };
     }
 
-    /// Discards happen where the event is waited for; the accesses must be the same at both ends.
+    /// Discards happen at the wait; both dependency infos must have the same accesses.
     fn vkCmdSetEvent2(commands: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         // SAFETY: Valid usage: one valid structure.
         unsafe { dependencies(commands, info, 1, None, record) };
     }
 
-    /// What was discarded inside becomes undefined.
+    /// Poisons bytes that the render pass discarded.
     fn vkCmdEndRenderPass(commands: vk::CommandBuffer) {
         ended(commands, "vkCmdEndRenderPass", |device| call_down!(device.driver.commands, vkCmdEndRenderPass(commands)));
     }
@@ -167,7 +167,7 @@ device_entry_points! {
         });
     }
 
-    /// What was discarded inside becomes undefined.
+    /// Poisons bytes that the render pass discarded.
     fn vkCmdEndRendering(commands: vk::CommandBuffer) {
         ended(commands, "vkCmdEndRendering", |device| call_down!(device.driver.commands, vkCmdEndRendering(commands)));
     }
@@ -177,7 +177,7 @@ device_entry_points! {
         ended(commands, "vkCmdEndRendering2KHR", |device| call_down!(device.driver.commands, vkCmdEndRendering2KHR(commands, info)));
     }
 
-    /// What the secondaries discard is discarded here.
+    /// Poisons bytes that the secondary command buffers discard.
     fn vkCmdExecuteCommands(commands: vk::CommandBuffer, count: u32, all: *const vk::CommandBuffer) {
         // SAFETY: Valid usage: host access to the command buffer is synchronized.
         let Some(recorder) = (unsafe { recording_into(commands) }) else {
@@ -238,7 +238,7 @@ recorded_commands! {
     ) => commands |recorder| unsafe { begin_render_pass(recorder, info, "vkCmdBeginRenderPass2") };
 }
 
-/// Image memory barriers come next.
+/// Handles image memory barriers before they are recorded.
 ///
 /// # Safety
 /// `first` points to `count` valid structures.

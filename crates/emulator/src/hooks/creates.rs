@@ -1,6 +1,6 @@
-//! How entry points that create objects are declared.
+//! The macro that declares entry points that create objects.
 
-/// Declares entry points that create an object below, and remember it: `command(create info) -> handle`, the function of
+/// Declares entry points that create an object in the next layer, and register it: `command(create info) -> handle`, the function of
 /// `strip` through which the create info goes, and what is done with the device, the create info and the new handle. With
 /// `[name in option]` only that which has one is stripped and remembered.
 macro_rules! creates {

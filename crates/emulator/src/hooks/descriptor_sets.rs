@@ -1,4 +1,4 @@
-//! Entry points of shaders, pipelines and descriptor sets: what draws and dispatches can access.
+//! Entry points of shaders, pipelines and descriptor sets: which resources draws and dispatches can access.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::model::shaders;
 macro_rules! create_pipelines {
     ($($command:ident($info:ty $(, $operation:ident)?, |$create:ident| $stages:expr);)+) => {
         device_entry_points! {$(
-            /// Remembers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
+            /// Registers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
             fn $command(
                 handle: vk::Device,
                 $($operation: vk::DeferredOperationKHR,)?
@@ -57,7 +57,7 @@ create_pipelines! {
 }
 
 creates! {
-    /// Remembers the descriptors that the module accesses.
+    /// Registers the descriptors that the module accesses.
     vkCreateShaderModule(vk::ShaderModuleCreateInfo<'_>) -> vk::ShaderModule;
     |device, info, module| {
         // SAFETY: Valid usage; the size is a multiple of 4.
@@ -65,7 +65,7 @@ creates! {
         device.descriptors.modules.insert(module.as_raw(), Arc::new(shaders::accesses(words)));
     }
 
-    /// Remembers the layout of the update data.
+    /// Registers the layout of the update data.
     vkCreateDescriptorUpdateTemplate(vk::DescriptorUpdateTemplateCreateInfo<'_>) -> vk::DescriptorUpdateTemplate;
     |device, info, template| {
         // SAFETY: Valid usage.
@@ -77,7 +77,7 @@ creates! {
 }
 
 device_entry_points! {
-    /// New sets hold nothing.
+    /// New sets are empty.
     fn vkAllocateDescriptorSets(
         handle: vk::Device,
         info: *const vk::DescriptorSetAllocateInfo<'_>,
@@ -95,7 +95,7 @@ device_entry_points! {
         result
     }
 
-    /// Forgets them.
+    /// Removes the sets.
     fn vkFreeDescriptorSets(
         handle: vk::Device,
         pool: vk::DescriptorPool,
@@ -109,7 +109,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkFreeDescriptorSets(handle, pool, count, sets))
     }
 
-    /// Forgets the pool's sets.
+    /// Removes the pool's sets.
     fn vkResetDescriptorPool(
         handle: vk::Device,
         pool: vk::DescriptorPool,
@@ -119,7 +119,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkResetDescriptorPool(handle, pool, flags))
     }
 
-    /// Forgets the pool's sets.
+    /// Removes the pool's sets.
     fn vkDestroyDescriptorPool(
         handle: vk::Device,
         pool: vk::DescriptorPool,
@@ -129,7 +129,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkDestroyDescriptorPool(handle, pool, allocator));
     }
 
-    /// Remembers which descriptors are tile resources.
+    /// Records which descriptors are tile resources.
     fn vkUpdateDescriptorSets(
         handle: vk::Device,
         write_count: u32,
@@ -154,7 +154,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
     }
 
-    /// Remembers which descriptors are tile resources.
+    /// Records which descriptors are tile resources.
     fn vkUpdateDescriptorSetWithTemplate(
         handle: vk::Device,
         set: vk::DescriptorSet,

@@ -1,4 +1,4 @@
-//! Entry points that destroy what the layer remembers.
+//! Entry points that destroy objects registered by the layer.
 
 use ash::vk;
 use ash::vk::Handle;
@@ -10,7 +10,7 @@ use crate::model::objects::Object;
 macro_rules! destroys {
     ($($command:ident($type:ident): $maps:ident . $($map:ident)+;)+) => {
         device_entry_points! {$(
-            /// Forgets the object, and destroys it.
+            /// Unregisters and destroys the object.
             fn $command(handle: vk::Device, object: vk::$type, allocator: *const vk::AllocationCallbacks<'_>) |device| {
                 $(device.$maps.$map.remove(object.as_raw());)+
                 device.reporter.names.set(Object(vk::$type::TYPE, object.as_raw()), "");

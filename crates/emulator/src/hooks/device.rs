@@ -1,4 +1,4 @@
-//! Devices: what they enabled, and the state of tile memory on them.
+//! Devices: the extensions that they enabled, and the state of their tile memory.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,7 +25,7 @@ pub(crate) struct Device {
     pub(crate) enabled: Enabled,
     pub(crate) resources: Resources,
     pub(crate) descriptors: Descriptors,
-    /// `None` where the feature is off: then nothing but memory types is emulated.
+    /// `None` if the feature is off: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
     /// Message counts go to stderr when the device is destroyed.
     pub(crate) log_counters: bool,
@@ -96,14 +96,14 @@ pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
     })
 }
 
-/// Remembers a new device.
+/// Registers a new device.
 pub(crate) fn remember(device: Device) {
     // SAFETY: Just created.
     let key = unsafe { dispatch_key(device.driver.handle.as_raw()) };
     DEVICES.insert(key as u64, Arc::new(device));
 }
 
-/// Forgets a device, which the caller destroys.
+/// Unregisters a device, which the caller destroys.
 pub(crate) fn forget(handle: vk::Device) -> Option<Arc<Device>> {
     // SAFETY: A live device.
     let key = unsafe { dispatch_key(handle.as_raw()) };

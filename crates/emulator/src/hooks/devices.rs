@@ -31,7 +31,7 @@ use crate::tables::messages::MessageId;
 use crate::tables::settings::VALIDATION;
 
 entry_points! {
-    /// Strips what is the layer's, adds what the layer needs, and creates the device below.
+    /// Removes the layer's extensions, adds those that it needs, and creates the device in the next layer.
     fn vkCreateDevice(
         handle: vk::PhysicalDevice,
         info: *const vk::DeviceCreateInfo<'_>,
@@ -47,7 +47,7 @@ entry_points! {
         unsafe { create(&instance, &physical, info, allocator, out) }
     }
 
-    /// Waits for the layer's own work, destroys what the layer made, and destroys the device below.
+    /// Waits for the layer's own work, destroys the layer's objects, and destroys the device in the next layer.
     fn vkDestroyDevice(handle: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
         if handle == vk::Device::null() {
             return;
@@ -59,7 +59,7 @@ entry_points! {
     }
 }
 
-/// What the layer changes in a device's create info.
+/// Changes of the layer to a device's create info.
 struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
@@ -73,7 +73,7 @@ struct Request {
     timeline_is_out_of_reach: bool,
 }
 
-/// Creates the device below without what is the layer's, and remembers it.
+/// Creates the device in the next layer without the layer's extensions, and registers it.
 ///
 /// # Safety
 /// The arguments are those of `vkCreateDevice`, with the loader's chain.
@@ -127,7 +127,7 @@ unsafe fn create(
     let mut reporter = instance.reporter.of_device();
     let validation_is_below = emulated.is_some() && validation_is_below(instance, physical);
     if validation_is_below {
-        // There it checks none of what the application does with tile memory.
+        // Below the layer it checks no use of tile memory by the application.
         reporter = reporter.with_rules(settings.report.beside_validation(false));
     }
     let tile = emulated.map(|emulation| Tile {
@@ -193,7 +193,7 @@ fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     }
 }
 
-/// Waits for what the layer submitted, and destroys what it made.
+/// Waits for the layer's submissions, and destroys its objects.
 fn close(device: &Device) {
     let counts = device.reporter.counts();
     device.reporter.write(json!({"event": "end", "messages": counts}));

@@ -11,16 +11,16 @@ pub(crate) struct Driver {
     pub(crate) handle: vk::Device,
     pub(crate) commands: DeviceTable,
     pub(crate) actions: ActionTable,
-    /// Makes dispatchable handles that the layer creates known to the loader.
+    /// Registers dispatchable handles that the layer creates with the loader.
     pub(crate) set_loader_data: Option<SetDeviceLoaderData>,
     /// Buffers can have addresses, so memory must be allocated for that.
     pub(crate) buffer_device_address: bool,
 }
 
-/// What a command of the driver creates: it writes the handle.
+/// Returns the object that a command of the driver creates through a pointer.
 ///
 /// # Errors
-/// The driver's.
+/// The driver's result.
 pub(crate) fn created<T: Default>(create: impl FnOnce(&mut T) -> vk::Result) -> Result<T, vk::Result> {
     let mut handle = T::default();
     create(&mut handle).result_with_success(handle)

@@ -17,7 +17,7 @@ use tileheap_layer::call_down;
 use super::driver::{Driver, created};
 use crate::model::heap::Heap;
 
-/// What undefined contents become: magenta as RGBA8, and not a number as a float.
+/// The value of undefined contents: magenta as RGBA8, NaN as a float.
 pub const POISON: u32 = 0xFFFF_00FF;
 
 /// The real memory of a device's heap.
@@ -46,7 +46,7 @@ struct Poisoners {
 }
 
 impl HeapMemory {
-    /// A heap of which nothing is made yet.
+    /// A heap without real memory yet.
     pub(crate) fn new(size: u64) -> HeapMemory {
         HeapMemory {
             heap: Heap::new(size),
@@ -97,7 +97,7 @@ impl HeapMemory {
         self.made.get().map_or(0, |made| made.bytes)
     }
 
-    /// Whether the real memory is there.
+    /// Whether the real memory was created.
     pub(crate) fn is_made(&self) -> bool {
         self.made.get().is_some()
     }
@@ -105,7 +105,7 @@ impl HeapMemory {
     fn make(&self, driver: &Driver) -> Result<Made, vk::Result> {
         let memory_type = self.memory_type().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let (buffer, needs) = create_buffer(driver, self.heap.guard() + 4)?;
-        // Room for what a driver adds to the end of an image.
+        // Room for the padding of drivers at the end of an image.
         let bytes = needs.size.next_multiple_of(0x1_0000);
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut info = vk::MemoryAllocateInfo::default()
@@ -141,7 +141,7 @@ impl HeapMemory {
     /// where 5 of 10 runs of examples/deferred read poison that came too early.
     fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
-            // After the guard of the command buffer before.
+            // After the guard of the previous command buffer.
             barrier(
                 driver,
                 commands,
@@ -185,7 +185,7 @@ impl HeapMemory {
     }
 
     /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
-    /// any number of times. `None` where there is nothing to poison.
+    /// any number of times. `None` if there is nothing to poison.
     ///
     /// # Errors
     /// The driver's, when it could not be made this time.

@@ -1,4 +1,4 @@
-//! When the layer returns its own entry point for a command.
+//! The devices on which a command is hooked.
 
 use tileheap_layer::dispatch::EntryPoint;
 
@@ -13,7 +13,7 @@ pub(crate) enum Mode {
     Own,
 }
 
-/// An entry point of the layer, and when it is returned.
+/// An entry point of the layer, and the devices on which it is hooked.
 pub(crate) type Hook = (Mode, EntryPoint);
 
 /// The layer's entry point of a command, which has the command's type; none for commands that are only called down.

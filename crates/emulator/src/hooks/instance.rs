@@ -25,7 +25,7 @@ use crate::tables::settings::{
 /// An instance.
 pub(crate) struct Instance {
     pub(crate) handle: vk::Instance,
-    /// The version that the application asked for.
+    /// The requested version.
     pub(crate) version: u32,
     pub(crate) next: InstanceTable,
     pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
@@ -74,7 +74,7 @@ fn lock(listeners: &Listeners) -> MutexGuard<'_, Vec<Listener>> {
 }
 
 impl Instance {
-    /// Creates the instance below and remembers it.
+    /// Creates the instance in the next layer, and registers it.
     ///
     /// # Safety
     /// The arguments are those of `vkCreateInstance`, with the loader's chain.
@@ -134,7 +134,7 @@ impl Instance {
         for error in &instance.settings.errors {
             instance.reporter.report(MessageId::Setting, about, error);
         }
-        // From here on messages go to the messengers that the application creates.
+        // From here on messages go to the application's messengers.
         lock(&listeners).clear();
         // SAFETY: Just created.
         let key = unsafe { dispatch_key(handle.as_raw()) };
@@ -152,14 +152,14 @@ impl Instance {
         lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
     }
 
-    /// Forgets the instance; the caller destroys it below.
+    /// Unregisters the instance; the caller destroys it.
     pub(crate) fn forget(handle: vk::Instance) -> Option<Arc<Instance>> {
         // SAFETY: A live instance.
         let key = unsafe { dispatch_key(handle.as_raw()) };
         INSTANCES.remove(key as u64)
     }
 
-    /// What is known of a physical device.
+    /// The results of queries of a physical device.
     pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
         let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
             physical
@@ -181,7 +181,7 @@ impl Instance {
     }
 }
 
-/// The version of Vulkan that the application asks for: 1.0 where it says nothing.
+/// The version of Vulkan that the application requests; 1.0 by default.
 ///
 /// # Safety
 /// `info` is valid.
@@ -193,7 +193,7 @@ unsafe fn requested_version(info: &vk::InstanceCreateInfo<'_>) -> u32 {
     })
 }
 
-/// What the instance's `VkLayerSettingsCreateInfoEXT` set for this layer.
+/// This layer's settings in the instance's `VkLayerSettingsCreateInfoEXT`.
 ///
 /// # Safety
 /// The chain of `info` is valid.

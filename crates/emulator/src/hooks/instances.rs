@@ -25,7 +25,7 @@ entry_points! {
         unsafe { Instance::create(info, allocator, out) }
     }
 
-    /// Forgets the instance and destroys it below.
+    /// Unregisters and destroys the instance.
     fn vkDestroyInstance(handle: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
         if handle == vk::Instance::null() {
             return;
@@ -35,7 +35,7 @@ entry_points! {
         }
     }
 
-    /// Remembers the messenger.
+    /// Registers the messenger.
     fn vkCreateDebugUtilsMessengerEXT(
         handle: vk::Instance,
         info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
@@ -53,7 +53,7 @@ entry_points! {
         result
     }
 
-    /// Forgets it.
+    /// Unregisters the messenger.
     fn vkDestroyDebugUtilsMessengerEXT(
         handle: vk::Instance,
         messenger: vk::DebugUtilsMessengerEXT,
@@ -66,7 +66,7 @@ entry_points! {
         call_down!(instance.next, vkDestroyDebugUtilsMessengerEXT(handle, messenger, allocator));
     }
 
-    /// The layer has one instance extension, and answers for itself alone.
+    /// The layer's one instance extension; those of other layers are not listed.
     fn vkEnumerateInstanceExtensionProperties(
         layer: *const c_char,
         count: *mut u32,

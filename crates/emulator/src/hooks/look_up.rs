@@ -62,7 +62,7 @@ static DEVICE_HOOKS: LazyLock<Names> = LazyLock::new(|| {
     hooks
 });
 
-/// Commands that exist before there is an instance, and those that a layer answers whatever lies below.
+/// Commands that need no instance, and those that a layer implements whatever the next layer has.
 const ALWAYS_THERE: [&CStr; 6] = [
     c"vkGetInstanceProcAddr",
     c"vkCreateInstance",

@@ -166,7 +166,7 @@ macro_rules! described_queries {
     };
 }
 described_queries! {
-    /// Of an image that does not exist.
+    /// Requirements by an image's create info.
     vkGetDeviceImageMemoryRequirements(vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>),
         strip::image;
     |device, create| {
@@ -182,7 +182,7 @@ described_queries! {
         unsafe { complete(&device, out, needs) };
     }
 
-    /// Of a buffer that does not exist.
+    /// Requirements by a buffer's create info.
     vkGetDeviceBufferMemoryRequirements(vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>),
         strip::buffer;
     |device, create| {
@@ -207,9 +207,9 @@ described_queries! {
     |device, create| {}
 }
 
-/// What a resource needs of memory besides the driver's requirements.
+/// Requirements of a resource besides the driver's.
 struct Needs {
-    /// Of the tile heap; `None` where it cannot be placed there.
+    /// Requirements of the tile heap; `None` if it cannot be placed there.
     tile: Option<TileRequirements>,
     is_transient: bool,
 }
@@ -299,7 +299,7 @@ device_entry_points! {
         result
     }
 
-    /// Devices of a group do not reach each other's tile memory.
+    /// Devices of a group cannot access each other's tile memory.
     fn vkGetDeviceGroupPeerMemoryFeatures(
         handle: vk::Device,
         heap: u32,

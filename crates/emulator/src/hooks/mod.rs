@@ -5,7 +5,7 @@
 //! ```text
 //! driver, instance, device, recorder    the state behind a handle, and how to find it
 //! creates, hook                         how entry points are declared and chosen
-//! heap_memory, submit, tile_objects     what the layer itself does below
+//! heap_memory, submit, tile_objects     the layer's own memory and submissions
 //! the others                            entry points by area
 //! look_up                               the entry points by name
 //! ```

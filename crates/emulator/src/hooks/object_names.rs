@@ -1,4 +1,4 @@
-//! Entry points that name objects: messages use the names.
+//! Entry points that name objects, for messages.
 
 use std::ffi::{CStr, c_char};
 
@@ -9,7 +9,7 @@ use super::device::{Device, device_entry_points};
 use crate::model::objects::Object;
 
 device_entry_points! {
-    /// Remembers the name.
+    /// Records the name.
     fn vkSetDebugUtilsObjectNameEXT(
         handle: vk::Device,
         info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,

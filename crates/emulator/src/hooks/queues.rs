@@ -11,7 +11,7 @@ use super::submit::{given, submit};
 use crate::model::submissions::Batch;
 
 device_entry_points! {
-    /// Remembers the queue's family.
+    /// Records the queue's family.
     fn vkGetDeviceQueue(handle: vk::Device, family: u32, index: u32, out: *mut vk::Queue) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue(handle, family, index, out));
         if let Some(tile) = &device.tile {
@@ -31,7 +31,7 @@ device_entry_points! {
         }
     }
 
-    /// With poison between command buffers and behind batches, where tile memory is used.
+    /// Adds poison between command buffers and after batches that use tile memory.
     fn vkQueueSubmit(
         queue: vk::Queue,
         count: u32,
@@ -89,7 +89,7 @@ device_entry_points! {
     }
 }
 
-/// Everything waits.
+/// All commands wait.
 const ALL: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
 
 fn first_kind<'a>(
@@ -116,7 +116,7 @@ fn first_kind<'a>(
     }
 }
 
-/// What a batch of the second kind points to.
+/// The arrays that a `VkSubmitInfo2` points to.
 struct Parts {
     commands: Vec<vk::CommandBufferSubmitInfo<'static>>,
     semaphores: Vec<vk::SemaphoreSubmitInfo<'static>>,

@@ -32,7 +32,7 @@ pub(crate) struct Recorder {
 
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
-/// Counts how often recorders were forgotten, after they were: what a thread remembers from before is looked up again.
+/// Incremented after recorders are removed: a thread's cached recorder from before is looked up again.
 static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 
 /// The command buffer that a thread found last: it records many commands into one before the next.
@@ -72,7 +72,7 @@ pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&
     let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
         last.recorder
     } else {
-        // What is forgotten from here on counts.
+        // Removals from here on change it.
         look_up(commands, forgotten)?
     };
     // SAFETY: What is found is a reference, and before anything is found nothing matches. Every command comes along here: the
@@ -94,7 +94,7 @@ fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<*const Recorde
     Some(recorder)
 }
 
-/// Recorders were removed: threads must not use what they found before.
+/// Recorders were removed: invalidates the recorders cached by threads.
 fn removed() {
     FORGOTTEN.fetch_add(1, Ordering::Release);
 }
@@ -145,7 +145,7 @@ macro_rules! recorded_commands {
 }
 pub(crate) use recorded_commands;
 
-/// Remembers new command buffers.
+/// Registers new command buffers.
 pub(crate) fn remember(
     device: &Arc<Device>,
     info: &vk::CommandBufferAllocateInfo<'_>,
@@ -163,7 +163,7 @@ pub(crate) fn remember(
     }
 }
 
-/// Forgets a command buffer.
+/// Removes a command buffer.
 pub(crate) fn forget(commands: vk::CommandBuffer) {
     if let Some(recorder) = RECORDERS.remove(commands.as_raw()) {
         recorder.forget_name();
@@ -171,7 +171,7 @@ pub(crate) fn forget(commands: vk::CommandBuffer) {
     }
 }
 
-/// Forgets the command buffers of a pool.
+/// Removes the command buffers of a pool.
 pub(crate) fn forget_pool(device: vk::Device, pool: vk::CommandPool) {
     RECORDERS.remove_all(|recorder| {
         let is_gone = recorder.device.driver.handle == device && recorder.pool == pool;
@@ -183,7 +183,7 @@ pub(crate) fn forget_pool(device: vk::Device, pool: vk::CommandPool) {
     removed();
 }
 
-/// Forgets the command buffers of a device.
+/// Removes the command buffers of a device.
 pub(crate) fn forget_device(device: vk::Device) {
     RECORDERS.remove_all(|recorder| recorder.device.driver.handle == device);
     removed();
@@ -263,7 +263,7 @@ impl Recorder {
     }
 }
 
-/// What comes before every action command that is not one of a render pass's own: discards, and rules about what it accesses.
+/// Called before every action command that begins or ends no render pass: discards, and checks of accessed resources.
 #[inline(always)]
 pub(crate) fn before_action(
     recorder: &Recorder,

@@ -19,7 +19,7 @@ use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
 use crate::tables::extended_flags;
 
 creates! {
-    /// Without the tile bit below; what has it is remembered.
+    /// Removes the tile usage bit, and registers tile resources.
     vkCreateImage(vk::ImageCreateInfo<'_>) -> vk::Image, strip::image;
     |device, info, image| [_ in device.physical.emulation.as_ref()] {
         // SAFETY: The chain is valid.
@@ -27,26 +27,26 @@ creates! {
         remember_image(&device, image, &create, stencil);
     }
 
-    /// Without the tile bit below; what has it is remembered.
+    /// Removes the tile usage bit, and registers tile resources.
     vkCreateBuffer(vk::BufferCreateInfo<'_>) -> vk::Buffer, strip::buffer;
     |device, info, buffer| {
         // SAFETY: The chain is valid.
         remember_buffer(&device, buffer, &unsafe { extended_flags::buffer(info) });
     }
 
-    /// Without the tile bit below; views of tile images are remembered.
+    /// Removes the tile usage bit, and registers views of tile images.
     vkCreateImageView(vk::ImageViewCreateInfo<'_>) -> vk::ImageView, strip::image_view;
     |device, info, view| [image in device.resources.images.get(info.image.as_raw())] {
         device.resources.image_views.insert(view.as_raw(), image);
     }
 
-    /// Without the tile bit below; views of tile buffers are remembered.
+    /// Removes the tile usage bit, and registers views of tile buffers.
     vkCreateBufferView(vk::BufferViewCreateInfo<'_>) -> vk::BufferView, strip::buffer_view;
     |device, info, view| [buffer in device.resources.buffers.get(info.buffer.as_raw())] {
         device.resources.buffer_views.insert(view.as_raw(), buffer);
     }
 
-    /// Without the tile bit in attachment descriptions; which attachments are tile images is remembered.
+    /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tile images.
     vkCreateFramebuffer(vk::FramebufferCreateInfo<'_>) -> vk::Framebuffer, strip::framebuffer;
     |device, info, framebuffer| {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
@@ -64,7 +64,7 @@ creates! {
         }
     }
 
-    /// Without the layer's structures below; what it does to attachments is remembered.
+    /// Removes the layer's structures, and registers operations on attachments.
     vkCreateRenderPass(vk::RenderPassCreateInfo<'_>) -> vk::RenderPass, strip::render_pass;
     |device, info, pass| {
         // SAFETY: The create info is valid.
@@ -100,7 +100,7 @@ pub(crate) fn tile_buffer_needs(
     requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
 }
 
-/// Remembers a new image, if it has the tile usage bit.
+/// Registers a new image, if it has the tile usage bit.
 fn remember_image(
     device: &Device,
     handle: vk::Image,
@@ -145,7 +145,7 @@ fn remember_image(
         .insert(handle.as_raw(), Arc::new(resource));
 }
 
-/// Remembers a new buffer, if it has the tile usage bit.
+/// Registers a new buffer, if it has the tile usage bit.
 fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
     if device.tile.is_none() || !info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) {
         return;

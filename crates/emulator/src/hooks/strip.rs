@@ -12,7 +12,7 @@ use tileheap_layer::chain::{Chain, Treatment};
 
 use crate::tables::extended_flags::{ImageStencilUsage, ImageUsage, ImageViewUsage};
 
-/// A structure to pass down, and what it points to.
+/// A structure for the next layer, and the memory that it points to.
 pub(crate) struct Stripped<T> {
     /// The copy.
     pub(crate) info: T,
@@ -73,7 +73,7 @@ pub(crate) unsafe fn device_chain(p_next: *const std::ffi::c_void, edited: &[vk:
 /// A copy of a structure whose pointers live as long as the structure's own.
 ///
 /// # Safety
-/// What the structure points to outlives the result.
+/// The structure's pointers outlive the result.
 macro_rules! outliving {
     ($structure:ident, $info:expr) => {
         // SAFETY: The lifetime is one of pointers, which outlive the result by the macro user's promise.
@@ -136,7 +136,7 @@ strips! {
         ImageUsage { flags - IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM };
     /// Dynamic rendering.
     rendering: RenderingInfo {};
-    /// What a secondary command buffer inherits.
+    /// The inheritance info of a secondary command buffer.
     inheritance: CommandBufferInheritanceInfo {};
 }
 

@@ -1,4 +1,4 @@
-//! Submits what the model plans.
+//! Submits batches with the poison and semaphores that the model adds.
 
 use std::ptr::null;
 use std::sync::atomic::Ordering;
@@ -36,7 +36,7 @@ pub(crate) unsafe fn given<T>(
     }
 }
 
-/// Submits: as it was given, where no batch uses tile memory, and with what the layer adds otherwise.
+/// Submits batches: unchanged if none uses tile memory, with poison and semaphores otherwise.
 pub(crate) fn submit(
     device: &Device,
     tile: &Tile,
@@ -86,7 +86,7 @@ pub(crate) fn submit(
         trace: tile.trace.as_ref(),
     };
     let below = submission.batches(&mut order, poison, run, &mut findings);
-    // Before the driver runs it: what hangs or crashes there is in the trace and in the log.
+    // Before the driver runs it, so that the trace and the log have what hangs or crashes there.
     tile.trace.iter().for_each(Trace::flush);
     let messages = device.reporter.log_all(findings);
     let result = match &below {

@@ -1,4 +1,4 @@
-//! Tile memory objects: handles with a size, and the places that resources take in them.
+//! Tile memory objects: handles with a size, and the resources bound to them.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn allocate(
     let (below, tile) = match emulation.memory_types.origin(info.memory_type_index) {
         Some(TypeOrigin::Driver(index) | TypeOrigin::Lazy(index)) => (index, false),
         Some(TypeOrigin::Tile) => (handle_type(device), true),
-        // Never shown; a driver handed such an index might do anything.
+        // Not an index that the application was given: a driver's behavior is undefined.
         None => return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
     };
     let mut copy = *info;
@@ -110,7 +110,7 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     true
 }
 
-/// What an object of an emulated lazy type has committed; `None` where the driver knows.
+/// The commitment of an object of an emulated lazy type; `None` for other types, which the driver answers.
 pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Option<u64> {
     // The driver's type below is not lazy, so it cannot be queried; 0 is allowed of all lazy memory.
     (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)

@@ -54,7 +54,7 @@ device_entry_points! {
         // SAFETY: As above; null where there is none.
         let depth = unsafe { info.p_depth_attachment.as_ref() };
         let used = colors.iter().chain(depth).filter(|attachment| attachment.image_view != vk::ImageView::null());
-        // Formats of ordinary views are not remembered: four bytes each.
+        // Formats of ordinary views are not tracked: four bytes each.
         let bytes = used.count() as u64 * 4;
         // SAFETY: As above.
         let reserved = unsafe { declared_size(info.p_next) };

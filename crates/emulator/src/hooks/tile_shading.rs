@@ -16,17 +16,17 @@ use crate::tables::messages::MessageId;
 pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
 entry_points! {
-    /// Cannot run: nothing is executed per tile.
+    /// Not supported: nothing is executed per tile.
     fn vkCmdBeginPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
         refuse(commands, "vkCmdBeginPerTileExecutionQCOM");
     }
 
-    /// Cannot run.
+    /// Not supported.
     fn vkCmdEndPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
         refuse(commands, "vkCmdEndPerTileExecutionQCOM");
     }
 
-    /// Cannot run.
+    /// Not supported.
     fn vkCmdDispatchTileQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
         refuse(commands, "vkCmdDispatchTileQCOM");
     }

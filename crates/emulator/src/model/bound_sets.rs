@@ -22,7 +22,7 @@ struct Point {
     sets: [u64; SETS],
     /// The pipeline and the sets as one number.
     key: u64,
-    /// Keys of draws and dispatches that were checked: the same again need no check.
+    /// Keys of draws and dispatches that were checked and need no second check.
     checked: [[u64; 2]; CHECKED],
     /// Pushed descriptors, by the number that stands for them in `sets`.
     pushed: Vec<(u64, Set)>,

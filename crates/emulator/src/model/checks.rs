@@ -1,4 +1,4 @@
-//! The rules of what a command accesses: draws and dispatches by descriptor, transfers by buffer.
+//! Checks of the resources that a command accesses: draws and dispatches by descriptor, transfers by buffer.
 
 use ash::vk;
 use ash::vk::Handle;

@@ -14,20 +14,20 @@ use super::position::{Position, Submit};
 use super::resources::{Place, Resource};
 use crate::tables::messages::MessageId;
 
-/// What running a command buffer does to tile memory.
+/// The effect of a command buffer on tile memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// Bytes bound at the first action command: what lies above is discarded there. `None` without action commands.
     pub(crate) entry: Option<u64>,
-    /// That command.
+    /// The first action command.
     entered: Position,
     /// Bytes that can be live after the last action command; nothing where there is none.
     pub(crate) live: u64,
-    /// What happens to bytes, whatever was there before.
+    /// Writes and discards, whatever the contents before.
     history: History,
-    /// Reads of what was there before.
+    /// Reads of contents from before the command buffer.
     reads: Vec<Read>,
-    /// Losses of what was there before.
+    /// Discards of contents from before the command buffer.
     losses: Vec<Loss>,
     discards: u64,
 }
@@ -83,7 +83,7 @@ impl Contents {
             .lose(discard.first, discard.end, discard.reason, event);
     }
 
-    /// What was checked before has to be checked again.
+    /// Earlier checks are invalid.
     pub(crate) fn invalidate_checks(&mut self) {
         self.discards += 1;
     }
@@ -93,12 +93,12 @@ impl Contents {
         self.discards
     }
 
-    /// Notes a write.
+    /// Records a write.
     pub(crate) fn write(&mut self, object: Object, place: &Place, at: Position) {
         self.history.write(place.first, place.end, Event::of(at, object));
     }
 
-    /// Notes a read: a finding, if its contents are known to be undefined.
+    /// Records a read; returns a finding if its contents are known to be undefined.
     pub(crate) fn read(&mut self, resource: &Resource, place: &Place, at: Position) -> Option<Finding> {
         self.read_of(Read {
             object: resource.object,

@@ -1,4 +1,4 @@
-//! What a check found.
+//! Findings of checks.
 
 use super::objects::Object;
 use super::position::{Position, Submit};
@@ -8,22 +8,22 @@ use crate::tables::messages::MessageId;
 #[derive(Debug)]
 pub(crate) struct Finding {
     pub(crate) id: MessageId,
-    /// What it is about first of all.
+    /// The main object.
     pub(crate) object: Object,
-    /// What is wrong, and the rule.
+    /// The error and the rule.
     pub(crate) text: String,
-    /// The command, where it is one.
+    /// The command, if any.
     pub(crate) at: Option<Position>,
-    /// The batch, where the mistake shows when it is submitted.
+    /// The batch, for errors found when it is submitted.
     pub(crate) submit: Option<Submit>,
-    /// What put the bytes into this state.
+    /// The commands that put the bytes into this state.
     pub(crate) cause: Option<String>,
-    /// What would mend it, if that is not the id's remedy.
+    /// A remedy other than that of the message id.
     pub(crate) remedy: Option<&'static str>,
 }
 
 impl Finding {
-    /// A finding about no command in particular.
+    /// A finding without a command.
     pub(crate) fn new(id: MessageId, object: Object, text: impl Into<String>) -> Finding {
         Finding {
             id,

@@ -22,7 +22,7 @@ impl Heap {
         }
     }
 
-    /// Notes that a resource ends at `end`.
+    /// Records that a resource ends at `end`.
     pub(crate) fn use_up_to(&self, end: u64) {
         self.used.fetch_max(end, Ordering::Relaxed);
     }
@@ -40,7 +40,7 @@ impl Heap {
         self.size.next_multiple_of(4)
     }
 
-    /// The words to fill where `[first, end)` becomes undefined; `None` where there are none.
+    /// The words to fill if `[first, end)` becomes undefined; `None` if there are none.
     pub(crate) fn words(&self, first: u64, end: u64) -> Option<(u64, u64)> {
         let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
         (first < end).then_some((first, end))

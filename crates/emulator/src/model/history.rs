@@ -1,4 +1,4 @@
-//! What happened to each byte of tile memory: who wrote it last, and why its contents are undefined since.
+//! The history of each byte of tile memory: its last write, and why its contents became undefined since.
 
 use std::fmt;
 
@@ -14,14 +14,14 @@ macro_rules! reasons {
         }
 
         impl DiscardReason {
-            /// What did it.
+            /// The command or event.
             pub(crate) const fn text(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $text,)+
                 }
             }
 
-            /// What keeps the contents.
+            /// The remedy that keeps the contents.
             pub(crate) const fn remedy(self) -> &'static str {
                 match self {
                     $(DiscardReason::$reason => $remedy,)+
@@ -32,9 +32,9 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// They always were.
+    /// Never written.
     NeverWritten = "nothing", "write or clear it before it is read";
-    /// `vkCmdBindTileMemoryQCOM` left them out.
+    /// `vkCmdBindTileMemoryQCOM` did not cover them.
     LessBound = "an action command with less bound",
         "bind an object that covers it for every action command from the write to the read, also in each further command buffer";
     /// Where a render pass begins.
@@ -65,19 +65,19 @@ pub(crate) struct Discard {
     pub(crate) reason: DiscardReason,
 }
 
-/// What a command, or the end of a batch, did to bytes.
+/// An event: a command, or the end of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
     /// `None` at the end of a batch.
     pub(crate) at: Option<Position>,
-    /// The resource that it was done to.
+    /// The resource.
     pub(crate) object: Option<Object>,
     /// `None` in a command buffer that was not submitted yet.
     pub(crate) submit: Option<Submit>,
 }
 
 impl Event {
-    /// What a command does to a resource.
+    /// An event of a command on a resource.
     pub(crate) fn of(at: Position, object: Object) -> Event {
         Event {
             at: Some(at),
@@ -92,7 +92,7 @@ impl Event {
     }
 }
 
-/// What happened to some bytes.
+/// The history of some bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
     /// The last write.
@@ -102,7 +102,7 @@ pub(crate) struct Fate {
 }
 
 impl Fate {
-    /// What happened later, on top of this.
+    /// Applies a later history to this one.
     fn followed_by(self, later: Fate) -> Fate {
         match later.written {
             Some(_) => later,
@@ -120,7 +120,7 @@ impl Fate {
         }
     }
 
-    /// What would have kept the contents.
+    /// The remedy that would have kept the contents.
     pub(crate) fn remedy(self) -> Option<&'static str> {
         self.lost.map(|(reason, _)| reason.remedy())
     }
@@ -163,19 +163,19 @@ impl fmt::Display for Fate {
     }
 }
 
-/// What happened to every byte: sorted, disjoint ranges `[first, end)`. Nothing did to those in none.
+/// The history of every byte: sorted, disjoint ranges `[first, end)`. Bytes in no range have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History(Vec<(u64, u64, Fate)>);
 
 impl History {
-    /// Of a heap that nothing wrote.
+    /// The history of a new heap.
     pub(crate) fn of_heap(size: u64) -> History {
         let mut history = History::default();
         history.lose(0, size, DiscardReason::NeverWritten, Event::default());
         history
     }
 
-    /// Changes what happened to `[first, end)`.
+    /// Changes the history of `[first, end)`.
     fn change(&mut self, first: u64, end: u64, change: impl Fn(Fate) -> Fate) {
         if first >= end {
             return;
@@ -222,7 +222,7 @@ impl History {
         self.change(first, end, |fate| fate.followed_by(Fate { written: None, lost }));
     }
 
-    /// What happened in a command buffer happens now; in a batch, if that is submitted.
+    /// Applies the history of a command buffer, in a batch if it is submitted.
     pub(crate) fn follow(&mut self, later: &History, submit: Option<Submit>) {
         for &(first, end, fate) in &later.0 {
             let fate = submit.map_or(fate, |submit| fate.submitted(submit));
@@ -238,7 +238,7 @@ impl History {
         parts.filter(|range| range.0 < range.1)
     }
 
-    /// What happened to most of the bytes of `[first, end)`, if all of them are undefined.
+    /// The history of most of the bytes of `[first, end)`, if all of them are undefined.
     pub(crate) fn all_lost(&self, first: u64, end: u64) -> Option<Fate> {
         let lost = self.within(first, end).filter(|range| range.2.lost.is_some());
         let bytes: u64 = lost.map(|range| range.1 - range.0).sum();
@@ -246,12 +246,12 @@ impl History {
         largest.filter(|_| bytes == end - first).map(|range| range.2)
     }
 
-    /// Whether anything happened to some of `[first, end)`.
+    /// Whether any of `[first, end)` has a history.
     pub(crate) fn touches(&self, first: u64, end: u64) -> bool {
         self.within(first, end).next().is_some()
     }
 
-    /// The first bytes of `[first, end)` that were written and not lost since, and by whom.
+    /// The first bytes of `[first, end)` that were written and not discarded since, and their last write.
     pub(crate) fn first_defined(&self, first: u64, end: u64) -> Option<(u64, u64, Fate)> {
         self.within(first, end).find(|range| range.2.lost.is_none())
     }

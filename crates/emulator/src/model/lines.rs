@@ -1,5 +1,5 @@
-//! A file of JSON documents, one a line, for the log of messages and the trace. What cannot be written is dropped: neither may break
-//! the program that it watches.
+//! A file of JSON documents, one a line, for the log of messages and the trace. Failed writes are ignored: neither file may break
+//! the application.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -38,7 +38,7 @@ impl Lines {
         self.with(|file| writeln!(file, "{line}"));
     }
 
-    /// Everything so far reaches the file.
+    /// Flushes the file.
     pub(crate) fn flush(&self) {
         self.with(BufWriter::flush);
     }

@@ -1,8 +1,8 @@
-//! The state of tile memory on a device, as far as commands tell. Knows no device and no command table: hooks pass the driver's
+//! The state of tile memory on a device. Knows no device and no command table: hooks pass the driver's
 //! results, and carry out what the model returns.
 //!
 //! ```text
-//! resources, descriptors      what the application created and wrote
+//! resources, descriptors      the application's objects and descriptor writes
 //! recording ◄ passes, checks  one command buffer: what is bound, what its commands discard, read and write
 //! submissions                 command buffers in order: what survives from one to the next
 //! position, history           where something happened, and what happened to each byte; finding, reporter: the messages

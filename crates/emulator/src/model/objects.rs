@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Object(pub(crate) vk::ObjectType, pub(crate) u64);
 
-/// On both sides of an object in a text.
+/// The delimiter of an object in a text.
 const MARK: char = '\u{1f}';
 
 impl fmt::Display for Object {

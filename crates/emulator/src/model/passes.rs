@@ -151,7 +151,7 @@ impl Performs {
     }
 }
 
-/// What a resolve attachment does: it is written.
+/// The operations of a resolve attachment: it is written.
 const RESOLVED: Attachment = Attachment {
     load: vk::AttachmentLoadOp::NONE_KHR,
     store: vk::AttachmentStoreOp::STORE,
@@ -185,7 +185,7 @@ impl Attachment {
     }
 }
 
-/// What comes before a render pass instance.
+/// Recorded before a render pass instance.
 #[derive(Default)]
 pub(crate) struct Begun {
     /// It is the first action command with tile memory bound.
@@ -194,7 +194,7 @@ pub(crate) struct Begun {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Begins a render pass instance: what it discards where it begins, and what it does wrong.
+/// Begins a render pass instance: its discards at the beginning, and findings.
 pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
@@ -283,14 +283,14 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
     (pass.at_end, findings)
 }
 
-/// A secondary command buffer, as far as running it matters.
+/// The effects of a secondary command buffer.
 pub(crate) struct Secondary {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) contents: Contents,
     pub(crate) uses_tile: bool,
 }
 
-/// Runs one command buffer of `vkCmdExecuteCommands`: what has to become undefined before it, outside render passes.
+/// Runs one command buffer of `vkCmdExecuteCommands`; returns the bytes to poison before it, outside render passes.
 pub(crate) fn execute(
     recording: &mut Recording,
     secondary: &Secondary,

@@ -1,4 +1,4 @@
-//! Where in the application's work something happened: command buffer, command, bound tile memory, submit.
+//! Positions in the application's work: command buffer, command, bound tile memory, submit.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) struct BoundMemory {
     pub(crate) size: u64,
 }
 
-/// What a secondary command buffer inherits whose object the layer does not know: as much as its primary has.
+/// The size that a secondary command buffer inherits with an unknown memory object: as much as its primary has.
 ///
 /// Validation 1.4.363 passes its own handles down in this one structure, which mean nothing to layers below. Strict would be
 /// to report such a handle as a mistake; but then no correct program with secondaries would run under validation, which

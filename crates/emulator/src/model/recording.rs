@@ -1,4 +1,4 @@
-//! A command buffer while it is recorded: what is bound, and what its commands discard.
+//! A command buffer while it is recorded: bound tile memory, and discards of its commands.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::resources::{Place, Resource};
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 
-/// What was recorded so far.
+/// The recording so far.
 #[derive(Default)]
 pub(crate) struct Recording {
-    /// The last command, and what is bound.
+    /// The last command, and the bound tile memory.
     pub(crate) at: Position,
     pub(crate) pass: Option<Pass>,
     /// What a suspended render pass instance leaves to poison where it ends at last.
@@ -32,7 +32,7 @@ pub(crate) struct Recording {
     pub(crate) reported: ReportedOnce,
 }
 
-/// What was reported of which object in a recording.
+/// The messages reported in a recording, by object.
 #[derive(Default)]
 pub(crate) struct ReportedOnce(Vec<(MessageId, Object)>);
 
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-/// What is recorded before an action command.
+/// Recorded before an action command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Preparation {
     /// It is the first one with tile memory bound.

@@ -51,7 +51,7 @@ pub(crate) struct Message {
     objects: Vec<Object>,
 }
 
-/// Where messages go.
+/// The destinations of messages.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     pub(crate) listeners: Listeners,
@@ -117,12 +117,12 @@ impl Reporter {
         }
     }
 
-    /// Reports what is about no command.
+    /// Reports a message about no command.
     pub(crate) fn report(&self, id: MessageId, object: Object, text: &str) {
         self.report_all([Finding::new(id, object, text)]);
     }
 
-    /// Reports what was found while locks were held.
+    /// Reports findings made while locks were held.
     pub(crate) fn report_all(&self, findings: impl IntoIterator<Item = Finding>) {
         let messages = self.log_all(findings);
         self.call_back(&messages);
@@ -232,7 +232,7 @@ impl Reporter {
         }
     }
 
-    /// How often each message occurred: those that did.
+    /// The count of each message that occurred.
     pub(crate) fn counts(&self) -> Value {
         let counts = MESSAGE_IDS.iter().zip(&self.counts);
         let counts = counts.map(|(id, count)| (id.name().to_owned(), count.load(Ordering::Relaxed)));

@@ -29,7 +29,7 @@ pub(crate) fn tile_image(
     }
     let model = match emulation.profile.tile.image(info) {
         Some(needs) => needs.size.0,
-        // What is granted beyond the guaranteed set has the driver's size.
+        // Images beyond the guaranteed set have the driver's size.
         None if emulation.profile.quirks.beyond_guaranteed => driver.size,
         None => return None,
     };

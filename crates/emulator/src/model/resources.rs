@@ -31,7 +31,7 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) object: Object,
-    /// What it needs of the tile heap; `None` is 0 and 0.
+    /// Its requirements of the tile heap; `None` for size and alignment 0.
     pub(crate) needs: Option<TileRequirements>,
     /// Bytes that the driver takes of the heap.
     pub(crate) driver_size: u64,
@@ -44,11 +44,11 @@ pub(crate) struct Resource {
     pub(crate) single: bool,
     /// A buffer whose address shaders may have: its accesses are invisible.
     pub(crate) addressable: bool,
-    /// Where it lies, once bound to tile memory.
+    /// Its binding to tile memory, if bound.
     pub(crate) place: OnceLock<Place>,
 }
 
-/// Where a resource lies in tile memory.
+/// A resource's binding to tile memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The memory object's handle.
@@ -71,7 +71,7 @@ pub(crate) struct Framebuffer {
     pub(crate) render_pass: u64,
 }
 
-/// What a render pass does to its attachments.
+/// The operations of a render pass on its attachments.
 #[derive(Debug)]
 pub(crate) struct RenderPass {
     pub(crate) attachments: Vec<Attachment>,
@@ -81,7 +81,7 @@ pub(crate) struct RenderPass {
     pub(crate) subpass_bytes: Vec<u64>,
 }
 
-/// What a render pass does to one attachment.
+/// The operations of a render pass on one attachment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attachment {
     pub(crate) load: vk::AttachmentLoadOp,

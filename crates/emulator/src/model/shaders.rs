@@ -34,13 +34,13 @@ const NON_WRITABLE: u32 = 24;
 struct Module {
     sets: HashMap<u32, u32>,
     bindings: HashMap<u32, u32>,
-    /// What cannot be written.
+    /// Ids that cannot be written.
     decorated: HashSet<u32>,
-    /// How many members of each structure are.
+    /// The number of those members, by structure.
     members: HashMap<u32, u32>,
     /// Members of each structure.
     lengths: HashMap<u32, u32>,
-    /// What a pointer, an array or a variable's type is made of.
+    /// The element type of a pointer or an array.
     inner: HashMap<u32, u32>,
     /// Variables and their types.
     variables: Vec<(u32, u32)>,

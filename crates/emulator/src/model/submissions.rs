@@ -1,4 +1,4 @@
-//! Submission: what survives from one command buffer to the next, and what is discarded where a batch ends.
+//! Submission: contents that survive from one command buffer to the next, and discards at the end of a batch.
 //!
 //! ```text
 //! application   [ A  B ]                  [ C ]                       batches of one call
@@ -31,7 +31,7 @@ pub(crate) struct Queues {
     /// The device has timeline semaphores, which order its queues.
     pub(crate) has_timeline: bool,
     order: Mutex<QueueOrder>,
-    /// The heap holds what the driver left in it.
+    /// The heap has the driver's initial contents.
     pub(crate) is_raw: AtomicBool,
     submits: AtomicU64,
 }
@@ -65,7 +65,7 @@ impl Queues {
         self.submits.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Remembers a queue's family.
+    /// Records a queue's family.
     pub(crate) fn remember(&self, queue: vk::Queue, family: u32) {
         self.families.insert(queue.as_raw(), family);
     }
@@ -94,10 +94,10 @@ pub(crate) enum Batch {
     Signal(vk::Semaphore, u64),
 }
 
-/// A batch of the application, as far as the layer looks at it.
+/// A batch of the application.
 pub(crate) struct Given {
     pub(crate) commands: Vec<vk::CommandBuffer>,
-    /// Another command buffer in it would upset structures that go with each of its own.
+    /// It chains structures with an entry per command buffer: none may be added.
     pub(crate) is_fixed: bool,
     /// One of its command buffers has bound tile memory.
     pub(crate) uses_tile: bool,

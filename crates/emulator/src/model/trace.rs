@@ -7,7 +7,7 @@
 //! {"event":"submit","number":1,"queue":"0x55a0","batch":0,"commandBuffers":["0x55d0"],"live":8355840}
 //! {"event":"end","messages":{"TILEHEAP-wrong-object":1}}
 //! ```
-//! A line reaches the file at the next submit, so of a program that is killed all is there up to its last one. The last line is
+//! Lines are flushed at the next submit, so that the trace of a killed program is complete up to its last one. The last line is
 //! written when the device is destroyed.
 
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Trace {
         }));
     }
 
-    /// Everything so far reaches the file.
+    /// Flushes the file.
     pub(crate) fn flush(&self) {
         self.0.flush();
     }

@@ -14,7 +14,7 @@ pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
     from == vk::ImageLayout::UNDEFINED && to != from
 }
 
-/// What a transition from UNDEFINED discards: all of a tile image, outside render passes.
+/// Discards of a transition from UNDEFINED: all of a tile image, outside render passes.
 pub(crate) fn from_undefined(
     recording: &mut Recording,
     resources: &Resources,

@@ -1,4 +1,4 @@
-//! The action commands of the registry, apart from those that begin and end render passes or run other command buffers.
+//! The action commands of the registry, except those that begin and end render passes or execute secondary command buffers.
 //!
 //! Source: `tasks="action"` in `vk.xml` of header 1.4.363; what is not in ash 0.38 passes its pointers as they are. The
 //! word before each command is the [`ReachableDescriptors`]: `Draw` lies inside render passes, where the bound tile

@@ -1,4 +1,4 @@
-//! The device commands that the layer hooks or calls, action commands apart.
+//! The device commands that the layer hooks or calls, except action commands.
 
 use std::ffi::c_void;
 
@@ -74,7 +74,7 @@ macro_rules! device_commands {
         tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
             or vkGetDeviceImageSubresourceLayout;
 
-        // What draws and dispatches reach.
+        // Descriptors of draws and dispatches.
         tile vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
         tile vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
         tile vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
@@ -148,7 +148,7 @@ pub(crate) use device_commands;
 macro_rules! table {
     ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {
         tileheap_layer::command_table! {
-            /// The next layer's device commands, action commands apart.
+            /// The next layer's device commands, except action commands.
             DeviceTable { $($command: $pointer $(, or $($alias)+)?;)+ }
         }
     };

@@ -18,11 +18,11 @@ pub(crate) struct Physical {
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
     /// Why the query failed; the next one tries again.
     pub(crate) failure: Option<vk::Result>,
-    /// `None` where the layer steps aside.
+    /// `None` if nothing is emulated: the driver has the extension, or leaves no room for the heap.
     pub(crate) emulation: Option<Emulation>,
 }
 
-/// What is emulated on a physical device.
+/// The emulation on a physical device.
 pub(crate) struct Emulation {
     pub(crate) profile: Profile,
     pub(crate) memory_types: MemoryTypes,
@@ -40,7 +40,7 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
 /// The largest apron of tile shading, in pixels; no reading of a device is public.
 const MAX_APRON: u32 = 32;
 
-/// Whether the layer adds the extension, and so takes its name away before calling down.
+/// Whether the layer adds the extension, and so removes its name before calling the next layer.
 pub(crate) fn is_own_extension(name: &CStr) -> bool {
     EXTENSIONS.iter().any(|(own, _)| *own == name)
 }
@@ -79,7 +79,7 @@ impl Emulation {
     /// A profile's tile heap on a device with the driver's memory types.
     ///
     /// # Errors
-    /// Why the driver leaves no room for it.
+    /// The driver leaves no room for it.
     pub(crate) fn new(
         profile: Profile,
         lazy: bool,

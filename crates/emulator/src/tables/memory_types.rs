@@ -11,7 +11,7 @@ use ash::vk;
 use tileheap_device::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM;
 use tileheap_device::profile::TypePosition;
 
-/// What a memory type of the application is below.
+/// The driver's counterpart of a memory type of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypeOrigin {
     /// A type of the driver.
@@ -30,7 +30,7 @@ pub(crate) struct MemoryTypes {
     tile_heap: u32,
 }
 
-/// What a device is given besides what its driver has.
+/// Memory types and heaps added to those of the driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddedMemory {
     /// Bytes of the tile heap.
@@ -102,12 +102,12 @@ impl MemoryTypes {
         })
     }
 
-    /// What the application is shown.
+    /// The properties that the application sees.
     pub(crate) fn shown(&self) -> &vk::PhysicalDeviceMemoryProperties {
         &self.shown
     }
 
-    /// What a type of the application is below; `None` for an index that was never shown.
+    /// The driver's counterpart of a type; `None` for an invalid index.
     pub(crate) fn origin(&self, index: u32) -> Option<TypeOrigin> {
         self.origins.get(index as usize).copied()
     }
@@ -164,7 +164,7 @@ fn type_index(
     }
 }
 
-/// What nobody should read: types and heaps that look usable behind the counts, the heaps as tile heaps of the largest size.
+/// Entries that must not be read: types and heaps past the counts that look usable, the heaps as tile heaps of the largest size.
 fn fill(shown: &mut vk::PhysicalDeviceMemoryProperties, heaps: usize) {
     let behind = vk::MemoryType {
         property_flags: vk::MemoryPropertyFlags::from_raw(0xF),

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-/// What a message checks.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The layer itself, not the application.
@@ -48,7 +48,7 @@ macro_rules! messages {
                 }
             }
 
-            /// What would mend it; empty where the message itself says so.
+            /// The remedy; empty if the message has one.
             pub(crate) const fn remedy(self) -> &'static str {
                 match self {
                     $(MessageId::$id => $remedy,)+
@@ -71,7 +71,7 @@ messages! {
     /// The driver has the extension itself.
     StepsAside = 0x7169_0002, "TILEHEAP-steps-aside", INFO, Layer,
         "";
-    /// Validation sits below the layer, where it sees what the layer does instead of what the application does.
+    /// Validation is below the layer, where it checks the layer's commands instead of the application's.
     AboveValidation = 0x7169_0003, "TILEHEAP-above-validation", WARNING, Layer,
         "list validation before the emulator in VK_INSTANCE_LAYERS";
     /// Something cannot be emulated on this driver.

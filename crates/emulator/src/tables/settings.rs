@@ -13,9 +13,9 @@ use tileheap_units::{Alignment, Bytes};
 
 /// The layer's name.
 pub const LAYER_NAME: &std::ffi::CStr = c"VK_LAYER_TILEHEAP_emulator";
-/// What a setting's name begins with in `vk_layer_settings.txt`.
+/// The prefix of a setting's name in `vk_layer_settings.txt`.
 const FILE_PREFIX: &str = "tileheap_emulator.";
-/// What a setting's name begins with in the environment.
+/// The prefix of a setting's name in the environment.
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     pub(crate) lazy_type: bool,
     /// Which rules are reported.
     pub(crate) report: Report,
-    /// Where the trace goes.
+    /// The path of the trace.
     pub(crate) trace: Option<PathBuf>,
     /// Messages go to stderr too.
     pub(crate) log: bool,
@@ -96,7 +96,7 @@ pub(crate) struct Profile {
     pub(crate) tile: TileHeap,
     /// On-chip memory that the heap is cut from, in bytes.
     pub(crate) gmem: u64,
-    /// How it differs from the layout model.
+    /// Differences from the layout model.
     pub(crate) quirks: Quirks,
 }
 
@@ -247,7 +247,7 @@ pub(crate) fn environment_validates() -> bool {
         })
 }
 
-/// What the environment sets.
+/// Settings in the environment.
 pub(crate) fn from_environment() -> HashMap<String, String> {
     let lookup = |setting: &str| {
         let name = format!("{ENVIRONMENT_PREFIX}{}", setting.to_ascii_uppercase());
