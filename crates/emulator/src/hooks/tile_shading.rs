@@ -9,6 +9,8 @@ use ash::vk::Handle;
 use tileheap_layer::entry_points;
 
 use super::device::device_of;
+use super::recorder::recording_into;
+use crate::model::finding::Finding;
 use crate::model::objects::Object;
 use crate::tables::messages::MessageId;
 
@@ -32,12 +34,19 @@ entry_points! {
     }
 }
 
-fn refuse(commands: vk::CommandBuffer, command: &str) {
+fn refuse(commands: vk::CommandBuffer, command: &'static str) {
     let Some(device) = device_of(commands) else { return };
+    // SAFETY: Valid usage: host access to the command buffer is synchronized.
+    let at = unsafe { recording_into(commands) }.map(|recorder| {
+        let mut recording = recorder.lock();
+        recording.at.is_between(command);
+        recording.at
+    });
     let commands = Object(vk::ObjectType::COMMAND_BUFFER, commands.as_raw());
     let text = format!(
         "{command} in {commands} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
          (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)"
     );
-    device.reporter.report(MessageId::TileShading, commands, &text);
+    let finding = Finding::new(MessageId::TileShading, commands, text);
+    device.reporter.report_all([Finding { at, ..finding }]);
 }
