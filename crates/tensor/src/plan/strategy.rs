@@ -59,7 +59,7 @@ pub trait PlacementStrategy: fmt::Debug + Send + Sync {
     /// Places every item.
     ///
     /// # Errors
-    /// An item does not fit; [`Error::Strategy`] for a strategy's own reasons.
+    /// An item does not fit; [`Error::Strategy`](crate::Error::Strategy) for a strategy's own reasons.
     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems>;
 }
 

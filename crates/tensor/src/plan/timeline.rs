@@ -28,14 +28,14 @@ use crate::units::{Bytes, Span, Step};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// Everything that is placed.
+    /// All allocations.
     pub allocations: Vec<Allocation>,
-    /// What runs at each step, by name; empty where that is not known.
+    /// The name of the node of each step; empty if unknown.
     pub steps: Vec<String>,
 }
 
 impl Timeline {
-    /// Of a graph's plan. Tensors that share a place from one to the next are each listed.
+    /// The timeline of a graph's plan. Tensors that share a placement are listed one by one.
     pub fn of_plan(graph: &Graph, plan: &TensorPlan) -> Timeline {
         let mut allocations = Vec::new();
         for id in graph.tensor_ids() {
@@ -66,7 +66,7 @@ impl Timeline {
         }
     }
 
-    /// Of plain records.
+    /// The timeline of records.
     pub fn of_records(items: &[SpaceItem], regions: &[Region]) -> Timeline {
         let allocations = items.iter().zip(regions).map(|(item, &region)| Allocation {
             name: item.name.clone(),
@@ -79,7 +79,7 @@ impl Timeline {
         }
     }
 
-    /// How many steps there are.
+    /// Number of steps.
     pub fn len(&self) -> u32 {
         let ends = self
             .allocations
@@ -89,12 +89,12 @@ impl Timeline {
         ends.max().unwrap_or(0).max(self.steps.len() as u32)
     }
 
-    /// Whether nothing ever happens.
+    /// Whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that are taken at each step: those of all regions that something lives in, each byte once.
+    /// Live bytes at each step: of all regions with a live allocation, each byte once.
     pub fn live_bytes(&self) -> Vec<Bytes> {
         let count = self.len() as usize;
         let mut at: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); count];

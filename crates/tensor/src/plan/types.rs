@@ -18,7 +18,7 @@ pub struct TensorPlan {
     pub memories: Vec<MemoryPlan>,
     /// One per tensor of the graph, by id.
     pub tensors: Vec<PlacedTensor>,
-    /// What was placed: a tensor, or several that share a place, with all of its lifetimes.
+    /// The allocations: a tensor, or several that share a placement, with all lifetimes.
     pub allocations: Vec<Allocation>,
     /// The node of each step: bodies in place of their loops and branches, loops as often as they are unrolled.
     pub timeline: Vec<TimelineStep>,
@@ -31,10 +31,10 @@ pub struct TensorPlan {
     pub unrolled: Vec<(NodeId, u32)>,
 }
 
-/// Bytes in use by one tensor, or by several one after another.
+/// Bytes of one tensor, or of several that use them in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
-    /// Its name; the first one's, of several tensors.
+    /// Name of the tensor; of several, of the first.
     pub name: String,
     /// Its bytes.
     pub region: Region,
@@ -115,7 +115,7 @@ impl Region {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Always the same.
+    /// One region in all rounds.
     At(Region),
     /// A part of another tensor, wherever that is at the time: external bytes, a constant, or a loop's result.
     Within {
@@ -275,7 +275,7 @@ impl TensorPlan {
         self.memories.iter().map(|memory| memory.lower_bound).sum()
     }
 
-    /// What stores a tensor.
+    /// The storage of a tensor.
     pub fn storage(&self, id: TensorId) -> Storage {
         self.tensor(id).layout.rule.storage
     }

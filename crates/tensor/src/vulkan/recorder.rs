@@ -23,8 +23,8 @@ impl Network {
     /// what was recorded before, and ends with one for the host, copies and kernels to read its outputs.
     ///
     /// # Errors
-    /// An input or output that has to be given and is not, a buffer too small for its tensor, a shape outside the plan's ranges,
-    /// a loop without its number of rounds, an operator without a kernel: each by name. The command buffer is then of no use.
+    /// An external input or output without a buffer, a buffer too small for its tensor, a shape outside the plan's ranges,
+    /// a loop without its number of rounds, an operator without a kernel: each by name. Then the command buffer must not be submitted.
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
