@@ -8,6 +8,7 @@ use crate::descriptors::Inputs;
 use crate::mesh::Meshes;
 use crate::pipelines::Pipelines;
 use crate::scene::Draw;
+use crate::support::picture::copy_to_buffer;
 
 /// Records into a pass of one frame.
 pub(crate) struct PassRecorder<'a> {
@@ -109,24 +110,8 @@ impl PassRecorder<'_> {
         to: ResourceId,
         extent: vk::Extent2D,
     ) {
-        let region = vk::BufferImageCopy::default()
-            .image_subresource(vk::ImageSubresourceLayers {
-                aspect_mask: vk::ImageAspectFlags::COLOR,
-                mip_level: 0,
-                base_array_layer: 0,
-                layer_count: 1,
-            })
-            .image_extent(extent.into());
-        let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+        let (image, texels) = (cmd.image(from).handle, cmd.buffer(to).handle);
         // SAFETY: the pass is being recorded; the buffer was declared large enough for the image.
-        unsafe {
-            self.device.cmd_copy_image_to_buffer(
-                cmd.command_buffer(),
-                cmd.image(from).handle,
-                layout,
-                cmd.buffer(to).handle,
-                &[region],
-            );
-        }
+        unsafe { copy_to_buffer(self.device, cmd.command_buffer(), (image, extent), texels) };
     }
 }

@@ -25,6 +25,27 @@ pub struct Rendered {
     pub texels: Vec<u8>,
 }
 
+/// Records a copy of all of an image in `TRANSFER_SRC_OPTIMAL` to a buffer.
+///
+/// # Safety
+/// `commands` is recording outside of a render pass, and the buffer holds the image.
+pub unsafe fn copy_to_buffer(
+    device: &ash::Device,
+    commands: vk::CommandBuffer,
+    (image, extent): (vk::Image, vk::Extent2D),
+    texels: vk::Buffer,
+) {
+    let layers = vk::ImageSubresourceLayers::default()
+        .aspect_mask(vk::ImageAspectFlags::COLOR)
+        .layer_count(1);
+    let region = vk::BufferImageCopy::default()
+        .image_subresource(layers)
+        .image_extent(extent.into());
+    let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+    // SAFETY: the caller's duty.
+    unsafe { device.cmd_copy_image_to_buffer(commands, image, layout, texels, &[region]) };
+}
+
 impl Canvas {
     pub fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
         let size = u64::from(extent.width) * u64::from(extent.height) * 4;

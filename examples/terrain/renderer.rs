@@ -22,6 +22,7 @@ use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
 use crate::support::painter;
+use crate::support::picture::copy_to_buffer;
 use crate::support::sheet::{Screen, Sheet};
 
 /// The land, which does not depend on a device.
@@ -236,28 +237,9 @@ impl Renderer {
         if let Some(read_back) = self.landscape.read_back {
             let (picture, extent) = (self.landscape.picture, self.screen.extent);
             commands.pass(read_back.pass, |pass| {
-                let region = vk::BufferImageCopy {
-                    image_subresource: vk::ImageSubresourceLayers {
-                        aspect_mask: vk::ImageAspectFlags::COLOR,
-                        mip_level: 0,
-                        base_array_layer: 0,
-                        layer_count: 1,
-                    },
-                    image_extent: extent.into(),
-                    ..Default::default()
-                };
-                let (image, texels) = (pass.image(picture), pass.buffer(read_back.texels));
-                let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+                let (image, texels) = (pass.image(picture).handle, pass.buffer(read_back.texels).handle);
                 // SAFETY: recording; the pass declares both accesses.
-                unsafe {
-                    device.cmd_copy_image_to_buffer(
-                        pass.command_buffer(),
-                        image.handle,
-                        layout,
-                        texels.handle,
-                        &[region],
-                    )
-                };
+                unsafe { copy_to_buffer(&device, pass.command_buffer(), (image, extent), texels) };
             })?;
         }
         commands.finish()?;

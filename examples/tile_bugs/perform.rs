@@ -12,6 +12,7 @@ use tileheap::runtime::Capabilities;
 use crate::bug::{Interlude, Program};
 use crate::stage::{EXTENT, FORMAT, Image, Stage, WHOLE_IMAGE};
 use crate::support::error::{Called, Result};
+use crate::support::picture::copy_to_buffer;
 use crate::support::shaders::PAINTING_FRAG;
 
 /// The name of the command buffers, which the messages of the validation layers repeat.
@@ -203,18 +204,8 @@ fn exhibit(stage: &Stage<'_>, commands: vk::CommandBuffer, keeps_layout: bool) {
         },
     );
     barrier(stage, commands, stage.picture, PAINTED, COPIED);
-    let copy = vk::BufferImageCopy::default()
-        .image_subresource(vk::ImageSubresourceLayers {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            mip_level: 0,
-            base_array_layer: 0,
-            layer_count: 1,
-        })
-        .image_extent(EXTENT.into());
     // SAFETY: the buffer holds that many texels, and the image is in that layout.
-    unsafe {
-        device.cmd_copy_image_to_buffer(commands, stage.picture.handle, COPIED, stage.texels, &[copy]);
-    }
+    unsafe { copy_to_buffer(device, commands, (stage.picture.handle, EXTENT), stage.texels) };
     let to_host = [vk::MemoryBarrier2::default()
         .src_stage_mask(vk::PipelineStageFlags2::COPY)
         .src_access_mask(vk::AccessFlags2::TRANSFER_WRITE)
