@@ -27,8 +27,6 @@ pub(crate) struct Device {
     pub(crate) descriptors: Descriptors,
     /// `None` if the feature is off: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
-    /// Message counts go to stderr when the device is destroyed.
-    pub(crate) log_counters: bool,
 }
 
 /// Which of the layer's extensions a device enabled. Commands can be looked up where their extension is enabled; tile memory

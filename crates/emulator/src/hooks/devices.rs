@@ -153,7 +153,6 @@ unsafe fn create(
         resources: Resources::default(),
         descriptors: Descriptors::default(),
         tile,
-        log_counters: settings.counters,
     };
     if let (Some(tile), Some(emulation)) = (&device.tile, &device.physical.emulation) {
         if let Err(error) = tile.heap.probe(&device.driver, &emulation.driver) {
@@ -211,9 +210,6 @@ fn close(device: &Device) {
     recorder::forget_device(driver.handle);
     if let Some(trace) = &tile.trace {
         trace.close(&counts);
-    }
-    if device.log_counters {
-        eprintln!("VK_LAYER_TILEHEAP_emulator: messages: {counts}");
     }
 }
 impl Request {

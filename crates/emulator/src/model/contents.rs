@@ -61,11 +61,7 @@ impl Contents {
         };
         if let Some((first, end)) = discarded {
             let reason = DiscardReason::LessBound;
-            let event = Event {
-                at: Some(at),
-                ..Event::default()
-            };
-            self.discard(Discard { first, end, reason }, event);
+            self.discard(Discard { first, end, reason }, Event::of(at, None));
         }
         self.live = reserved;
         discarded
@@ -95,7 +91,8 @@ impl Contents {
 
     /// Records a write.
     pub(crate) fn write(&mut self, object: Object, place: &Place, at: Position) {
-        self.history.write(place.first, place.end, Event::of(at, object));
+        self.history
+            .write(place.first, place.end, Event::of(at, Some(object)));
     }
 
     /// Records a read; returns a finding if its contents are known to be undefined.

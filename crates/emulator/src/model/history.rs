@@ -77,11 +77,11 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// An event of a command on a resource.
-    pub(crate) fn of(at: Position, object: Object) -> Event {
+    /// An event of a command, on one resource if there is an object.
+    pub(crate) fn of(at: Position, object: Option<Object>) -> Event {
         Event {
             at: Some(at),
-            object: Some(object),
+            object,
             submit: None,
         }
     }
@@ -264,10 +264,7 @@ mod tests {
     fn event(actions: u32) -> Event {
         let mut at = Position::default();
         at.actions = actions;
-        Event {
-            at: Some(at),
-            ..Event::default()
-        }
+        Event::of(at, None)
     }
 
     /// Writes and losses in random ranges, beside an array of bytes; and the same in two halves, the second on top of the first.

@@ -123,12 +123,7 @@ impl Recording {
 
     /// The bytes become undefined here, those of a resource or all of them.
     pub(crate) fn discard(&mut self, discard: Discard, object: Option<Object>) -> Discard {
-        let event = Event {
-            at: Some(self.at),
-            object,
-            submit: None,
-        };
-        self.contents.discard(discard, event);
+        self.contents.discard(discard, Event::of(self.at, object));
         discard
     }
 }

@@ -19,7 +19,7 @@ const FILE_PREFIX: &str = "tileheap_emulator.";
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 15] = [
+pub const SETTINGS: [&str; 14] = [
     "profile",
     "heap_size",
     "alignment",
@@ -34,7 +34,6 @@ pub const SETTINGS: [&str; 15] = [
     "trace",
     "log",
     "message_log",
-    "counters",
 ];
 
 /// The layer's settings for one instance.
@@ -56,8 +55,6 @@ pub(crate) struct Settings {
     pub(crate) log: bool,
     /// Where messages are appended as JSON documents, one a line.
     pub(crate) message_log: Option<PathBuf>,
-    /// The number of messages of each id goes to stderr when a device is destroyed.
-    pub(crate) counters: bool,
     /// Settings that could not be read, as messages.
     pub(crate) errors: Vec<String>,
 }
@@ -158,7 +155,6 @@ impl Settings {
             trace: reader.path("trace"),
             message_log: reader.path("message_log"),
             log: reader.parsed("log", boolean).unwrap_or(false),
-            counters: reader.parsed("counters", boolean).unwrap_or(false),
             profile,
             errors: reader.errors,
         }

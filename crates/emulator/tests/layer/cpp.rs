@@ -46,15 +46,7 @@ fn text(bytes: &[u8]) -> &str {
 /// Runs it on the emulator; `None` where the test is skipped.
 fn run(profile: &str, arguments: &[&str]) -> Option<Output> {
     let program = program()?;
-    // On the test bed, where that is what tests run on.
-    let mut command = match std::env::var_os("TILEHEAP_RUNNER") {
-        None => Command::new(program),
-        Some(runner) => {
-            let mut command = Command::new(runner);
-            command.arg(program);
-            command
-        }
-    };
+    let mut command = crate::runnable(program);
     if !support::emulate(&mut command, profile) {
         return None;
     }

@@ -2,12 +2,12 @@
 //! the same in the log, also of a program that is killed.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use ash::vk;
 use serde_json::{Value, json};
 
 use crate::rig::{self, Rig};
+use crate::runnable;
 
 const WORDS: u32 = 256;
 
@@ -293,14 +293,7 @@ fn the_log_of_a_killed_program_ends_with_what_was_known() {
     }
     let path = log_file("killed");
     let program = std::env::args_os().next().expect("the path of this program");
-    let mut command = match std::env::var_os("TILEHEAP_RUNNER") {
-        None => Command::new(&program),
-        Some(runner) => {
-            let mut command = Command::new(runner);
-            command.arg(&program);
-            command
-        }
-    };
+    let mut command = runnable(program.as_ref());
     let test = "messages::the_log_of_a_killed_program_ends_with_what_was_known";
     let output = command.args(["--exact", test]).env(KILLED, &path).output();
     assert!(!output.expect("this program runs again").status.success());
