@@ -45,8 +45,8 @@ Examples:
   tileheap report strafe.trace --cache 2MiB -o cache.html   … and compare the cache policies on them
   tileheap run -- ./game                         run a program on emulated tile memory
 
-Exit status: 0 success; 1 failure; 2 invalid command line or table; 3 no answer within the budget, or
-errors reported under `tileheap run`.")]
+Exit status: 0 success; 1 failure; 2 invalid command line or table;
+3 no answer within the budget, or errors reported under `tileheap run`.")]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     command: Command,
