@@ -47,7 +47,7 @@ recorded_commands! {
         recorder.lock().sets.bind_sets(point, first, sets);
     };
 
-    /// The same, by stages.
+    /// As `vkCmdBindDescriptorSets`, by stages.
     fn vkCmdBindDescriptorSets2KHR(commands, info: *const vk::BindDescriptorSetsInfoKHR<'_>) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
@@ -73,7 +73,7 @@ recorded_commands! {
         unsafe { push(recorder, point, index, writes) };
     };
 
-    /// The same, by stages.
+    /// As `vkCmdPushDescriptorSetKHR`, by stages.
     fn vkCmdPushDescriptorSet2KHR(commands, info: *const vk::PushDescriptorSetInfoKHR<'_>) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
@@ -85,7 +85,7 @@ recorded_commands! {
         }
     };
 
-    /// The same, by a template.
+    /// As `vkCmdPushDescriptorSetKHR`, by a template.
     fn vkCmdPushDescriptorSetWithTemplateKHR(
         commands,
         template: vk::DescriptorUpdateTemplate,
@@ -97,7 +97,7 @@ recorded_commands! {
         unsafe { push_by_template(recorder, template, index, data) };
     };
 
-    /// The same, in a structure.
+    /// As `vkCmdPushDescriptorSetWithTemplateKHR`, in a structure.
     fn vkCmdPushDescriptorSetWithTemplate2KHR(
         commands,
         info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
@@ -119,7 +119,7 @@ recorded_commands! {
         offsets: *const vk::DeviceSize,
     ) => commands |recorder| unbind(recorder, point, first, count);
 
-    /// The same, by stages.
+    /// As `vkCmdSetDescriptorBufferOffsetsEXT`, by stages.
     fn vkCmdSetDescriptorBufferOffsets2EXT(
         commands,
         info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'_>,

@@ -122,7 +122,7 @@ device_entry_points! {
         unsafe { dependencies(commands, info, 1, Some("vkCmdPipelineBarrier2"), record) };
     }
 
-    /// The same.
+    /// As `vkCmdPipelineBarrier2`.
     fn vkCmdWaitEvents2(
         commands: vk::CommandBuffer,
         count: u32,
@@ -146,7 +146,7 @@ device_entry_points! {
         ended(commands, "vkCmdEndRenderPass", |device| call_down!(device.driver.commands, vkCmdEndRenderPass(commands)));
     }
 
-    /// The same.
+    /// As `vkCmdEndRenderPass`.
     fn vkCmdEndRenderPass2(commands: vk::CommandBuffer, info: *const vk::SubpassEndInfo<'_>) {
         ended(commands, "vkCmdEndRenderPass2", |device| call_down!(device.driver.commands, vkCmdEndRenderPass2(commands, info)));
     }
@@ -172,7 +172,7 @@ device_entry_points! {
         ended(commands, "vkCmdEndRendering", |device| call_down!(device.driver.commands, vkCmdEndRendering(commands)));
     }
 
-    /// The same.
+    /// As `vkCmdEndRendering`.
     fn vkCmdEndRendering2KHR(commands: vk::CommandBuffer, info: *const c_void) {
         ended(commands, "vkCmdEndRendering2KHR", |device| call_down!(device.driver.commands, vkCmdEndRendering2KHR(commands, info)));
     }
@@ -205,7 +205,7 @@ recorded_commands! {
     // SAFETY: Valid usage.
     ) => commands |recorder| unsafe { before_barriers(recorder, "vkCmdPipelineBarrier", images, image_count) };
 
-    /// The same.
+    /// As `vkCmdPipelineBarrier`.
     fn vkCmdWaitEvents(
         commands,
         event_count: u32,
@@ -229,7 +229,7 @@ recorded_commands! {
     // SAFETY: Valid usage: a valid structure.
     ) => commands |recorder| unsafe { begin_render_pass(recorder, info, "vkCmdBeginRenderPass") };
 
-    /// The same.
+    /// As `vkCmdBeginRenderPass`.
     fn vkCmdBeginRenderPass2(
         commands,
         info: *const vk::RenderPassBeginInfo<'_>,

@@ -155,7 +155,7 @@ impl HeapMemory {
         }
     }
 
-    /// The same before the first action command, behind barriers of the application that were skipped: one more takes their place.
+    /// The guard before the first action command, and a barrier in place of those of the application that lavapipe skipped.
     pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         self.record_guard(driver, commands);
         if self.is_made() {

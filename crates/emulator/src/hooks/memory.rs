@@ -86,7 +86,7 @@ macro_rules! binds {
                 }
             }
 
-            /// The same of several resources.
+            /// As the command for one resource.
             fn $several(handle: vk::Device, count: u32, infos: *const $info) -> vk::Result |device| {
                 // SAFETY: Valid usage.
                 let mut infos = unsafe { elements(infos, count) }.to_vec();
@@ -120,7 +120,7 @@ macro_rules! resource_queries {
                 *bits = shown(&$device, *bits, $needs);
             }
 
-            /// The same with tile requirements.
+            /// The same requirements, with those of tile memory.
             fn $chained(handle: vk::Device, info: *const $info, out: *mut vk::MemoryRequirements2<'_>) |$device| {
                 call_down!($device.driver.commands, $chained(handle, info, out));
                 // SAFETY: Valid usage: a valid structure.
@@ -267,7 +267,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkMapMemory(handle, object, offset, size, flags, out))
     }
 
-    /// The same.
+    /// As `vkMapMemory`.
     fn vkMapMemory2KHR(
         handle: vk::Device,
         info: *const vk::MemoryMapInfoKHR<'_>,

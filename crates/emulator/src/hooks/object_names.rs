@@ -21,7 +21,7 @@ device_entry_points! {
         call_down!(device.driver.commands, vkSetDebugUtilsObjectNameEXT(handle, info))
     }
 
-    /// The same, by the types of `VK_EXT_debug_report`: the numbers of the objects in messages are the same.
+    /// As `vkSetDebugUtilsObjectNameEXT`, by the types of `VK_EXT_debug_report`: the numbers of the objects in messages are the same.
     fn vkDebugMarkerSetObjectNameEXT(
         handle: vk::Device,
         info: *const vk::DebugMarkerObjectNameInfoEXT<'_>,

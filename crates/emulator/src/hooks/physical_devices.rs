@@ -33,7 +33,7 @@ completed_queries! {
     /// The driver's types and heaps, with the tile heap.
     vkGetPhysicalDeviceMemoryProperties(vk::PhysicalDeviceMemoryProperties):
         |handle, emulation, out| *out = *emulation.memory_types.shown();
-    /// The same, with the heap's budget.
+    /// The same properties, with the heap's budget.
     vkGetPhysicalDeviceMemoryProperties2(vk::PhysicalDeviceMemoryProperties2<'_>): |handle, emulation, out| {
         // SAFETY: The chain is valid, and filled.
         unsafe { emulation.complete_memory_properties(out, allocated_of_heap(handle)) }
@@ -83,7 +83,7 @@ physical_entry_points! {
         result
     }
 
-    /// The same, where the bit may also be a stencil usage.
+    /// As `vkGetPhysicalDeviceImageFormatProperties`, where the bit may also be a stencil usage.
     fn vkGetPhysicalDeviceImageFormatProperties2(
         handle: vk::PhysicalDevice,
         info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
@@ -137,7 +137,7 @@ physical_entry_points! {
         );
     }
 
-    /// The same.
+    /// As `vkGetPhysicalDeviceSparseImageFormatProperties`.
     fn vkGetPhysicalDeviceSparseImageFormatProperties2(
         handle: vk::PhysicalDevice,
         info: *const vk::PhysicalDeviceSparseImageFormatInfo2<'_>,

@@ -20,7 +20,7 @@ device_entry_points! {
         }
     }
 
-    /// The same.
+    /// As `vkGetDeviceQueue`.
     fn vkGetDeviceQueue2(handle: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, out: *mut vk::Queue) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue2(handle, info, out));
         if let Some(tile) = &device.tile {
@@ -62,7 +62,7 @@ device_entry_points! {
         })
     }
 
-    /// The same.
+    /// As `vkQueueSubmit`.
     fn vkQueueSubmit2(
         queue: vk::Queue,
         count: u32,

@@ -71,7 +71,7 @@ creates! {
         device.resources.render_passes.insert(pass.as_raw(), Arc::new(unsafe { render_passes::read(info) }));
     }
 
-    /// The same.
+    /// As `vkCreateRenderPass`.
     vkCreateRenderPass2(vk::RenderPassCreateInfo2<'_>) -> vk::RenderPass, strip::render_pass2;
     |device, info, pass| {
         // SAFETY: The create info is valid.
