@@ -77,7 +77,7 @@ enum Unbound {
 }
 
 /// One that is not imported: where it is to be bound, and what the driver asks for.
-struct Resident {
+struct UnboundRow {
     resource: ResourceId,
     handle: Unbound,
     memory: u32,
@@ -160,7 +160,7 @@ impl<'a> Creator<'a> {
         &self,
         row: &ImageRow,
         owned: &mut OwnedObjects,
-        residents: &mut Vec<Resident>,
+        residents: &mut Vec<UnboundRow>,
     ) -> Result<vk::Image> {
         let Binding::Memory { memory, offset, size } = row.binding else {
             return Ok(vk::Image::null());
@@ -179,7 +179,7 @@ impl<'a> Creator<'a> {
         // SAFETY: within the device's limits for such images.
         let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
         let (resource, handle) = (row.resource, Unbound::Image(image));
-        residents.push(Resident {
+        residents.push(UnboundRow {
             resource,
             handle,
             memory,
@@ -195,7 +195,7 @@ impl<'a> Creator<'a> {
         &self,
         row: &BufferRow,
         owned: &mut OwnedObjects,
-        residents: &mut Vec<Resident>,
+        residents: &mut Vec<UnboundRow>,
     ) -> Result<vk::Buffer> {
         let Binding::Memory { memory, offset, size } = row.binding else {
             return Ok(vk::Buffer::null());
@@ -206,7 +206,7 @@ impl<'a> Creator<'a> {
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
         let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
         let (resource, handle) = (row.resource, Unbound::Buffer(buffer));
-        residents.push(Resident {
+        residents.push(UnboundRow {
             resource,
             handle,
             memory,
@@ -218,7 +218,7 @@ impl<'a> Creator<'a> {
     }
 
     /// The requirements to plan with anew, if anything needs more than its row gives.
-    fn grown(&self, residents: &[Resident]) -> Option<Created> {
+    fn grown(&self, residents: &[UnboundRow]) -> Option<Created> {
         let mut requirements = None;
         for resident in residents {
             let Some(needed) = self.needs_more(resident) else {
@@ -242,8 +242,8 @@ impl<'a> Creator<'a> {
     }
 
     /// What a created resource needs, if its row does not give it.
-    fn needs_more(&self, resident: &Resident) -> Option<String> {
-        let Resident {
+    fn needs_more(&self, resident: &UnboundRow) -> Option<String> {
+        let UnboundRow {
             answer,
             size: planned,
             offset,
@@ -270,7 +270,7 @@ impl<'a> Creator<'a> {
     }
 
     /// One block for each row of memory.
-    fn allocate(&self, residents: &[Resident], owned: &mut OwnedObjects) -> Result<()> {
+    fn allocate(&self, residents: &[UnboundRow], owned: &mut OwnedObjects) -> Result<()> {
         for (index, row) in self.tables.memory.iter().enumerate() {
             let (mut alignment, mut device_address) = (Alignment::ONE, false);
             let mut inside = residents
@@ -296,13 +296,13 @@ impl<'a> Creator<'a> {
         Ok(())
     }
 
-    fn is_addressed(&self, resident: &Resident) -> bool {
+    fn is_addressed(&self, resident: &UnboundRow) -> bool {
         let of_resource = |row: &&BufferRow| row.resource == resident.resource;
         let mut rows = self.tables.buffers.iter().filter(of_resource);
         rows.any(has_address)
     }
 
-    fn bind(&self, resident: &Resident, owned: &OwnedObjects) -> Result<()> {
+    fn bind(&self, resident: &UnboundRow, owned: &OwnedObjects) -> Result<()> {
         let device = &self.state.device;
         let (memory, start) = owned.blocks[resident.memory as usize].location();
         let offset = start + resident.offset.0;
@@ -341,7 +341,7 @@ fn has_address(row: &BufferRow) -> bool {
 }
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut MemoryDesc<'_>, kind: MemoryKind, only: &Resident) {
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, kind: MemoryKind, only: &UnboundRow) {
     if kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
     }
