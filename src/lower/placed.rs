@@ -2,7 +2,7 @@
 
 use super::situation::{DeviceQueues, Parity};
 use super::tables::{DeviceQueueIndex, Object};
-use crate::frame::tables::{Access, Batch, Version};
+use crate::frame::tables::{Access, Batch};
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 
 use crate::plan::{MemoryKind, Placement, Plan};
@@ -89,24 +89,12 @@ impl<'a> Placed<'a> {
 
     /// The placement that an access uses: of several images of a tile resident, the one in the object that is bound.
     pub(super) fn placement_of(&self, access: &Access) -> u32 {
-        let run = self.placements_of(access.resource);
-        if access.version == Version::Previous {
-            return run.first + 1;
-        }
-        self.in_pass(access.resource, access.pass)
+        self.plan.placement_of(access).0
     }
 
     /// The placement of the current version that a pass uses.
     pub(super) fn in_pass(&self, resource: ResourceId, pass: PassId) -> u32 {
-        let run = self.placements_of(resource);
-        if !self.is_ladder(resource) {
-            return run.first;
-        }
-        let bound = self.plan.passes[pass.index()].bound_object;
-        let in_bound = |&index: &usize| self.plan.placements[index].object == bound;
-        run.indices()
-            .find(in_bound)
-            .map_or(run.first, |index| index as u32)
+        self.plan.placement_in(resource, pass).0
     }
 
     /// The device queue that runs a pass.

@@ -235,9 +235,8 @@ pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
 
 /// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
 pub fn dram_traffic(plan: &Plan) -> Bytes {
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let moved = accesses.map(|(access, planned)| {
-        let placement = &plan.placements[planned.placement.index()];
+    let moved = plan.frame.accesses().iter().map(|access| {
+        let placement = &plan.placements[plan.placement_of(access).index()];
         let reason = plan.resources[access.resource.index()].reason;
         match placement.memory {
             MemoryKind::Lazy | MemoryKind::Tile => Bytes::ZERO,

@@ -2,7 +2,7 @@
 
 use super::eligible::Ruling;
 use super::residency::TileResident;
-use super::{MemoryKind, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
+use super::{MemoryKind, Object, ObjectId, Placement, PlanError, PlanOptions, Strategy};
 use crate::frame::tables::Version;
 use crate::frame::{Frame, PassId, Persistence, ResourceId};
 use crate::measure::{Dedicated, Requirements};
@@ -18,22 +18,6 @@ const SEARCH: Steps = Steps(4096);
 pub(super) struct Placed {
     pub(super) placements: Vec<Placement>,
     pub(super) of_resource: Vec<Run>,
-}
-
-impl Placed {
-    /// Whether a resource is placed in tile memory with an image in several objects.
-    pub(super) fn is_ladder(&self, id: ResourceId) -> bool {
-        let run = self.of_resource[id.index()];
-        run.len() > 1 && self.placements[run.first as usize].memory == MemoryKind::Tile
-    }
-
-    /// The placement that a pass uses where `bound` is bound: of several images of a tile resident, the one in that object.
-    pub(super) fn in_pass(&self, id: ResourceId, bound: Option<ObjectId>) -> PlacementId {
-        let run = self.of_resource[id.index()];
-        let in_bound = |&index: &usize| self.placements[index].object == bound;
-        let index = run.indices().find(in_bound).filter(|_| self.is_ladder(id));
-        PlacementId(index.map_or(run.first, |index| index as u32))
-    }
 }
 
 /// Gives every resource its placements: residents where they are, the rest in ordinary memory.

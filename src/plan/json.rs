@@ -2,7 +2,7 @@
 //!
 //! ```json
 //! {
-//!   "format": "tileheap-plan", "version": 2, "frame": "two passes",
+//!   "format": "tileheap-plan", "version": 3, "frame": "two passes",
 //!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "ladder": "auto", "lazy": true },
 //!   "profile": { "format": "tileheap-profile", "…": "the device it is planned for" },
 //!   "objects": [{ "memory": "tile", "memory_type": 0, "size": 552960 }],
@@ -17,10 +17,7 @@
 //!   }],
 //!   "passes": [{
 //!     "name": "draw", "within": { "queue": "graphics", "submit": 0, "batch": 0, "command_buffer": "scene" },
-//!     "bound_object": 0, "bound_bytes": 552960, "live_tile_bytes": 552960,
-//!     "accesses": [{ "resource": "motion", "placement": 0, "layout": "VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL",
-//!                    "load_op": "VK_ATTACHMENT_LOAD_OP_CLEAR", "store_op": "VK_ATTACHMENT_STORE_OP_STORE" }],
-//!     "first_barrier_before": 0, "barriers_before": [], "first_barrier_after": 0, "barriers_after": []
+//!     "bound_object": 0, "bound_bytes": 552960, "live_tile_bytes": 552960
 //!   }],
 //!   "totals": { "eligible_bytes": 1105920, "…": "see Totals" }
 //! }
@@ -79,7 +76,7 @@ impl Plan {
     /// would tell besides is for [`Plan::from_json`], what the rules say for [`Plan::check`].
     ///
     /// ```
-    /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 2 }"#).unwrap_err();
+    /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 3 }"#).unwrap_err();
     /// assert!(fault.to_string().contains("tileheap-plan"));
     /// ```
     ///

@@ -39,17 +39,13 @@
 //! ```
 
 pub mod advise;
-mod aliasing;
 mod arena;
-mod barrier;
 pub mod check;
 mod eligible;
-mod epoch;
 mod error;
 mod json;
 mod make;
 pub mod model;
-mod operations;
 mod options;
 mod planner;
 mod report;
@@ -63,17 +59,12 @@ mod types;
 mod whole;
 mod words;
 
-/// What happens around each pass: the tile memory that is bound, barriers, load and store operations.
-pub mod passes {
-    pub use super::types::{AccessPlan, Barrier, BarrierCause, PassPlan, QueueTransfer, Store, TransferHalf};
-}
-
 pub use error::PlanError;
 pub use json::PlanJsonError;
 pub use make::plan;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
 pub use types::{
-    MemoryKind, NotTile, Object, ObjectId, Optimality, Placement, PlacementId, PlacementReason, Plan,
-    ResourcePlan, Split, Totals,
+    MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, PlacementReason,
+    Plan, ResourcePlan, Split, Store, Totals,
 };

@@ -206,7 +206,6 @@ impl Plan {
         if tile {
             columns.extend([Column::right("bound"), Column::right("live")]);
         }
-        columns.push(Column::right("barriers"));
         let mut table = Table::new(columns);
         for (id, planned) in self.frame.pass_ids().zip(&self.passes) {
             let mut cells = vec![
@@ -223,7 +222,6 @@ impl Plan {
                     planned.live_tile.to_string(),
                 ]);
             }
-            cells.push((planned.before.len() + planned.after.len()).to_string());
             table.row(cells, String::new());
         }
         table.write(f)
@@ -310,13 +308,7 @@ impl Plan {
             percent(apart, arena),
             "of the arenas",
         );
-        let barriers: usize = self.barriers.len();
-        writeln!(
-            f,
-            "\nTotals, {} and {}",
-            counted(self.passes.len(), "pass"),
-            counted(barriers, "barrier")
-        )?;
+        writeln!(f, "\nTotals, {}", counted(self.passes.len(), "pass"))?;
         table.write_rows(f)?;
         self.write_optimality(f)
     }

@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
+use super::Store;
 use super::eligible;
-use super::passes::Store;
 use super::timeline::Timeline;
 use super::whole::make_whole;
 use super::{MemoryKind, Optimality, Plan, Split, residency};

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::*;
-use crate::frame::{
-    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
-};
+use crate::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
+use crate::lower::tables::commands::{BarrierCause, ImageBarrierRow};
+use crate::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
-use crate::plan::passes::{BarrierCause, TransferHalf};
 use crate::profile::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
     TileRequirements,
@@ -259,11 +258,16 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
         with.resources[depth.index()].reason,
         PlacementReason::Lazy { pass }
     );
+    let stores = steady(&with, DeviceQueues::one(&frame));
+    let stores: Vec<_> = stores
+        .attachments
+        .iter()
+        .map(|one| one.operations.store)
+        .collect();
     assert_eq!(
-        with.accesses_of(pass)[1].store_op,
-        vk::AttachmentStoreOp::DONT_CARE
+        stores,
+        [vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE]
     );
-    assert_eq!(with.accesses_of(pass)[0].store_op, vk::AttachmentStoreOp::STORE);
 
     let options = PlanOptions {
         lazy: false,
@@ -274,6 +278,20 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
         without.resources[depth.index()].reason,
         PlacementReason::Arena(NotTile::OnePass { pass })
     );
+}
+
+/// The third frame of a plan on these queues.
+fn steady(plan: &Plan, queues: DeviceQueues) -> Checked<Lowered> {
+    let mut situation = Situation::first(queues);
+    for _ in 0..2 {
+        situation = situation.after(&lower(plan, &situation).unwrap());
+    }
+    lower(plan, &situation).unwrap()
+}
+
+/// The image barriers before a row of passes.
+fn images_before(tables: &Lowered, row: usize) -> &[ImageBarrierRow] {
+    tables.passes[row].before.images.of(&tables.image_barriers)
 }
 
 /// ```text
@@ -293,18 +311,22 @@ fn aliases_hand_over_around_the_frame() {
     assert_eq!(plan.totals.arena_bytes_without_aliasing, Bytes(3 * BLOCK.0));
     let offset = |index: u32| plan.placements_of(ResourceId(index))[0].offset;
     assert_eq!(offset(0), offset(2));
-    let first = plan.barriers_before(PassId(0));
+    let tables = steady(&plan, DeviceQueues::one(&frame));
+    let first = images_before(&tables, 0);
     assert_eq!(first.len(), 1);
-    assert_eq!(first[0].cause, BarrierCause::Aliasing);
-    assert_eq!(first[0].src_stages, vk::PipelineStageFlags2::COMPUTE_SHADER);
-    let taken = plan
-        .barriers_before(PassId(2))
+    // Its bytes were only read since they were written: an execution dependency is enough.
+    assert_eq!(first[0].cause, BarrierCause::EarlierFrame);
+    assert_eq!(
+        first[0].scopes.src_stages,
+        vk::PipelineStageFlags2::COMPUTE_SHADER
+    );
+    let taken = images_before(&tables, 2)
         .iter()
-        .find(|b| b.resource == ResourceId(2))
+        .find(|one| one.image == 2)
         .unwrap();
     assert_eq!(taken.cause, BarrierCause::Aliasing);
     assert_eq!(taken.old_layout, vk::ImageLayout::UNDEFINED);
-    assert_eq!(taken.src_stages, vk::PipelineStageFlags2::FRAGMENT_SHADER);
+    assert_eq!(taken.scopes.src_stages, vk::PipelineStageFlags2::FRAGMENT_SHADER);
 }
 
 #[test]
@@ -316,17 +338,18 @@ fn readers_of_one_stretch_share_a_barrier() {
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "main");
     frame.render_pass(commands, "write").color(a, CLEAR);
-    let compute = frame.compute_pass(commands, "compute").sampled(a).id();
-    let draw = frame.render_pass(commands, "draw").sampled(a).id();
+    frame.compute_pass(commands, "compute").sampled(a);
+    frame.render_pass(commands, "draw").sampled(a);
     let frame = frame.build().unwrap();
     let plan = plan_on(&frame, profile(1), &PlanOptions::default());
-    let barriers = plan.barriers_before(compute);
+    let tables = steady(&plan, DeviceQueues::one(&frame));
+    let barriers = images_before(&tables, 1);
     assert_eq!(barriers.len(), 1);
     assert_eq!(
-        barriers[0].dst_stages,
+        barriers[0].scopes.dst_stages,
         vk::PipelineStageFlags2::COMPUTE_SHADER | vk::PipelineStageFlags2::FRAGMENT_SHADER
     );
-    assert_eq!(plan.barriers_before(draw), []);
+    assert_eq!(images_before(&tables, 2), []);
 }
 
 #[test]
@@ -339,12 +362,11 @@ fn history_takes_turns() {
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "main");
     frame.render_pass(commands, "draw").color(color, CLEAR);
-    let resolve = frame
+    frame
         .render_pass(commands, "resolve")
         .sampled(color)
         .sampled_previous(history)
-        .color(history, CLEAR)
-        .id();
+        .color(history, CLEAR);
     let frame = frame.build().unwrap();
     let plan = plan_on(&frame, profile(4), &PlanOptions::default());
     let placements = plan.placements_of(history);
@@ -361,10 +383,10 @@ fn history_takes_turns() {
         plan.resources[history.index()].reason,
         PlacementReason::Arena(NotTile::History)
     );
-    let barriers: Vec<_> = plan
-        .barriers_before(resolve)
+    let tables = steady(&plan, DeviceQueues::one(&frame));
+    let barriers: Vec<_> = images_before(&tables, 1)
         .iter()
-        .filter(|barrier| barrier.resource == history)
+        .filter(|one| tables.images[one.image as usize].resource == history)
         .collect();
     assert_eq!(barriers.len(), 2);
     let previous = barriers
@@ -402,13 +424,14 @@ fn a_queue_change_is_a_release_and_an_acquire() {
             next: read
         })
     );
-    let release = plan.barriers_after(write)[0].transfer.unwrap();
-    let acquire = plan.barriers_before(read)[0].transfer.unwrap();
+    let tables = steady(&plan, DeviceQueues::apart(&frame));
+    let release = tables.passes[0].after.buffers.of(&tables.buffer_barriers)[0];
+    let acquire = tables.passes[1].before.buffers.of(&tables.buffer_barriers)[0];
     assert_eq!(
-        (release.half, acquire.half),
-        (TransferHalf::Release, TransferHalf::Acquire)
+        (release.cause, acquire.cause),
+        (BarrierCause::Release, BarrierCause::Acquire)
     );
-    assert_eq!((release.from, release.to), (acquire.from, acquire.to));
+    assert_eq!(release.families, acquire.families);
 }
 
 #[test]

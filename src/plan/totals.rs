@@ -1,14 +1,12 @@
 //! What the plan amounts to: per pass, per resource with reasons, in sum.
 
 use super::arena::Placed;
-use super::barrier::Barriers;
 use super::eligible::{Ruling, could_be_whole, eligible_traffic};
-use super::passes::PassPlan;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::{
-    MemoryKind, NotTile, Object, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy, Totals,
-    model,
+    MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,
+    Totals, model,
 };
 use crate::frame::tables::Contents;
 use crate::frame::{Frame, PassId, ResourceId};
@@ -17,16 +15,12 @@ use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Bytes, Run, Span};
 use tileheap_pack::Shelf;
 
-pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline, barriers: &Barriers) -> Vec<PassPlan> {
-    let mut passes: Vec<PassPlan> = residency
-        .bound
-        .iter()
-        .zip(&barriers.around)
-        .map(|(&bound, &(before, after))| PassPlan {
-            bound_object: bound,
+pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline) -> Vec<PassPlan> {
+    let bound = residency.bound.iter();
+    let mut passes: Vec<PassPlan> = bound
+        .map(|&bound_object| PassPlan {
+            bound_object,
             live_tile: Bytes::ZERO,
-            before,
-            after,
         })
         .collect();
     for resident in &residency.residents {

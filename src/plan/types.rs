@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use ash::vk;
 use serde::{Deserialize, Serialize};
 use tileheap_json::is_default;
 
 use super::model;
 use super::options::PlanOptions;
-use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
+use crate::frame::tables::{Access, Version};
+use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
-use crate::names;
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run, Span};
 
-/// The placement of every resource of a frame, which memory is bound when, and every barrier.
+/// The placement of every resource of a frame, and which memory is bound when. How it is executed, [`lower`](crate::lower) says.
 ///
-/// The flat tables refer to each other by index; `passes`, `accesses` and `resources` run parallel to the frame's.
+/// The flat tables refer to each other by index; `passes` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The frame that is planned: as it was described, and with the stores of lifetimes that are split.
@@ -35,12 +34,8 @@ pub struct Plan {
     pub placements: Vec<Placement>,
     /// Every memory object.
     pub objects: Vec<Object>,
-    /// Per pass of the frame, what is bound and which barriers surround it.
+    /// Per pass of the frame, what is bound.
     pub passes: Vec<PassPlan>,
-    /// Per access of the frame, what it uses and how.
-    pub accesses: Vec<AccessPlan>,
-    /// Every barrier; passes refer to runs of this table.
-    pub barriers: Vec<Barrier>,
     /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
     pub conflicts: Vec<ResourceId>,
     /// How good the choice of residents is; `None` where the strategy does not search.
@@ -270,99 +265,6 @@ pub struct PassPlan {
     pub bound_object: Option<ObjectId>,
     /// Bytes of tile residents alive in the pass, of its own queue.
     pub live_tile: Bytes,
-    /// Barriers before the pass: a run of [`Plan::barriers`].
-    pub before: Run,
-    /// Barriers after the pass: releases to other queue families, and exits of external resources.
-    pub after: Run,
-}
-
-/// One access, as planned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccessPlan {
-    /// The placement it uses (of a history pair, the one of even frames).
-    pub placement: PlacementId,
-    /// The image's layout during the pass; `UNDEFINED` for buffers.
-    #[serde(with = "names::value")]
-    pub layout: vk::ImageLayout,
-    /// For attachments.
-    #[serde(with = "names::value")]
-    pub load_op: vk::AttachmentLoadOp,
-    /// For attachments.
-    #[serde(with = "names::value")]
-    pub store_op: vk::AttachmentStoreOp,
-}
-
-/// A dependency of one resource, recorded before or after a pass together with the others there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Barrier {
-    /// The resource.
-    pub resource: ResourceId,
-    /// The placement (of a history pair, the one of even frames).
-    pub placement: PlacementId,
-    /// Why it is there.
-    pub cause: BarrierCause,
-    /// Stages that must have finished.
-    #[serde(with = "names::bits")]
-    pub src_stages: vk::PipelineStageFlags2,
-    /// Their accesses, made available.
-    #[serde(with = "names::bits")]
-    pub src_access: vk::AccessFlags2,
-    /// Stages that wait.
-    #[serde(with = "names::bits")]
-    pub dst_stages: vk::PipelineStageFlags2,
-    /// Their accesses, for which memory is made visible.
-    #[serde(with = "names::bits")]
-    pub dst_access: vk::AccessFlags2,
-    /// Layout before; `UNDEFINED` discards the contents.
-    #[serde(with = "names::value")]
-    pub old_layout: vk::ImageLayout,
-    /// Layout after.
-    #[serde(with = "names::value")]
-    pub new_layout: vk::ImageLayout,
-    /// The other half of a transfer between queues; nothing but an ordinary barrier where both have one family.
-    pub transfer: Option<QueueTransfer>,
-}
-
-/// Why a barrier is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BarrierCause {
-    /// A write before, or a write to come, or a change of layout.
-    Hazard,
-    /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
-    Aliasing,
-    /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
-    /// barrier, since the other use may have been another image's.
-    Ladder,
-    /// First use of its own bytes since the frame before.
-    NextFrame,
-    /// An external resource comes in.
-    Entry,
-    /// An external resource goes out.
-    Exit,
-}
-
-/// One half of a queue family ownership transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QueueTransfer {
-    /// The queue that used the resource.
-    pub from: QueueId,
-    /// The queue that will.
-    pub to: QueueId,
-    /// Which half this is.
-    pub half: TransferHalf,
-}
-
-/// The halves of a queue family ownership transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TransferHalf {
-    /// Recorded on the queue that used the resource; left out where both queues have one family.
-    Release,
-    /// Recorded on the queue that will use it.
-    Acquire,
 }
 
 /// Sums over a frame.
@@ -409,6 +311,28 @@ impl Plan {
             .map(|placement| placement.memory)
     }
 
+    /// The placement that an access uses: of a history that of the version (as in even frames), of a tile resident with an image in
+    /// several memory objects the one in the object that is bound.
+    pub fn placement_of(&self, access: &Access) -> PlacementId {
+        let run = self.resources[access.resource.index()].placements;
+        match access.version {
+            Version::Previous => PlacementId(run.first + 1),
+            Version::Current => self.placement_in(access.resource, access.pass),
+        }
+    }
+
+    /// The placement of the current version of a resource that a pass uses.
+    pub(crate) fn placement_in(&self, resource: ResourceId, pass: PassId) -> PlacementId {
+        let run = self.resources[resource.index()].placements;
+        let bound = self.passes[pass.index()].bound_object;
+        let in_bound = |index: &usize| {
+            let placement = &self.placements[*index];
+            placement.memory == MemoryKind::Tile && placement.object == bound
+        };
+        let found = run.indices().find(in_bound).filter(|_| run.len() > 1);
+        PlacementId(found.map_or(run.first, |index| index as u32))
+    }
+
     /// The binning cost of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
     ///
     /// Worked out when asked for: it takes a microsecond a pass.
@@ -425,21 +349,6 @@ impl Plan {
             ))
         });
         binning_costs.sum()
-    }
-
-    /// The barriers recorded before a pass.
-    pub fn barriers_before(&self, pass: PassId) -> &[Barrier] {
-        self.passes[pass.index()].before.of(&self.barriers)
-    }
-
-    /// The barriers recorded after a pass.
-    pub fn barriers_after(&self, pass: PassId) -> &[Barrier] {
-        self.passes[pass.index()].after.of(&self.barriers)
-    }
-
-    /// The accesses of a pass, parallel to [`Frame::accesses_of`].
-    pub fn accesses_of(&self, pass: PassId) -> &[AccessPlan] {
-        self.frame.pass(pass).accesses.of(&self.accesses)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions};
-use super::{arena, barrier, eligible, operations, residency, timeline, totals};
+use super::{arena, eligible, residency, timeline, totals};
 use crate::frame::{Frame, TileConstraint};
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
@@ -40,9 +40,7 @@ pub(super) fn make_whole(
         &mut resident.objects,
         options,
     )?;
-    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed, &resident.bound);
-    let accesses = operations::plan_accesses(frame, profile, &placed, &resident.bound);
-    let passes = totals::plan_passes(&resident, &timeline, &barriers);
+    let passes = totals::plan_passes(&resident, &timeline);
     let (resources, conflicts) = totals::explain(
         frame,
         &timeline,
@@ -74,8 +72,6 @@ pub(super) fn make_whole(
         placements: placed.placements,
         objects: resident.objects,
         passes,
-        accesses,
-        barriers: barriers.table,
         conflicts,
         optimality: resident.optimality,
         totals,

@@ -43,16 +43,6 @@ fn every_other_frame_of_a_plan_has_the_same_tables() {
 }
 
 #[test]
-fn in_steady_running_the_barriers_are_those_of_the_plan() {
-    for seed in 0..50 {
-        let plan = planned(seed);
-        let lowered = frames(&plan, &DeviceQueues::apart(&plan.frame), 3).pop().unwrap();
-        let found = lowered.image_barriers.len() + lowered.buffer_barriers.len();
-        assert_eq!(found, plan.barriers.len(), "seed {seed}");
-    }
-}
-
-#[test]
 fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
     for seed in 0..50 {
         let plan = planned(seed);

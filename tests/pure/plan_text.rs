@@ -333,11 +333,11 @@ fn damaged(damage: impl FnOnce(&mut Value)) -> String {
 #[test]
 fn what_is_wrong_with_a_plan_is_named() {
     type Damage = fn(&mut Value);
-    let cases: [(Damage, &str); 23] = [
+    let cases: [(Damage, &str); 20] = [
         (|v| v["format"] = "tileheap-frame".into(), "`format`"),
         (
             |v| v["version"] = 1.into(),
-            "version 1, written by tileheap 0.1; this tileheap reads version 2",
+            "version 1, written by tileheap 0.1; this tileheap reads version 3",
         ),
         (|v| v["frame"] = "another".into(), "frame `another`"),
         (
@@ -391,18 +391,6 @@ fn what_is_wrong_with_a_plan_is_named() {
         (
             |v| v["resources"][17]["first_placement"] = u32::MAX.into(),
             "placement",
-        ),
-        (
-            |v| v["passes"][1]["accesses"][0]["placement"] = 500.into(),
-            "placement 500",
-        ),
-        (
-            |v| drop(v["passes"][1]["accesses"].as_array_mut().unwrap().pop()),
-            "pass `gbuffer` has 3 accesses, and 4",
-        ),
-        (
-            |v| v["passes"][1]["barriers_before"][0]["src_stages"][0] = "VK_STAGE".into(),
-            "VK_STAGE",
         ),
         (
             |v| v["passes"][1]["bound_bytes"] = 1.into(),

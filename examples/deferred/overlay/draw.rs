@@ -281,7 +281,7 @@ impl Drawing<'_> {
         let bound = planned
             .bound_object
             .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
-        let barriers = planned.before.len() + planned.after.len();
+        let accesses = plan.frame.passes()[step as usize].accesses.len();
         vec![
             (
                 Weight::Bold,
@@ -293,7 +293,7 @@ impl Drawing<'_> {
                 TEXT,
                 format!("{bound} of tile memory bound, {} live", planned.live_tile),
             ),
-            (Weight::Regular, DIM, format!("{barriers} barriers")),
+            (Weight::Regular, DIM, format!("{accesses} accesses")),
         ]
     }
 

@@ -1,10 +1,10 @@
 //! Contents: what every image and buffer holds, step by step.
 
 use super::checker::Checker;
+use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::{Place, Site};
 use crate::frame::PassId;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::plan::check::{ContentsError, ContentsLoss};
 use crate::units::Bytes;
 
 /// What an image or buffer holds.

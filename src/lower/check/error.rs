@@ -1,7 +1,7 @@
 //! What is wrong with tables.
 
+use super::replay_errors::ContentsError;
 use super::replay_errors::{AfterError, HazardError, LayoutError};
-use crate::plan::check::ContentsError;
 
 /// What is wrong with tables, by the kind of rule that they break.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

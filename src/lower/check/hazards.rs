@@ -18,13 +18,13 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::records::{Conflicts, Dependency, OrderedAfter, Record};
+use super::replay_errors::MissingDependency;
 use super::replay_errors::{HazardError, HazardUse, UsedBy};
 use super::sites::{Place, Site};
 use crate::frame::external::ResourceState;
 use crate::lower::state::ByteUse;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::plan::check::MissingDependency;
 use crate::scopes::{Scope, WRITES, each, made_at};
 use crate::units::Bytes;
 

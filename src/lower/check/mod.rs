@@ -34,7 +34,9 @@ mod structure;
 
 pub use error::{CheckError, ParameterError, StructureError};
 pub use facts::DeviceFacts;
-pub use replay_errors::{AfterError, HazardError, HazardUse, LayoutError, UsedBy};
+pub use replay_errors::{
+    AfterError, ContentsError, ContentsLoss, HazardError, HazardUse, LayoutError, MissingDependency, UsedBy,
+};
 
 use self::checker::Checker;
 use super::checked::Checked;

@@ -9,6 +9,7 @@ use super::effects::{Effect, effect, resolve_of};
 use super::hazards::{Hazards, Here, Use};
 use super::layouts::{Layouts, check_fit};
 use super::records::Dependency;
+use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::ExternalDesc;
@@ -19,7 +20,6 @@ use crate::lower::tables::objects::Binding;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
-use crate::plan::check::{ContentsError, ContentsLoss};
 use crate::scopes::Scope;
 use crate::units::Bytes;
 

@@ -2,7 +2,6 @@
 
 use ash::vk;
 
-use crate::plan::check::MissingDependency;
 use crate::units::Bytes;
 
 /// Two uses of the same bytes, of which at least one writes, with too little between them.
@@ -182,5 +181,92 @@ pub enum AfterError {
         queue: u32,
         /// The value.
         value: i64,
+    },
+}
+
+/// What is missing between two uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MissingDependency {
+    /// Nothing makes the later use wait.
+    #[error("no chain of barriers makes it wait")]
+    Execution,
+    /// It waits, but what was written is not made available or visible to it.
+    #[error("it waits, but what was written is not made visible to it")]
+    Memory,
+}
+
+/// Contents that are needed and gone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentsError {
+    /// A pass needs what a resource held.
+    #[error("pass `{pass}` needs the contents of `{resource}`: {loss}")]
+    Lost {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// Where they went.
+        loss: ContentsLoss,
+    },
+    /// The caller gets an external resource back without its contents.
+    #[error("external `{resource}` leaves the frame without its contents: {loss}")]
+    Exit {
+        /// The resource.
+        resource: String,
+        /// Where they went.
+        loss: ContentsLoss,
+    },
+}
+
+/// What made contents undefined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentsLoss {
+    /// Nothing wrote them.
+    #[error("nothing wrote them")]
+    NeverWritten,
+    /// The batch or submit ended, and tile memory forgets.
+    #[error("they were in tile memory when the discard window ended after pass `{last}`")]
+    WindowEnded {
+        /// The window's last pass.
+        last: String,
+    },
+    /// An action command with nothing bound discards all tile contents.
+    #[error("pass `{pass}` ran with no tile memory bound")]
+    Unbound {
+        /// The pass.
+        pass: String,
+    },
+    /// An action command discards what is above the bound object.
+    #[error("pass `{pass}` ran with {bound} of tile memory bound, and they reach to {end}")]
+    BoundTooSmall {
+        /// The pass.
+        pass: String,
+        /// Size of the bound object.
+        bound: Bytes,
+        /// Where the contents end.
+        end: Bytes,
+    },
+    /// Another resource wrote, or was initialised in, the same bytes.
+    #[error("`{by}` took their bytes at pass `{pass}`")]
+    Overwritten {
+        /// The other resource.
+        by: String,
+        /// The pass.
+        pass: String,
+    },
+    /// A barrier with old layout `UNDEFINED` discards them.
+    #[error("a barrier at pass `{pass}` discards them: its old layout is UNDEFINED")]
+    Discarded {
+        /// The pass.
+        pass: String,
+    },
+    /// The attachment's store operation drops them.
+    #[error("pass `{pass}` does not store them")]
+    NotStored {
+        /// The pass.
+        pass: String,
     },
 }

@@ -264,8 +264,8 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
 /// The passes that use a placement.
 fn uses<'a>(checker: &Checker<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
     let plan = checker.plan;
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    let accesses = plan.frame.accesses().iter();
     accesses
-        .filter(move |(_, planned)| planned.placement.index() == placement)
-        .map(|(access, _)| access.pass)
+        .filter(move |access| plan.placement_of(access).index() == placement)
+        .map(|access| access.pass)
 }

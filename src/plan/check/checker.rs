@@ -11,7 +11,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
+    /// Adds a fault, once.
     pub(super) fn report(&mut self, fault: impl Into<CheckError>) {
         let fault = fault.into();
         if !self.faults.contains(&fault) {

@@ -1,6 +1,5 @@
 //! What is wrong with a plan.
 
-use super::replay_errors::{BarrierError, ContentsError, HazardError, LayoutError, OperationError};
 use super::table_errors::{BytesError, ResidenceError, SplitError, StructureError, TotalError};
 
 /// What is wrong with a plan, by the kind of rule it breaks.
@@ -19,21 +18,6 @@ pub enum CheckError {
     /// Something lives where it must not.
     #[error(transparent)]
     Residence(#[from] ResidenceError),
-    /// Contents are needed and gone, or cannot be reached.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-    /// A barrier that Vulkan does not allow.
-    #[error(transparent)]
-    Barrier(#[from] BarrierError),
-    /// An image is in another layout, or with another queue, than is said.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-    /// Two uses of the same bytes with too little between them.
-    #[error(transparent)]
-    Hazard(#[from] HazardError),
-    /// Load and store operations.
-    #[error(transparent)]
-    Operation(#[from] OperationError),
     /// A sum that is not the sum.
     #[error(transparent)]
     Total(#[from] TotalError),

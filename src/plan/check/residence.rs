@@ -6,10 +6,10 @@ use super::checker::Checker;
 use super::structure::reads_previous;
 use super::table_errors::{ResidenceError, TileRule};
 use crate::frame::tables::{Access, ResourceKind};
-use crate::frame::{AccessKind, BatchId, Persistence, ResourceId, SubmitId, TileConstraint};
+use crate::frame::{AccessKind, BatchId, PassId, Persistence, ResourceId, SubmitId, TileConstraint};
 use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement, Plan, Strategy, WindowRule};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     for index in 0..checker.plan.placements.len() {
@@ -21,6 +21,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         check_lifetime(checker, index);
     }
     check_bindings(checker);
+    check_live(checker);
 }
 
 /// The rule that keeps `resource` out of tile memory, if any: the rules alone, not whether there is room.
@@ -248,8 +249,8 @@ fn check_bindings(checker: &mut Checker<'_>) {
             checker.report(ResidenceError::BoundOnTransferQueue { pass, queue });
         }
     }
-    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
-        let placement = plan.placements[planned.placement.index()];
+    for access in plan.frame.accesses() {
+        let placement = plan.placements[plan.placement_of(access).index()];
         let bound = plan.passes[access.pass.index()].bound_object;
         let Some(object) = placement.object.filter(|_| placement.memory == MemoryKind::Tile) else {
             continue;
@@ -265,6 +266,38 @@ fn check_bindings(checker: &mut Checker<'_>) {
                     None => "nothing".to_owned(),
                 },
             });
+        }
+    }
+}
+
+/// While a tile placement is live, every pass of its queue binds as much: an action command with less bound loses what is above.
+fn check_live(checker: &mut Checker<'_>) {
+    let plan = checker.plan;
+    for placement in plan
+        .placements
+        .iter()
+        .filter(|one| one.memory == MemoryKind::Tile)
+    {
+        let end = Bytes(placement.offset.0.saturating_add(placement.size.0));
+        let Some(queue) = uses_of(plan, placement.resource)
+            .map(|access| plan.frame.queue_of(access.pass))
+            .next()
+        else {
+            continue;
+        };
+        let live = |id: &PassId| placement.span.contains(id.step()) && plan.frame.queue_of(*id) == queue;
+        for id in plan.frame.pass_ids().filter(live) {
+            let bound = plan.passes[id.index()].bound_object;
+            let bound = bound.map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
+            if bound < end {
+                let (pass, resource) = (checker.pass(id), checker.resource(placement.resource));
+                checker.report(ResidenceError::BoundTooSmall {
+                    pass,
+                    resource,
+                    bound,
+                    end,
+                });
+            }
         }
     }
 }

@@ -66,9 +66,9 @@ fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
         Some(object) if placement.memory != MemoryKind::Tile => Space::Object(object.index()),
         Some(_) if plan.options.windows == WindowRule::WholeFrame => Space::Tile(None),
         Some(_) => {
-            let mut uses = plan.frame.accesses().iter().zip(&plan.accesses);
-            let first = uses.find(|(_, planned)| planned.placement.index() == index);
-            Space::Tile(first.map(|(access, _)| plan.frame.queue_of(access.pass)))
+            let mut uses = plan.frame.accesses().iter();
+            let first = uses.find(|access| plan.placement_of(access).index() == index);
+            Space::Tile(first.map(|access| plan.frame.queue_of(access.pass)))
         }
     }
 }

@@ -4,8 +4,7 @@ use super::checker::Checker;
 use super::table_errors::SplitError;
 use crate::frame::tables::{Access, Contents, Pass, Resource, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
-use crate::plan::passes::Store;
-use crate::plan::{MemoryKind, Split};
+use crate::plan::{MemoryKind, Split, Store};
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     let Some(split) = &checker.plan.split else {

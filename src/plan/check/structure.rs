@@ -1,4 +1,4 @@
-//! Structure: table lengths, indices, runs; every barrier and placement in its one place; spans that cover the uses.
+//! Structure: table lengths, indices, runs; every placement in its one place; spans that cover the uses.
 
 use super::checker::Checker;
 use super::table_errors::StructureError;
@@ -18,13 +18,12 @@ pub(super) fn check_tables(checker: &mut Checker<'_>) {
     }
     if checker.faults.is_empty() {
         check_owners(checker);
+        check_counts(checker);
     }
 }
 
-/// What the indices mean: counts, versions, spans, reasons.
+/// What the indices mean: spans, reasons.
 pub(super) fn check_lifetimes(checker: &mut Checker<'_>) {
-    check_counts(checker);
-    check_versions(checker);
     check_spans(checker);
     check_reasons(checker);
 }
@@ -40,7 +39,6 @@ fn check_lengths(checker: &mut Checker<'_>) {
             frame.resources().len(),
         ),
         ("passes", plan.passes.len(), frame.passes().len()),
-        ("accesses", plan.accesses.len(), frame.accesses().len()),
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
@@ -102,22 +100,9 @@ fn check_runs(checker: &mut Checker<'_>) {
             check_run(checker, by, "conflicts", conflicts, &mut ignored);
         }
     }
-    let mut recorded = vec![0; plan.barriers.len()];
-    for (index, pass) in plan.passes.iter().enumerate() {
-        for run in [pass.before, pass.after] {
-            check_run(
-                checker,
-                || format!("pass {index}"),
-                "barriers",
-                run,
-                &mut recorded,
-            );
-        }
-    }
-    for (table, covered) in [("placements", placed), ("barriers", recorded)] {
-        for (index, times) in covered.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-            checker.report(StructureError::Covered { table, index, times });
-        }
+    for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
+        let table = "placements";
+        checker.report(StructureError::Covered { table, index, times });
     }
 }
 
@@ -129,45 +114,13 @@ fn check_references(checker: &mut Checker<'_>) {
             check_index(checker, by, "objects", object.index(), plan.objects.len());
         }
     }
-    for (index, access) in plan.accesses.iter().enumerate() {
-        let by = || format!("access {index}");
-        check_index(
-            checker,
-            by,
-            "placements",
-            access.placement.index(),
-            plan.placements.len(),
-        );
-    }
-    for (index, barrier) in plan.barriers.iter().enumerate() {
-        let by = || format!("barrier {index}");
-        check_index(
-            checker,
-            by,
-            "resources",
-            barrier.resource.index(),
-            plan.resources.len(),
-        );
-        check_index(
-            checker,
-            by,
-            "placements",
-            barrier.placement.index(),
-            plan.placements.len(),
-        );
-        if let Some(transfer) = barrier.transfer {
-            for queue in [transfer.from, transfer.to] {
-                check_index(checker, by, "queues", queue.index(), plan.frame.queues().len());
-            }
-        }
-    }
     for (index, resource) in plan.conflicts.iter().enumerate() {
         let by = || format!("collision {index}");
         check_index(checker, by, "resources", resource.index(), plan.resources.len());
     }
 }
 
-/// Runs, accesses and barriers refer to placements of their own resource.
+/// Runs refer to placements of their own resource.
 fn check_owners(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
@@ -179,19 +132,6 @@ fn check_owners(checker: &mut Checker<'_>) {
                 placement,
             );
         }
-    }
-    for (index, (access, planned)) in plan.frame.accesses().iter().zip(&plan.accesses).enumerate() {
-        let placement = planned.placement.index();
-        check_owner(checker, || format!("access {index}"), access.resource, placement);
-    }
-    for (index, barrier) in plan.barriers.iter().enumerate() {
-        let placement = barrier.placement.index();
-        check_owner(
-            checker,
-            || format!("barrier {index}"),
-            barrier.resource,
-            placement,
-        );
     }
 }
 
@@ -218,29 +158,6 @@ fn check_counts(checker: &mut Checker<'_>) {
     }
 }
 
-fn check_versions(checker: &mut Checker<'_>) {
-    let plan = checker.plan;
-    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
-        let placements = plan.resources[access.resource.index()].placements;
-        let history = plan.frame.resource(access.resource).persistence == Persistence::History;
-        if !history || placements.len() != 2 {
-            continue;
-        }
-        let (version, expected) = match access.version {
-            Version::Current => ("current", placements.first),
-            Version::Previous => ("previous", placements.first + 1),
-        };
-        if planned.placement.index() != expected as usize {
-            let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
-            checker.report(StructureError::WrongVersion {
-                pass,
-                resource,
-                version,
-            });
-        }
-    }
-}
-
 fn check_spans(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let steps = plan.passes.len();
@@ -254,11 +171,8 @@ fn check_spans(checker: &mut Checker<'_>) {
                 steps,
             });
         }
-        if !plan
-            .accesses
-            .iter()
-            .any(|access| access.placement.index() == index)
-        {
+        let mut accesses = plan.frame.accesses().iter();
+        if !accesses.any(|access| plan.placement_of(access).index() == index) {
             let resource = checker.resident(index);
             checker.report(StructureError::Idle {
                 placement: index,
@@ -266,8 +180,8 @@ fn check_spans(checker: &mut Checker<'_>) {
             });
         }
     }
-    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
-        let span = plan.placements[planned.placement.index()].span;
+    for access in plan.frame.accesses() {
+        let span = plan.placements[plan.placement_of(access).index()].span;
         if !span.contains(access.pass.step()) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let step = access.pass.step().0;

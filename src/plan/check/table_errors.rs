@@ -383,6 +383,20 @@ pub enum ResidenceError {
         /// What is bound.
         bound: String,
     },
+    /// Contents of tile memory are live while a pass of their queue binds less (VK_QCOM_tile_memory_heap, "Tile Memory").
+    #[error(
+        "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: what lies above is lost"
+    )]
+    BoundTooSmall {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// What is bound.
+        bound: Bytes,
+        /// Where its bytes end in the tile heap.
+        end: Bytes,
+    },
     /// What is bound is no tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
     #[error(
         "pass `{pass}` binds object {object}, which is {memory:?} memory, as tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"

@@ -212,9 +212,9 @@ fn stored_apart(checker: &Checker<'_>, resource: ResourceId) -> Option<ResourceI
 /// What stores of tile placements write.
 fn stored(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let read = accesses.filter(|(access, _)| access.reads && in_store(checker, access));
-    let placements = read.map(|(_, planned)| plan.placements[planned.placement.index()]);
+    let accesses = plan.frame.accesses().iter();
+    let read = accesses.filter(|access| access.reads && in_store(checker, access));
+    let placements = read.map(|access| plan.placements[plan.placement_of(access).index()]);
     let of_tile = placements.filter(|placement| placement.memory == MemoryKind::Tile);
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
@@ -236,10 +236,10 @@ fn in_one_render_pass(checker: &Checker<'_>, resource: ResourceId) -> bool {
 /// Access count times size over the accesses of tile placements.
 fn on_chip(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let accesses = accesses.filter(|(access, _)| !in_store(checker, access));
-    let of_tile = accesses.filter_map(|(access, planned)| {
-        let placement = plan.placements[planned.placement.index()];
+    let accesses = plan.frame.accesses().iter();
+    let accesses = accesses.filter(|access| !in_store(checker, access));
+    let of_tile = accesses.filter_map(|access| {
+        let placement = plan.placements[plan.placement_of(access).index()];
         let bytes = moved(access, placement.size);
         (placement.memory == MemoryKind::Tile).then_some(bytes)
     });

@@ -8,7 +8,6 @@ use tileheap_json::is_default;
 use crate::frame::tables::Version;
 use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
 use crate::measure::ResourceRequirements;
-use crate::plan::passes::{AccessPlan, Barrier};
 use crate::plan::{MemoryKind, NotTile, Object, ObjectId, Optimality, PlacementReason, PlanOptions, Totals};
 use crate::units::{Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
@@ -16,7 +15,7 @@ use tileheap_device::profile::DeviceProfile;
 /// The value of the field `format`.
 pub(super) const FORMAT: &str = "tileheap-plan";
 /// The version that is read and written.
-pub(super) const VERSION: u64 = 2;
+pub(super) const VERSION: u64 = 3;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -156,12 +155,6 @@ pub(super) struct Pass {
     pub(super) bound_object: Option<ObjectId>,
     pub(super) bound_bytes: Bytes,
     pub(super) live_tile_bytes: Bytes,
-    /// Parallel to the pass's accesses in the frame.
-    pub(super) accesses: Vec<PassAccess>,
-    pub(super) first_barrier_before: u32,
-    pub(super) barriers_before: Vec<Barrier>,
-    pub(super) first_barrier_after: u32,
-    pub(super) barriers_after: Vec<Barrier>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -171,13 +164,6 @@ pub(super) struct Within {
     pub(super) submit: u32,
     pub(super) batch: u32,
     pub(super) command_buffer: String,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct PassAccess {
-    pub(super) resource: ResourceId,
-    #[serde(flatten)]
-    pub(super) planned: AccessPlan,
 }
 
 /// What is read of a document first: whose plan it is, and the names that the rest of it uses.

@@ -10,9 +10,10 @@ use super::form::{self, Document, FORMAT, Head, Named, VERSION};
 use super::write;
 use crate::frame::{Frame, IdNames, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
-use crate::plan::passes::{Barrier, PassPlan, Store};
 use crate::plan::split::with_stores;
-use crate::plan::{NotTile, ObjectId, Placement, PlacementId, PlacementReason, Plan, ResourcePlan, Split};
+use crate::plan::{
+    NotTile, ObjectId, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Split, Store,
+};
 use crate::units::{Run, Span};
 use tileheap_json::{LARGEST, clip, largest};
 
@@ -43,8 +44,8 @@ pub(super) fn check_alone(text: &str) -> crate::Result<()> {
     // Queues are named by the frame alone.
     let names = IdNames::default().of("resource", resources).of("pass", passes);
     let (document, _) = names.with(|| document(text))?;
-    let (_, placements, _) = read_resources(&head, &document)?;
-    read_passes(&head, &document, placements.len())?;
+    read_resources(&head, &document)?;
+    read_passes(&head, &document)?;
     check_objects(&document)?;
     Ok(())
 }
@@ -75,18 +76,8 @@ fn read_plan(
     head: &Head,
     document: Document,
 ) -> Result<Plan, PlanJsonError> {
-    for (pass, planned) in frame.passes().iter().zip(&document.passes) {
-        if pass.accesses.len() != planned.accesses.len() {
-            return Err(fault(format!(
-                "pass `{}` has {} accesses, and {} in the frame: plan it anew",
-                pass.name,
-                planned.accesses.len(),
-                pass.accesses.len()
-            )));
-        }
-    }
     let (resources, placements, conflicts) = read_resources(head, &document)?;
-    let (passes, barriers) = read_passes(head, &document, placements.len())?;
+    let passes = read_passes(head, &document)?;
     check_objects(&document)?;
     let needs: Vec<ResourceRequirements> = document.resources.iter().map(|it| it.requirements).collect();
     let split = (!stores.is_empty()).then(|| Split {
@@ -96,8 +87,6 @@ fn read_plan(
         }),
         stores,
     });
-    // The frame orders accesses by pass, too.
-    let accesses = document.passes.iter().flat_map(|pass| &pass.accesses);
     Ok(Plan {
         frame,
         split,
@@ -106,9 +95,7 @@ fn read_plan(
         resources,
         placements,
         passes,
-        accesses: accesses.map(|access| access.planned).collect(),
         objects: document.objects,
-        barriers,
         conflicts,
         optimality: document.optimality.map(|entry| entry.found),
         totals: document.totals,
@@ -273,16 +260,6 @@ fn check_object(object: Option<ObjectId>, document: &Document, by: &str) -> Resu
     }
 }
 
-fn check_placement(id: PlacementId, placements: usize, by: &str) -> Result<(), PlanJsonError> {
-    if id.index() < placements {
-        return Ok(());
-    }
-    let index = id.index();
-    Err(fault(format!(
-        "{by} names placement {index}, and there are {placements} placements"
-    )))
-}
-
 fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, PlanJsonError> {
     let (first, end) = (placement.first, placement.end);
     if first > end || end.0 as usize > passes {
@@ -312,29 +289,19 @@ fn reason(
     Ok(reason)
 }
 
-fn read_passes(
-    head: &Head,
-    document: &Document,
-    placements: usize,
-) -> Result<(Vec<PassPlan>, Vec<Barrier>), PlanJsonError> {
-    let mut table = Scattered::new("barrier");
-    let mut passes = Vec::with_capacity(document.passes.len());
-    for (named, pass) in head.passes.iter().zip(&document.passes) {
-        let by = format!("pass `{}`", clip(&named.name));
-        check_object(pass.bound_object, document, &by)?;
-        let accesses = pass.accesses.iter().map(|access| access.planned.placement);
-        let barriers = pass.barriers_before.iter().chain(&pass.barriers_after);
-        for placement in accesses.chain(barriers.map(|barrier| barrier.placement)) {
-            check_placement(placement, placements, &by)?;
-        }
-        passes.push(PassPlan {
+fn read_passes(head: &Head, document: &Document) -> Result<Vec<PassPlan>, PlanJsonError> {
+    let pass = |(named, pass): (&Named, &form::Pass)| {
+        check_object(
+            pass.bound_object,
+            document,
+            &format!("pass `{}`", clip(&named.name)),
+        )?;
+        Ok(PassPlan {
             bound_object: pass.bound_object,
             live_tile: pass.live_tile_bytes,
-            before: table.put(pass.first_barrier_before, &pass.barriers_before, &by)?,
-            after: table.put(pass.first_barrier_after, &pass.barriers_after, &by)?,
-        });
-    }
-    Ok((passes, table.finish()?))
+        })
+    };
+    head.passes.iter().zip(&document.passes).map(pass).collect()
 }
 
 /// A flat table of a plan, put together from the runs that refer to it.

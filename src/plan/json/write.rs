@@ -3,7 +3,7 @@
 use super::form::{self, Document, FORMAT, VERSION};
 use crate::frame::tables::Access;
 use crate::frame::{Frame, IdNames, PassId, ResourceId};
-use crate::plan::passes::Store;
+use crate::plan::Store;
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::units::{Bytes, Step};
 
@@ -114,7 +114,6 @@ fn pass(plan: &Plan, id: PassId) -> form::Pass {
     let bound = planned
         .bound_object
         .map(|object| plan.objects[object.index()].size);
-    let accesses = plan.frame.accesses_of(id).iter().zip(plan.accesses_of(id));
     let commands = plan.frame.pass(id).command_buffer.index();
     form::Pass {
         name: id,
@@ -127,15 +126,5 @@ fn pass(plan: &Plan, id: PassId) -> form::Pass {
         bound_object: planned.bound_object,
         bound_bytes: bound.unwrap_or(Bytes::ZERO),
         live_tile_bytes: planned.live_tile,
-        accesses: accesses
-            .map(|(access, &planned)| form::PassAccess {
-                resource: access.resource,
-                planned,
-            })
-            .collect(),
-        first_barrier_before: planned.before.first,
-        barriers_before: plan.barriers_before(id).to_vec(),
-        first_barrier_after: planned.after.first,
-        barriers_after: plan.barriers_after(id).to_vec(),
     }
 }

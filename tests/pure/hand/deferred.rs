@@ -12,20 +12,15 @@
 //! own           ── screen, a swapchain image ───────────────────────────────
 //! ```
 
-use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
+use ash::vk::{Extent2D, Format, QueueFlags};
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
-use tileheap::plan::passes::BarrierCause;
 use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, Totals};
 use tileheap::units::Bytes;
 
 use super::{BLOCK, DEVICE_LOCAL, Pencil, TILE, device, requirement};
 
 const KIB: u64 = 1024;
-const TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
-const SHADERS: S = S::from_raw(S::COMPUTE_SHADER.as_raw() | S::FRAGMENT_SHADER.as_raw());
-const NO_LAYOUT: (L, L) = (L::UNDEFINED, L::UNDEFINED);
-
 fn frame(late: bool) -> Frame {
     let extent = Extent2D {
         width: 96,
@@ -111,21 +106,8 @@ fn draw(late: bool) -> Plan {
     ];
     let mut pencil = Pencil::new(&frame, device(), requirements);
     place(&mut pencil, late);
-    synchronise(&mut pencil, late);
     let mut blocks = 14;
     if late {
-        let (compute, read) = (S::COMPUTE_SHADER, L::SHADER_READ_ONLY_OPTIMAL);
-        // The write was made visible to `merge`; what it reads now waits for that pass, and sees what it saw.
-        let source = (S::FRAGMENT_SHADER, A::NONE);
-        let destination = (compute, A::SHADER_STORAGE_READ);
-        pencil.before(
-            "late",
-            ("bloom", 0),
-            BarrierCause::Hazard,
-            source,
-            destination,
-            (read, L::GENERAL),
-        );
         blocks += 1;
     }
     let bloom_passes = if late { 4 } else { 2 };
@@ -222,156 +204,4 @@ fn place(pencil: &mut Pencil, late: bool) {
     for pass in with_bloom {
         pencil.bind(pass, small, BLOCK);
     }
-}
-
-fn synchronise(pencil: &mut Pencil, late: bool) {
-    let nothing = (S::NONE, A::NONE);
-    let wait = |stages| (stages, A::NONE);
-    let sampled = |stages| (stages, A::SHADER_SAMPLED_READ);
-    let color = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
-    let depth = (TESTS, A::DEPTH_STENCIL_ATTACHMENT_WRITE);
-    let stored = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
-    let loaded = (S::FRAGMENT_SHADER, A::SHADER_STORAGE_READ);
-    let (read, write) = (L::SHADER_READ_ONLY_OPTIMAL, L::COLOR_ATTACHMENT_OPTIMAL);
-    let (test, tested) = (
-        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
-        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
-    );
-    let to_color = (L::UNDEFINED, write);
-    let fragment = S::FRAGMENT_SHADER;
-
-    // The bytes of `albedo` were those of `bloom` in the frame before; `depth` had its own.
-    let readers = if late { SHADERS } else { fragment };
-    pencil.before(
-        "gbuffer",
-        ("albedo", 0),
-        BarrierCause::Aliasing,
-        wait(readers),
-        color,
-        to_color,
-    );
-    pencil.before(
-        "gbuffer",
-        ("depth", 0),
-        BarrierCause::NextFrame,
-        wait(SHADERS),
-        depth,
-        (L::UNDEFINED, test),
-    );
-    // One barrier for the readers in two passes.
-    pencil.before(
-        "cull",
-        ("depth", 0),
-        BarrierCause::Hazard,
-        depth,
-        sampled(SHADERS),
-        (test, tested),
-    );
-    pencil.before(
-        "cull",
-        ("lights", 0),
-        BarrierCause::Aliasing,
-        wait(fragment),
-        stored,
-        NO_LAYOUT,
-    );
-    pencil.before(
-        "lighting",
-        ("albedo", 0),
-        BarrierCause::Hazard,
-        color,
-        sampled(fragment),
-        (write, read),
-    );
-    pencil.before(
-        "lighting",
-        ("lights", 0),
-        BarrierCause::Hazard,
-        stored,
-        loaded,
-        NO_LAYOUT,
-    );
-    pencil.before(
-        "lighting",
-        ("hdr", 0),
-        BarrierCause::NextFrame,
-        wait(SHADERS),
-        color,
-        to_color,
-    );
-    pencil.before(
-        "bloom",
-        ("hdr", 0),
-        BarrierCause::Hazard,
-        color,
-        sampled(SHADERS),
-        (write, read),
-    );
-    let to_general = (L::UNDEFINED, L::GENERAL);
-    pencil.before(
-        "bloom",
-        ("bloom", 0),
-        BarrierCause::Aliasing,
-        wait(fragment),
-        stored,
-        to_general,
-    );
-    pencil.before(
-        "bloom",
-        ("scratch", 0),
-        BarrierCause::Aliasing,
-        wait(fragment),
-        stored,
-        NO_LAYOUT,
-    );
-    pencil.before(
-        "merge",
-        ("bloom", 0),
-        BarrierCause::Hazard,
-        stored,
-        sampled(fragment),
-        (L::GENERAL, read),
-    );
-    pencil.before(
-        "merge",
-        ("scratch", 0),
-        BarrierCause::Hazard,
-        stored,
-        loaded,
-        NO_LAYOUT,
-    );
-    // The current version was the previous one in the frame before, and the previous one is as `tonemap` left it.
-    pencil.before(
-        "merge",
-        ("history", 0),
-        BarrierCause::NextFrame,
-        wait(fragment),
-        color,
-        to_color,
-    );
-    pencil.before(
-        "tonemap",
-        ("history", 0),
-        BarrierCause::Hazard,
-        color,
-        sampled(fragment),
-        (write, read),
-    );
-    let acquired = wait(S::COLOR_ATTACHMENT_OUTPUT);
-    pencil.before(
-        "tonemap",
-        ("screen", 0),
-        BarrierCause::Entry,
-        acquired,
-        color,
-        to_color,
-    );
-    pencil.after(
-        "tonemap",
-        ("screen", 0),
-        BarrierCause::Exit,
-        color,
-        nothing,
-        (write, L::PRESENT_SRC_KHR),
-    );
 }

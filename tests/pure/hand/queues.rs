@@ -8,14 +8,13 @@
 //!       64   │             ├─ blurred ──────────────────────┤  written by blur, read by present
 //! ```
 
-use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
+use ash::vk::{Extent2D, Format, PipelineStageFlags2 as S, QueueFlags};
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
-use tileheap::plan::passes::{BarrierCause, TransferHalf};
 use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, Totals};
 use tileheap::units::Bytes;
 
-use super::{DEVICE_LOCAL, Pencil, device, half, requirement};
+use super::{DEVICE_LOCAL, Pencil, device, requirement};
 
 const KIB: u64 = 1024;
 
@@ -68,9 +67,6 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     let frame = frame(arrives);
     let requirements = vec![requirement(64 * KIB, 0); 3];
     let mut pencil = Pencil::new(&frame, device(), requirements);
-    let queue = |pass| frame.queue_of(frame.pass_named(pass).unwrap());
-    let (graphics, compute) = (queue("draw"), queue("blur"));
-
     let arena = pencil.object(MemoryKind::Arena, DEVICE_LOCAL, 128 * KIB);
     let reason = PlacementReason::Arena(NotTile::Refused);
     pencil.place(
@@ -95,85 +91,6 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
         (2, 3),
     );
 
-    let nothing = (S::NONE, A::NONE);
-    let everything = (S::ALL_COMMANDS, A::NONE);
-    let color = (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE);
-    let stored = (S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE);
-    let sampled = |stages| (stages, A::SHADER_SAMPLED_READ);
-    let (read, write) = (L::SHADER_READ_ONLY_OPTIMAL, L::COLOR_ATTACHMENT_OPTIMAL);
-    let to_color = (L::UNDEFINED, write);
-
-    // The frame before read `scene` on the other queue: the wait for that frame holds all commands.
-    pencil.before(
-        "draw",
-        ("scene", 0),
-        BarrierCause::NextFrame,
-        everything,
-        color,
-        to_color,
-    );
-    let release = pencil.after(
-        "draw",
-        ("scene", 0),
-        BarrierCause::Hazard,
-        color,
-        nothing,
-        (write, read),
-    );
-    release.transfer = half(TransferHalf::Release, graphics, compute);
-    let acquire = pencil.before(
-        "blur",
-        ("scene", 0),
-        BarrierCause::Hazard,
-        nothing,
-        sampled(S::COMPUTE_SHADER),
-        (write, read),
-    );
-    acquire.transfer = half(TransferHalf::Acquire, graphics, compute);
-    let to_general = (L::UNDEFINED, L::GENERAL);
-    pencil.before(
-        "blur",
-        ("blurred", 0),
-        BarrierCause::NextFrame,
-        everything,
-        stored,
-        to_general,
-    );
-    let release = pencil.after(
-        "blur",
-        ("blurred", 0),
-        BarrierCause::Hazard,
-        stored,
-        nothing,
-        (L::GENERAL, read),
-    );
-    release.transfer = half(TransferHalf::Release, compute, graphics);
-    let acquire = pencil.before(
-        "present",
-        ("blurred", 0),
-        BarrierCause::Hazard,
-        nothing,
-        sampled(S::FRAGMENT_SHADER),
-        (L::GENERAL, read),
-    );
-    acquire.transfer = half(TransferHalf::Acquire, compute, graphics);
-    let acquired = (S::COLOR_ATTACHMENT_OUTPUT, A::NONE);
-    pencil.before(
-        "present",
-        ("screen", 0),
-        BarrierCause::Entry,
-        acquired,
-        color,
-        to_color,
-    );
-    pencil.after(
-        "present",
-        ("screen", 0),
-        BarrierCause::Exit,
-        color,
-        nothing,
-        (write, L::PRESENT_SRC_KHR),
-    );
     pencil.finish(Totals {
         eligible_bytes: Bytes::ZERO,
         on_chip_bytes: Bytes::ZERO,

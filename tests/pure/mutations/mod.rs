@@ -4,9 +4,7 @@
 //! and the error that belongs to it. Every kind must find enough sites among the planned frames, so that none is tested on
 //! nothing.
 
-mod barriers;
 mod bytes;
-mod contents;
 mod ladders;
 mod residence;
 mod splits;
@@ -17,7 +15,6 @@ use std::fmt::Debug;
 use tileheap::frame::tables::Access;
 use tileheap::frame::{LoadOp, PassId, ResourceId};
 use tileheap::plan::check::CheckError;
-use tileheap::plan::passes::{AccessPlan, Barrier};
 use tileheap::plan::{MemoryKind, Plan, WindowRule};
 use tileheap::units::SplitMix64;
 
@@ -64,61 +61,11 @@ fn refused<S: Debug>(
     panic!("only {done} sites in {SEEDS} frames");
 }
 
-/// A barrier's place.
-#[derive(Clone, Debug)]
-struct BarrierSite {
-    /// In the table of barriers.
-    index: usize,
-    /// The pass that it is at.
-    pass: PassId,
-    /// After the pass, not before.
-    after: bool,
-    pass_name: String,
-    resource_name: String,
-}
-
-/// Every barrier with its place.
-fn barriers(plan: &Plan) -> Vec<BarrierSite> {
-    let mut sites = Vec::new();
-    for (pass, planned) in plan.frame.pass_ids().zip(&plan.passes) {
-        for (run, after) in [(planned.before, false), (planned.after, true)] {
-            sites.extend(run.indices().map(|index| BarrierSite {
-                index,
-                pass,
-                after,
-                pass_name: plan.frame.pass(pass).name.clone(),
-                resource_name: name(plan, plan.barriers[index].resource),
-            }));
-        }
-    }
-    sites
-}
-
-/// The barriers for which `wanted` holds.
-fn barriers_where(plan: &Plan, wanted: impl Fn(&BarrierSite, &Barrier) -> bool) -> Vec<BarrierSite> {
-    let mut sites = barriers(plan);
-    sites.retain(|site| wanted(site, &plan.barriers[site.index]));
-    sites
-}
-
-/// Takes a barrier out of the table and out of its run.
-fn drop_barrier(plan: &mut Plan, site: &BarrierSite) {
-    plan.barriers.remove(site.index);
-    for pass in &mut plan.passes {
-        for run in [&mut pass.before, &mut pass.after] {
-            for bound in [&mut run.first, &mut run.end] {
-                *bound -= u32::from(*bound as usize > site.index);
-            }
-        }
-    }
-}
-
-/// The accesses of a placement, with their indices, in timeline order.
-fn uses(plan: &Plan, placement: usize) -> Vec<(usize, Access, AccessPlan)> {
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses).enumerate();
+/// The accesses of a placement, in timeline order.
+fn uses(plan: &Plan, placement: usize) -> Vec<Access> {
+    let accesses = plan.frame.accesses().iter().copied();
     accesses
-        .filter(|(_, (_, planned))| planned.placement.index() == placement)
-        .map(|(index, (access, planned))| (index, *access, *planned))
+        .filter(|access| plan.placement_of(access).index() == placement)
         .collect()
 }
 
@@ -135,9 +82,7 @@ fn needs(plan: &Plan, access: &Access) -> bool {
 /// The accesses of a placement in one pass.
 fn uses_in(plan: &Plan, placement: usize, pass: PassId) -> Vec<Access> {
     let all = uses(plan, placement).into_iter();
-    all.map(|(_, access, _)| access)
-        .filter(|access| access.pass == pass)
-        .collect()
+    all.filter(|access| access.pass == pass).collect()
 }
 
 /// Whether two placements are in one range of addresses.
@@ -149,7 +94,7 @@ fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
     let queue = |index| {
         uses(plan, index)
             .first()
-            .map(|(_, access, _)| plan.frame.queue_of(access.pass))
+            .map(|access| plan.frame.queue_of(access.pass))
     };
     plan.options.windows == WindowRule::WholeFrame || queue(a) == queue(b)
 }
@@ -188,17 +133,13 @@ fn passings(plan: &Plan, own_use: bool) -> Vec<Passing> {
         let placement = plan.placements[index];
         let uses = uses(plan, index);
         for pass in plan.frame.pass_ids() {
-            let before = uses.iter().any(|(_, access, _)| access.pass < pass);
+            let before = uses.iter().any(|access| access.pass < pass);
             let next = uses
                 .iter()
-                .find(|(_, access, _)| access.pass > pass || own_use && access.pass == pass);
-            let touches = |(_, access, _): &(usize, Access, AccessPlan)| access.pass == pass;
-            let same_queue = |(_, access, _): &&(usize, Access, AccessPlan)| {
-                plan.frame.queue_of(access.pass) == plan.frame.queue_of(pass)
-            };
-            let needed = next
-                .filter(same_queue)
-                .is_some_and(|(_, access, _)| needs(plan, access));
+                .find(|access| access.pass > pass || own_use && access.pass == pass);
+            let touches = |access: &Access| access.pass == pass;
+            let same_queue = |access: &&Access| plan.frame.queue_of(access.pass) == plan.frame.queue_of(pass);
+            let needed = next.filter(same_queue).is_some_and(|access| needs(plan, access));
             if before && needed && (own_use || !uses.iter().any(touches)) {
                 found.push(Passing {
                     pass,

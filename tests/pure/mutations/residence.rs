@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap::frame::{PassId, Persistence};
-use tileheap::plan::check::{BytesError, CheckError, ContentsError, ContentsLoss, ResidenceError, TileRule};
+use tileheap::plan::check::{BytesError, CheckError, ResidenceError, TileRule};
 use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, Strategy, WindowRule};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
@@ -256,11 +256,11 @@ fn a_transient_resource_loses_its_object() {
 
 /// Passes that use tile memory.
 fn tile_passes(plan: &Plan) -> Vec<(PassId, String)> {
-    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
-    let of_tile =
-        accesses.filter(|(_, planned)| plan.placements[planned.placement.index()].memory == MemoryKind::Tile);
+    let accesses = plan.frame.accesses().iter();
+    let of_tile = accesses
+        .filter(|access| plan.placements[plan.placement_of(access).index()].memory == MemoryKind::Tile);
     of_tile
-        .map(|(access, _)| (access.pass, pass_name(plan, access.pass)))
+        .map(|access| (access.pass, pass_name(plan, access.pass)))
         .collect()
 }
 
@@ -304,9 +304,9 @@ fn an_ordinary_object_is_bound() {
     );
 }
 
-fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&ContentsLoss) -> bool) -> bool {
-    matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss, .. })
-        if *resource == passing.resource && by(loss))
+fn is_lost(fault: &CheckError, passing: &Passing, unbound: bool) -> bool {
+    matches!(fault, CheckError::Residence(ResidenceError::BoundTooSmall { resource, bound, .. })
+        if *resource == passing.resource && (*bound == Bytes::ZERO) == unbound)
 }
 
 #[test]
@@ -314,11 +314,7 @@ fn nothing_is_bound_while_contents_are_needed() {
     refused(
         |plan| passings(plan, false),
         |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
-        |fault, passing| {
-            is_lost(fault, passing, |loss| {
-                matches!(loss, ContentsLoss::Unbound { .. })
-            })
-        },
+        |fault, passing| is_lost(fault, passing, true),
     );
 }
 
@@ -336,11 +332,7 @@ fn less_is_bound_while_contents_are_needed() {
             plan.passes[passing.pass.index()].bound_object =
                 Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
-        |fault, passing| {
-            is_lost(fault, passing, |loss| {
-                matches!(loss, ContentsLoss::BoundTooSmall { .. })
-            })
-        },
+        |fault, passing| is_lost(fault, passing, false),
     );
 }
 
@@ -356,11 +348,7 @@ fn the_second_command_buffer_does_not_bind() {
             sites
         },
         |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
-        |fault, passing| {
-            is_lost(fault, passing, |loss| {
-                matches!(loss, ContentsLoss::Unbound { .. })
-            })
-        },
+        |fault, passing| is_lost(fault, passing, true),
     );
 }
 
@@ -399,8 +387,8 @@ fn a_device_forgets_earlier() {
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Contents(ContentsError::Lost {
-                    loss: ContentsLoss::WindowEnded { .. },
+                CheckError::Residence(ResidenceError::Tile {
+                    rule: TileRule::TwoWindows { .. },
                     ..
                 })
             )

@@ -1,8 +1,8 @@
 //! Damage to split lives.
 
 use tileheap::frame::PassId;
+use tileheap::plan::Store;
 use tileheap::plan::check::{CheckError, SplitError};
-use tileheap::plan::passes::Store;
 use tileheap::plan::{MemoryKind, Plan};
 
 use super::refused;

@@ -2,36 +2,19 @@
 
 use tileheap::frame::Persistence;
 use tileheap::plan::check::{CheckError, StructureError, TotalError};
-use tileheap::plan::{ObjectId, PlacementId, PlacementReason, Plan, Totals};
+use tileheap::plan::{ObjectId, PlacementReason, Plan, Totals};
 use tileheap::units::{Bytes, Span};
 
-use super::{barriers, name, placements_where, refused, uses};
+use super::{name, placements_where, refused, uses};
 
 #[test]
 fn a_table_is_cut() {
     refused(
         |_| vec![()],
         |plan, ()| {
-            plan.accesses.pop();
+            plan.passes.pop();
         },
         |fault, ()| matches!(fault, CheckError::Structure(StructureError::Length { .. })),
-    );
-}
-
-#[test]
-fn a_barrier_is_in_no_run() {
-    refused(
-        |plan| barriers(plan).into_iter().filter(|site| !site.after).collect(),
-        |plan, site| {
-            let run = &mut plan.passes[site.pass.index()].before;
-            run.end -= 1;
-        },
-        |fault, _| {
-            matches!(
-                fault,
-                CheckError::Structure(StructureError::Covered { times: 0, .. })
-            )
-        },
     );
 }
 
@@ -50,35 +33,8 @@ fn an_index_leads_nowhere() {
 }
 
 #[test]
-fn an_access_uses_anothers_placement() {
-    refused(
-        |plan| {
-            if plan.placements.len() > 1 {
-                (0..plan.accesses.len()).collect()
-            } else {
-                Vec::new()
-            }
-        },
-        |plan, &index| {
-            let access = &mut plan.accesses[index];
-            let own = plan.frame.accesses()[index].resource;
-            let other = plan
-                .placements
-                .iter()
-                .position(|placement| placement.resource != own);
-            access.placement = PlacementId::new(other.unwrap() as u32);
-        },
-        |fault, _| matches!(fault, CheckError::Structure(StructureError::Foreign { .. })),
-    );
-}
-
-#[test]
 fn a_span_is_cut_short() {
-    let last = |plan: &Plan, index: usize| {
-        uses(plan, index)
-            .last()
-            .map(|(_, access, _)| access.pass.step().0)
-    };
+    let last = |plan: &Plan, index: usize| uses(plan, index).last().map(|access| access.pass.step().0);
     refused(
         |plan| placements_where(plan, |index| plan.placements[index].span.len() > 1),
         |plan, &index| plan.placements[index].span.end.0 = last(plan, index).unwrap(),
@@ -92,30 +48,6 @@ fn a_span_leaves_the_frame() {
         |plan| placements_where(plan, |_| true),
         |plan, &index| plan.placements[index].span.end.0 = plan.passes.len() as u32 + 1,
         |fault, _| matches!(fault, CheckError::Structure(StructureError::SpanOutside { .. })),
-    );
-}
-
-#[test]
-fn the_versions_of_a_history_are_swapped() {
-    refused(
-        |plan| {
-            let described = plan.frame.resources().iter().zip(&plan.resources);
-            let pairs = described.filter(|(described, planned)| {
-                described.persistence == Persistence::History && planned.placements.len() == 2
-            });
-            pairs
-                .map(|(_, planned)| planned)
-                .map(|resource| (resource.placements.first, resource.placements.end - 1))
-                .collect()
-        },
-        |plan, &(current, previous)| {
-            for access in &mut plan.accesses {
-                if [current, previous].contains(&(access.placement.index() as u32)) {
-                    access.placement = PlacementId::new(current + previous - access.placement.index() as u32);
-                }
-            }
-        },
-        |fault, _| matches!(fault, CheckError::Structure(StructureError::WrongVersion { .. })),
     );
 }
 

@@ -4,18 +4,14 @@
 //! several rules.
 
 use crate::hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
-use ash::vk::{
-    AccessFlags2 as A, AttachmentLoadOp, AttachmentStoreOp, ImageLayout as L, PipelineStageFlags2 as S,
-};
+use ash::vk::PipelineStageFlags2 as S;
 use std::sync::Arc;
+use tileheap::lower::check::DeviceFacts;
+use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
-use tileheap::plan::check::{
-    BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
-    LayoutError, MissingDependency, OperationError, ResidenceError, StructureError, TileRule, TotalError,
-};
-use tileheap::plan::passes::BarrierCause;
-use tileheap::plan::{MemoryKind, ObjectId, PlacementId, PlacementReason, Plan, Strategy, Totals};
-use tileheap::profile::{DeviceProfile, Features};
+use tileheap::plan::check::{BytesError, CheckError, ResidenceError, StructureError, TileRule, TotalError};
+use tileheap::plan::{MemoryKind, ObjectId, PlacementReason, Plan, Strategy, Totals};
+use tileheap::profile::DeviceProfile;
 use tileheap::units::{Alignment, Bytes, Run, Span};
 
 /// The faults of a sound plan after `damage`.
@@ -37,11 +33,8 @@ macro_rules! assert_fault {
     }};
 }
 
-mod barriers;
 mod bytes;
 mod contents;
-mod operations;
-mod queues;
 mod residence;
 mod structure;
 mod totals;
@@ -69,11 +62,27 @@ fn late_in_submit() -> Plan {
 fn a_sound_plan_is_accepted() {
     assert_eq!(deferred().violations(), []);
     assert_eq!(deferred().check(), Ok(()));
+    assert_lowered(&deferred());
+    assert_lowered(&late_in_submit());
+}
+
+/// Lowers a plan for two frames, which the checker of tables accepts.
+fn assert_lowered(plan: &Plan) {
+    for queues in [DeviceQueues::apart(&plan.frame), DeviceQueues::one(&plan.frame)] {
+        let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &queues);
+        let mut situation = Situation::first(queues);
+        for _ in 0..2 {
+            let tables = lower(plan, &situation).expect("lowered");
+            assert_eq!(tables.violations(&plan.frame, &situation, &device), []);
+            situation = situation.after(&tables);
+        }
+    }
 }
 
 #[test]
 fn a_sound_plan_on_two_queues_is_accepted() {
     assert_eq!(two_queues(S::ALL_COMMANDS).violations(), []);
+    assert_lowered(&two_queues(S::ALL_COMMANDS));
 }
 
 #[test]

@@ -1,16 +1,15 @@
-//! The facts of a pass of a plan: bound tile memory, accesses, barriers.
+//! The facts of a pass of a plan: bound tile memory, accesses.
 
 use serde_json::Value;
 
 use super::chart::Step;
 use super::fields::{bytes, list, text};
-use super::resource::operations;
-use super::words::{amount, plainly};
+use super::words::amount;
 
-/// The columns of barriers.
-pub(super) const LINES: [&str; 5] = ["when", "resource", "cause", "stages", "layouts"];
+/// The columns of accesses.
+pub(super) const LINES: [&str; 4] = ["resource", "as", "does", "version"];
 
-pub(super) fn step(pass: &Value) -> Step {
+pub(super) fn step(pass: &Value, resources: &[Value]) -> Step {
     let (bound, live) = (bytes(&pass["bound_bytes"]), bytes(&pass["live_tile_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
@@ -37,56 +36,33 @@ pub(super) fn step(pass: &Value) -> Step {
             ),
         );
     }
-    let uses = list(&pass["accesses"])
-        .iter()
-        .map(|access| format!("{}{}", text(&access["resource"]), operations(access)));
-    let uses: Vec<String> = uses.collect();
+    let lines = resources.iter().flat_map(|resource| {
+        let accesses = list(&resource["accesses"]).iter();
+        let mine = accesses.filter(|access| access["pass"] == pass["name"]);
+        mine.map(|access| line(resource, access))
+    });
+    let lines: Vec<Vec<String>> = lines.collect();
+    let uses: Vec<&str> = lines.iter().map(|line| line[0].as_str()).collect();
     if !uses.is_empty() {
         fact("accesses", uses.join(", "));
     }
-    let (before, after) = (list(&pass["barriers_before"]), list(&pass["barriers_after"]));
-    fact(
-        "barriers",
-        format!("{} before, {} after", before.len(), after.len()),
-    );
-    let sides = [("before", before), ("after", after)].into_iter();
-    let lines = sides.flat_map(|(side, barriers)| barriers.iter().map(move |barrier| line(side, barrier)));
     Step {
         name: text(&pass["name"]).to_owned(),
         facts,
-        lines: lines.collect(),
+        lines,
     }
 }
 
-fn line(side: &str, barrier: &Value) -> Vec<String> {
-    let flags = |name: &str| {
-        let flags = list(&barrier[name])
-            .iter()
-            .map(|flag| plainly(text(flag), "VK_PIPELINE_STAGE_2_"));
-        let flags: Vec<String> = flags.collect();
-        if flags.is_empty() {
-            "none".to_owned()
-        } else {
-            flags.join(" + ")
-        }
-    };
-    let layout = |name: &str| plainly(text(&barrier[name]), "VK_IMAGE_LAYOUT_");
-    let queues = &barrier["transfer"];
-    let transfer = if queues.is_object() {
-        format!(
-            ", {} of {} → {}",
-            text(&queues["half"]),
-            text(&queues["from"]),
-            text(&queues["to"])
-        )
-    } else {
-        String::new()
+fn line(resource: &Value, access: &Value) -> Vec<String> {
+    let does = match (access["reads"].as_bool(), access["writes"].as_bool()) {
+        (Some(true), Some(true)) => "reads and writes",
+        (_, Some(true)) => "writes",
+        _ => "reads",
     };
     vec![
-        side.to_owned(),
-        text(&barrier["resource"]).to_owned(),
-        format!("{}{transfer}", text(&barrier["cause"]).replace('_', " ")),
-        format!("{} → {}", flags("src_stages"), flags("dst_stages")),
-        format!("{} → {}", layout("old_layout"), layout("new_layout")),
+        text(&resource["name"]).to_owned(),
+        text(&access["kind"]).replace('_', " "),
+        does.to_owned(),
+        text(&access["version"]).to_owned(),
     ]
 }

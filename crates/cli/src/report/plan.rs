@@ -14,7 +14,6 @@ use crate::values::percent;
 pub(crate) fn chart(plan: &Value) -> Chart {
     let advice = advice::by_resource(plan);
     let passes = list(&plan["passes"]);
-    let by_name: BTreeMap<&str, &Value> = passes.iter().map(|pass| (text(&pass["name"]), pass)).collect();
     let mut panels = Panels::of(plan, passes);
     let mut items = Vec::new();
     let mut callers = Panel {
@@ -53,18 +52,21 @@ pub(crate) fn chart(plan: &Value) -> Chart {
             .as_ref()
             .and_then(|advice| advice.get(text(&resource["name"])));
         let advised = advised.map(Vec::as_slice);
-        items.push(resource::item(&by_name, resource, advised));
+        items.push(resource::item(resource, advised));
     }
     panels.all.push(callers);
     let mut chart = Chart {
         title: format!("{} on {}", text(&plan["frame"]), text(&plan["profile"]["name"])),
         facts: facts(plan),
-        steps: passes.iter().map(pass::step).collect(),
+        steps: passes
+            .iter()
+            .map(|pass| pass::step(pass, list(&plan["resources"])))
+            .collect(),
         lanes: lanes(plan, passes),
         panels: panels.all,
         items,
         what: "resources",
-        lines: ("Barriers", &pass::LINES),
+        lines: ("Accesses", &pass::LINES),
         tables: advice::table(plan).into_iter().collect(),
         notes: advice::note(plan).into_iter().collect(),
         ..Chart::default()
@@ -204,17 +206,7 @@ fn facts(plan: &Value) -> Facts {
             total("arena_bytes_without_aliasing")
         ),
     );
-    let barriers = |side: &str| {
-        list(&plan["passes"])
-            .iter()
-            .map(|pass| list(&pass[side]).len())
-            .sum::<usize>()
-    };
-    let count = barriers("barriers_before") + barriers("barriers_after");
-    fact(
-        "barriers",
-        format!("{count} in {} passes", list(&plan["passes"]).len()),
-    );
+    fact("passes", list(&plan["passes"]).len().to_string());
     fact("binning cost (model)", amount(bytes(&plan["binning_cost_bytes"])));
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];

@@ -1,15 +1,13 @@
 //! The facts of a resource of a plan: lifetime, placements, reason, savings, accesses, advice.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::chart::{Item, Kind};
 use super::fields::{bytes, list, text};
-use super::words::{amount, plainly};
+use super::words::amount;
 
 /// The item of a resource; `passes` by name; `advice` for this resource.
-pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Option<&[String]>) -> Item {
+pub(super) fn item(resource: &Value, advice: Option<&[String]>) -> Item {
     let places = list(&resource["placements"]);
     let kind = match places.first().map(|place| text(&place["memory"])) {
         Some("tile") => Kind::Tile,
@@ -43,9 +41,7 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
         Some(changes) => changes.iter().for_each(|change| fact("advice", change.clone())),
         None => {}
     }
-    let accesses = list(&resource["accesses"])
-        .iter()
-        .map(|access| described(passes, resource, access));
+    let accesses = list(&resource["accesses"]).iter().map(|access| described(access));
     fact("accesses", accesses.collect::<Vec<_>>().join("; "));
     Item {
         name: text(&resource["name"]).to_owned(),
@@ -92,32 +88,13 @@ fn placements(places: &[Value]) -> Vec<String> {
     listed
 }
 
-/// `lighting: color attachment (load, store)`.
-fn described(passes: &BTreeMap<&str, &Value>, resource: &Value, access: &Value) -> String {
-    let name = text(&access["pass"]);
-    let planned = passes.get(name).map_or(&[][..], |pass| list(&pass["accesses"]));
-    let planned = planned
-        .iter()
-        .find(|planned| planned["resource"] == resource["name"]);
+/// `lighting: color attachment`.
+fn described(access: &Value) -> String {
     let previous = if access["version"] == "previous" {
         ", of the previous frame"
     } else {
         ""
     };
-    format!(
-        "{name}: {}{previous}{}",
-        text(&access["kind"]).replace('_', " "),
-        planned.map_or(String::new(), operations)
-    )
-}
-
-/// ` (clear, store)`.
-pub(super) fn operations(access: &Value) -> String {
-    let short = |value: &Value, prefix: &str| Some(plainly(value.as_str()?.strip_prefix(prefix)?, ""));
-    let load = short(&access["load_op"], "VK_ATTACHMENT_LOAD_OP_");
-    let store = short(&access["store_op"], "VK_ATTACHMENT_STORE_OP_");
-    match (load, store) {
-        (Some(load), Some(store)) => format!(" ({load}, {store})"),
-        _ => String::new(),
-    }
+    let (pass, kind) = (text(&access["pass"]), text(&access["kind"]).replace('_', " "));
+    format!("{pass}: {kind}{previous}")
 }

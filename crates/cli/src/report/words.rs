@@ -23,13 +23,6 @@ pub(crate) fn cut(name: &str, room: usize) -> String {
     last.chars().take(kept).chain(['…']).collect()
 }
 
-/// `VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT` as `early fragment tests`.
-pub(super) fn plainly(name: &str, prefix: &str) -> String {
-    let name = name.strip_prefix(prefix).unwrap_or(name);
-    let name = name.strip_suffix("_BIT").unwrap_or(name);
-    name.to_lowercase().replace('_', " ")
-}
-
 /// Escapes text for XML and HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
