@@ -79,6 +79,7 @@ mod one_shot;
 mod owned;
 mod planning;
 mod progress;
+mod queue_base;
 mod record;
 mod render_pass;
 mod rendering;

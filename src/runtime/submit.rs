@@ -22,34 +22,6 @@ use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::tables::submission::{Semaphore, SemaphoreRow, SubmitRow};
 use crate::units::Run;
 
-/// What a frame knows of one of its queues while it is recorded and submitted.
-#[derive(Clone, Copy, Default)]
-pub(super) struct QueueBase {
-    /// Number of the queue on the device.
-    pub(super) number: usize,
-    /// Its timeline.
-    pub(super) semaphore: vk::Semaphore,
-    /// Batches of the frame there.
-    pub(super) batches: u64,
-    /// Batches submitted to it when the frame began, or when the frame before ended.
-    pub(super) seen: u64,
-    /// Batches submitted to it before this frame.
-    pub(super) submitted: u64,
-}
-
-impl QueueBase {
-    /// Whether another frame was submitted since this one began.
-    fn is_overtaken(&self) -> bool {
-        self.submitted != self.seen
-    }
-
-    /// A value of the timeline that is relative to the frame's begin.
-    fn value(&self, relative: i64) -> u64 {
-        let base = if relative > 0 { self.submitted } else { self.seen };
-        base.saturating_add_signed(relative)
-    }
-}
-
 impl BoundFrame {
     /// Submits the frame's every submit by `call`.
     pub(super) fn submit_by(

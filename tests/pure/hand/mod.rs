@@ -86,9 +86,6 @@ pub(crate) fn requirement(size: u64, blocks: u64) -> ResourceRequirements {
     }
 }
 
-/// One scope of a barrier.
-pub(crate) type Scope = (vk::PipelineStageFlags2, vk::AccessFlags2);
-
 /// Fills in a plan's tables; passes and resources are named.
 pub(crate) struct Pencil {
     plan: Plan,

@@ -79,12 +79,6 @@ fn needs(plan: &Plan, access: &Access) -> bool {
     !made_here && (access.reads || access.writes && access.load_op == LoadOp::Load)
 }
 
-/// The accesses of a placement in one pass.
-fn uses_in(plan: &Plan, placement: usize, pass: PassId) -> Vec<Access> {
-    let all = uses(plan, placement).into_iter();
-    all.filter(|access| access.pass == pass).collect()
-}
-
 /// Whether two placements are in one range of addresses.
 fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
     let (first, second) = (plan.placements[a], plan.placements[b]);
