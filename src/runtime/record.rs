@@ -238,10 +238,10 @@ impl<'a> Commands<'a> {
                 let ranges = [full_subresource_range(aspects)];
                 let value = value.to_vk();
                 if aspects.contains(vk::ImageAspectFlags::COLOR) {
-                    // SAFETY: the caller's duty; the union was made for a colour format.
-                    unsafe {
-                        device.cmd_clear_color_image(self.handle, image, layout, &value.color, &ranges)
-                    };
+                    // SAFETY: the union was made for a colour format.
+                    let value = unsafe { value.color };
+                    // SAFETY: the caller's duty.
+                    unsafe { device.cmd_clear_color_image(self.handle, image, layout, &value, &ranges) };
                 } else {
                     // SAFETY: the caller's duty; the union was made for a depth or stencil format.
                     let value = unsafe { value.depth_stencil };

@@ -41,7 +41,7 @@ pub(super) fn item(resource: &Value, advice: Option<&[String]>) -> Item {
         Some(changes) => changes.iter().for_each(|change| fact("advice", change.clone())),
         None => {}
     }
-    let accesses = list(&resource["accesses"]).iter().map(|access| described(access));
+    let accesses = list(&resource["accesses"]).iter().map(described);
     fact("accesses", accesses.collect::<Vec<_>>().join("; "));
     Item {
         name: text(&resource["name"]).to_owned(),
