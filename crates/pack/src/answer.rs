@@ -1,5 +1,6 @@
 //! Answers, verdicts and budgets.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,9 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub struct Answer {
     /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
     pub packing: Option<Packing>,
+    /// The name of the built-in strategy that found it, of those that the one in use chooses among.
+    #[serde(default)]
+    pub found_by: Option<Cow<'static, str>>,
     /// The lower bound of every packing.
     pub bound: Bytes,
     /// Proved: the packing is the lowest (of `minimise`), there is one (of `fit`), or there is none.

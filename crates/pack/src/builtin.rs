@@ -87,6 +87,10 @@ strategies! {
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
     /// Hill climbing: swaps in the order of placement that lower the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
+    /// What is much larger than the rest by the exact search, the rest around it.
+    LargeFirst "large-first" Method::Improve(Packer::place_large_first);
+    /// Rectangles of items are found where no byte is to spare, and searched alone.
+    Glue "glue" Method::Improve(Packer::search_glued);
     /// The exact search alone.
     Exact "exact" Method::Prove { rules_first: false };
     /// The rules by birth, size and breadth until one reaches the lower bound. For planners that have microseconds.
@@ -108,6 +112,7 @@ impl Strategy {
 
     /// Writes the best offsets that it finds to `search`.
     fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
+        search.method = Some(self.name());
         match TABLE[self as usize].method {
             Method::Once(run) => {
                 run(packer, problem);

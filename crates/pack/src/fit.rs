@@ -1,5 +1,7 @@
 //! Within a capacity: a packing, the proof that there is none, or neither within the budget.
 
+use std::borrow::Cow;
+
 use super::answer::{Answer, Steps, Verdict, Watch};
 use super::exact::Outcome;
 use super::search_state::SearchState;
@@ -35,6 +37,7 @@ impl Packer {
             answer.conflict = Some(subset.find(problem, capacity, &mut self.exact, &mut search));
         }
         answer.bound = Bytes(search.bound);
+        answer.found_by = search.found_by.filter(|_| packed).map(Cow::Borrowed);
         answer.steps = search.total_steps();
         self.best = search.best;
         self.write_best(problem, packed, &mut answer.packing);
@@ -62,6 +65,10 @@ impl Packer {
             return true;
         }
         if search.is_over() || self.exact.is_too_large(problem) {
+            return false;
+        }
+        self.search_glued(problem, search);
+        if search.is_over() {
             return false;
         }
         self.exact.reduce(problem, None);

@@ -62,6 +62,7 @@ mod error;
 mod exact;
 mod fit;
 mod gap;
+mod glue;
 mod greedy;
 mod in_order;
 mod infeasible;

@@ -1,9 +1,11 @@
 //! The smallest block: cheap rules, then large items exactly, then ever tighter capacities, then hill climbing.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::answer::{Answer, Progress, Steps, Watch};
 use super::exact::{Outcome, Switches};
+use super::glue::search_glued;
 use super::parts::Parts;
 use super::rules::{FEW, Order, QUICK, Rule};
 use super::search_state::SearchState;
@@ -58,6 +60,7 @@ impl Packer {
         self.infeasible_subset.reuse(&mut answer.conflict);
         answer.bound = Bytes(search.bound);
         answer.verdict = search.verdict();
+        answer.found_by = search.found_by.map(Cow::Borrowed);
         answer.steps = search.total_steps();
         let found = search.found;
         self.best = search.best;
@@ -149,12 +152,32 @@ impl Packer {
     pub(super) fn minimise_cheaply(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.try_cheap(problem, search);
         if !search.is_over() {
-            self.large
-                .place_first(problem, &mut self.exact, &mut self.rules, search);
+            self.place_large_first(problem, search);
+        }
+    }
+
+    /// What is much larger than the rest first.
+    pub(super) fn place_large_first(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        search.method = Some("large-first");
+        self.large
+            .place_first(problem, &mut self.exact, &mut self.rules, search);
+    }
+
+    /// Rectangles of items alone, and then the whole, where few bytes are to spare.
+    pub(super) fn search_glued(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        search.method = Some("glue");
+        let (share, offsets) = (search.budget / 4, &mut self.rules.offsets);
+        self.exact.reduce(problem, None);
+        if self.exact.model.is_tight(search.bound)
+            && !problem.is_irregular()
+            && problem.conflicts().is_empty()
+        {
+            search_glued(problem, &mut self.exact, share, offsets, search);
         }
     }
 
     fn try_rule(&mut self, problem: &Problem, rule: Rule, search: &mut SearchState<'_>) {
+        search.method = Some(rule.name());
         self.rules.run(problem, rule);
         search.keep(problem, &self.rules.offsets);
     }
@@ -166,6 +189,7 @@ impl Packer {
         most: u64,
         search: &mut SearchState<'_>,
     ) -> bool {
+        search.method = Some("exact");
         self.small.search(problem, most, search, &mut self.rules.offsets)
     }
 
@@ -233,8 +257,11 @@ impl Packer {
         if !self.exact.is_too_large(problem) {
             // The rest is for hill climbing.
             let most = search.budget / 4 * 3;
-            self.large
-                .place_first(problem, &mut self.exact, &mut self.rules, search);
+            self.search_glued(problem, search);
+            if search.is_over() {
+                return;
+            }
+            self.place_large_first(problem, search);
             if !search.is_over() {
                 self.exact.reduce(problem, None);
             }
@@ -297,6 +324,7 @@ impl Packer {
             let best = std::mem::take(&mut packer.best);
             let mut sub = SearchState::new(bound, low, Steps(share), &mut watch, best);
             packer.minimise_exactly(alone, true, &mut sub);
+            search.found_by = sub.found_by.or(search.found_by);
             let (found, bound, steps, interrupted) = (sub.height, sub.bound, sub.steps, sub.interrupted);
             packer.best = sub.best;
             search.steps += steps;
@@ -325,6 +353,7 @@ impl Packer {
         share: u64,
         search: &mut SearchState<'_>,
     ) -> Outcome {
+        search.method = Some("exact");
         let budget = share.min(search.budget.saturating_sub(search.steps));
         let fit = self.exact.fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
             search.report(steps)
@@ -352,6 +381,7 @@ impl Packer {
 
     /// Hill climbing by swaps in the order of placement.
     fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        search.method = Some("hill-climb");
         self.rules.sort(problem, Order::Size);
         let order = std::mem::take(&mut self.rules.order);
         let work = self.work_in_order(problem);

@@ -14,8 +14,8 @@ use super::{Packing, Problem};
 use crate::units::Bytes;
 
 /// Runs strategies and keeps their scratch memory: after the first problems the built-in ones allocate nothing but their
-/// answer, and with `…_into` not even that. Exceptions are [`select`](super::select()), and strategies on a thousand and more
-/// items.
+/// answer, and with `…_into` not even that. Exceptions are [`select`](super::select()), [`Strategy::Glue`](super::Strategy::Glue)
+/// where most steps are full, and strategies on a thousand and more items.
 ///
 /// ```
 /// use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};

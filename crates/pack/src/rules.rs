@@ -29,6 +29,19 @@ impl Rule {
     pub(super) const GREEDY_BY_BREADTH: Rule = Rule(Order::Breadth, Fit::Best);
     pub(super) const GREEDY_BY_AREA: Rule = Rule(Order::Area, Fit::First);
     pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, Fit::Best);
+
+    /// The name of the strategy that runs it.
+    pub(super) fn name(self) -> &'static str {
+        match (self.0, self.1) {
+            (Order::Birth, Fit::First) => "first-fit-by-birth",
+            (Order::Birth, Fit::Best) => "best-fit-by-birth",
+            (Order::Size, Fit::First) => "first-fit-by-size",
+            (Order::Size, Fit::Best) => "greedy-by-size",
+            (Order::Breadth, _) => "greedy-by-breadth",
+            (Order::Area, _) => "greedy-by-area",
+            (Order::Conflicts, _) => "greedy-by-conflicts",
+        }
+    }
 }
 
 /// The rules that take microseconds, from the fastest to the slowest.

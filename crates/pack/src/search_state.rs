@@ -14,6 +14,9 @@ pub(super) struct SearchState<'a> {
     pub(super) height: u64,
     /// The offsets of units that have this height.
     pub(super) best: Vec<u64>,
+    /// What is at work, and what found the best.
+    pub(super) method: Option<&'static str>,
+    pub(super) found_by: Option<&'static str>,
     /// The height at which a packing is low enough.
     pub(super) target: u64,
     /// Steps of the rounds before this one.
@@ -39,6 +42,8 @@ impl SearchState<'_> {
             found: false,
             height: u64::MAX,
             best,
+            method: None,
+            found_by: None,
             target,
             earlier: 0,
             steps: 0,
@@ -57,6 +62,7 @@ impl SearchState<'_> {
         if (!self.found || height < self.height) && problem.keeps_bounds(offsets) {
             self.found = true;
             self.height = height;
+            self.found_by = self.method;
             self.best.clear();
             self.best.extend_from_slice(offsets);
         }

@@ -78,6 +78,7 @@ struct Outcome {
     verdict: Verdict,
     steps: Steps,
     conflict: Option<Conflict>,
+    found_by: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -191,6 +192,7 @@ fn solve_table(
             verdict: selection.verdict,
             steps: selection.steps,
             conflict: None,
+            found_by: None,
         }
     } else {
         let answer = match arguments.capacity {
@@ -212,6 +214,7 @@ fn solve_table(
             verdict: answer.verdict,
             steps: answer.steps,
             conflict: answer.conflict,
+            found_by: answer.found_by.map(|name| name.into_owned()),
         }
     }
 }
@@ -246,6 +249,9 @@ fn in_words(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: D
         _ => row("bound", Bytes(outcome.bound).to_string()),
     }
     row("proof", proof(arguments, outcome).to_owned());
+    if let Some(name) = &outcome.found_by {
+        row("found by", name.clone());
+    }
     row("steps", outcome.steps.0.to_string());
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if let Some(conflict) = &outcome.conflict {
@@ -294,6 +300,7 @@ fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Du
         "weight": arguments.select.then_some(outcome.value),
         "bound": outcome.bound,
         "verdict": outcome.verdict,
+        "found_by": outcome.found_by,
         "steps": outcome.steps,
         "milliseconds": took.as_secs_f64() * 1e3,
         "conflict": conflict,

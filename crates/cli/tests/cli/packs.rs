@@ -25,6 +25,12 @@ fn strategies_of_other_planners_are_known_by_name() {
         let text = tileheap_with(TABLE, &["pack", "-", "--strategy", strategy]).good();
         assert!(text.contains("height     8 B"), "{strategy}: {text}");
     }
+    for (arguments, found) in [
+        (&["pack", "-"][..], "found by   "),
+        (&["pack", "-", "--json"], "\"found_by\": \""),
+    ] {
+        assert!(tileheap_with(TABLE, arguments).good().contains(found));
+    }
 }
 
 #[test]

@@ -70,7 +70,15 @@ pub(crate) fn choose(
         }
     };
     if valleys && model.in_a_row {
-        each_valley(state, columns, |valley| valley.for_each(&mut consider));
+        each_valley(state, columns, |valley| {
+            // Without a byte to spare, few pieces begin at its borders.
+            if state.is_tight && state.slack(valley.start) == 0 {
+                consider(valley.start);
+                consider(valley.end - 1);
+            } else {
+                valley.for_each(&mut consider);
+            }
+        });
     } else {
         let open = |&column: &usize| state.loads[column] > 0;
         let lowest = columns

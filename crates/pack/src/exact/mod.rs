@@ -62,6 +62,7 @@ impl Exact {
             model, search, keys, ..
         } = self;
         search.steps = 0;
+        search.state.find_ties(model, capacity);
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
         // Enough to place every piece with a few alternatives.

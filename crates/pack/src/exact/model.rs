@@ -129,6 +129,18 @@ impl Model {
         self.column_runs.len()
     }
 
+    /// Whether most columns of steps are full at a capacity: then what begins and what ends between two of them has equal sizes.
+    pub(crate) fn is_tight(&self, capacity: u64) -> bool {
+        let full = (0..self.row_width()).filter(|&column| {
+            let holders = self.column_runs[column].of(&self.holders).iter();
+            holders
+                .map(|&piece| self.pieces[piece as usize].size)
+                .sum::<u64>()
+                == capacity
+        });
+        full.count() * 2 > self.row_width()
+    }
+
     /// The number of columns that stand for steps; those after them are declared conflicts.
     pub(crate) fn row_width(&self) -> usize {
         self.row_width as usize

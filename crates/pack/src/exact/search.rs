@@ -174,8 +174,9 @@ impl Search {
                 self.candidates.push(piece);
             }
         }
-        let ranks = &self.ranks;
-        self.candidates[from..].sort_unstable_by_key(|&piece| ranks[piece as usize]);
+        let (ranks, state) = (&self.ranks, &self.state);
+        let rank = |&piece: &u32| (!state.is_flush(model, piece), ranks[piece as usize]);
+        self.candidates[from..].sort_unstable_by_key(rank);
         self.frames.push(Frame {
             first: part.first,
             end: part.end,

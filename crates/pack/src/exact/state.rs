@@ -4,6 +4,10 @@
 //! that the floors of its columns, its alignment and its bounds leave. A column's floor is raised to where the first of its
 //! pieces is ready, since nothing can use the bytes between. A column whose floor and pieces yet to place pass the capacity
 //! ends the branch.
+//!
+//! Two columns side by side without a byte to spare are often *tied*: of the pieces that end between them and those that begin there,
+//! no parts have equal sums. Then either kind fills one and the same stretch, and where its first piece is placed, the place of
+//! all is known.
 
 use super::model::{Model, NONE};
 use crate::gap::align_up;
@@ -33,8 +37,14 @@ pub(crate) struct State {
     alignments: Vec<Alignment>,
     /// How often each column ended a branch.
     pub(crate) blame: Vec<u64>,
-    /// The highest offset of each piece: its bound, or the capacity's.
+    /// The highest offset of each piece: its bound, the capacity's, or that of the stretch it belongs to.
     limits: Vec<u64>,
+    /// For each column, the length of the stretch that ties it to the column before; 0 where they are not tied.
+    ties: Vec<u64>,
+    /// Whether most columns are full: then pieces level with those beside them go first.
+    pub(crate) is_tight: bool,
+    /// Sums of the parts of what ends and of what begins at a column.
+    sums: [Vec<u64>; 2],
     /// What was changed, and what it was before.
     trail: Vec<(Change, u64)>,
     placements: Vec<u32>,
@@ -57,6 +67,8 @@ enum Change {
     Borne(u32),
     /// Where a piece is ready and borne, both the same.
     Both(u32),
+    /// The highest offset of a piece.
+    Limit(u32),
 }
 
 /// A state to return to.
@@ -146,6 +158,7 @@ impl State {
                 Change::Floor(column) => self.floors[column as usize] = value,
                 Change::Ready(piece) => self.ready[piece as usize] = value,
                 Change::Borne(piece) => self.borne[piece as usize] = value,
+                Change::Limit(piece) => self.limits[piece as usize] = value,
                 Change::Both(piece) => {
                     self.ready[piece as usize] = value;
                     self.borne[piece as usize] = value;
@@ -165,14 +178,91 @@ impl State {
             self.loads[column as usize] -= piece.size;
             self.crossings[column as usize] -= u32::from(position > 0);
         }
-        let mut outcome = Ok(());
+        let mut outcome = self.open_ties(model, index, offset);
         for &column in piece.columns.of(&model.columns) {
-            outcome = self.raise::<true>(model, column, end);
             if outcome.is_err() {
                 break;
             }
+            outcome = self.raise::<true>(model, column, end);
         }
         self.settled(model, outcome)
+    }
+
+    /// Finds the columns that are tied at a capacity.
+    pub(crate) fn find_ties(&mut self, model: &Model, capacity: u64) {
+        self.is_tight = model.is_tight(capacity);
+        let width = model.row_width();
+        let is_full = |column: usize| {
+            let holders = model.column_runs[column].of(&model.holders).iter();
+            holders
+                .map(|&piece| model.pieces[piece as usize].size)
+                .sum::<u64>()
+                == capacity
+        };
+        self.ties.clear();
+        self.ties.resize(model.width() + 1, 0);
+        let mut before = false;
+        for column in 0..if model.in_a_row { width } else { 0 } {
+            let full = is_full(column);
+            if before && full {
+                for sums in &mut self.sums {
+                    sums.clear();
+                    sums.push(0);
+                }
+                each_tied(model, column, |piece, ends_here| {
+                    let sums = &mut self.sums[usize::from(ends_here)];
+                    for index in 0..if sums.len() > MOST_SUMS { 0 } else { sums.len() } {
+                        sums.push(sums[index] + model.pieces[piece as usize].size);
+                    }
+                });
+                let [begins, ends] = &mut self.sums;
+                let all = ends[ends.len() - 1];
+                begins.sort_unstable();
+                let parts = ends.get(1..ends.len() - 1).unwrap_or_default();
+                let known = ends.len().max(begins.len()) <= MOST_SUMS && all > 0;
+                if known && !parts.iter().any(|part| begins.binary_search(part).is_ok()) {
+                    self.ties[column] = all;
+                }
+            }
+            before = full;
+        }
+    }
+
+    /// Lays down the stretches of which a piece at an offset is the first.
+    fn open_ties(&mut self, model: &Model, index: u32, offset: u64) -> Result<(), DeadEnd> {
+        let piece = &model.pieces[index as usize];
+        let (first, end) = (piece.first as usize, piece.first as usize + piece.columns.len());
+        for (column, beside) in [(first, first.wrapping_sub(1)), (end, end)] {
+            // Where the stretch has begun, floors are not even.
+            let length = self.ties.get(column).copied().unwrap_or(0);
+            if length == 0 || self.floors[beside] != offset {
+                continue;
+            }
+            let top = offset + length;
+            let mut outcome = Ok(());
+            each_tied(model, column, |piece, _| {
+                let limit = top - self.sizes[piece as usize];
+                let known = self.limits[piece as usize];
+                if limit < known {
+                    self.trail.push((Change::Limit(piece), known));
+                    self.limits[piece as usize] = limit;
+                    let ready = self.ready[piece as usize];
+                    if ready != PLACED && ready > limit {
+                        outcome = Err(DeadEnd);
+                    }
+                }
+            });
+            for &other in model.column_runs[column].of(&model.holders) {
+                if model.pieces[other as usize].first < column as u32 && outcome.is_ok() {
+                    outcome = self.lift::<true>(model, other, top);
+                }
+            }
+            if outcome.is_err() {
+                self.blame[column] += 1;
+                return outcome;
+            }
+        }
+        Ok(())
     }
 
     /// Leaves the bytes below `floor` unused.
@@ -206,35 +296,42 @@ impl State {
         }
         self.mark_dirty(column);
         for &other in model.column_runs[column as usize].of(&model.holders) {
-            let index = other as usize;
-            let (old, borne) = (self.ready[index], self.borne[index]);
-            if old >= floor {
-                if ONTO && borne < floor && old != PLACED {
-                    self.trail.push((Change::Borne(other), borne));
-                    self.borne[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
-                }
-                continue;
-            }
-            let ready = align_up(floor, self.alignments[index]).filter(|&ready| ready <= self.limits[index]);
-            let Some(ready) = ready else {
+            let outcome = self.lift::<ONTO>(model, other, floor);
+            if outcome.is_err() {
                 self.blame[column as usize] += 1;
-                return Err(DeadEnd);
-            };
-            self.ready[index] = ready;
-            if !ONTO {
-                self.trail.push((Change::Ready(other), old));
-            } else if borne == old {
-                self.trail.push((Change::Both(other), old));
-                self.borne[index] = ready;
-            } else {
-                self.trail
-                    .extend([(Change::Ready(other), old), (Change::Borne(other), borne)]);
-                self.borne[index] = ready;
+                return outcome;
             }
-            for &column in model.pieces[index].columns.of(&model.columns) {
-                if self.floors[column as usize] == old {
-                    self.mark_dirty(column);
-                }
+        }
+        Ok(())
+    }
+
+    /// Lifts a piece that is not placed to where it is ready from `floor` on.
+    fn lift<const ONTO: bool>(&mut self, model: &Model, piece: u32, floor: u64) -> Result<(), DeadEnd> {
+        let index = piece as usize;
+        let (old, borne) = (self.ready[index], self.borne[index]);
+        if old >= floor {
+            if ONTO && borne < floor && old != PLACED {
+                self.trail.push((Change::Borne(piece), borne));
+                self.borne[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
+            }
+            return Ok(());
+        }
+        let ready = align_up(floor, self.alignments[index]).filter(|&ready| ready <= self.limits[index]);
+        let ready = ready.ok_or(DeadEnd)?;
+        self.ready[index] = ready;
+        if !ONTO {
+            self.trail.push((Change::Ready(piece), old));
+        } else if borne == old {
+            self.trail.push((Change::Both(piece), old));
+            self.borne[index] = ready;
+        } else {
+            self.trail
+                .extend([(Change::Ready(piece), old), (Change::Borne(piece), borne)]);
+            self.borne[index] = ready;
+        }
+        for &column in model.pieces[index].columns.of(&model.columns) {
+            if self.floors[column as usize] == old {
+                self.mark_dirty(column);
             }
         }
         Ok(())
@@ -295,8 +392,36 @@ impl State {
             && !(with_twins && twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
+    /// Whether a piece that starts where it is ready is level with what is beside it, where that tells something.
+    pub(crate) fn is_flush(&self, model: &Model, piece: u32) -> bool {
+        if !self.is_tight {
+            return false;
+        }
+        let of = &model.pieces[piece as usize];
+        let (first, end) = (of.first as usize, of.first as usize + of.columns.len());
+        let top = self.end(piece);
+        first > 0 && self.floors[first - 1] == top || self.floors.get(end) == Some(&top)
+    }
+
     /// The lowest end of a piece if it starts where it is ready.
     pub(crate) fn end(&self, piece: u32) -> u64 {
         self.ready[piece as usize].saturating_add(self.sizes[piece as usize])
     }
+}
+
+/// Sums of parts of the pieces that end or begin at a column: of more, ties are not looked for.
+const MOST_SUMS: usize = 1 << 10;
+
+/// Calls `visit` with each piece that ends before a column and was in the one before, and with each that begins there.
+fn each_tied(model: &Model, column: usize, mut visit: impl FnMut(u32, bool)) {
+    for &piece in model.column_runs[column - 1].of(&model.holders) {
+        let of = &model.pieces[piece as usize];
+        if of.first as usize + of.columns.len() == column {
+            visit(piece, true);
+        }
+    }
+    let begins = model.first_runs[column] as usize..model.first_runs[column + 1] as usize;
+    model.by_first[begins]
+        .iter()
+        .for_each(|&piece| visit(piece, false));
 }

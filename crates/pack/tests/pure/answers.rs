@@ -161,6 +161,7 @@ fn minimise_finds_what_fit_finds() {
             steps: 400,
             height: 4000,
             pinwheels: 4,
+            draws: 3,
         };
         let (items, _) = perfect(seed, desc);
         let problem = ProblemDesc::new(items)

@@ -7,7 +7,7 @@ use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
     Item, Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, lower_bound, minimise,
 };
-use tileheap_testkit::generators::{PerfectDesc, perfect};
+use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
 /// File, seed, items, and one cut in how many is a pinwheel.
 const FILES: [(&str, u64, usize, u64); 8] = [
@@ -41,6 +41,7 @@ fn desc(items: usize, pinwheels: u64) -> PerfectDesc {
         steps: STEPS,
         height: HEIGHT,
         pinwheels,
+        draws: 3,
     }
 }
 
@@ -97,4 +98,37 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
         assert!(!answer.conflict.unwrap().items.is_empty());
     }
     assert!(beyond_the_rules >= 5, "{beyond_the_rules}");
+}
+
+/// Small members of all families, and large perfect packings, which only their rectangles give away.
+#[test]
+fn families_are_packed_at_their_optimum() {
+    let mut glued = 0;
+    for family in FAMILIES {
+        let is_perfect = ["guillotine", "pinwheel", "mirrored", "scaled"].contains(&family.name);
+        for (items, seed) in [(60, 1), (60, 2), (400, 3), (1000, 4)] {
+            let sample = family.generate(seed, items);
+            let problem = Problem::new(sample.items).unwrap();
+            let steps = if items == 60 || is_perfect {
+                Steps::default()
+            } else {
+                Steps(5000)
+            };
+            let answer = minimise(
+                &problem,
+                Strategy::Auto,
+                steps,
+                &mut |_| ControlFlow::Continue(()),
+            );
+            let packing = answer.packing.unwrap();
+            check(&problem, &packing).unwrap();
+            let optimum = sample.optimum.unwrap_or(answer.bound);
+            assert!(packing.height >= optimum, "{}", family.name);
+            if items == 60 || is_perfect {
+                assert_eq!(packing.height, optimum, "{}, {items} items", family.name);
+            }
+            glued += u32::from(answer.found_by.as_deref() == Some(Strategy::Glue.name()));
+        }
+    }
+    assert!(glued >= 6, "{glued}");
 }

@@ -14,6 +14,8 @@ pub struct PerfectDesc {
     pub height: u64,
     /// One cut in so many is a pinwheel, which no single straight cut divides; 0 for guillotine cuts alone.
     pub pinwheels: u64,
+    /// The largest of so many random pieces is cut next: with 1, sizes differ most.
+    pub draws: usize,
 }
 
 /// A piece of the rectangle.
@@ -40,8 +42,7 @@ pub fn perfect(seed: u64, desc: PerfectDesc) -> (Vec<Item>, Packing) {
     let area = u64::from(desc.steps) * desc.height;
     assert!(desc.items as u64 * 10 <= area, "too many items for the area");
     while pieces.len() < desc.items {
-        // One of the larger pieces: the largest of three.
-        let draw = (0..3).map(|_| random.below(pieces.len() as u64) as usize);
+        let draw = (0..desc.draws.max(1)).map(|_| random.below(pieces.len() as u64) as usize);
         let area = |index: &usize| {
             let Piece {
                 first,
@@ -55,7 +56,7 @@ pub fn perfect(seed: u64, desc: PerfectDesc) -> (Vec<Item>, Packing) {
             .collect::<Vec<_>>()
             .into_iter()
             .max_by_key(area)
-            .expect("three were drawn");
+            .expect("one was drawn");
         let Piece {
             first,
             end,

@@ -1,0 +1,374 @@
+//! Pieces that belong together are glued where no byte is to spare, and what is left is searched.
+//!
+//! ```text
+//! ┌── a ──┬─ b ─┐        at step t both sides are full: between the items that live on, what ends and what begins fills the same
+//! ├───────┤     │        bytes. The smallest parts of equal size on both sides are taken for one such *stretch*. In it, items of
+//! │   c   │     │        one lifetime are stacked. Whatever follows from some items on, stretch for stretch, until all that is live
+//! └───────┴─────┘        of it ends at one step, is a rectangle: it is searched alone, and one piece from then on.
+//!         t
+//! ```
+//! Equal sums may be chance, so that this finds packings and proves nothing.
+
+use super::exact::{Exact, Outcome, Switches, gcd, mix};
+use super::problem::Unit;
+use super::search_state::SearchState;
+use super::{Item, Problem};
+use crate::units::{Alignment, Bytes, Span, Step};
+
+/// Of more pieces on one side of a step there are too many parts.
+const MOST: usize = 14;
+/// Rectangles of more pieces are not looked for, nor those that begin with more.
+const MOST_PIECES: usize = 32;
+const MOST_BEGINS: usize = 3;
+/// Steps to search a rectangle.
+const STEPS: u64 = 1000;
+const ATTEMPTS: u64 = 8;
+
+/// A rectangle of pieces.
+#[derive(Debug)]
+struct Block {
+    span: Span,
+    size: u64,
+    alignment: Alignment,
+    /// Units, and their offsets in the block; none when it has become a part of another.
+    parts: Vec<(u32, u64)>,
+}
+
+/// Blocks that end at a step, and those that begin there.
+type Sides = [Vec<u32>; 2];
+
+/// Blocks under way.
+#[derive(Debug)]
+struct Glue<'a> {
+    exact: &'a mut Exact,
+    blocks: Vec<Block>,
+    steps: Vec<Step>,
+    /// For each step, the blocks that end and begin there.
+    sides: Vec<Sides>,
+    /// The stretches of each step, where they are known.
+    stretches: Vec<Option<Vec<Sides>>>,
+    /// Whether live sets before and after each step reach the height.
+    is_full: Vec<bool>,
+    /// What all sizes are multiples of.
+    grain: u64,
+    spent: u64,
+}
+
+/// Searches a problem of plain items for a packing at the bound with all glued that can be; `offsets` are memory.
+pub(super) fn search_glued(
+    problem: &Problem,
+    exact: &mut Exact,
+    share: u64,
+    offsets: &mut Vec<u64>,
+    search: &mut SearchState<'_>,
+) {
+    // Another order finds other stretches where several are possible.
+    for attempt in 0..ATTEMPTS {
+        let attempt = attempt ^ search.budget << 3;
+        if search.is_over() || !search_once(problem, exact, share / ATTEMPTS, attempt, offsets, search) {
+            return;
+        }
+    }
+}
+
+/// Returns whether anything could be glued.
+fn search_once(
+    problem: &Problem,
+    exact: &mut Exact,
+    share: u64,
+    attempt: u64,
+    offsets: &mut Vec<u64>,
+    search: &mut SearchState<'_>,
+) -> bool {
+    let mut glue = Glue::new(problem, search.bound, exact, attempt);
+    // Around and around, until a whole round changes nothing.
+    let (mut step, mut unchanged) = (mix(attempt) as usize % glue.steps.len().max(1), 0);
+    while unchanged < glue.steps.len() && glue.spent < share {
+        if glue.join_at(step) {
+            unchanged = 0;
+        } else {
+            (step, unchanged) = ((step + 1) % glue.steps.len(), unchanged + 1);
+        }
+        if !search.report(glue.spent) {
+            break;
+        }
+    }
+    let blocks: Vec<u32> = (0..glue.blocks.len() as u32)
+        .filter(|&id| !glue.blocks[id as usize].parts.is_empty())
+        .collect();
+    if blocks.len() == problem.units.len() {
+        return false;
+    }
+    let left = share.saturating_sub(glue.spent);
+    let found = glue.pack(&blocks, search.bound, left, &mut |steps| search.report(steps));
+    search.steps += glue.spent;
+    if let Some(of_blocks) = found {
+        problem.lowest_offsets(offsets);
+        for (&id, above) in blocks.iter().zip(of_blocks) {
+            for &(unit, offset) in &glue.blocks[id as usize].parts {
+                offsets[unit as usize] = above + offset;
+            }
+        }
+        search.keep(problem, offsets);
+    }
+    true
+}
+
+impl Glue<'_> {
+    fn new<'a>(problem: &Problem, height: u64, exact: &'a mut Exact, attempt: u64) -> Glue<'a> {
+        let units = (0..).zip(&problem.units).filter(|(_, unit)| unit.takes_bytes());
+        let mut units: Vec<(u32, &Unit)> = units.collect();
+        units.sort_by_key(|&(index, _)| mix(attempt << 32 | u64::from(index)));
+        let ends = units
+            .iter()
+            .flat_map(|(_, unit)| [unit.hull.first, unit.hull.end]);
+        let mut steps: Vec<Step> = ends.collect();
+        steps.sort_unstable();
+        steps.dedup();
+        let mut glue = Glue {
+            exact,
+            blocks: Vec::new(),
+            sides: vec![Sides::default(); steps.len()],
+            stretches: vec![None; steps.len()],
+            is_full: vec![false; steps.len()],
+            steps,
+            grain: units.iter().fold(0, |grain, (_, unit)| gcd(grain, unit.size)),
+            spent: problem.units.len() as u64 / 16,
+        };
+        for (index, unit) in units {
+            glue.enter(Block {
+                span: unit.hull,
+                size: unit.size,
+                alignment: unit.alignment,
+                parts: vec![(index, 0)],
+            });
+        }
+        let (mut live, mut before) = (0, 0);
+        for (sides, is_full) in glue.sides.iter().zip(&mut glue.is_full) {
+            let sizes = |side: usize| {
+                sides[side]
+                    .iter()
+                    .map(|&id| glue.blocks[id as usize].size)
+                    .sum::<u64>()
+            };
+            live = live + sizes(1) - sizes(0);
+            *is_full = live == height && before == height;
+            before = live;
+        }
+        glue
+    }
+
+    fn index(&self, step: Step) -> usize {
+        self.steps.partition_point(|&other| other < step)
+    }
+
+    fn enter(&mut self, block: Block) {
+        let id = self.blocks.len() as u32;
+        for (side, step) in [(1, block.span.first), (0, block.span.end)] {
+            let step = self.index(step);
+            self.sides[step][side].push(id);
+            self.stretches[step] = None;
+        }
+        self.blocks.push(block);
+    }
+
+    /// Makes one block of some, each at an offset; returns whether alignments allow it.
+    fn join(&mut self, span: Span, size: u64, members: &[(u32, u64)]) -> bool {
+        let mut alignment = Some(Alignment::ONE);
+        let mut parts = Vec::new();
+        for &(id, above) in members {
+            let of = &self.blocks[id as usize];
+            // What sizes do not keep, the block does if all start where it does.
+            if self.grain % of.alignment.get() != 0 && members.iter().any(|member| member.1 != 0) {
+                return false;
+            }
+            alignment = alignment.and_then(|alignment| alignment.lcm(of.alignment));
+            parts.extend(of.parts.iter().map(|&(unit, offset)| (unit, offset + above)));
+        }
+        let Some(alignment) = alignment else {
+            return false;
+        };
+        for &(id, _) in members {
+            self.blocks[id as usize].parts.clear();
+            let span = self.blocks[id as usize].span;
+            for (side, step) in [(1, span.first), (0, span.end)] {
+                let step = self.index(step);
+                self.sides[step][side].retain(|&other| other != id);
+                self.stretches[step] = None;
+            }
+        }
+        self.enter(Block {
+            span,
+            size,
+            alignment,
+            parts,
+        });
+        true
+    }
+
+    /// Glues something at a step, if anything.
+    fn join_at(&mut self, step: usize) -> bool {
+        self.spent += 1;
+        for [_, side] in self.stretches_at(step) {
+            if self.stack(&side) {
+                return true;
+            }
+        }
+        let begins = self.sides[step][1].clone();
+        let mut chosen = Vec::new();
+        self.join_from(&begins, &mut chosen)
+    }
+
+    /// Finds a rectangle that begins with those chosen, or with more of those that begin with them.
+    fn join_from(&mut self, begins: &[u32], chosen: &mut Vec<u32>) -> bool {
+        if !chosen.is_empty() && self.rectangle(chosen) {
+            return true;
+        }
+        for (position, &id) in
+            begins
+                .iter()
+                .enumerate()
+                .take(if chosen.len() < MOST_BEGINS { MOST } else { 0 })
+        {
+            chosen.push(id);
+            if self.join_from(&begins[position + 1..], chosen) {
+                return true;
+            }
+            chosen.pop();
+        }
+        false
+    }
+
+    /// Glues what follows from some blocks on, if that is a rectangle.
+    fn rectangle(&mut self, begins: &[u32]) -> bool {
+        let size = |id: &u32| self.blocks[*id as usize].size;
+        let height = begins.iter().map(size).sum();
+        let (mut live, mut members) = (begins.to_vec(), begins.to_vec());
+        let first = self.blocks[begins[0] as usize].span.first;
+        loop {
+            let end = |id: &u32| self.blocks[*id as usize].span.end;
+            let next = live.iter().map(end).min().expect("something is live");
+            // What begins and ends together is a stack, for which there is no evidence yet.
+            if members.len() > begins.len() && live.iter().all(|id| end(id) == next) {
+                let found = self.pack(&members, height, STEPS, &mut |_| true);
+                let Some(offsets) = found else {
+                    return false;
+                };
+                let members: Vec<(u32, u64)> = members.into_iter().zip(offsets).collect();
+                return self.join(Span { first, end: next }, height, &members);
+            }
+            for [ends, begins] in self.stretches_at(self.index(next)) {
+                let inside = ends.iter().filter(|id| live.contains(id)).count();
+                if inside > 0 && inside < ends.len() || members.len() > MOST_PIECES {
+                    return false;
+                }
+                if inside > 0 {
+                    live.retain(|id| !ends.contains(id));
+                    live.extend_from_slice(&begins);
+                    members.extend(begins);
+                }
+            }
+            if live.iter().any(|id| self.blocks[*id as usize].span.end == next) {
+                return false;
+            }
+        }
+    }
+
+    /// Offsets of blocks within a height, if they are found within so many steps.
+    fn pack(
+        &mut self,
+        blocks: &[u32],
+        height: u64,
+        most: u64,
+        poll: &mut dyn FnMut(u64) -> bool,
+    ) -> Option<Vec<u64>> {
+        let blocks = blocks.iter().map(|&id| &self.blocks[id as usize]);
+        let items = blocks.map(|block| Item::new(block.span, Bytes(block.size), block.alignment));
+        let problem = Problem::new(items.collect()).ok()?;
+        self.exact.reduce(&problem, None);
+        let (outcome, steps) = self.exact.fit(height, Switches::DEFAULT, most, poll);
+        self.spent += steps;
+        let mut offsets = Vec::new();
+        self.exact.write(&problem, &mut offsets);
+        (outcome == Outcome::Packed).then_some(offsets)
+    }
+
+    /// The stretches of a step, the smallest first; none where there may be others.
+    fn stretches_at(&mut self, step: usize) -> Vec<Sides> {
+        if let Some(known) = &self.stretches[step] {
+            return known.clone();
+        }
+        let [mut ends, mut begins] = self.sides[step].clone();
+        let mut found = Vec::new();
+        while let Some(stretch) = self
+            .smallest_stretch(&ends, &begins)
+            .filter(|_| self.is_full[step])
+        {
+            ends.retain(|id| !stretch[0].contains(id));
+            begins.retain(|id| !stretch[1].contains(id));
+            found.push(stretch);
+        }
+        self.stretches[step] = Some(found.clone());
+        found
+    }
+
+    /// The fewest blocks of both sides that have equal sums.
+    fn smallest_stretch(&self, ends: &[u32], begins: &[u32]) -> Option<Sides> {
+        if ends.len().max(begins.len()) > MOST {
+            return None;
+        }
+        let sums = |side: &[u32]| {
+            let mut sums = vec![(0u64, 0u32)];
+            for (bit, &id) in side.iter().enumerate() {
+                for index in 0..sums.len() {
+                    let (sum, parts) = sums[index];
+                    sums.push((sum + self.blocks[id as usize].size, parts | 1 << bit));
+                }
+            }
+            sums.sort_unstable();
+            sums
+        };
+        let others = sums(begins);
+        let mut best: Option<(u32, u32, u32)> = None;
+        for (sum, parts) in sums(ends).into_iter().skip(1) {
+            let from = others.partition_point(|other| other.0 < sum);
+            for &(_, other) in others[from..].iter().take_while(|other| other.0 == sum) {
+                let count = parts.count_ones() + other.count_ones();
+                if best.is_none_or(|best| (count, parts, other) < best) {
+                    best = Some((count, parts, other));
+                }
+            }
+        }
+        let (_, parts, other) = best?;
+        let pick = |side: &[u32], parts: u32| {
+            let side = side.iter().enumerate();
+            side.filter(|(bit, _)| parts >> bit & 1 == 1)
+                .map(|(_, &id)| id)
+                .collect()
+        };
+        Some([pick(ends, parts), pick(begins, other)])
+    }
+
+    /// Stacks those of a stretch that have the same lifetime, and end in one stretch.
+    fn stack(&mut self, side: &[u32]) -> bool {
+        for &id in side {
+            let span = self.blocks[id as usize].span;
+            let end = self.index(span.end);
+            let of_end = self.stretches_at(end).into_iter().find(|of| of[0].contains(&id));
+            let same = side.iter().filter(|&&other| {
+                let ends_with = of_end.as_ref().is_none_or(|of| of[0].contains(&other));
+                self.blocks[other as usize].span == span && ends_with
+            });
+            let mut top = 0;
+            let members = same.map(|&id| {
+                top += self.blocks[id as usize].size;
+                (id, top - self.blocks[id as usize].size)
+            });
+            let members: Vec<(u32, u64)> = members.collect();
+            if members.len() > 1 && self.join(span, top, &members) {
+                return true;
+            }
+        }
+        false
+    }
+}
