@@ -69,11 +69,28 @@ impl<'a> Anneal<'a> {
             search.restart();
             return search;
         }
+        // Best fit by size, as where nothing has a price; if that is too high, each where it overlaps least.
         let mut order = search.movable.clone();
-        order.sort_by_key(|&unit| std::cmp::Reverse(problem.units[unit as usize].size));
-        for unit in order {
-            let (_, pool, offset) = search.cheapest(unit);
-            search.state.put(problem, unit, pool, offset);
+        order.sort_by_key(|&unit| {
+            let of = &problem.units[unit as usize];
+            let first = of.spans.iter().map(|span| span.first).min();
+            (std::cmp::Reverse(of.size), first, unit)
+        });
+        let empty = search.state.clone();
+        let in_gaps = order.iter().all(|&unit| {
+            let found = search.tightest(unit);
+            found.is_some_and(|(pool, offset)| {
+                search.state.put(problem, unit, pool, offset);
+                true
+            })
+        });
+        if !in_gaps {
+            search.state = empty;
+            order.sort_by_key(|&unit| std::cmp::Reverse(problem.units[unit as usize].size));
+            for unit in order {
+                let (_, pool, offset) = search.cheapest(unit);
+                search.state.put(problem, unit, pool, offset);
+            }
         }
         search.keep();
         search
@@ -168,6 +185,39 @@ impl<'a> Anneal<'a> {
             self.moved[unit as usize] = self.step;
             self.state.put(self.problem, unit, pool, offset);
         }
+    }
+
+    /// The smallest gap between the units that a unit must not share bytes with: pool and offset.
+    fn tightest(&mut self, unit: u32) -> Option<(u32, u64)> {
+        let of = &self.problem.units[unit as usize];
+        let mut best: Option<(u64, u32, u64)> = None;
+        for &pool in &of.pools {
+            let Some(highest) = of.highest_in(self.capacities[pool as usize]) else {
+                continue;
+            };
+            let forbidden = of.edges.iter().filter(|edge| edge.cost == FORBIDDEN);
+            let there = forbidden
+                .map(|edge| edge.other as usize)
+                .filter(|&other| self.state.pool[other] == pool);
+            self.starts.clear();
+            self.starts.extend(there.map(|other| {
+                let start = self.state.offset[other];
+                (start, start + self.problem.units[other].size)
+            }));
+            self.starts.sort_unstable();
+            self.starts.push((u64::MAX, u64::MAX));
+            let mut low = of.low;
+            for &(start, end) in &self.starts {
+                let offset = align_up(low, of.alignment).filter(|&offset| offset <= highest);
+                let fits = |&offset: &u64| offset + of.size <= start;
+                if let Some(offset) = offset.filter(fits) {
+                    let found = (start - low, pool, offset);
+                    best = Some(best.map_or(found, |best| best.min(found)));
+                }
+                low = low.max(end);
+            }
+        }
+        best.map(|(_, pool, offset)| (pool, offset))
     }
 
     /// The cheapest place of a unit other than its own, one of equals by chance: cost, pool, offset.

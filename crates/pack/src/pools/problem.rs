@@ -41,7 +41,7 @@ pub(super) struct PoolUnit {
     pub(super) is_reserved: bool,
     /// Units that it must not share bytes with, or at a cost; by ascending index.
     pub(super) edges: Vec<Edge>,
-    spans: Vec<Span>,
+    pub(super) spans: Vec<Span>,
     /// Its first item.
     name: usize,
 }

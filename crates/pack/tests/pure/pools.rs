@@ -6,7 +6,8 @@ use tileheap_pack::pools::{
     Broken, Place, Pool, PoolItem, PoolsDesc, PoolsError, PoolsPacking, Reserved, check, solve,
 };
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
-use tileheap_pack::{Error, Progress, Steps, Verdict};
+use tileheap_pack::{Error, Problem, Progress, Steps, Strategy, Verdict, pack};
+use tileheap_testkit::generators::FAMILIES;
 
 fn go_on(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -352,4 +353,33 @@ fn too_much_for_a_pool_is_an_answer() {
     let answer = solve(&desc.build().unwrap(), Steps::default(), &mut go_on);
     assert_eq!((answer.packing, answer.verdict), (None, Verdict::Proved));
     assert!(!answer.conflict.is_empty());
+}
+
+/// What best fit by size packs without penalties is packed at once with them.
+#[test]
+fn a_capacity_that_best_fit_meets_is_met() {
+    for (family, seed) in FAMILIES.iter().zip(0..) {
+        let items = family.generate(seed, 150).items;
+        let problem = Problem::new(items.clone()).unwrap();
+        let capacity = pack(&problem, Strategy::GreedyBySize).height;
+        let named = items.iter().enumerate().map(|(id, item)| PoolItem {
+            alignment: item.alignment,
+            ..PoolItem::new(&id.to_string(), vec![item.span], item.size)
+        });
+        let desc = PoolsDesc {
+            pools: vec![Pool {
+                name: "pool".into(),
+                capacity: Some(capacity),
+                ..Pool::default()
+            }],
+            items: named.collect(),
+            penalties: (1..items.len())
+                .map(|id| ((id - 1).to_string(), id.to_string(), 1))
+                .collect(),
+            ..PoolsDesc::default()
+        };
+        let problem = desc.build().unwrap();
+        let answer = solve(&problem, Steps(1), &mut go_on);
+        check(&problem, &answer.packing.expect(family.name)).unwrap();
+    }
 }
