@@ -51,6 +51,8 @@ impl Binder<'_> {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
             return Err(RuntimeError::OtherDevice { planned, device }.into());
         }
+        // Its fields are public: it may come from anywhere.
+        plan.check()?;
         check_shading(state, plan)?;
         check_stores(plan)?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {

@@ -137,7 +137,9 @@ impl Context {
 
     /// Destroys the device and instance, after waiting for the device to be idle; returns the [messages](Context::messages).
     ///
-    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, and every object that the caller created.
+    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, every clone of [`Context::tile`] dropped, and every
+    /// object that the caller created destroyed. What still uses the device keeps it: then device and instance leak, which is said
+    /// through `tracing`.
     pub fn destroy(mut self) -> Vec<Message> {
         // SAFETY: the context's own device; the caller of a `&self` method cannot submit meanwhile, as `self` is taken.
         let idle = unsafe { self.device.device_wait_idle() };
@@ -145,6 +147,12 @@ impl Context {
             tracing::warn!(?error, "the device did not become idle");
         }
         if let Some(tile) = self.tile.take() {
+            if tile.is_in_use() {
+                tracing::error!(
+                    "runtime::Context destroyed while its device is in use: device and instance leak"
+                );
+                return self.instance.messages();
+            }
             // SAFETY: the device is idle or lost.
             unsafe { tile.destroy() };
         }

@@ -268,6 +268,13 @@ impl Device {
         self.shared.retired.collect(&self.shared.state)
     }
 
+    /// Whether another handle to it is there, or something that was made on it and neither retired nor destroyed.
+    pub(super) fn is_in_use(&self) -> bool {
+        let Shared { state, retired, .. } = &*self.shared;
+        // The device's own handle, that of its timelines, and one for each retired frame.
+        Arc::strong_count(&self.shared) > 1 || Arc::strong_count(state) > 2 + retired.len()
+    }
+
     /// Destroys everything that was retired, and the runtime's own allocator.
     ///
     /// # Safety

@@ -39,7 +39,9 @@ impl BoundFrame {
     /// When an external resource or semaphore that the frame uses is not imported, or an earlier submission has failed.
     ///
     /// # Safety
-    /// The handles in `imports` are alive until the frame is complete, and in the declared entry states.
+    /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states.
+    /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are kept
+    ///   by their views' handles, which a driver may give to a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.progress.next()?;
         let parity = self.parity();

@@ -130,5 +130,7 @@ mod tests {
         shared::<Device>();
         shared::<BoundFrame>();
         shared::<FrameRecorder<'_>>();
+        fn movable<T: Send>() {}
+        movable::<Commands<'_>>();
     }
 }

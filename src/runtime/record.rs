@@ -49,7 +49,8 @@ pub struct Commands<'a> {
     next: u32,
     end: u32,
     tile: Cell<TileBinding>,
-    _span: tracing::span::EnteredSpan,
+    /// Of the recording, in which its passes are; a command buffer may change threads in between.
+    span: tracing::Span,
 }
 
 /// The tile memory bound in a command buffer.
@@ -80,7 +81,7 @@ impl<'a> Commands<'a> {
             next: passes.first,
             end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
-            _span: tracing::trace_span!("record", commands = declared.name).entered(),
+            span: tracing::trace_span!("record", commands = declared.name),
         };
         commands.own_passes();
         commands
@@ -91,6 +92,8 @@ impl<'a> Commands<'a> {
     /// # Errors
     /// When another pass is next, or its contents are declared secondary.
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
+        let span = self.span.clone();
+        let _span = span.enter();
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
         self.before(false);
@@ -109,6 +112,8 @@ impl<'a> Commands<'a> {
     /// # Safety
     /// The command buffers are executable, begun for this pass in this frame, and not pending elsewhere.
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
+        let span = self.span.clone();
+        let _span = span.enter();
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Secondary)?;
         self.before(true);

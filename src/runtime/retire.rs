@@ -38,6 +38,11 @@ impl RetiredFrames {
         Ok(retired.len())
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Destroys everything.
     ///
     /// # Safety

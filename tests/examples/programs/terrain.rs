@@ -65,7 +65,7 @@ fn streamed_pictures_are_those_with_everything_there() {
         assert!(colours.len() > 1000, "only {} colours", colours.len());
         let plot = std::fs::read_to_string(folder.join("uploads.svg")).expect("a plot");
         assert!(plot.starts_with("<svg") && plot.ends_with("</svg>\n"));
-        assert_eq!(plot.contains("arenas in memory"), policy == "arenas");
+        assert_eq!(plot.contains("smallest blocks at the bottom"), policy == "arenas");
         if texels == "mixed" {
             // The others ask for the same squares.
             replay_all(&trace);

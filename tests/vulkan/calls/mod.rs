@@ -4,5 +4,6 @@
 mod binding;
 mod detection;
 mod failures;
+mod order;
 mod recording;
 pub(crate) mod rig;
