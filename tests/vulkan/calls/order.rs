@@ -98,7 +98,7 @@ fn a_plan_that_was_changed_is_not_bound() {
     let mut changed = tileheap::plan::Plan::clone(&plan);
     changed.placements[0].offset = Bytes(4 << 30);
     let fault = tile.bind(&changed.into()).unwrap_err();
-    assert!(fault.to_string().contains("albedo"), "{fault}");
+    assert!(matches!(fault, tileheap::Error::Check(_)), "{fault}");
     let options = PlanOptions {
         windows: WindowRule::WholeFrame,
         ..PlanOptions::default()
