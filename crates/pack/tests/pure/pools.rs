@@ -364,7 +364,7 @@ fn a_capacity_that_best_fit_meets_is_met() {
         let capacity = pack(&problem, Strategy::GreedyBySize).height;
         let named = items.iter().enumerate().map(|(id, item)| PoolItem {
             alignment: item.alignment,
-            ..PoolItem::new(&id.to_string(), vec![item.span], item.size)
+            ..PoolItem::new(id.to_string(), vec![item.span], item.size)
         });
         let desc = PoolsDesc {
             pools: vec![Pool {
