@@ -88,7 +88,7 @@ strategies! {
     /// Hill climbing: swaps in the order of placement that lower the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
     /// What is much larger than the rest by the exact search, the rest around it.
-    LargeFirst "large-first" Method::Improve(Packer::place_large_first);
+    LargeFirst "large-first" Method::Improve(Packer::large_first);
     /// Rectangles of items are found where no byte is to spare, and searched alone.
     Glue "glue" Method::Improve(Packer::search_glued);
     /// The exact search alone.
