@@ -68,7 +68,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub struct Answer {
     /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
     pub packing: Option<Packing>,
-    /// The name of the built-in strategy that found it, of those that the one in use chooses among.
+    /// What found it, of all that the strategy in use chooses among: the name of a built-in strategy, or `large-first`.
     #[serde(default)]
     pub found_by: Option<Cow<'static, str>>,
     /// The lower bound of every packing.

@@ -87,8 +87,6 @@ strategies! {
     GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
     /// Hill climbing: swaps in the order of placement that lower the peak.
     HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
-    /// What is much larger than the rest by the exact search, the rest around it.
-    LargeFirst "large-first" Method::Improve(Packer::large_first);
     /// Rectangles of items are found where no byte is to spare, and searched alone.
     Glue "glue" Method::Improve(Packer::search_glued);
     /// The exact search alone.

@@ -156,14 +156,6 @@ impl Packer {
         }
     }
 
-    /// The large first, where the largest first are too high.
-    pub(super) fn large_first(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        self.try_rule(problem, Rule::GREEDY_BY_SIZE, search);
-        if !search.is_over() {
-            self.place_large_first(problem, search);
-        }
-    }
-
     /// What is much larger than the rest first.
     pub(super) fn place_large_first(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("large-first");
