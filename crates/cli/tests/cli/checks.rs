@@ -50,7 +50,7 @@ fn reads_wait_for_unknown_accesses() {
     let frame = file("reads alone.json", ONLY_READ);
     let plan = tileheap(&["plan", &frame, "--json"]).good();
     let tables = json(&tileheap(&["plan", &frame, "--lowered", "--json"]).good());
-    let causes: Vec<&Value> = tables["image_barriers"]
+    let causes: Vec<&Value> = tables["tables"]["image_barriers"]
         .as_array()
         .expect("rows")
         .iter()
@@ -147,7 +147,7 @@ fn broken_plans_are_named_without_their_frame() {
             plan["resources"][0]["placements"][0]["last_pass"] = "nowhere".into();
         }),
         ("`nothing`", |plan| {
-            plan["passes"][0]["accesses"][0]["resource"] = "nothing".into()
+            plan["resources"][0]["accesses"][0]["pass"] = "nothing".into()
         }),
         ("steps [0, 9)", |plan| {
             plan["resources"][0]["placements"][0]["end"] = 9.into()

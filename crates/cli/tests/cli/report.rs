@@ -164,8 +164,8 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
     let lines = |browser: &mut Browser| {
         browser.run("document.getElementById('lines').click(); return views[0].lines.querySelectorAll('tbody tr').length;")
     };
-    let barriers = lines(&mut browser).as_u64().expect("a number");
-    assert!(barriers > 10, "{barriers}");
+    let accesses = lines(&mut browser).as_u64().expect("a number");
+    assert!(accesses > 10, "{accesses}");
     assert_eq!(lines(&mut browser), 0);
     // A curve is read out.
     let read = browser.run("const svg = document.querySelector('figure svg'); svg.focus(); return document.querySelectorAll('figure svg').length;");
@@ -229,7 +229,7 @@ fn the_page_can_be_walked_and_heard() {
         ("heading", "a renderer on adreno-830"),
         ("search", ""),
         ("searchbox", "Search"),
-        ("checkbox", "barriers"),
+        ("checkbox", "accesses"),
         ("slider", "Zoom"),
         ("application", "8 steps, 9 resources"),
         ("table", "9 resources as a table"),

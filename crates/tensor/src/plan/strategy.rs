@@ -28,7 +28,7 @@ use crate::units::Bytes;
 ///         "stacked"
 ///     }
 ///
-///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems> {
+///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, Error> {
 ///         let memory = MemoryId(memories.len() as u32 - 1);
 ///         let mut end = Bytes::ZERO;
 ///         let place = |item: &SpaceItem| {
