@@ -34,14 +34,13 @@ fn a_plan_waits_for_the_tile_memory_of_another() {
         !nothing.is_empty() && nothing.iter().all(|stages| stages.is_empty()),
         "{nothing:?}"
     );
-    drop(first);
     let number = run(rig.context(), &mut one, &frame, &pool, &outside).unwrap();
     assert!(one.wait(number, u64::MAX).unwrap());
     let second = record(rig.context(), &mut other, &frame, &pool, &outside).unwrap();
     let sources = tile_sources(second.lowered());
     assert!(sources.iter().all(|stages| !stages.is_empty()), "{sources:?}");
-    drop(second);
-    (one.retire(), other.retire());
+    one.retire();
+    other.retire();
     pool.destroy(rig.context());
     outside.destroy(rig.context());
     rig.finish();
@@ -84,7 +83,9 @@ fn a_frame_that_is_overtaken_waits_for_all_of_its_queue() {
     }
     assert_eq!(found, [vec![], vec![(1, vk::PipelineStageFlags2::ALL_COMMANDS)]]);
     // SAFETY: nothing was executed.
-    unsafe { (one.destroy(), other.destroy()) };
+    unsafe { one.destroy() };
+    // SAFETY: as above.
+    unsafe { other.destroy() };
     pools.into_iter().for_each(|pool| pool.destroy(rig.context()));
     outside.destroy(rig.context());
     rig.finish();
