@@ -188,6 +188,7 @@ judge_validation_log() {
 # Everything is built once, with one set of features.
 say "Building"
 cargo test --workspace --no-run </dev/null
+export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
 check emulator-staged bash scripts/stage-emulator.sh --built
 # The programs of examples render hundreds of frames, for as long as all others together.
 $all || quick=(-- --skip programs::)

@@ -83,8 +83,20 @@ pub fn own_file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// An example, built if need be and run through Cargo's runner, with arguments to come.
+/// An example, with arguments to come: as test.sh has built it (`TILEHEAP_BUILT_EXAMPLES`), or built by Cargo if need be. Cargo builds the
+/// libraries once more for it, as other packages than the workspace's turn other features on.
 pub fn example(name: &str) -> Command {
+    if let Some(folder) = std::env::var_os("TILEHEAP_BUILT_EXAMPLES") {
+        let program = Path::new(&folder).join(name);
+        return match std::env::var_os("TILEHEAP_RUNNER") {
+            Some(runner) => {
+                let mut command = Command::new(runner);
+                command.arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+    }
     let mut command = Command::new(env!("CARGO"));
     command.args([
         "run",
