@@ -28,7 +28,7 @@ use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Situation, lower};
 use crate::measure::Requirements;
-use crate::plan::Plan;
+use crate::plan::{MemoryKind, Plan};
 
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
@@ -185,6 +185,10 @@ impl Binder<'_> {
             framebuffers,
             render_passes,
             encoded,
+            uses_tile: plan
+                .objects
+                .iter()
+                .any(|object| object.memory == MemoryKind::Tile),
             parities,
             targets,
             labels,

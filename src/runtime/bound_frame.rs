@@ -63,6 +63,8 @@ pub struct BoundFrame {
     pub(super) render_passes: Vec<vk::RenderPass>,
     /// Frames as lowered so far: the first of each parity, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
+    /// Whether something is placed in tile memory, which plans share.
+    pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
     /// Per pass; `None` for compute and transfer passes.
@@ -294,11 +296,6 @@ impl BoundFrame {
 
     /// What earlier work left, now: in memory of this plan, and in the tile memory of its queues.
     fn read_situation(&mut self, parity: Parity) {
-        let tile = self
-            .plan
-            .objects
-            .iter()
-            .any(|object| object.memory == MemoryKind::Tile);
         let Situation {
             parity: current,
             before,
@@ -314,7 +311,7 @@ impl BoundFrame {
             for one in self.left.bytes.iter_mut().filter(|one| one.last.queue == index) {
                 one.last.age(passed);
             }
-            if tile {
+            if self.uses_tile {
                 queue.tile_uses(index, &mut before.bytes);
             }
         }

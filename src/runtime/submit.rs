@@ -60,10 +60,12 @@ impl BoundFrame {
         let tables = &self.encoded[frame].tables;
         for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
             let queue = &mut queues[base.number];
-            if base.is_overtaken() || base.semaphore == vk::Semaphore::null() {
-                queue.forget_tile(heap);
-            } else {
-                queue.keep_tile(index, &tables.after.bytes);
+            match self.uses_tile {
+                false => {}
+                true if base.is_overtaken() || base.semaphore == vk::Semaphore::null() => {
+                    queue.forget_tile(heap)
+                }
+                true => queue.keep_tile(index, &tables.after.bytes),
             }
             base.seen = queue.submitted;
         }
@@ -86,6 +88,7 @@ impl BoundFrame {
             submission,
             bases,
             slots,
+            uses_tile,
             ..
         } = self;
         let Submission { semaphores, lists } = submission;
@@ -112,7 +115,7 @@ impl BoundFrame {
                 .extend(batch.signals.of(&tables.signals).iter().filter_map(info));
             let first = tables.submits.iter().find(|one| one.queue == submit.queue);
             let is_first = first.is_some_and(|one| one.batches.indices().start == index);
-            if is_first && own.is_overtaken() && own.semaphore != vk::Semaphore::null() {
+            if *uses_tile && is_first && own.is_overtaken() && own.semaphore != vk::Semaphore::null() {
                 let all = Signal {
                     handle: own.semaphore,
                     value: own.submitted,

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::lower::Lowered;
-use tileheap::plan::{MemoryKind, PlanOptions, WindowRule};
+use tileheap::plan::{MemoryKind, PlanOptions, Strategy, WindowRule};
 use tileheap::units::Bytes;
 
 use super::rig::{Outside, Pool, Rig, frame, record, run};
@@ -36,11 +36,21 @@ fn a_plan_waits_for_the_tile_memory_of_another() {
     );
     let number = run(rig.context(), &mut one, &frame, &pool, &outside).unwrap();
     assert!(one.wait(number, u64::MAX).unwrap());
+    // One in between that uses none of it makes no difference.
+    let options = PlanOptions {
+        strategy: Strategy::Off,
+        ..PlanOptions::default()
+    };
+    let tile = rig.context().tile();
+    let mut ordinary = tile.bind(&tile.plan(&frame, &options).unwrap()).unwrap();
+    let number = run(rig.context(), &mut ordinary, &frame, &pool, &outside).unwrap();
+    assert!(ordinary.wait(number, u64::MAX).unwrap());
     let second = record(rig.context(), &mut other, &frame, &pool, &outside).unwrap();
     let sources = tile_sources(second.lowered());
     assert!(sources.iter().all(|stages| !stages.is_empty()), "{sources:?}");
     one.retire();
     other.retire();
+    ordinary.retire();
     pool.destroy(rig.context());
     outside.destroy(rig.context());
     rig.finish();
