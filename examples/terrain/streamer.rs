@@ -121,8 +121,9 @@ impl Streamer {
     /// Starts a frame, with all but the last few complete, and asks for what is seen.
     pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
         self.frame += 1;
-        self.cache
-            .begin(self.frame, self.frame.saturating_sub(FRAMES_IN_FLIGHT as u64))?;
+        let complete = self.frame.saturating_sub(FRAMES_IN_FLIGHT as u64);
+        // SAFETY: the renderer has waited for the frame whose command buffer this one takes.
+        unsafe { self.cache.begin(self.frame, complete) }?;
         for one in seen {
             let index = one.node.index();
             let texture = match self.ids[index] {

@@ -206,7 +206,10 @@ impl TextureCache {
     ///
     /// # Errors
     /// If the frame is not the next one, or `complete` is not an earlier one.
-    pub fn begin(&mut self, frame: u64, complete: u64) -> Result<()> {
+    ///
+    /// # Safety
+    /// The device has completed frame `complete` and all before it: images that only they used are destroyed.
+    pub unsafe fn begin(&mut self, frame: u64, complete: u64) -> Result<()> {
         if frame != self.frame + 1 || complete >= frame {
             let last = self.frame;
             return Err(Error::FrameOrder {
@@ -216,7 +219,7 @@ impl TextureCache {
             });
         }
         (self.frame, self.complete) = (frame, complete);
-        // SAFETY: the caller says that they are complete.
+        // SAFETY: the caller's duty: they are complete.
         unsafe { self.images.free(self.device.raw(), complete) };
         self.staging.free(complete);
         self.changed.clear();

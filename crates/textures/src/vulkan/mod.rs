@@ -37,7 +37,8 @@
 //!
 //! // Every frame; here the first, so that none is complete:
 //! let (frame, complete) = (1, 0);
-//! cache.begin(frame, complete)?;
+//! // SAFETY: nothing was submitted that is said to be complete.
+//! unsafe { cache.begin(frame, complete) }?;
 //! cache.request(grass, Level(8))?; // the finest level needed; the most urgent texture first
 //! // SAFETY: recording, outside render passes, before the draws.
 //! unsafe { cache.record(commands, &mut |_texture, _level, texels: &mut [u8]| paint(texels)) }?;

@@ -23,7 +23,8 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
             .expect("recording");
         let before = counting::so_far();
         let cache = rig.cache();
-        cache.begin(frame, frame - 1).expect("in turn");
+        // SAFETY: as above.
+        unsafe { cache.begin(frame, frame - 1) }.expect("in turn");
         let at = frame as usize * 3 % (textures.len() - 12);
         for &texture in &textures[at..at + 12] {
             cache.request(texture, Level(6)).expect("there");

@@ -139,7 +139,8 @@ impl Rig {
         complete: u64,
     ) -> tileheap_textures::Result<RecordedUploads> {
         let frame = self.frame + 1;
-        self.cache().begin(frame, complete)?;
+        // SAFETY: the driver completes what is submitted at once.
+        unsafe { self.cache().begin(frame, complete) }?;
         self.frame = frame;
         for &texture in textures {
             self.cache().request(texture, Level(level))?;
