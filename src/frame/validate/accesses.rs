@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
+use crate::frame::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind, Version};
 
 /// O(accesses): per resource, the scratch remembers the last pass that had it as something.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
@@ -85,6 +85,10 @@ fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameError {
     }
 }
 
+fn is_3d(resource: &Resource) -> bool {
+    matches!(resource.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
+}
+
 fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameError> {
     let resource = &tables.resources[access.resource.index()];
     let misuse = |why| Err(misuse(tables, access, why));
@@ -114,6 +118,9 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     }
     if kind == AccessKind::DepthStencilAttachment && color {
         return misuse("its format has no depth or stencil aspect");
+    }
+    if kind.is_attachment() && is_3d(resource) {
+        return misuse("attachments have two dimensions (VUID-VkRenderingAttachmentInfo-imageView-12470)");
     }
     if !access.reads && !access.writes {
         return misuse("it neither reads nor writes");
