@@ -27,7 +27,7 @@ use crate::frame::tables::{Access, Version};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::lower::{ByteUse, Lowered, MemoryState, Parity, Situation, Space, lower};
-use crate::plan::{MemoryKind, Plan};
+use crate::plan::Plan;
 
 /// A plan whose images, buffers and memory are created and bound.
 ///

@@ -83,20 +83,35 @@ pub fn own_file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// An example, with arguments to come: as test.sh has built it (`TILEHEAP_BUILT_EXAMPLES`), or built by Cargo if need be. Cargo builds the
-/// libraries once more for it, as other packages than the workspace's turn other features on.
+/// An example, with arguments to come: as test.sh has built it (`TILEHEAP_BUILT_EXAMPLES`), or built by Cargo if need be, which turns
+/// other features on for one package than for the workspace, and so builds the libraries once more.
 pub fn example(name: &str) -> Command {
-    if let Some(folder) = std::env::var_os("TILEHEAP_BUILT_EXAMPLES") {
-        let program = Path::new(&folder).join(name);
-        return match std::env::var_os("TILEHEAP_RUNNER") {
-            Some(runner) => {
-                let mut command = Command::new(runner);
-                command.arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
+    match (built_example(name), std::env::var_os("TILEHEAP_RUNNER")) {
+        (None, _) => cargo_run(name),
+        (Some(program), None) => Command::new(program),
+        (Some(program), Some(runner)) => {
+            let mut command = Command::new(runner);
+            command.arg(program);
+            command
+        }
     }
+}
+
+/// The same with this machine's own libraries, also where the test runs on the test bed's.
+pub fn example_here(name: &str) -> Command {
+    let mut command = built_example(name).map_or_else(|| cargo_run(name), Command::new);
+    command
+        .env_remove("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER")
+        .env_remove("VK_INSTANCE_LAYERS");
+    command
+}
+
+fn built_example(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("TILEHEAP_BUILT_EXAMPLES")?;
+    Some(Path::new(&folder).join(name))
+}
+
+fn cargo_run(name: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args([
         "run",

@@ -6,7 +6,7 @@ use tileheap_testkit::places;
 use std::collections::BTreeSet;
 use std::process::Output;
 
-use support::{example, own_file};
+use support::{example, example_here, own_file};
 use tileheap::frame::Frame;
 
 use super::output::{read_picture, text};
@@ -265,9 +265,7 @@ fn without_a_loader_one_line_says_what_to_do() {
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
     // The test bed's libraries come before any others, so this runs on the machine's own.
-    let output = example("deferred")
-        .env_remove("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER")
-        .env_remove("VK_INSTANCE_LAYERS")
+    let output = example_here("deferred")
         .env("LD_LIBRARY_PATH", &folder)
         .output()
         .expect("cargo runs");
