@@ -188,6 +188,7 @@ judge_validation_log() {
 # Everything is built once, with one set of features.
 say "Building"
 cargo test --workspace --no-run </dev/null
+cargo build --workspace --examples </dev/null # As programs: those with tests of their own were built as tests alone.
 export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
 check emulator-staged bash scripts/stage-emulator.sh --built
 # The programs of examples render hundreds of frames, for as long as all others together.
