@@ -51,10 +51,8 @@ impl PackingStrategy for Executorch {
 /// above all that live with it; else to a new one.
 fn place(items: &[Item], interfere: impl Fn(u32, u32) -> bool, packing: &mut Packing) {
     let mut order: Vec<u32> = (0..items.len() as u32).collect();
-    order.sort_by_key(|&index| {
-        let item = &items[index as usize];
-        (Reverse(item.size), item.span.first, index)
-    });
+    // Its list is sorted by size and then reversed: the later of equal sizes comes first.
+    order.sort_by_key(|&index| Reverse((items[index as usize].size, index)));
     let mut objects: Vec<Object> = Vec::new();
     packing.height = Bytes::ZERO;
     packing.offsets.clear();

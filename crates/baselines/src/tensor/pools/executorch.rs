@@ -17,12 +17,12 @@ pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
     share(items, &order, |size, object| Some(object.0.abs_diff(size.0)))
 }
 
-/// As its code does without overlapping allocations: largest first, the first object that is free.
+/// As its code does without overlapping allocations: largest first and of equals the latest, the first object that is free.
 ///
 /// Source: `exir/memory_planning.py` at cff6f4d, `allow_overlapping_allocations=False`.
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|&index| Reverse(items[index].size));
+    order.sort_by_key(|&index| Reverse((items[index].size, index)));
     share(items, &order, |size, object| (object >= size).then_some(0))
 }
 
