@@ -4,7 +4,7 @@
 # "N passed, N failed, N skipped". Logs stay in target/test-logs.
 #
 # --all adds: the examples' pictures, the emulator's other profiles, the emulator's own tests below validation, the wrong order of
-# layers, Debian's programs on the emulator, a minute of fuzzing, the comparison with other planners, and the pure library alone.
+# layers, Debian's programs and ANGLE on the emulator, a minute of fuzzing, the comparison with other planners, and the pure library alone.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -225,6 +225,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         own_tests_validated
         check wrong-order wrong_order
         check programs bash scripts/check-programs.sh
+        check angle bash scripts/test-angle.sh
     fi
 fi
 
@@ -232,6 +233,6 @@ say "Skipped"
 [ ! -e "$logs/skipped" ] || sort -u "$logs/skipped"
 say "All runs (logs in ${logs#"$root"/})"
 cat "$logs/summary"
-$all || echo "Left to --all: the programs of examples, other profiles of the emulator, its own tests below validation, the wrong order of layers, Debian's programs, fuzzing, comparison, the pure library alone."
+$all || echo "Left to --all: the programs of examples, other profiles of the emulator, its own tests below validation, the wrong order of layers, Debian's programs, ANGLE, fuzzing, comparison, the pure library alone."
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]
