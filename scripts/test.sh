@@ -225,6 +225,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         own_tests_validated
         check wrong-order wrong_order
         check programs bash scripts/check-programs.sh
+        check archive env PROFILE=dev bash scripts/package-emulator.sh
         check angle bash scripts/test-angle.sh
     fi
 fi

@@ -42,6 +42,8 @@ mod guide {
     mod reports {}
     #[doc = include_str!("../../docs/guide/emulator.md")]
     mod emulator {}
+    #[doc = include_str!("../../docs/guide/test_bots.md")]
+    mod test_bots {}
     #[doc = include_str!("../../docs/guide/tensors.md")]
     mod tensors {}
     #[doc = include_str!("../../docs/guide/textures.md")]

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# run-on-emulator.sh [--log FILE] PROGRAM [ARGUMENT...]: runs a program on the emulator; ends with 3 if an error was reported, else with
+# the program's own status. `tileheap run` does more; this needs nothing but the layer, beside this file or in target/emulator.
+#
+# Each kind of message goes to standard error with its number, the first message of each in full; FILE has all of them, one JSON
+# document a line. VK_DRIVER_FILES chooses the driver, VK_TILEHEAP_EMULATOR_PROFILE the emulated device.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+[ -e "$here/libtileheap_emulator.so" ] || here=$here/../target/emulator
+if [ ! -e "$here/libtileheap_emulator.so" ]; then
+    echo "error: no libtileheap_emulator.so beside this file or in $here" >&2
+    exit 2
+fi
+log=""
+if [ "${1:-}" = --log ]; then
+    log=$(realpath -m "${2:?--log needs a file}")
+    shift 2
+fi
+if [ $# = 0 ]; then
+    echo "error: no program; run-on-emulator.sh [--log FILE] PROGRAM [ARGUMENT...]" >&2
+    exit 2
+fi
+kept=$log
+log=${log:-$(mktemp)}
+: >"$log"
+# The loader reads VK_ADD_LAYER_PATH only where VK_LAYER_PATH is not set. Validation, if it is named, stays above.
+path=VK_ADD_LAYER_PATH
+[ -z "${VK_LAYER_PATH:-}" ] || path=VK_LAYER_PATH
+status=0
+env "$path=${!path:+${!path}:}$here" VK_INSTANCE_LAYERS="${VK_INSTANCE_LAYERS:+$VK_INSTANCE_LAYERS:}VK_LAYER_TILEHEAP_emulator" \
+    VK_TILEHEAP_EMULATOR_MESSAGE_LOG="$log" "$@" || status=$?
+grep -q '"usesTileMemory":true' "$log" || echo "run-on-emulator: the program made no device with tile memory" >&2
+sed -n '/"event":"message"/s/.*"id":"\([^"]*\)".*/\1/p' "$log" | sort | uniq -c | while read -r times id; do
+    echo "run-on-emulator: $id: $times"
+    text=$(grep -m 1 "\"id\":\"$id\"" "$log" | sed 's/.*"text":"\(.*\)"}$/\1/')
+    printf '%b\n' "${text//\\\"/\"}"
+done >&2
+if grep -q '"event":"message".*"severity":"error"' "$log"; then status=3; fi
+[ -n "$kept" ] || rm -f "$log"
+exit "$status"
