@@ -13,7 +13,8 @@ use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
 use crate::units::Alignment;
 
-/// Accepts or refuses a plan, by running it `runs` times over, each time with other numbers of rounds, arms and exits.
+/// Accepts or refuses a plan, by running it `runs` times in a row, each time with other inputs, numbers of rounds, arms and exits; constants
+/// and kept inputs are written before the first run alone.
 ///
 /// Every place is within its memory, at its alignment and as large as `requirements` say; every operand, condition, result and output
 /// is where the plan has it when it is read, in every round; and a node that writes over another node's value has an aliasing entry, which
@@ -23,21 +24,18 @@ use crate::units::Alignment;
 /// [`Error::InvalidPlan`] with the tensor, and what is wrong with it.
 pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPlan, runs: u32) -> Result<()> {
     check_places(graph, requirements, plan)?;
-    for run in 0..runs {
-        let mut machine = Machine {
-            graph,
-            plan,
-            memory: BTreeMap::new(),
-            outside: BTreeMap::new(),
-            left: BTreeMap::new(),
-            truth: BTreeMap::new(),
-            written: 0,
-            random: u64::from(run) * 77 + 5,
-            forks: graph.blocks().len() > 1,
-        };
-        machine.run()?;
-    }
-    Ok(())
+    let mut machine = Machine {
+        graph,
+        plan,
+        memory: BTreeMap::new(),
+        outside: BTreeMap::new(),
+        left: BTreeMap::new(),
+        truth: BTreeMap::new(),
+        written: 0,
+        random: 5,
+        forks: graph.blocks().len() > 1,
+    };
+    (0..runs).try_for_each(|run| machine.run(run == 0))
 }
 
 fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> Error {
@@ -144,13 +142,15 @@ enum Spot {
 }
 
 impl Machine<'_> {
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self, is_first: bool) -> Result<()> {
         for id in self.graph.tensor_ids() {
-            let from_outside = matches!(
-                self.graph.tensor(id).source,
-                Source::Constant | Source::Input(BlockId::ROOT)
-            );
-            if from_outside {
+            let tensor = self.graph.tensor(id);
+            let is_written = match tensor.source {
+                Source::Constant => is_first,
+                Source::Input(block) => block == BlockId::ROOT && (is_first || !tensor.kept),
+                Source::Node(_) => false,
+            };
+            if is_written {
                 let value = self.fresh(id);
                 self.write(id, &[], &value, None)?;
                 self.truth.insert(id, value);
@@ -268,11 +268,34 @@ impl Machine<'_> {
         node: Option<NodeId>,
     ) -> Result<()> {
         let (graph, plan) = (self.graph, self.plan);
-        let (pieces, start) = match self.find(tensor, rounds)? {
-            Spot::Bytes(region) => (self.memory.entry(region.memory.0).or_default(), region.offset.0),
+        let spot = self.find(tensor, rounds)?;
+        let mut held: Pieces = value
+            .iter()
+            .map(|&piece| Piece {
+                writer: tensor,
+                ..piece
+            })
+            .collect();
+        let first = held.last().map_or(0, |piece| piece.end);
+        let (pieces, start) = match spot {
+            Spot::Bytes(region) => {
+                // Padding up to the region's end is the writer's too.
+                if graph.tensor(tensor).view.is_none() && first < region.size.0 {
+                    self.written += 1;
+                    let (end, value) = (region.size.0, self.written);
+                    held.push(Piece {
+                        first,
+                        end,
+                        value,
+                        writer: tensor,
+                        at: 0,
+                    });
+                }
+                (self.memory.entry(region.memory.0).or_default(), region.offset.0)
+            }
             Spot::Outside(of, offset) => (self.outside.entry(of).or_default(), offset),
         };
-        let end = start + value.last().map_or(0, |piece| piece.end);
+        let end = start + held.last().map_or(0, |piece| piece.end);
         if let Some(node) = node {
             let lost = pieces
                 .iter()
@@ -299,13 +322,6 @@ impl Machine<'_> {
                 }
             }
         }
-        let held: Pieces = value
-            .iter()
-            .map(|&piece| Piece {
-                writer: tensor,
-                ..piece
-            })
-            .collect();
         put(pieces, start, &held);
         Ok(())
     }

@@ -86,9 +86,9 @@ pub(crate) struct Arguments {
     /// How to place tensors (see `tileheap tensors --help`)
     #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
     tensor_strategy: crate::networks::options::Strategy,
-    /// How to choose between images and buffers
-    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
-    storage: &'static dyn tileheap_tensor::StoragePolicy,
+    /// How to choose between images and buffers [default: given where a file has texture scopes, else balanced]
+    #[arg(long, value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
+    storage: Option<&'static dyn tileheap_tensor::StoragePolicy>,
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(
         long,
@@ -262,8 +262,8 @@ fn network(arguments: &Arguments, path: &Path, text: &str) -> Result<Input> {
     let options = TensorOptions {
         strategy: arguments.tensor_strategy,
         policy: arguments.storage,
-        memories: arguments.memory.clone(),
-        in_place: true,
+        memory: arguments.memory.clone(),
+        ..TensorOptions::default()
     };
     Ok(tensors::chart(&Network::read(text, path, &options)?.document(path, &options)?).into())
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
 use crate::networks::input::Input;
 use crate::networks::network::Network;
-use crate::networks::options::{TensorOptions, policies, strategies};
+use crate::networks::options::TensorOptions;
 use crate::networks::plan::{Planned, Row};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -37,18 +37,8 @@ pub(crate) struct Arguments {
     /// The graph or records; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// How to place tensors
-    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
-    strategy: crate::networks::options::Strategy,
-    /// How to choose between images and buffers
-    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = policies())]
-    policy: &'static dyn tileheap_tensor::StoragePolicy,
-    /// Memories in order of preference: sram=1MiB,dram
-    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
-    memory: Vec<String>,
-    /// Never reuse an operand's memory for the output of the same operator
-    #[arg(long)]
-    no_in_place: bool,
+    #[command(flatten)]
+    options: TensorOptions,
     /// List every tensor with its placement and lifetimes, and the allocation graph
     #[arg(long)]
     dump: bool,
@@ -74,19 +64,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let options = TensorOptions {
-        strategy: arguments.strategy,
-        policy: arguments.policy,
-        memories: arguments.memory.clone(),
-        in_place: !arguments.no_in_place,
-    };
+    let options = &arguments.options;
     let file = &arguments.file;
     let network = if file.extension().is_some_and(|extension| extension == "onnx") {
-        Network::of(read_onnx(arguments)?, file, &options)?
+        Network::of(read_onnx(arguments)?, file, options)?
     } else {
         let text = read_text_in(file, "graph", "a graph as JSON or records as CSV")
             .map_err(Error::into_bad_input)?;
-        Network::read(&text, file, &options)?
+        Network::read(&text, file, options)?
     };
     if let Some(file) = &arguments.graph {
         let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {
@@ -97,13 +82,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Output::to(Some(file.clone())).write(&graph.to_json())?;
     }
     if arguments.json {
-        let document = network.document(file, &options)?;
+        let document = network.document(file, options)?;
         return Output::stdout().write(&documents::write(&document));
     }
     let mut report = String::new();
     if arguments.compare {
         report += &format!("{:<22} {:>18} {:>8}\n", "strategy", "bytes", "ratio");
-        for (strategy, planned) in network.compare(&options) {
+        for (strategy, planned) in network.compare(options) {
             report += &match planned {
                 Ok(planned) => {
                     format!(
@@ -119,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Output::stdout().write(&report);
     }
     let progress = Progress::new("planning", 0);
-    let planned = network.plan(&options, options.strategy);
+    let planned = network.plan(options, options.strategy);
     let planned = planned.map_err(|error| Error::new(error.to_string()))?;
     drop(progress);
     if let Some(file) = &arguments.trace {
@@ -134,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     report += &format!(
         "{} with strategy {}\n",
         shown(&arguments.file),
-        arguments.strategy.name()
+        options.strategy.name()
     );
     for memory in &planned.memories {
         let MemoryPlan {

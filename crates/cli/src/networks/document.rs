@@ -9,6 +9,7 @@ use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 pub(super) fn document(
     name: &str,
     options: &TensorOptions,
+    policy: &str,
     planned: &Planned,
     compared: &[(Strategy, Result<Planned, String>)],
 ) -> Tensors {
@@ -37,7 +38,7 @@ pub(super) fn document(
         name: name.to_owned(),
         strategy: options.strategy.name().to_owned(),
         pools: is_pool(options.strategy),
-        policy: options.policy.name().to_owned(),
+        policy: policy.to_owned(),
         size: planned.size.0,
         lower_bound: planned.bound.0,
         memories: memories.collect(),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, choose};
+use tileheap_tensor::storage::Buffers;
+use tileheap_tensor::{MemoryDesc, StorageChoice, StoragePolicy, choose};
 
 use super::document;
 use super::input::Input;
@@ -19,35 +20,33 @@ pub(crate) struct Network {
     pub(crate) input: Input,
     /// `None` for records.
     pub(crate) choice: Option<StorageChoice>,
+    policy: &'static dyn StoragePolicy,
     memories: Vec<MemoryDesc>,
 }
 
 impl Network {
     /// Reads a graph or records.
     pub(crate) fn read(text: &str, path: &Path, options: &TensorOptions) -> Result<Network> {
-        let input =
-            Input::parse(text).map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?;
+        let input = Input::parse(text, &options.input)
+            .map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?;
         Network::of(input, path, options)
     }
 
     /// Chooses the storage.
-    pub(crate) fn of(input: Input, path: &Path, options: &TensorOptions) -> Result<Network> {
-        let choice = match &input {
-            Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
-                let storage = StorageOptions {
-                    policy: options.policy,
-                    ..StorageOptions::default()
-                };
-                Some(
-                    choose(graph, &storage)
-                        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?,
-                )
+    pub(crate) fn of(mut input: Input, path: &Path, options: &TensorOptions) -> Result<Network> {
+        let (mut choice, mut policy) = (None, &Buffers as &'static dyn StoragePolicy);
+        if let Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) = &mut input {
+            if options.keep_inputs {
+                *graph = graph.clone().with_kept_inputs();
             }
-            Input::Records(_) => None,
-        };
+            policy = options.policy_for(graph);
+            let chosen = choose(graph, &options.storage(policy));
+            choice = Some(chosen.map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?);
+        }
         Ok(Network {
             input,
             choice,
+            policy,
             memories: options.memories()?,
         })
     }
@@ -60,7 +59,11 @@ impl Network {
     ) -> tileheap_tensor::Result<Planned> {
         match (&self.input, &self.choice) {
             (Input::Records(items), _) => of_records(items, &self.memories, strategy),
-            (_, Some(choice)) => of_graph(choice, &self.memories, strategy, options),
+            (_, Some(choice)) => of_graph(
+                choice,
+                self.policy.name(),
+                &options.plan(strategy, &self.memories),
+            ),
             _ => unreachable!("graphs have a storage choice"),
         }
     }
@@ -73,6 +76,7 @@ impl Network {
         Ok(document::document(
             &name,
             options,
+            self.policy.name(),
             &planned,
             &self.compare(options),
         ))

@@ -2,30 +2,126 @@
 
 use std::sync::LazyLock;
 
+use clap::Args;
 use clap::builder::TypedValueParser;
 use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_pack::PackingStrategy;
-use tileheap_tensor::plan::{Offsets, StorageIds};
-use tileheap_tensor::storage::POLICIES;
-use tileheap_tensor::{MemoryDesc, PlacementStrategy, StoragePolicy};
+use tileheap_tensor::graph::{Bounding, Tensor};
+use tileheap_tensor::layout::{Convention, Generation, ImageLimits, Oversize};
+use tileheap_tensor::plan::{CarryRule, Offsets, StorageIds};
+use tileheap_tensor::storage::{Balanced, Given, POLICIES};
+use tileheap_tensor::{
+    Graph, MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorPlanOptions,
+};
 
 use crate::error::{Error, Result};
 use crate::values::{named, parse_bytes};
 
 /// How tensors are planned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct TensorOptions {
+    /// How to place tensors
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
     pub(crate) strategy: Strategy,
-    pub(crate) policy: &'static dyn StoragePolicy,
-    /// `NAME=BYTES` or `NAME`.
-    pub(crate) memories: Vec<String>,
-    pub(crate) in_place: bool,
+    /// How to choose between images and buffers [default: given where a file has texture scopes, else balanced]
+    #[arg(long, value_name = "NAME", value_parser = policies())]
+    pub(crate) policy: Option<&'static dyn StoragePolicy>,
+    /// Memories in order of preference: sram=1MiB,dram
+    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
+    pub(crate) memory: Vec<String>,
+    /// Never reuse an operand's memory for the output of the same operator
+    #[arg(long)]
+    pub(crate) no_in_place: bool,
+    /// The `null` nodes of a TVM graph that are activations; the others are weights
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) input: Vec<String>,
+    /// Keep the bytes of inputs from run to run
+    #[arg(long)]
+    pub(crate) keep_inputs: bool,
+    /// What the caller supplies the memory of
+    #[arg(long, value_name = "WHICH", value_delimiter = ',', value_parser = ["inputs", "outputs"])]
+    pub(crate) external: Vec<String>,
+    /// What to do about values that loops carry: unroll to avoid copies, forbid copies, copy always
+    #[arg(long, default_value = "avoid", value_name = "RULE", value_parser = carry_rules())]
+    pub(crate) carry: CarryRule,
+    /// How often a loop is unrolled at most
+    #[arg(long, default_value_t = 8, value_name = "COUNT")]
+    pub(crate) unroll_limit: u32,
+    /// Which bound of open dimensions to plan for: the ends of their ranges, or the examples' values
+    #[arg(long, default_value = "ranges", value_name = "BOUND", value_parser = boundings())]
+    pub(crate) bound: Bounding,
+    /// The largest side of an image, in texels
+    #[arg(long, default_value_t = 16_384, value_name = "TEXELS")]
+    pub(crate) image_limit: u64,
+    /// What may take the place of images over the limit, in turn
+    #[arg(long, default_values = ["layout", "buffer"], value_name = "WHAT", value_delimiter = ',', value_parser = ["layout", "grid", "buffer"])]
+    pub(crate) oversize: Vec<String>,
+}
+
+impl Default for TensorOptions {
+    /// As on a command line without options.
+    fn default() -> TensorOptions {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            options: TensorOptions,
+        }
+        <Alone as clap::Parser>::parse_from(["tensors"]).options
+    }
 }
 
 impl TensorOptions {
     /// The memories; none for a single unlimited one.
     pub(super) fn memories(&self) -> Result<Vec<MemoryDesc>> {
-        self.memories.iter().map(|form| memory(form)).collect()
+        self.memory.iter().map(|form| memory(form)).collect()
+    }
+}
+
+impl TensorOptions {
+    /// The policy for a graph.
+    pub(super) fn policy_for(&self, graph: &Graph) -> &'static dyn StoragePolicy {
+        let in_texture = |tensor: &Tensor| {
+            tensor
+                .scope
+                .as_ref()
+                .is_some_and(|scope| scope.parse::<Convention>().is_ok())
+        };
+        self.policy
+            .unwrap_or_else(|| match graph.tensors().iter().any(in_texture) {
+                true => &Given(Generation::Flat),
+                false => &Balanced,
+            })
+    }
+
+    pub(super) fn storage(&self, policy: &'static dyn StoragePolicy) -> StorageOptions<'static> {
+        let may = |what: &str| self.oversize.iter().any(|other| other == what);
+        StorageOptions {
+            policy,
+            limits: ImageLimits {
+                side_2d: self.image_limit,
+                ..ImageLimits::default()
+            },
+            oversize: Oversize {
+                other_layout: may("layout"),
+                split: may("grid"),
+                buffer: may("buffer"),
+            },
+            bounding: self.bound,
+        }
+    }
+
+    pub(super) fn plan(&self, strategy: Strategy, memories: &[MemoryDesc]) -> TensorPlanOptions<'static> {
+        let is_planned = |which: &str| !self.external.iter().any(|other| other == which);
+        TensorPlanOptions {
+            strategy,
+            memories: memories.to_vec(),
+            in_place: !self.no_in_place,
+            plan_inputs: is_planned("inputs"),
+            plan_outputs: is_planned("outputs"),
+            carry: self.carry,
+            unroll_limit: self.unroll_limit,
+            ..TensorPlanOptions::default()
+        }
     }
 }
 
@@ -75,6 +171,23 @@ pub(super) fn is_pool(strategy: Strategy) -> bool {
 /// Storage policies by name.
 pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePolicy> {
     named(POLICIES, StoragePolicy::name, None)
+}
+
+fn carry_rules() -> impl TypedValueParser<Value = CarryRule> {
+    let name = |rule| match rule {
+        CarryRule::Avoid => "avoid",
+        CarryRule::Forbid => "forbid",
+        CarryRule::Copy => "copy",
+    };
+    named([CarryRule::Avoid, CarryRule::Forbid, CarryRule::Copy], name, None)
+}
+
+fn boundings() -> impl TypedValueParser<Value = Bounding> {
+    let name = |bounding| match bounding {
+        Bounding::Ranges => "ranges",
+        Bounding::Examples => "examples",
+    };
+    named([Bounding::Ranges, Bounding::Examples], name, None)
 }
 
 /// Strategies by name.

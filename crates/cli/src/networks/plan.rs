@@ -1,16 +1,17 @@
 //! The plan of a network by one strategy.
 
 use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_tensor::graph::Source;
 use tileheap_tensor::layout::StorageReason;
 use tileheap_tensor::plan::flow::{Flow, flows};
 use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use tileheap_tensor::{
-    MemoryDesc, Result, StorageChoice, TensorPlan, TensorPlanOptions, TensorRequirements, plan,
+    MemoryDesc, Result, StorageChoice, TensorPlan, TensorPlanOptions, TensorRequirements, check, plan,
 };
 
-use super::options::{Strategy, TensorOptions};
+use super::options::Strategy;
 
 /// The plan of a network.
 pub(crate) struct Planned {
@@ -74,9 +75,8 @@ pub(super) fn of_records(
 /// Plans a graph whose storage is chosen.
 pub(super) fn of_graph(
     choice: &StorageChoice,
-    memories: &[MemoryDesc],
-    strategy: Strategy,
-    options: &TensorOptions,
+    policy: &str,
+    options: &TensorPlanOptions<'_>,
 ) -> Result<Planned> {
     let pitch = Alignment::new(64).expect("not 0");
     let needs: Vec<TensorRequirements> = choice
@@ -84,35 +84,51 @@ pub(super) fn of_graph(
         .iter()
         .map(|layout| TensorRequirements::of_layout(layout, pitch))
         .collect();
-    let plan_options = TensorPlanOptions {
-        strategy,
-        memories: memories.to_vec(),
-        in_place: options.in_place,
-        ..TensorPlanOptions::default()
-    };
-    let plan: TensorPlan = plan(&choice.graph, &choice.layouts, &needs, &plan_options)?;
+    let plan: TensorPlan = plan(&choice.graph, &choice.layouts, &needs, options)?;
+    // Two runs in a row: the second finds its weights.
+    check(&choice.graph, &needs, &plan, 2)?;
     let images = choice
         .layouts
         .iter()
         .filter(|layout| layout.rule.storage.is_image())
         .count();
     let mut notes = vec![format!(
-        "{} tensors, {images} in images, {} conversions, {} memory reuses, {} copies (policy {})",
+        "{} tensors, {images} in images, {} conversions, {} memory reuses, {} copies (policy {policy})",
         choice.graph.tensors().len(),
         choice.conversions.len(),
         plan.aliasing.len(),
         plan.copies.len(),
-        options.policy.name(),
     )];
-    let otherwise = choice
-        .reasons
-        .iter()
-        .filter(|reason| **reason != StorageReason::AsRequested);
-    match otherwise.count() {
+    use StorageReason::{AsRequested, NoImage};
+    let is_over = |reason: &&StorageReason| !matches!(reason, AsRequested | NoImage(_));
+    match choice.reasons.iter().filter(is_over).count() {
         0 => {}
         count => notes.push(format!(
             "{count} tensors exceed the image limits and are stored differently: see --dump"
         )),
+    }
+    let outside: Vec<u64> = choice
+        .graph
+        .tensor_ids()
+        .filter(|id| choice.graph.tensor(*id).source == Source::Constant)
+        .map(|id| choice.layouts[id.index()].bytes().0)
+        .collect();
+    if !outside.is_empty() {
+        let (count, bytes) = (outside.len(), Bytes(outside.iter().sum()));
+        notes.push(format!(
+            "{count} constants of {bytes}, outside the planned memory"
+        ));
+    }
+    for copy in &plan.copies {
+        let name = |id| &choice.graph.tensor(id).name;
+        let node = &choice.graph.node(copy.node).name;
+        notes.push(format!(
+            "`{node}`: `{}` is copied to `{}`, {}: {}",
+            name(copy.from),
+            name(copy.to),
+            copy.time,
+            copy.reason
+        ));
     }
     for (node, copies) in &plan.unrolled {
         notes.push(format!(
@@ -132,7 +148,7 @@ pub(super) fn of_graph(
             name: tensor.name.clone(),
             storage: Some(placed.layout.rule.storage.name()),
             reason: Some(&choice.reasons[id.index()])
-                .filter(|reason| **reason != StorageReason::AsRequested)
+                .filter(|reason| **reason != AsRequested)
                 .map(StorageReason::to_string),
             backing: placed.backing,
             size: placed.size,

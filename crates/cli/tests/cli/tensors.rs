@@ -4,11 +4,12 @@ use crate::run::{json, scratch, tileheap, tileheap_with};
 use crate::support;
 
 const RECORDS: &[u8] = b"id,lower,upper,size\na,0,2,64\nb,1,3,64\nc,2,4,64\n";
-const TVM: &[u8] = br#"{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "tvm_op", "name": "conv2d", "inputs": [[0, 0, 0]]},
-  {"op": "tvm_op", "name": "relu", "inputs": [[1, 0, 0]]}],
-  "arg_nodes": [0], "heads": [[2, 0, 0]], "node_row_ptr": [0, 1, 2, 3], "attrs": {
-  "shape": ["list_shape", [[1, 32, 40, 40], [1, 32, 40, 40], [1, 32, 40, 40]]], "dltype": ["list_str", ["float32", "float32", "float32"]],
-  "storage_id": ["list_int", [0, 1, 2]]}}"#;
+const TVM: &[u8] = br#"{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "null", "name": "p0", "inputs": []},
+  {"op": "tvm_op", "name": "tvmgen_default_fused_nn_contrib_conv2d_NCHWc", "inputs": [[0, 0, 0], [1, 0, 0]]},
+  {"op": "tvm_op", "name": "tvmgen_default_fused_nn_relu", "inputs": [[2, 0, 0]]}],
+  "arg_nodes": [0, 1], "heads": [[3, 0, 0]], "node_row_ptr": [0, 1, 2, 3, 4], "attrs": {
+  "shape": ["list_shape", [[1, 8, 40, 40, 4], [8, 32, 1, 1, 4], [1, 8, 40, 40, 4], [1, 8, 40, 40, 4]]],
+  "dltype": ["list_str", ["float32", "float32", "float32", "float32"]], "storage_id": ["list_int", [0, 1, 2, 3]]}}"#;
 
 #[test]
 fn records_are_placed_and_drawn() {
@@ -126,22 +127,93 @@ fn a_tvm_graph_is_planned_and_written_back_with_scopes() {
             .as_array()
             .unwrap()
             .iter()
-            .any(|event| event["name"] == "relu"),
+            .any(|event| event["name"] == "tvmgen_default_fused_nn_relu"),
         "{trace}"
     );
     let scopes = json(&std::fs::read_to_string(scopes).unwrap());
-    assert_eq!(
-        scopes["attrs"]["storage_scope"][1].as_array().unwrap().len(),
-        3,
-        "{scopes}"
+    let weight = "global.texture-weight";
+    let given = serde_json::json!(["list_str", ["global.texture", weight, "global.texture", ""]]);
+    assert_eq!(scopes["attrs"]["storage_scope"], given);
+    // What was written is honoured without a policy, and written back.
+    let (file, again) = (scratch("tensors-given.json"), scratch("tensors-again.json"));
+    std::fs::write(&file, scopes.to_string()).unwrap();
+    let path = file.to_str().unwrap();
+    let text = tileheap(&["tensors", path, "--dump", "--scopes", again.to_str().unwrap()]).good();
+    assert!(
+        text.contains("3 in images")
+            && text.contains("policy given")
+            && text.contains("no texture scope was given"),
+        "{text}"
+    );
+    assert_eq!(json(&std::fs::read_to_string(again).unwrap()), scopes);
+}
+
+#[test]
+fn switches_decide_about_inputs_images_and_bounds() {
+    let total = |more: &[&str]| {
+        let text = tileheap_with(TVM, &[&["tensors", "-", "--policy", "balanced"], more].concat()).good();
+        text.lines()
+            .find(|line| line.contains("total"))
+            .unwrap()
+            .split_whitespace()
+            .nth(1)
+            .unwrap()
+            .to_owned()
+    };
+    // 204,800 B each: x, the convolution and the rectifier; the weights are outside.
+    assert_eq!(total(&[]), "409,600");
+    assert_eq!(total(&["--keep-inputs"]), "614,400");
+    assert_eq!(total(&["--external", "inputs,outputs"]), "204,800");
+    let dump = |more: &[&str]| {
+        tileheap_with(
+            TVM,
+            &[&["tensors", "-", "--policy", "balanced", "--dump"], more].concat(),
+        )
+    };
+    assert!(
+        dump(&["--image-limit", "100", "--oversize", "buffer"])
+            .good()
+            .contains("exceeds the limit of 100 x 100 x 1: a buffer")
     );
     assert!(
-        scopes["attrs"]["storage_scope"][1][1]
-            .as_str()
-            .unwrap()
-            .starts_with("global.texture"),
-        "{scopes}"
+        dump(&["--image-limit", "100", "--oversize", "grid"])
+            .good()
+            .contains("images)")
     );
+    assert!(
+        dump(&["--input", "y"])
+            .bad(2)
+            .contains("input `y` is no `null` node")
+    );
+}
+
+#[test]
+fn carried_values_are_kept_in_place_copied_or_refused() {
+    let text = br#"{"format": "tileheap-graph", "version": 1, "name": "g", "tensors": [{"name": "x", "element": "f32", "shape": [4]}],
+      "inputs": ["x"], "outputs": ["l"], "nodes": [{"name": "l", "inputs": ["x"], "loop": {"parameters": ["p"], "nodes": [
+      {"name": "y", "operator": "softmax", "inputs": ["p"]}, {"name": "z", "operator": "add", "inputs": ["y", "p"]}],
+      "carried": [["z", "p"]], "exits": [{"after": 2, "condition": "z", "results": ["z"]}]}}]}"#;
+    let avoided = tileheap_with(text, &["tensors", "-"]).good();
+    assert!(avoided.contains(" 0 copies"), "{avoided}");
+    let copied = tileheap_with(text, &["tensors", "-", "--carry", "copy"]).good();
+    assert!(
+        copied.contains("`z` is copied to `l/0`, in every round: copies were asked for"),
+        "{copied}"
+    );
+    let refused = tileheap_with(
+        text,
+        &[
+            "tensors",
+            "-",
+            "--carry",
+            "forbid",
+            "--unroll-limit",
+            "1",
+            "--no-in-place",
+        ],
+    )
+    .bad(1);
+    assert!(refused.contains("`l/0` needs a copy in every round"), "{refused}");
 }
 
 #[test]

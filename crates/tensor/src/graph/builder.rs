@@ -257,6 +257,11 @@ impl GraphBuilder {
         self.graph.tensors[tensor.index()].memory = Some(memory.into());
     }
 
+    /// The input keeps its bytes from run to run: weights, caches, and what the caller writes once.
+    pub fn keep(&mut self, input: TensorId) {
+        self.graph.tensors[input.index()].kept = true;
+    }
+
     /// The pool entry and storage scope that a tensor was given elsewhere.
     pub fn storage(&mut self, tensor: TensorId, storage_id: Option<u32>, scope: Option<String>) {
         let tensor = &mut self.graph.tensors[tensor.index()];
@@ -360,6 +365,7 @@ impl GraphBuilder {
             storage_id: None,
             scope: None,
             memory: None,
+            kept: false,
         });
         TensorId(self.graph.tensors.len() as u32 - 1)
     }

@@ -40,6 +40,14 @@ impl Graph {
         &self.symbols
     }
 
+    /// The same graph, whose inputs keep their bytes from run to run.
+    pub fn with_kept_inputs(mut self) -> Graph {
+        for input in self.blocks[0].inputs.clone() {
+            self.tensors[input.index()].kept = true;
+        }
+        self
+    }
+
     /// All tensors of all blocks.
     pub fn tensors(&self) -> &[Tensor] {
         &self.tensors

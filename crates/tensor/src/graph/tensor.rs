@@ -26,6 +26,8 @@ pub struct Tensor {
     pub scope: Option<String>,
     /// The name of the memory it has to be in.
     pub memory: Option<String>,
+    /// Of an input: it keeps its bytes from run to run, and nothing takes them.
+    pub kept: bool,
 }
 
 /// Where a tensor's value comes from.

@@ -101,6 +101,9 @@ impl Reader {
     fn name_tensor(&mut self, name: &str, id: TensorId) -> Result<()> {
         if let Some(tensor) = self.tensors.get(name) {
             self.graph.storage(id, tensor.storage_id, tensor.scope.clone());
+            if tensor.kept {
+                self.graph.keep(id);
+            }
             if let Some(memory) = &tensor.memory {
                 self.graph.pin(id, memory.clone());
             }

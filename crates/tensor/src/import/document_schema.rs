@@ -32,6 +32,8 @@ pub(super) struct DocumentTensor {
     pub(super) shape: Vec<DocumentDim>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) constant: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) kept: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) view: Option<DocumentView>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,7 @@ impl Graph {
             element: tensor.element.name().to_owned(),
             shape: tensor.shape.0.iter().map(|dim| self.dimension(dim)).collect(),
             constant: tensor.source == Source::Constant,
+            kept: tensor.kept,
             view: tensor.view.map(|view| DocumentView {
                 of: self.tensor(view.base).name.clone(),
                 offset: view.offset.0,

@@ -17,6 +17,7 @@
 //!             "storage_id": ["list_int", [0, 1]]
 //!         }
 //!     }"#,
+//!     &[],
 //! )?;
 //! assert_eq!(read.graph.tensors().len(), 2); // one for each entry
 //! assert_eq!(read.graph.tensor(read.entries[1]).name, "relu");
@@ -31,6 +32,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::graph::{BlockId, ElementType, Graph, GraphBuilder, Node, NodeKind, Operator, Shape, TensorId};
 use crate::layout::{Convention, Generation};
+use crate::storage::kernel::PREFIX;
 use crate::units::Bytes;
 use tileheap_json::{clip, parse};
 
@@ -119,13 +121,65 @@ struct Attrs {
     storage_scope: Option<(String, Vec<String>)>,
 }
 
+/// What a `null` node is.
+#[derive(Clone, Copy, PartialEq)]
+enum NullSource {
+    Input,
+    Kept,
+    Constant,
+}
+
+impl Document {
+    /// What each `null` node is, by [`TvmGraph::read`]'s rule.
+    fn sources(&self, inputs: &[String], rows: &[usize]) -> Vec<NullSource> {
+        let is_relays = |name: &str| {
+            let digits = name.strip_prefix('p').unwrap_or("");
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let open = |node: &&DocumentNode| node.op == "null" && !is_relays(&node.name);
+        let is_alone = self.nodes.iter().filter(open).count() == 1;
+        let mut first = vec![false; self.nodes.len()];
+        for node in &self.nodes {
+            if let Some(operand) = node
+                .inputs
+                .first()
+                .and_then(|operand| first.get_mut(operand.parts().0))
+            {
+                *operand = true;
+            }
+        }
+        let is_shared = |number: usize| {
+            let ids = self.attrs.storage_id.as_ref().map_or(&[][..], |list| &list.1);
+            let own = ids.get(rows[number]);
+            own.is_some() && ids.iter().filter(|id| Some(*id) == own).count() > 1
+        };
+        let source = |(number, node): (usize, &DocumentNode)| {
+            if node.op != "null" || inputs.contains(&node.name) {
+                NullSource::Input
+            } else if !inputs.is_empty() || is_relays(&node.name) {
+                NullSource::Constant
+            } else if is_alone || is_shared(number) {
+                NullSource::Input
+            } else if first[number] {
+                NullSource::Kept
+            } else {
+                NullSource::Constant
+            }
+        };
+        self.nodes.iter().enumerate().map(source).collect()
+    }
+}
+
 impl TvmGraph {
-    /// Reads a graph.
+    /// Reads a graph. `inputs` names the `null` nodes that are activations; the others are weights, which are constants.
+    ///
+    /// Where none is named: what relay calls `p0` is a constant; a `null` node that is alone, or that shares its storage id, is an input; of
+    /// the others those that are some operator's first operand are inputs that keep their bytes, and the rest are constants.
     ///
     /// # Errors
-    /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, or what else a
-    /// graph cannot have.
-    pub fn read(text: &str) -> Result<TvmGraph> {
+    /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, a node is of an
+    /// unknown kind, or what else a graph cannot have.
+    pub fn read(text: &str, inputs: &[String]) -> Result<TvmGraph> {
         let wrong = |problem: String| Error::Parse {
             format: "TVM graph",
             problem,
@@ -163,6 +217,30 @@ impl TvmGraph {
                 "`attrs.{name}` has {length} values for {count} entries"
             )));
         }
+        let strange = form
+            .nodes
+            .iter()
+            .find(|node| !["null", "tvm_op"].contains(&node.op.as_str()));
+        if let Some(DocumentNode { name, op, .. }) = strange {
+            return Err(wrong(format!(
+                "node `{}` is a `{}`; known are null and tvm_op",
+                clip(name),
+                clip(op)
+            )));
+        }
+        let named = |input: &&String| {
+            !form
+                .nodes
+                .iter()
+                .any(|node| node.op == "null" && node.name == **input)
+        };
+        if let Some(input) = inputs.iter().find(named) {
+            return Err(wrong(format!(
+                "input `{}` is no `null` node of the graph",
+                clip(input)
+            )));
+        }
+        let sources = form.sources(inputs, &rows);
         let mut graph = GraphBuilder::new("TVM graph");
         let mut entries = Vec::with_capacity(count);
         for (number, node) in form.nodes.iter().enumerate() {
@@ -180,6 +258,7 @@ impl TvmGraph {
                 let taken = entries.iter().any(|&other| graph.tensor(other).name == name);
                 let name = if taken { format!("{name}#{entry}") } else { name };
                 let id = match node.op.as_str() {
+                    "null" if sources[number] == NullSource::Constant => graph.constant(name, element, shape),
                     "null" => graph.input(name, element, shape),
                     _ => graph.declare(name, element, shape),
                 };
@@ -189,6 +268,9 @@ impl TvmGraph {
                     .and_then(|list| u32::try_from(list.1[entry]).ok());
                 let scope = attrs.storage_scope.as_ref().map(|list| list.1[entry].clone());
                 graph.storage(id, storage_id, scope.filter(|scope| !scope.is_empty()));
+                if sources[number] == NullSource::Kept {
+                    graph.keep(id);
+                }
                 ids.push(id);
                 entries.push(id);
             }
@@ -210,7 +292,7 @@ impl TvmGraph {
             graph.node_making(Node {
                 name: node.name.clone(),
                 kind: NodeKind::Operator(Operator {
-                    name: function.to_owned(),
+                    name: format!("{PREFIX}{function}"),
                     ..Operator::default()
                 }),
                 block: BlockId::ROOT,
@@ -233,14 +315,13 @@ impl TvmGraph {
         })
     }
 
-    /// The document with the scopes of tensors, one per entry; without the field where no entry is in a texture.
+    /// The document with the scopes of tensors, one per entry; without the field where it had none and no entry is in a texture.
     pub fn write(&self, scope_of: impl Fn(TensorId) -> String) -> String {
         let scopes: Vec<String> = self.entries.iter().map(|&id| scope_of(id)).collect();
         let mut document = self.document.clone();
         if let Some(attrs) = document.get_mut("attrs").and_then(Value::as_object_mut) {
-            if scopes.iter().all(|scope| scope.is_empty() || scope == "global") {
-                attrs.remove("storage_scope");
-            } else {
+            let in_textures = scopes.iter().any(|scope| !scope.is_empty() && scope != "global");
+            if in_textures || attrs.contains_key("storage_scope") {
                 attrs.insert("storage_scope".to_owned(), json!(["list_str", scopes]));
             }
         }
@@ -280,6 +361,7 @@ impl TvmGraph {
                     return Err(wrong(format!("`{}` is no storage scope", clip(&scope))));
                 }
                 Err(_) => {
+                    // As large as a graph's tensors may be: below 2^63.
                     let bytes = shape.iter().product::<u64>() * tensor.element.bytes();
                     PoolEntryKind::Buffer(Bytes(bytes.div_ceil(4) * 4))
                 }

@@ -77,7 +77,7 @@ impl ImageLimits {
 pub struct Oversize {
     /// Another layout may be taken.
     pub other_layout: bool,
-    /// A grid of images.
+    /// A grid of images, for kernels that take one; the built-in ones do not.
     pub split: bool,
     /// A buffer.
     pub buffer: bool,
@@ -87,7 +87,7 @@ impl Default for Oversize {
     fn default() -> Oversize {
         Oversize {
             other_layout: true,
-            split: true,
+            split: false,
             buffer: true,
         }
     }
@@ -98,6 +98,8 @@ impl Default for Oversize {
 pub enum StorageReason {
     /// As requested.
     AsRequested,
+    /// A buffer, and why it is no image.
+    NoImage(String),
     /// The requested image exceeds the limits; this one does not.
     OtherLayout {
         /// The extent that is over the limits.
@@ -127,6 +129,7 @@ impl fmt::Display for StorageReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (extent, limit, instead) = match self {
             StorageReason::AsRequested => return f.write_str("as requested"),
+            StorageReason::NoImage(why) => return write!(f, "no image: {why}"),
             StorageReason::OtherLayout { extent, limit } => (extent, limit, "another layout".to_owned()),
             StorageReason::Split {
                 extent,
@@ -256,6 +259,7 @@ mod tests {
         assert!(ImageLimits::default().allow(&layout));
         let only_split = Oversize {
             other_layout: false,
+            split: true,
             ..Oversize::default()
         };
         let (layout, reason) = fit(&[1, 256, 512, 16], only_split).unwrap();

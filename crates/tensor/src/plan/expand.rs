@@ -65,10 +65,13 @@ impl<'a> Expander<'a> {
                 this.make_external(output, bind);
             }
         }
-        // Inputs that are never read are live for one step.
         for input in graph.inputs() {
+            // One that is never read is live for one step.
             if let Some(Bind::Value(value, 0)) = this.bound[input.index()] {
                 this.extend(value, 0, 1);
+                if graph.tensor(*input).kept {
+                    this.hold(Bind::Value(value, 0), end.max(1));
+                }
             }
         }
         this.out

@@ -48,8 +48,8 @@ pub use options::{CarryRule, TensorPlanOptions};
 pub use storage_ids::StorageIds;
 pub use strategy::PlacementStrategy;
 pub use types::{
-    Aliasing, Allocation, Backing, CopyTime, MemoryId, MemoryPlan, MultiView, PlacedTensor, Placement,
-    Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
+    Aliasing, Allocation, Backing, CopyReason, CopyTime, MemoryId, MemoryPlan, MultiView, PlacedTensor,
+    Placement, Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
 };
 
 use crate::error::{Error, Result};
@@ -105,6 +105,10 @@ pub fn plan(
         to,
         size: requirements[from.index()].size,
         time,
+        reason: match options.carry {
+            CarryRule::Copy if time == CopyTime::Round => CopyReason::Asked,
+            _ => CopyReason::Overlap,
+        },
     });
     Ok(TensorPlan {
         tensors: places::place_tensors(&rules, expansion, &regions),

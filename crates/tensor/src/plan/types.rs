@@ -217,6 +217,37 @@ pub struct ValueCopy {
     pub size: Bytes,
     /// When it is copied.
     pub time: CopyTime,
+    /// Why it could not stay where it is.
+    pub reason: CopyReason,
+}
+
+/// Why a value is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CopyReason {
+    /// [`CarryRule::Copy`](super::CarryRule::Copy) asks for it.
+    Asked,
+    /// It and what it is copied to are needed at the same time, as often as the loop is unrolled; or one of them is the caller's.
+    Overlap,
+}
+
+impl std::fmt::Display for CopyReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CopyReason::Asked => "copies were asked for",
+            CopyReason::Overlap => "both are needed at the same time, or one is the caller's",
+        })
+    }
+}
+
+impl std::fmt::Display for CopyTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            CopyTime::Enter => "before the first round",
+            CopyTime::Round => "in every round",
+            CopyTime::Leave => "at the end",
+        })
+    }
 }
 
 /// When a value is copied.

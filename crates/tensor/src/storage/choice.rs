@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::balanced::Balanced;
 use super::form::{Form, forms, wanted_form};
+use super::policies::Balanced;
 use super::policy::{PackedTensor, StoragePolicy};
 use super::rewrite::{Rewritten, convert};
 use crate::error::{Error, Result};
@@ -88,19 +88,23 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
     for id in graph.tensor_ids() {
         let tensor = graph.tensor(id);
         let shape = graph.shape_bound(id, options.bounding)?;
-        let rule = match forms[id.index()] {
-            Form::Plain => LayoutRule::buffer(),
-            Form::Packed(axis) => packed_rule(
-                options.policy,
-                &PackedTensor {
-                    graph: &graph,
-                    id,
-                    axis,
-                    shape: &shape,
-                    readers: readers.get(&id).map_or(&[], Vec::as_slice),
-                    limits: options.limits,
-                },
-            )?,
+        let packed = |axis| PackedTensor {
+            graph: &graph,
+            id,
+            axis,
+            shape: &shape,
+            readers: readers.get(&id).map_or(&[], Vec::as_slice),
+            limits: options.limits,
+        };
+        let (rule, why) = match forms[id.index()] {
+            Form::Plain => {
+                let why = format!(
+                    "{shape:?} is row-major: no operator packs it, and its last dimension is no texel of 4"
+                );
+                (LayoutRule::buffer(), Some(why))
+            }
+            Form::Packed(axis) => packed_rule(options.policy, &packed(Some(axis)))?,
+            Form::Blocked => packed_rule(options.policy, &packed(None))?,
         };
         let (layout, reason) = fit_layout(
             &tensor.name,
@@ -111,7 +115,10 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
             options.oversize,
         )?;
         layouts.push(layout);
-        reasons.push(reason);
+        reasons.push(match (reason, why) {
+            (StorageReason::AsRequested, Some(why)) => StorageReason::NoImage(why),
+            (reason, _) => reason,
+        });
     }
     Ok(StorageChoice {
         graph,
@@ -121,33 +128,39 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
     })
 }
 
-fn packed_rule(policy: &dyn StoragePolicy, tensor: &PackedTensor<'_>) -> Result<LayoutRule> {
-    let rule = policy.rule(tensor);
-    let pack = Pack {
-        axis: tensor.axis,
-        by: 4,
+/// The policy's rule; with a buffer's, why it is one.
+fn packed_rule(
+    policy: &dyn StoragePolicy,
+    tensor: &PackedTensor<'_>,
+) -> Result<(LayoutRule, Option<String>)> {
+    let rule = match policy.rule(tensor) {
+        Ok(rule) => rule,
+        Err(why) => return Ok((tensor.buffer(), Some(why))),
     };
-    if rule.packs == [pack] {
-        return Ok(rule);
+    let packs = tensor.axis.map(|axis| Pack { axis, by: 4 });
+    if rule.packs.iter().eq(&packs) {
+        return Ok((rule, None));
     }
     Err(Error::Layout {
         tensor: tensor.graph.tensor(tensor.id).name.clone(),
         problem: format!(
-            "storage policy `{}` packs {:?}; it has to pack axis {} by 4",
+            "storage policy `{}` packs {:?}; it has to pack {packs:?}",
             policy.name(),
-            rule.packs,
-            tensor.axis
+            rule.packs
         ),
     })
 }
 
 impl StorageChoice {
-    /// The storage scope of a tensor as TVM spells it: `global`, `global.texture`; what [`TvmGraph::write`](crate::import::tvm::TvmGraph::write)
+    /// The storage scope of a tensor as TVM spells it: `global.texture`, or as it was given where it is no image; what [`TvmGraph::write`](crate::import::tvm::TvmGraph::write)
     /// fills in.
-    pub fn scope(&self, id: TensorId) -> &'static str {
+    pub fn scope(&self, id: TensorId) -> &str {
         let layout = &self.layouts[id.index()];
+        let given = self.graph.tensor(id).scope.as_deref().unwrap_or("");
+        let convention = given.parse::<Convention>().ok();
         if !layout.rule.storage.is_image() {
-            return "global";
+            // What is no texture was not ours to choose.
+            return if convention.is_some() { "global" } else { given };
         }
         let rank = layout.blocked.len() + 1;
         let same = |convention: &Convention| {
@@ -155,9 +168,13 @@ impl StorageChoice {
                 .into_iter()
                 .any(|generation| convention.flattening(rank, generation) == layout.rule.flattening)
         };
-        Convention::ALL
-            .into_iter()
-            .find(same)
-            .map_or("global", Convention::scope)
+        // The given one as it was spelt.
+        match convention.filter(same) {
+            Some(_) => given,
+            None => Convention::ALL
+                .into_iter()
+                .find(same)
+                .map_or("global", Convention::scope),
+        }
     }
 }

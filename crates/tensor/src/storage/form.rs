@@ -1,7 +1,9 @@
 //! Forms: which tensors are packed, and which form each node reads.
 
+use super::kernel::PREFIX;
 use crate::graph::operators::{OperandForm, definition};
-use crate::graph::{Attribute, Graph, Node, NodeKind, Source};
+use crate::graph::{Attribute, Dim, Graph, Node, NodeKind, Source};
+use crate::layout::Convention;
 
 /// The form of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +12,13 @@ pub(super) enum Form {
     Plain,
     /// Four of an axis side by side: channels of activations (axis 1), outputs of weights (axis 0).
     Packed(usize),
+    /// Of a compiler, whose shape has the four of a texel as its last axis.
+    Blocked,
+}
+
+/// Whether a compiler made the node's kernel: it takes its operands as they are.
+fn is_compiled(node: &Node) -> bool {
+    matches!(&node.kind, NodeKind::Operator(operator) if operator.name.starts_with(PREFIX))
 }
 
 /// The form in which a node reads its operands; [`OperandForm::ConcatChannels`] is decided by its axis.
@@ -44,6 +53,20 @@ fn fills_texels(graph: &Graph, node: &Node) -> bool {
 /// The form in which each tensor is produced.
 pub(super) fn forms(graph: &Graph) -> Vec<Form> {
     let mut forms = vec![Form::Plain; graph.tensors().len()];
+    for node in graph.nodes().iter().filter(|node| is_compiled(node)) {
+        for id in node.inputs.iter().chain(&node.outputs) {
+            let tensor = graph.tensor(*id);
+            let has_texels =
+                tensor.shape.rank() >= 3 && tensor.shape.0.last().and_then(Dim::fixed) == Some(4);
+            let in_texture = tensor
+                .scope
+                .as_ref()
+                .is_some_and(|scope| scope.parse::<Convention>().is_ok());
+            if (has_texels || in_texture) && tensor.element.texel_format().is_some() {
+                forms[id.index()] = Form::Blocked;
+            }
+        }
+    }
     // Constants are packed beforehand, in whatever form their reader wants.
     for node in graph.nodes() {
         if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place)) {
@@ -89,6 +112,9 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
 /// The form in which a node wants an operand; `None` where it takes any.
 pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
     let input = node.inputs[place];
+    if is_compiled(node) {
+        return None;
+    }
     match operand_form(node) {
         OperandForm::Packed if place == 0 => Some(Form::Packed(1)),
         OperandForm::Packed if weights(node) == Some(place) => Some(Form::Packed(0)),

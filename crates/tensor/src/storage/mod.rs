@@ -6,24 +6,20 @@
 //! ```
 //! An operator wants its activations `packed`, four channels side by side, or `plain`, row-major in a buffer. Operators over packed
 //! tensors read them from images and buffers alike; so a conversion is needed between the two forms, and not between the storages.
+//! The kernels of compilers take their operands as they are: a shape that ends in 4 is packed, and nothing is converted.
 //!
 //! Source: TVM's [RFC](crate#sources), L1.1 (`CollectStorageInfo`); its rules for Adreno, TVM at ce22736e.
 
-mod adreno;
-mod balanced;
-mod buffers;
 mod choice;
 mod form;
+pub(crate) mod kernel;
 mod policies;
 mod policy;
 mod rewrite;
 mod scope;
 
-pub use adreno::{Adreno, AdrenoLayered};
-pub use balanced::Balanced;
-pub use buffers::Buffers;
 pub use choice::{StorageChoice, StorageOptions, choose};
-pub use policies::{POLICIES, policy};
+pub use policies::{Adreno, AdrenoLayered, Balanced, Buffers, Given, POLICIES, Policies};
 pub use policy::{PackedTensor, StoragePolicy};
 pub use rewrite::CONVERT;
 pub use scope::{ScopeLimits, adreno_scope};

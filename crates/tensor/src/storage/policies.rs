@@ -1,24 +1,183 @@
-//! The table of built-in policies.
+//! The built-in policies, and policies by name.
+//!
+//! Source of the rules for Adreno: TVM's [RFC](crate#sources), L1.1 (`CollectStorageInfo`); TVM at ce22736e and 5d4dc872.
 
-use super::adreno::{Adreno, AdrenoLayered};
-use super::balanced::Balanced;
-use super::buffers::Buffers;
-use super::policy::StoragePolicy;
+use super::policy::{PackedTensor, StoragePolicy};
+use super::scope::{ScopeLimits, adreno_scope};
 use crate::error::{Error, Result};
+use crate::layout::{Convention, Generation, LayoutRule};
 use tileheap_json::clip;
 
-/// Every built-in policy.
-pub static POLICIES: [&dyn StoragePolicy; 4] = [&Buffers, &Adreno, &AdrenoLayered, &Balanced];
+/// Buffers only: for targets without a policy of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers;
 
-/// The built-in policy of a name.
-///
-/// # Errors
-/// There is none; the message lists them.
-pub fn policy(name: &str) -> Result<&'static dyn StoragePolicy> {
-    let found = POLICIES.into_iter().find(|policy| policy.name() == name);
-    found.ok_or_else(|| Error::UnknownName {
-        kind: "storage policy",
-        name: clip(name),
-        known: POLICIES.map(StoragePolicy::name).join(", "),
-    })
+/// The storage scope that each tensor came with; the rest are buffers. Image arrays in the layered generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given(pub Generation);
+
+/// TVM's relay rule for Adreno: an image where every reader takes one, of the squarest convention, in 2D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adreno;
+
+/// TVM's relax rule for Adreno: the first convention that fits, in layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdrenoLayered;
+
+/// An image wherever some operator reads it so, with the tensor's own rows and columns; rows of single texels are buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balanced;
+
+/// Every built-in policy.
+pub static POLICIES: [&dyn StoragePolicy; 6] = [
+    &Buffers,
+    &Given(Generation::Flat),
+    &Given(Generation::Layered),
+    &Adreno,
+    &AdrenoLayered,
+    &Balanced,
+];
+
+/// Policies by name: the built-in ones, and those of further targets.
+#[derive(Clone, Debug)]
+pub struct Policies<'a>(Vec<&'a dyn StoragePolicy>);
+
+impl Default for Policies<'_> {
+    /// The built-in ones.
+    fn default() -> Self {
+        Policies(POLICIES.to_vec())
+    }
+}
+
+impl<'a> Policies<'a> {
+    /// Adds a policy, in place of one of the same name.
+    pub fn register(&mut self, policy: &'a dyn StoragePolicy) {
+        self.0.retain(|other| other.name() != policy.name());
+        self.0.push(policy);
+    }
+
+    /// The policy of a name.
+    ///
+    /// # Errors
+    /// There is none; the message lists them.
+    pub fn named(&self, name: &str) -> Result<&'a dyn StoragePolicy> {
+        let found = self.0.iter().find(|policy| policy.name() == name);
+        found.copied().ok_or_else(|| Error::UnknownName {
+            kind: "storage policy",
+            name: clip(name),
+            known: self
+                .0
+                .iter()
+                .map(|policy| policy.name())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+    }
+}
+
+impl StoragePolicy for Buffers {
+    fn name(&self) -> &str {
+        "buffers"
+    }
+
+    fn rule(&self, _: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        Err("the policy has buffers only".to_owned())
+    }
+}
+
+impl StoragePolicy for Given {
+    fn name(&self) -> &str {
+        match self.0 {
+            Generation::Flat => "given",
+            Generation::Layered => "given-layered",
+        }
+    }
+
+    fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        match tensor.graph.tensor(tensor.id).scope.as_deref() {
+            None | Some("" | "global") => Err("no texture scope was given to it".to_owned()),
+            Some(scope) => Ok(tensor.image(scope.parse::<Convention>()?, self.0)),
+        }
+    }
+}
+
+impl StoragePolicy for Adreno {
+    fn name(&self) -> &str {
+        "adreno"
+    }
+
+    fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        // Weights with a window are read once a window: from buffers, but for halves.
+        let window = tensor
+            .blocked()
+            .iter()
+            .skip(2)
+            .rev()
+            .skip(1)
+            .any(|&side| side != 1);
+        if tensor.is_weight() && window && tensor.element().bytes() != 2 {
+            return Err(
+                "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
+            );
+        }
+        by_scope(tensor, Generation::Flat)
+    }
+}
+
+impl StoragePolicy for AdrenoLayered {
+    fn name(&self) -> &str {
+        "adreno-layered"
+    }
+
+    fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        if tensor.is_weight() {
+            return Err("weights are in buffers".to_owned());
+        }
+        if tensor.is_reduced() {
+            return Err("a reduction reads it, from a buffer".to_owned());
+        }
+        by_scope(tensor, Generation::Layered)
+    }
+}
+
+fn by_scope(tensor: &PackedTensor<'_>, generation: Generation) -> Result<LayoutRule, String> {
+    tensor.is_only_used_as_image()?;
+    let limits = ScopeLimits {
+        side: tensor.limits.side_2d,
+        depth: tensor.limits.layers,
+    };
+    let blocked = tensor.blocked();
+    match adreno_scope(&blocked, generation, limits) {
+        Some(convention) => Ok(tensor.image(convention, generation)),
+        None => Err(format!(
+            "no texture scope holds {blocked:?} within {} texels a side",
+            limits.side
+        )),
+    }
+}
+
+impl StoragePolicy for Balanced {
+    fn name(&self) -> &str {
+        "balanced"
+    }
+
+    fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
+        if tensor.is_weight() {
+            return Ok(tensor.image(Convention::Weight, Generation::Flat));
+        }
+        tensor.is_used_as_image()?;
+        // A row of single texels has no locality to keep. What elementwise operators read is an image too, or their results could not be
+        // written over it.
+        match tensor
+            .blocked()
+            .iter()
+            .skip(2)
+            .rev()
+            .skip(1)
+            .all(|&side| side == 1)
+        {
+            true => Err("its rows are single texels".to_owned()),
+            false => Ok(tensor.image(Convention::Texture, Generation::Flat)),
+        }
+    }
 }

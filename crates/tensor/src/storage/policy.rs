@@ -3,19 +3,21 @@
 use std::fmt;
 
 use super::form::operand_form;
+use super::kernel;
 use super::rewrite::is_conversion;
 use crate::graph::operators::OperandForm;
-use crate::graph::{ElementType, Graph, NodeId, TensorId};
-use crate::layout::{ImageLimits, LayoutRule};
+use crate::graph::{ElementType, Graph, NodeId, NodeKind, Source, TensorId};
+use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 
 /// Decides for each packed tensor whether it is a buffer or an image, and how the image is laid out.
 ///
 /// A tensor is packed, four channels side by side, where the operators that read it want that; all others are row-major buffers. The
-/// built-in policies are listed in [`POLICIES`](super::POLICIES); a caller's own enters by the same trait.
+/// built-in policies are listed in [`POLICIES`](super::POLICIES); one of another target enters by the same trait, and
+/// [`Policies`](super::Policies) has both by name.
 ///
 /// ```
 /// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
-/// use tileheap_tensor::storage::{PackedTensor, StoragePolicy};
+/// use tileheap_tensor::storage::{PackedTensor, Policies, StoragePolicy};
 /// use tileheap_tensor::{ElementType, GraphBuilder, StorageOptions, choose};
 ///
 /// /// Weights in images, activations in buffers.
@@ -27,10 +29,10 @@ use crate::layout::{ImageLimits, LayoutRule};
 ///         "weight-images"
 ///     }
 ///
-///     fn rule(&self, tensor: &PackedTensor<'_>) -> LayoutRule {
+///     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
 ///         match tensor.is_weight() {
-///             true => Convention::Weight.packing(tensor.shape.len(), tensor.axis, Generation::Flat),
-///             false => tensor.buffer(),
+///             true => Ok(tensor.image(Convention::Weight, Generation::Flat)),
+///             false => Err("activations are in buffers".to_owned()),
 ///         }
 ///     }
 /// }
@@ -40,17 +42,23 @@ use crate::layout::{ImageLimits, LayoutRule};
 /// let w = graph.constant("w", ElementType::Float16, [32, 32, 1, 1]);
 /// let y = graph.operator("y", "conv2d", [], &[x, w])?[0];
 /// graph.output(y);
-/// let choice = choose(&graph.build()?, &StorageOptions { policy: &WeightImages, ..StorageOptions::default() })?;
+/// let mut policies = Policies::default();
+/// policies.register(&WeightImages);
+/// let policy = policies.named("weight-images")?;
+/// let choice = choose(&graph.build()?, &StorageOptions { policy, ..StorageOptions::default() })?;
 /// assert!(choice.layouts[w.index()].rule.storage.is_image());
-/// assert!(!choice.layouts[y.index()].rule.storage.is_image());
+/// assert_eq!(choice.reasons[y.index()].to_string(), "no image: activations are in buffers");
 /// # Ok::<(), tileheap_tensor::Error>(())
 /// ```
 pub trait StoragePolicy: fmt::Debug + Send + Sync {
     /// Its name, on the command line.
     fn name(&self) -> &str;
 
-    /// The layout rule of a packed tensor; it has to pack the tensor's axis by 4.
-    fn rule(&self, tensor: &PackedTensor<'_>) -> LayoutRule;
+    /// The layout rule of a packed tensor, which has to pack the tensor's axis by 4.
+    ///
+    /// # Errors
+    /// It is a buffer with the same packing, and why.
+    fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String>;
 }
 
 /// A packed tensor, as policies see it.
@@ -60,8 +68,8 @@ pub struct PackedTensor<'a> {
     pub graph: &'a Graph,
     /// The tensor.
     pub id: TensorId,
-    /// The axis packed by 4: 1 of activations, 0 of weights.
-    pub axis: usize,
+    /// The axis packed by 4: 1 of activations, 0 of weights; none where the last axis of the shape is the 4 of a texel.
+    pub axis: Option<usize>,
     /// Its largest dimensions.
     pub shape: &'a [u64],
     /// The nodes that read it.
@@ -73,7 +81,8 @@ pub struct PackedTensor<'a> {
 impl PackedTensor<'_> {
     /// Whether it holds convolution weights.
     pub fn is_weight(&self) -> bool {
-        self.axis == 0
+        let tensor = self.graph.tensor(self.id);
+        self.axis == Some(0) || self.axis.is_none() && (tensor.source == Source::Constant || tensor.kept)
     }
 
     /// Type of its elements.
@@ -83,31 +92,84 @@ impl PackedTensor<'_> {
 
     /// A buffer with the same packing.
     pub fn buffer(&self) -> LayoutRule {
-        LayoutRule::packed_buffer(self.axis)
+        self.axis
+            .map_or_else(LayoutRule::buffer, LayoutRule::packed_buffer)
+    }
+
+    /// An image with the same packing.
+    pub fn image(&self, convention: Convention, generation: Generation) -> LayoutRule {
+        let rank = self.shape.len();
+        match self.axis {
+            Some(axis) => convention.packing(rank, axis, generation),
+            None => convention.rule(rank, generation),
+        }
     }
 
     /// The dimensions as packed, `[a, b, c, d, 4]`.
     pub fn blocked(&self) -> Vec<u64> {
         let mut blocked = self.shape.to_vec();
-        blocked[self.axis] = blocked[self.axis].div_ceil(4);
-        blocked.push(4);
+        if let Some(axis) = self.axis {
+            blocked[axis] = blocked[axis].div_ceil(4);
+            blocked.push(4);
+        }
         blocked
     }
 
-    /// Whether some reader takes images.
-    pub fn is_read_as_image(&self) -> bool {
-        self.readers.iter().any(|&reader| self.takes_image(reader))
+    /// Whether some reader takes images, and whoever makes it does; or why not.
+    ///
+    /// # Errors
+    /// Why it is no image.
+    pub fn is_used_as_image(&self) -> Result<(), String> {
+        self.is_made_as_image()?;
+        let mut all = self.readers.iter().map(|&reader| self.takes_image(reader));
+        let first = all.next().ok_or("nothing reads it")?;
+        first.or_else(|why| all.find(Result::is_ok).unwrap_or(Err(why)))
     }
 
-    /// Whether every reader takes images, and it is no output of the graph.
-    pub fn is_only_read_as_image(&self) -> bool {
-        !self.readers.is_empty()
-            && self.readers.iter().all(|&reader| self.takes_image(reader))
-            && !self.graph.outputs().contains(&self.id)
+    /// Whether every reader takes images, whoever makes it does, and it is no output of the graph; or why not.
+    ///
+    /// # Errors
+    /// Why it is no image.
+    pub fn is_only_used_as_image(&self) -> Result<(), String> {
+        self.is_made_as_image()?;
+        if self.graph.outputs().contains(&self.id) || self.readers.is_empty() {
+            return Err("it is an output of the graph, or nothing reads it".to_owned());
+        }
+        self.readers
+            .iter()
+            .try_for_each(|&reader| self.takes_image(reader))
     }
 
-    fn takes_image(&self, reader: NodeId) -> bool {
-        let node = self.graph.node(reader);
-        operand_form(node) != OperandForm::Plain && !is_conversion(node)
+    /// Whether some reader is a compiler's kernel that reduces it.
+    pub fn is_reduced(&self) -> bool {
+        self.readers
+            .iter()
+            .any(|&reader| match &self.graph.node(reader).kind {
+                NodeKind::Operator(operator) => operator
+                    .name
+                    .strip_prefix(kernel::PREFIX)
+                    .is_some_and(kernel::reduces),
+                _ => false,
+            })
+    }
+
+    fn is_made_as_image(&self) -> Result<(), String> {
+        match (self.axis, self.graph.tensor(self.id).source) {
+            (None, Source::Node(node)) => self.takes_image(node),
+            _ => Ok(()),
+        }
+    }
+
+    fn takes_image(&self, node: NodeId) -> Result<(), String> {
+        let node = self.graph.node(node);
+        if let NodeKind::Operator(operator) = &node.kind {
+            if let Some(function) = operator.name.strip_prefix(kernel::PREFIX) {
+                return kernel::takes_images(function);
+            }
+            if operand_form(node) != OperandForm::Plain && !is_conversion(node) {
+                return Ok(());
+            }
+        }
+        Err(format!("node `{}` takes it row-major", node.name))
     }
 }

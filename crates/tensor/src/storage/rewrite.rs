@@ -58,7 +58,7 @@ pub(super) fn convert(
         let plain: Vec<TensorId> = outputs
             .into_iter()
             .map(|output| match forms[output.index()] {
-                Form::Plain => output,
+                Form::Plain | Form::Blocked => output,
                 Form::Packed(_) => out.converted(output, Form::Plain, block, &mut made, &mut nodes),
             })
             .collect();

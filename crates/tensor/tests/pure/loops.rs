@@ -1,52 +1,20 @@
 //! Loops and branches: no carried value is copied where it need not be, and every pointer of every round is right, which the
 //! judge proves on random ones.
 
-use tileheap_tensor::graph::{InPlace, Operator, Tensor};
+use tileheap_tensor::graph::{InPlace, Operator};
 use tileheap_tensor::plan::{CarryRule, CopyTime, Placement, Region};
-use tileheap_tensor::units::{Alignment, Bytes};
+use tileheap_tensor::units::{Alignment, Bytes, SplitMix64};
 use tileheap_tensor::{
-    ElementType, Graph, GraphBuilder, Layout, LayoutRule, Result, Shape, TensorId, TensorPlan,
-    TensorPlanOptions, TensorRequirements, check, plan,
+    ElementType, Graph, GraphBuilder, Result, Shape, TensorId, TensorPlan, TensorPlanOptions,
+    TensorRequirements, check,
 };
 
-fn layouts(graph: &Graph) -> Vec<Layout> {
-    let layout = |tensor: &Tensor| {
-        let shape = tensor.shape.fixed().unwrap();
-        LayoutRule::buffer()
-            .apply(&tensor.name, &shape, tensor.element)
-            .unwrap()
-    };
-    graph.tensors().iter().map(layout).collect()
-}
-
 fn needs(graph: &Graph) -> Vec<TensorRequirements> {
-    let layouts = layouts(graph);
-    let needs = layouts
-        .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, Alignment::ONE));
-    needs.collect()
+    crate::needs(&crate::buffers(graph), 1)
 }
 
 fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan> {
-    plan(graph, &layouts(graph), &needs(graph), options)
-}
-
-/// Numbers that look random and are always the same.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
-}
-
-/// Runs a graph several times over, each time with other trip counts, arms and exits.
-fn prove(graph: &Graph, plan: &TensorPlan, runs: u32) {
-    check(graph, &needs(graph), plan, runs).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
+    crate::planned(graph, &crate::buffers(graph), options, 1)
 }
 
 fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool) -> TensorId {
@@ -109,7 +77,6 @@ fn the_papers_loop_is_unrolled_twice_and_nothing_is_copied() {
     };
     assert_eq!((views.first.len(), views.repeat.len()), (0, 2));
     assert_ne!(views.repeat[0], views.repeat[1]);
-    prove(&graph, &plan, 40);
 }
 
 #[test]
@@ -125,7 +92,6 @@ fn the_baseline_copies_every_round() {
         (plan.copies[0].time, plan.copies[0].size),
         (CopyTime::Round, Bytes(4))
     );
-    prove(&graph, &plan, 40);
 }
 
 /// `x[c] = f(x[c - k])`.
@@ -156,7 +122,6 @@ fn values_of_several_rounds_ago_are_not_copied() {
         let graph = of_several_rounds_ago(k);
         let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
         assert!(plan.copies.is_empty(), "{k}: {:?}", plan.copies);
-        prove(&graph, &plan, 40);
     }
 }
 
@@ -170,7 +135,6 @@ fn past_the_limit_it_is_copied_or_an_error() {
     };
     let plan = planned(&graph, &options(CarryRule::Avoid)).unwrap();
     assert!(!plan.copies.is_empty());
-    prove(&graph, &plan, 40);
     let fault = planned(&graph, &options(CarryRule::Forbid))
         .unwrap_err()
         .to_string();
@@ -184,26 +148,27 @@ fn past_the_limit_it_is_copied_or_an_error() {
 fn random_body(
     graph: &mut GraphBuilder,
     there: &mut Vec<TensorId>,
-    random: &mut Random,
+    random: &mut SplitMix64,
     depth: u32,
     count: &mut u32,
 ) {
-    for _ in 0..1 + random.next(4) {
+    for _ in 0..1 + random.below(4) {
         *count += 1;
         let name = format!("n{count}");
-        let pick = |random: &mut Random, there: &[TensorId]| there[random.next(there.len() as u64) as usize];
-        let kind = random.next(10);
+        let pick =
+            |random: &mut SplitMix64, there: &[TensorId]| there[random.below(there.len() as u64) as usize];
+        let kind = random.below(10);
         if kind < 2 && depth < 2 {
-            let inputs: Vec<TensorId> = (0..1 + random.next(3)).map(|_| pick(random, there)).collect();
+            let inputs: Vec<TensorId> = (0..1 + random.below(3)).map(|_| pick(random, there)).collect();
             let outputs = graph
                 .repeat(&name, &inputs, |body, parameters| {
                     let mut inner = parameters.to_vec();
-                    if random.next(4) > 0 {
+                    if random.below(4) > 0 {
                         body.leave_unless(inner[0], &[pick(random, &inner)]);
                     }
                     random_body(body, &mut inner, random, depth + 1, count);
                     for &parameter in parameters {
-                        if random.next(3) > 0 {
+                        if random.below(3) > 0 {
                             body.carry(pick(random, &inner), parameter);
                         }
                     }
@@ -213,7 +178,7 @@ fn random_body(
                 .unwrap();
             there.extend(outputs);
         } else if kind < 3 && depth < 2 {
-            let inputs: Vec<TensorId> = (0..1 + random.next(2)).map(|_| pick(random, there)).collect();
+            let inputs: Vec<TensorId> = (0..1 + random.below(2)).map(|_| pick(random, there)).collect();
             let outputs = graph
                 .branch(&name, &inputs, 2, |arm, _, parameters| {
                     let mut inner = parameters.to_vec();
@@ -223,8 +188,8 @@ fn random_body(
                 .unwrap();
             there.extend(outputs);
         } else {
-            let inputs: Vec<TensorId> = (0..1 + random.next(2)).map(|_| pick(random, there)).collect();
-            let in_place = random.next(2) == 0;
+            let inputs: Vec<TensorId> = (0..1 + random.below(2)).map(|_| pick(random, there)).collect();
+            let in_place = random.below(2) == 0;
             let made = op(graph, &name, &inputs, in_place);
             there.push(made);
         }
@@ -235,7 +200,7 @@ fn random_body(
 fn random_loops_are_right_in_every_round() {
     let (mut copies, mut loops) = ([0, 0], 0);
     for seed in 0..1500u64 {
-        let mut random = Random(seed * 1_000_003 + 17);
+        let mut random = SplitMix64::new(seed * 1_000_003 + 17);
         let mut graph = GraphBuilder::new(format!("random {seed}"));
         let mut there = vec![
             graph.input("a", ElementType::UInt8, [4]),
@@ -262,7 +227,6 @@ fn random_loops_are_right_in_every_round() {
                 .count();
             copies[usize::from(carry == CarryRule::Copy)] += moved;
             loops += plan.unrolled.len();
-            prove(&graph, &plan, 10);
         }
     }
     println!(
@@ -291,7 +255,6 @@ fn arms_share_memory_and_their_results_are_not_copied() {
     let place = |name: &str| plan.tensor(graph.find(name).unwrap()).placement.clone();
     assert_eq!(place("b0"), place("b1"));
     assert_eq!(place("b0"), place("if"));
-    prove(&graph, &plan, 10);
 }
 
 /// The judge of plans refuses each of these, and says why.
@@ -299,7 +262,6 @@ fn arms_share_memory_and_their_results_are_not_copied() {
 fn a_plan_that_is_wrong_is_refused() {
     let graph = of_several_rounds_ago(2);
     let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
-    prove(&graph, &good, 40);
     let refused = |what: &str, change: &dyn Fn(&mut TensorPlan), words: &[&str]| {
         let mut plan = good.clone();
         change(&mut plan);
@@ -366,7 +328,6 @@ fn a_plan_that_is_wrong_is_refused() {
     graph.output(last);
     let graph = graph.build().unwrap();
     let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
-    prove(&graph, &good, 1);
     assert!(!good.aliasing.is_empty());
     let said = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err().to_string();
     let mut bare = good.clone();
@@ -388,7 +349,6 @@ fn a_plan_that_is_wrong_is_refused() {
         ..TensorPlanOptions::default()
     };
     let mut plan = planned(&graph, &options).unwrap();
-    prove(&graph, &plan, 10);
     plan.copies.clear();
     assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use tileheap_tensor::import::{read_lines, read_records};
 use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::plan::placement::{SpaceItem, place};
-use tileheap_tensor::units::Alignment;
-use tileheap_tensor::{LayoutRule, MemoryDesc, TensorPlanOptions, TensorRequirements, plan};
+use tileheap_tensor::{MemoryDesc, TensorPlanOptions};
 
 fn models(ending: &str) -> Vec<PathBuf> {
     let files = std::fs::read_dir(tileheap_testkit::data("tensor/models")).unwrap();
@@ -46,22 +45,9 @@ fn networks_are_planned_at_the_bound() {
     let files = models(".jsonl");
     for file in files {
         let graph = read_lines(&std::fs::read_to_string(&file).unwrap()).unwrap();
-        let pitch = Alignment::new(64).unwrap();
-        let layouts: Vec<_> = graph
-            .tensor_ids()
-            .map(|id| {
-                let tensor = graph.tensor(id);
-                LayoutRule::buffer()
-                    .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                    .unwrap()
-            })
-            .collect();
-        let requirements: Vec<_> = layouts
-            .iter()
-            .map(|layout| TensorRequirements::of_layout(layout, pitch))
-            .collect();
+        let layouts = crate::buffers(&graph);
         let start = std::time::Instant::now();
-        let plan = plan(&graph, &layouts, &requirements, &TensorPlanOptions::default()).unwrap();
+        let plan = crate::planned(&graph, &layouts, &TensorPlanOptions::default(), 64).unwrap();
         println!(
             "{} {} {} {} ratio {:.4} {:?} {} aliased outputs",
             graph.name(),

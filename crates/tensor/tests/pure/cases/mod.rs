@@ -11,10 +11,7 @@ mod vgg_d;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tileheap_tensor::units::Alignment;
-use tileheap_tensor::{
-    Graph, Layout, LayoutRule, TensorPlan, TensorPlanOptions, TensorRequirements, check, plan,
-};
+use tileheap_tensor::{Graph, TensorPlan, TensorPlanOptions};
 
 /// A file of cases by its name.
 fn case(name: &str) -> Value {
@@ -60,21 +57,5 @@ fn text(value: &Value) -> &str {
 
 /// The plan of a graph whose tensors all lie in buffers, at `alignment`.
 fn planned(graph: &Graph, options: &TensorPlanOptions<'_>, alignment: u64) -> TensorPlan {
-    let layouts: Vec<Layout> = graph
-        .tensors()
-        .iter()
-        .map(|tensor| {
-            LayoutRule::buffer()
-                .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                .unwrap()
-        })
-        .collect();
-    let alignment = Alignment::new(alignment).unwrap();
-    let needs: Vec<TensorRequirements> = layouts
-        .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, alignment))
-        .collect();
-    let plan = plan(graph, &layouts, &needs, options).unwrap();
-    check(graph, &needs, &plan, 20).unwrap();
-    plan
+    crate::planned(graph, &crate::buffers(graph), options, alignment).unwrap()
 }

@@ -1,0 +1,58 @@
+//! What the kernels of compilers take, from their names: `tvmgen_default_fused_nn_contrib_conv2d_NCHWc_add_nn_relu_3`.
+
+/// In front of the names of kernels that a compiler made: they take their operands as they are.
+pub(crate) const PREFIX: &str = "tvm.";
+
+/// Words without a meaning of their own.
+const NOISE: &str =
+    " tvmgen default fused nn contrib image vision te opencl adreno vm relax cuda without weight inplace ";
+
+/// Words of operators whose kernels for Adreno read and write images: windows, and what is simpler than a reduction.
+///
+/// Source: TVM's `annotate_texture_storage.cc` at ce22736e: convolutions and pools by name, others up to `kCommReduce`.
+const IMAGES: &str = " conv2d depthwise winograd transpose pool2d max avg global adaptive pad add subtract multiply divide maximum minimum power \
+    mod floor ceil round relu relu6 leaky prelu clip sigmoid hard swish hardswish silu gelu erf tanh exp log sqrt rsqrt abs negative sin cos \
+    less greater equal not and or min where cast copy identity concatenate split strided slice layout transform reshape squeeze expand dims \
+    broadcast to like flip tile repeat upsampling resize resize2d bias batch norm layer \
+    full zeros ones device ";
+
+/// Words of reductions.
+const REDUCTIONS: &str = " mean sum prod variance argmax argmin ";
+
+/// Whether a kernel reduces its operand.
+pub(super) fn reduces(function: &str) -> bool {
+    let mut words = function
+        .split('_')
+        .map(|word| format!(" {} ", word.trim_end_matches(|last: char| last.is_ascii_digit())));
+    words.any(|word| REDUCTIONS.contains(&word))
+}
+
+/// Whether a kernel takes and makes images; else the first of its words that is not known to.
+pub(super) fn takes_images(function: &str) -> Result<(), String> {
+    let says_nothing = |word: &&str| {
+        // Layouts have capitals; kernels of one name are told apart by digits and hashes.
+        let is_hash = word.len() > 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hash
+            || word.bytes().any(|byte| byte.is_ascii_uppercase())
+            || !word.bytes().any(|byte| byte.is_ascii_lowercase())
+    };
+    let is_known = |word: &&str| {
+        std::iter::successors(Some(*word), |word| {
+            word.strip_suffix(|last: char| last.is_ascii_digit())
+        })
+        .map(|word| format!(" {word} "))
+        .any(|word| {
+            [IMAGES, REDUCTIONS, NOISE]
+                .iter()
+                .any(|list| list.contains(&word))
+        })
+    };
+    let strange = function
+        .split(['_', '.', ':', '#'])
+        .find(|word| !says_nothing(word) && !is_known(word));
+    strange.map_or(Ok(()), |word| {
+        Err(format!(
+            "`{word}` in kernel `{function}` is not known to take images"
+        ))
+    })
+}
