@@ -269,6 +269,18 @@ impl GraphBuilder {
         tensor.scope = scope;
     }
 
+    /// Puts a prefix before the names of all tensors from `first` on: bodies of files have names of their own.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn prefix_names(&mut self, first: usize, prefix: &str) {
+        let tensors = self.graph.tensors[first..].iter_mut();
+        tensors.for_each(|tensor| tensor.name.insert_str(0, prefix));
+    }
+
+    #[cfg(feature = "onnx")]
+    pub(crate) fn tensor_count(&self) -> usize {
+        self.graph.tensors.len()
+    }
+
     /// A tensor as it is so far.
     pub fn tensor(&self, id: TensorId) -> &Tensor {
         &self.graph.tensors[id.index()]

@@ -64,6 +64,14 @@ pub struct Operator {
     pub attributes: BTreeMap<String, Attribute>,
 }
 
+impl Operator {
+    /// An operator without attributes.
+    pub fn named(name: impl Into<String>) -> Operator {
+        let (name, attributes) = (name.into(), BTreeMap::new());
+        Operator { name, attributes }
+    }
+}
+
 /// What an operator is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

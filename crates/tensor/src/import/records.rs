@@ -121,10 +121,7 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         .enumerate()
         .map(|(index, name)| Node {
             name: format!("{name} {index}"),
-            kind: NodeKind::Operator(Operator {
-                name: name.clone(),
-                ..Operator::default()
-            }),
+            kind: NodeKind::Operator(Operator::named(name.clone())),
             block: BlockId::ROOT,
             inputs: Vec::new(),
             outputs: Vec::new(),

@@ -158,10 +158,7 @@ impl Rewritten {
         });
         self.graph.nodes.push(Node {
             name,
-            kind: NodeKind::Operator(Operator {
-                name: CONVERT.to_owned(),
-                ..Operator::default()
-            }),
+            kind: NodeKind::Operator(Operator::named(CONVERT)),
             block,
             inputs: vec![tensor],
             outputs: vec![id],

@@ -24,16 +24,7 @@ fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool)
     } else {
         Vec::new()
     };
-    graph.node(
-        name,
-        Operator {
-            name: "f".to_owned(),
-            ..Operator::default()
-        },
-        inputs,
-        made,
-        in_place,
-    )[0]
+    graph.node(name, Operator::named("f"), inputs, made, in_place)[0]
 }
 
 /// `(while (c < 5) { y = conv(x, w) })(x <= y)`.

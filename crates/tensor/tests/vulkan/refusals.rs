@@ -158,10 +158,7 @@ fn an_operator_without_a_kernel_is_named() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let mut graph = GraphBuilder::new("odd");
     let x = graph.input("x", ElementType::Float32, [4, 8]);
-    let operator = Operator {
-        name: "cumulate".to_owned(),
-        ..Operator::default()
-    };
+    let operator = Operator::named("cumulate");
     let made = vec![("y".to_owned(), ElementType::Float32, [4, 8].into())];
     let y = graph.node("odd one", operator, &[x], made, vec![])[0];
     graph.output(y);

@@ -54,6 +54,11 @@ pub(super) const BATCH_NORM: Definition = Definition {
     onnx: &["BatchNormalization"],
     ..Definition::new("batch_norm", OperatorClass::Broadcast, same_shape)
 };
+pub(super) const GROUP_NORM: Definition = Definition {
+    inputs: 3,
+    onnx: &["GroupNormalization", "InstanceNormalization"],
+    ..Definition::new("group_norm", OperatorClass::Opaque, same_shape)
+};
 pub(super) const LAYER_NORM: Definition = Definition {
     inputs: 3,
     onnx: &["LayerNormalization"],

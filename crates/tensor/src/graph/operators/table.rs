@@ -4,7 +4,9 @@ use super::call::{Answer, Call, Inferred};
 use super::convolution::{CONV2D, CONV2D_TRANSPOSE};
 use super::definition::BuiltInKernel::{Activation, Add, Copy, Multiply};
 use super::definition::Definition;
-use super::elementwise::{BATCH_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, unary};
+use super::elementwise::{
+    BATCH_NORM, GROUP_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, unary,
+};
 use super::matrix::{DENSE, MATMUL};
 use super::movement::{CONCAT, FLATTEN, PAD, RESHAPE, SLICE, SPLIT, TRANSPOSE};
 use super::pooling::{AVG_POOL2D, GLOBAL_AVG_POOL2D, MAX_POOL2D, RESIZE2D};
@@ -31,6 +33,7 @@ pub static OPERATORS: &[Definition] = &[
     PAD,
     REDUCE,
     BATCH_NORM,
+    GROUP_NORM,
     LAYER_NORM,
     SOFTMAX,
     activation("relu", &["Relu"]).computed_by(Activation(1)),
@@ -43,6 +46,18 @@ pub static OPERATORS: &[Definition] = &[
     activation("sqrt", &["Sqrt"]),
     activation("gelu", &["Gelu"]),
     activation("silu", &[]),
+    activation("selu", &["Selu"]),
+    activation("celu", &["Celu"]),
+    activation("mish", &["Mish"]),
+    activation("softplus", &["Softplus"]),
+    activation("softsign", &["Softsign"]),
+    activation("reciprocal", &["Reciprocal"]),
+    activation("sign", &["Sign"]),
+    activation("floor", &["Floor"]),
+    activation("ceil", &["Ceil"]),
+    activation("round", &["Round"]),
+    activation("sin", &["Sin"]),
+    activation("cos", &["Cos"]),
     activation("neg", &["Neg"]),
     activation("abs", &["Abs"]),
     activation("clip", &[]),
@@ -53,11 +68,15 @@ pub static OPERATORS: &[Definition] = &[
     unary("log", &["Log"]),
     unary("rsqrt", &[]),
     unary("erf", &["Erf"]),
+    unary("log_softmax", &["LogSoftmax"]),
+    unary("cumulative_sum", &["CumSum"]),
+    unary("triangle", &["Trilu"]),
     unary("not", &["Not"]),
     sum("add", &["Add"]).computed_by(Add),
     sum("sub", &["Sub"]),
     sum("mul", &["Mul"]).computed_by(Multiply),
     sum("div", &["Div"]),
+    sum("prelu", &["PRelu"]),
     sum("max", &["Max"]),
     sum("min", &["Min"]),
     binary("pow", &["Pow"]),
@@ -65,9 +84,11 @@ pub static OPERATORS: &[Definition] = &[
     comparison("less", &["Less"]),
     comparison("less_equal", &["LessOrEqual"]),
     comparison("greater", &["Greater"]),
+    comparison("greater_equal", &["GreaterOrEqual"]),
     comparison("equal", &["Equal"]),
     comparison("and", &["And"]),
     comparison("or", &["Or"]),
+    comparison("xor", &["Xor"]),
 ];
 
 /// The definition of an operator by its name in graphs.

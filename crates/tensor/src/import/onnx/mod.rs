@@ -7,14 +7,17 @@
 //! in every tensor; where an operator is not known here, the shapes that the file has for its outputs are taken. A runtime's own
 //! inference (`tract-onnx`) would know more operators, at the price of some two hundred crates, and of the symbols' ranges.
 //!
-//! Not done: sub-graphs (`If`, `Loop`, `Scan`), sequences and optionals, weights' values (shapes are all that planning needs), data in
-//! files beside the model.
+//! `If` is a branch, `Loop` and `Scan` are loops; an identity is its operand.
+//!
+//! Not done: sequences and optionals, weights' values (shapes are all that planning needs), data in files beside the model.
 
+mod bodies;
 mod fold;
 mod operators;
 mod proto;
+mod shapes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
 use proto::{DimensionValue, GraphProto, Model, ValueInfo};
@@ -58,7 +61,8 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
         known: BTreeMap::new(),
         numbers: BTreeMap::new(),
         described: BTreeMap::new(),
-        nodes: 0,
+        outputs: graph.output.iter().map(|value| value.name.clone()).collect(),
+        count: 0,
     };
     reader.all(&graph)?;
     reader.graph.build()
@@ -82,14 +86,14 @@ struct Reader<'a> {
     numbers: BTreeMap<String, f32>,
     /// What the file says of values that nodes make.
     described: BTreeMap<String, (ElementType, Shape)>,
-    nodes: usize,
+    /// Names of the model's outputs.
+    outputs: BTreeSet<String>,
+    count: usize,
 }
 
 impl Reader<'_> {
     fn all(&mut self, graph: &GraphProto) -> Result<()> {
-        for tensor in &graph.initializer {
-            self.constant(&tensor.name, tensor)?;
-        }
+        self.constants(graph)?;
         for value in &graph.input {
             if !self.ids.contains_key(&value.name) {
                 let (element, shape) = self
@@ -99,19 +103,30 @@ impl Reader<'_> {
                 self.ids.insert(value.name.clone(), id);
             }
         }
+        for output in self.nodes(graph)? {
+            self.graph.output(output);
+        }
+        Ok(())
+    }
+
+    fn constants(&mut self, graph: &GraphProto) -> Result<()> {
+        let mut constants = graph.initializer.iter();
+        constants.try_for_each(|tensor| self.constant(&tensor.name, tensor))
+    }
+
+    /// Reads a graph's or body's nodes; gives its outputs.
+    fn nodes(&mut self, graph: &GraphProto) -> Result<Vec<TensorId>> {
         for value in graph.value_info.iter().chain(&graph.output) {
             if let Some(described) = self.value(value)? {
                 self.described.insert(value.name.clone(), described);
             }
         }
-        for node in &graph.node {
-            self.node(node)?;
-        }
-        for value in &graph.output {
-            let id = self.id(&value.name, "the outputs")?;
-            self.graph.output(id);
-        }
-        Ok(())
+        graph.node.iter().try_for_each(|node| self.node(node))?;
+        graph
+            .output
+            .iter()
+            .map(|value| self.id(&value.name, "the outputs"))
+            .collect()
     }
 
     fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<()> {

@@ -31,7 +31,7 @@ impl Mapped {
 
 impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
-        self.nodes += 1;
+        self.count += 1;
         if node.op_type == "Constant" {
             let (name, value) = (self.output(node)?.to_owned(), node.attribute("value"));
             let tensor = value.and_then(|value| value.t.as_ref());
@@ -53,8 +53,17 @@ impl Reader<'_> {
             inputs.push(self.id(input, &self.name(node))?);
         }
         match node.op_type.as_str() {
+            // What the model gives keeps its name.
+            "Identity" if !self.outputs.contains(self.output(node)?) && !inputs.is_empty() => {
+                self.ids.insert(self.output(node)?.to_owned(), inputs[0]);
+                return Ok(());
+            }
+            "If" => return self.branch(node, &inputs),
+            "Loop" => return self.repeat(node),
+            "Scan" => return self.scan(node),
+            _ if inputs.is_empty() => return self.described_by_the_file(node, &inputs),
             "Squeeze" | "Unsqueeze" => return self.squeeze(node, &inputs),
-            "Gather" => return self.gather(node, &inputs),
+            "Gather" if inputs.len() > 1 => return self.gather(node, &inputs),
             "Slice" => return self.slice(node, &inputs),
             "Gemm" if node.int("transB", 0) == 0 => return self.gemm(node, &inputs),
             _ => {}
@@ -71,13 +80,24 @@ impl Reader<'_> {
                 let made = self.graph.operator(&name, mapped.operator, attributes, taken)?;
                 self.keep(node, &made)
             }
-            None => self.described_by_the_file(node, &inputs),
+            None => match self.sized(node, &inputs) {
+                Some(sizes) => {
+                    let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
+                    let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
+                    let outputs: Vec<_> = outputs.collect();
+                    let made = self.made(node, &inputs, outputs);
+                    let kept = node.output.iter().filter(|name| !name.is_empty()).zip(made);
+                    self.ids.extend(kept.map(|(name, id)| (name.clone(), id)));
+                    Ok(())
+                }
+                None => self.described_by_the_file(node, &inputs),
+            },
         }
     }
 
-    fn name(&self, node: &NodeProto) -> String {
+    pub(super) fn name(&self, node: &NodeProto) -> String {
         match node.name.as_str() {
-            "" => format!("{} {}", node.op_type, self.nodes),
+            "" => format!("{} {}", node.op_type, self.count),
             name => name.to_owned(),
         }
     }
@@ -89,7 +109,7 @@ impl Reader<'_> {
             .ok_or_else(|| wrong(format!("node `{}` has no output", self.name(node))))
     }
 
-    fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> Error {
+    pub(super) fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> Error {
         Error::Operator {
             node: self.name(node),
             operator: node.op_type.clone(),
@@ -98,7 +118,7 @@ impl Reader<'_> {
     }
 
     /// Names what a node made as the file does; a shape that the file has for it has to be the same.
-    fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
+    pub(super) fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<()> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
@@ -137,20 +157,17 @@ impl Reader<'_> {
         inputs: &[TensorId],
         outputs: Vec<(String, crate::graph::ElementType, Shape)>,
     ) -> Vec<TensorId> {
-        let operator = Operator {
-            name: node.op_type.clone(),
-            ..Operator::default()
-        };
+        let operator = Operator::named(node.op_type.clone());
         self.graph
             .node(self.name(node), operator, inputs, outputs, Vec::new())
     }
 
-    fn dims(&self, id: TensorId) -> Vec<Dim> {
+    pub(super) fn dims(&self, id: TensorId) -> Vec<Dim> {
         self.graph.tensor(id).shape.0.clone()
     }
 
     /// Whole numbers from an attribute, or from an input that is known.
-    fn numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<i64>> {
+    pub(super) fn numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<i64>> {
         let input = || self.known.get(node.input.get(place)?).cloned();
         node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
     }
@@ -158,7 +175,7 @@ impl Reader<'_> {
     fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>> {
         let ints = |name: &str, default: &[i64]| node.ints(name).unwrap_or(default).to_vec();
         match node.op_type.as_str() {
-            "Conv" | "ConvTranspose" => {
+            "Conv" | "ConvTranspose" if inputs.len() > 1 => {
                 let strides = ints("strides", &[1, 1]);
                 let dilations = ints("dilations", &[1, 1]);
                 let kernel = self

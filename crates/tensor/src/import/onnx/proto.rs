@@ -52,6 +52,8 @@ pub(super) struct AttributeProto {
     pub(super) s: Vec<u8>,
     #[prost(message, optional, tag = "5")]
     pub(super) t: Option<TensorProto>,
+    #[prost(message, optional, tag = "6")]
+    pub(super) g: Option<GraphProto>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub(super) ints: Vec<i64>,
 }

@@ -330,10 +330,7 @@ fn shared(of: &Value, share: &dyn Fn(&str) -> u32) -> Graph {
         let make =
             |graph: &mut GraphBuilder, name: &str, what: &str, inputs: &[tileheap_tensor::TensorId]| {
                 let made = vec![(name.to_owned(), ElementType::Float32, Shape::new(sizes.clone()))];
-                let operator = Operator {
-                    name: what.to_owned(),
-                    ..Operator::default()
-                };
+                let operator = Operator::named(what);
                 let id = graph.node(name, operator, inputs, made, Vec::new())[0];
                 graph.storage(id, Some(share(name)), None);
                 id

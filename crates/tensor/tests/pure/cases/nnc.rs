@@ -26,10 +26,7 @@ fn tensors_that_the_user_binds_take_no_arena() {
             let new = || graph.input(name, ElementType::Float32, shape(name));
             inputs.push(*ids.entry(name).or_insert_with(new));
         }
-        let operator = Operator {
-            name: what.to_owned(),
-            ..Operator::default()
-        };
+        let operator = Operator::named(what);
         let one = vec![(output.to_owned(), ElementType::Float32, shape(output))];
         let made = graph.node(output, operator, &inputs, one, Vec::new())[0];
         ids.insert(output, made);

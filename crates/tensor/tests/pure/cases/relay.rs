@@ -25,10 +25,7 @@ fn read(program: &Value) -> Graph {
             "input" => graph.input(name, element, shape()),
             "constant" => graph.constant(name, element, shape()),
             "reduce" => {
-                let operator = Operator {
-                    name: operator.to_owned(),
-                    ..Operator::default()
-                };
+                let operator = Operator::named(operator);
                 let outputs = vec![(name.clone(), element, shape())];
                 graph.node(&name, operator, &operands, outputs, Vec::<InPlace>::new())[0]
             }

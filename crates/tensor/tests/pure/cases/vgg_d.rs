@@ -43,10 +43,7 @@ impl Training {
         });
         let made = made.collect();
         let in_place = over.map(|input| InPlace { output: 0, input }).into_iter();
-        let operator = Operator {
-            name: what.to_owned(),
-            ..Operator::default()
-        };
+        let operator = Operator::named(what);
         self.graph.node(&name, operator, inputs, made, in_place.collect())
     }
 

@@ -1,0 +1,373 @@
+//! Graphs within nodes: `If` as a branch, `Loop` and `Scan` as loops.
+//!
+//! ```text
+//! Loop(M, cond, v; body)      parameters i, cond, v, the stacked outputs, M, and what the body reads from outside
+//!                             left before the body unless i < M and cond; each round adds to the stacked outputs in place
+//! ```
+
+use super::Reader;
+use std::collections::BTreeSet;
+
+use super::proto::{GraphProto, NodeProto, ValueInfo};
+use crate::error::Result;
+use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, Source, TensorId};
+
+/// A loop, whichever operator it is.
+struct Rounds<'a> {
+    node: &'a NodeProto,
+    body: &'a GraphProto,
+    /// How many rounds at most, and whether there is a first one.
+    limits: [Option<TensorId>; 2],
+    /// Values that are carried, by the body's names.
+    carried: Vec<(&'a str, TensorId)>,
+    /// Tensors of which each round sees one slice, and the axis.
+    sliced: Vec<(&'a str, TensorId, usize)>,
+    /// The body's outputs that become carried values, and those that are stacked along an axis.
+    next: &'a [ValueInfo],
+    stacked: Vec<(&'a ValueInfo, usize)>,
+    /// How many slices are stacked.
+    rounds: Option<Dim>,
+}
+
+impl Reader<'_> {
+    fn subgraph<'n>(&self, node: &'n NodeProto, name: &str) -> Result<&'n GraphProto> {
+        let graph = node.attribute(name).and_then(|attribute| attribute.g.as_ref());
+        graph.ok_or_else(|| self.fault(node, format!("it has no graph `{name}`")))
+    }
+
+    /// The tensors that graphs read from outside, by name; constants are there for every block.
+    fn captured(&self, graphs: &[&GraphProto]) -> Vec<(String, TensorId)> {
+        let names = graphs
+            .iter()
+            .flat_map(|graph| free_names(graph, &BTreeSet::new()));
+        let known = names
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), *self.ids.get(name)?)));
+        known
+            .filter(|(_, id)| self.graph.tensor(*id).source != Source::Constant)
+            .collect()
+    }
+
+    /// Reads a body, whose builder is `body`: its names are its own.
+    fn within<T>(
+        &mut self,
+        body: &mut GraphBuilder,
+        prefix: &str,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let (ids, known) = (self.ids.clone(), self.known.clone());
+        std::mem::swap(&mut self.graph, body);
+        let first = self.graph.tensor_count();
+        let read = read(self);
+        self.graph.prefix_names(first, prefix);
+        std::mem::swap(&mut self.graph, body);
+        (self.ids, self.known) = (ids, known);
+        read
+    }
+
+    pub(super) fn branch(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
+        // The first input is 0 for the second of them.
+        let arms = [
+            self.subgraph(node, "else_branch")?,
+            self.subgraph(node, "then_branch")?,
+        ];
+        let &[condition] = inputs else {
+            return Err(self.fault(node, "it needs a condition"));
+        };
+        let captured = self.captured(&arms);
+        let inputs: Vec<TensorId> = std::iter::once(condition)
+            .chain(captured.iter().map(|(_, id)| *id))
+            .collect();
+        let name = self.name(node);
+        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
+        let made = graph.branch(&name, &inputs, 2, |arm, index, parameters| {
+            self.within(arm, &format!("{name}.{index}/"), |reader| {
+                let names = captured.iter().map(|(name, _)| name.clone());
+                reader.ids.extend(names.zip(parameters[1..].iter().copied()));
+                let graph = arms[index as usize];
+                reader.constants(graph)?;
+                reader.nodes(graph)
+            })
+        });
+        self.graph = graph;
+        self.keep(node, &made?)
+    }
+
+    pub(super) fn repeat(&mut self, node: &NodeProto) -> Result<()> {
+        let body = self.subgraph(node, "body")?;
+        let name = self.name(node);
+        let optional = |place: usize| node.input.get(place).filter(|input| !input.is_empty());
+        let mut limits = [None; 2];
+        for (place, limit) in limits.iter_mut().enumerate() {
+            *limit = optional(place).map(|input| self.id(input, &name)).transpose()?;
+        }
+        let given = node.input.get(2..).unwrap_or(&[]);
+        let (Some(parameters), Some(outputs)) = (body.input.get(2..), body.output.get(1..)) else {
+            return Err(self.fault(node, "its body has no round number and condition"));
+        };
+        if given.len() != parameters.len() || outputs.len() < given.len() {
+            let problem = format!(
+                "{} values for {} parameters and {} results",
+                given.len(),
+                parameters.len(),
+                outputs.len()
+            );
+            return Err(self.fault(node, problem));
+        }
+        let carried = parameters
+            .iter()
+            .zip(given)
+            .map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
+        let rounds = optional(0).and_then(|input| self.known.get(input)?.first().copied());
+        self.rounds(Rounds {
+            node,
+            body,
+            limits,
+            carried: carried.collect::<Result<_>>()?,
+            sliced: Vec::new(),
+            next: &outputs[..given.len()],
+            stacked: outputs[given.len()..].iter().map(|value| (value, 0)).collect(),
+            rounds: rounds.map(Dim::from),
+        })
+    }
+
+    pub(super) fn scan(&mut self, node: &NodeProto) -> Result<()> {
+        let body = self.subgraph(node, "body")?;
+        let name = self.name(node);
+        let slices = usize::try_from(node.int("num_scan_inputs", 0)).unwrap_or(usize::MAX);
+        let states = node
+            .input
+            .len()
+            .checked_sub(slices)
+            .filter(|&states| states <= body.output.len());
+        let Some(states) = states.filter(|_| slices > 0 && body.input.len() == node.input.len()) else {
+            let (inputs, parameters) = (node.input.len(), body.input.len());
+            let problem =
+                format!("{inputs} inputs, {slices} of them scanned, for {parameters} parameters of the body");
+            return Err(self.fault(node, problem));
+        };
+        let axis = |attribute: &str, place: usize, rank: usize| {
+            let axis = node
+                .ints(attribute)
+                .and_then(|axes| axes.get(place).copied())
+                .unwrap_or(0);
+            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
+                .ok()
+                .filter(|&axis| axis < rank)
+        };
+        let (mut carried, mut sliced, mut rounds) = (Vec::new(), Vec::new(), None);
+        for (place, (input, parameter)) in node.input.iter().zip(&body.input).enumerate() {
+            let id = self.id(input, &name)?;
+            if place < states {
+                carried.push((&*parameter.name, id));
+                continue;
+            }
+            let dims = self.dims(id);
+            let axis = axis("scan_input_axes", place - states, dims.len());
+            let axis = axis.ok_or_else(|| self.fault(node, format!("`{input}` has no such axis to scan")))?;
+            rounds = Some(dims[axis].clone());
+            sliced.push((&*parameter.name, id, axis));
+        }
+        let (next, outputs) = body.output.split_at(states);
+        let stacked = outputs.iter().enumerate();
+        let stacked = stacked.map(|(place, value)| {
+            (
+                value,
+                axis("scan_output_axes", place, usize::MAX >> 1).unwrap_or(0),
+            )
+        });
+        let (stacked, limits) = (stacked.collect(), [None; 2]);
+        self.rounds(Rounds {
+            node,
+            body,
+            limits,
+            carried,
+            sliced,
+            next,
+            stacked,
+            rounds,
+        })
+    }
+
+    fn rounds(&mut self, of: Rounds<'_>) -> Result<()> {
+        let name = self.name(of.node);
+        let scalar = |graph: &mut GraphBuilder, what: &str, element| {
+            graph.constant(format!("{name}/{what}"), element, Shape::default())
+        };
+        // In order: the round, the condition, carried values, stacked outputs, then what stays.
+        let mut inputs = vec![scalar(&mut self.graph, "first", ElementType::Int64)];
+        inputs.push(match of.limits[1] {
+            Some(condition) => condition,
+            None => scalar(&mut self.graph, "true", ElementType::Bool),
+        });
+        inputs.extend(of.carried.iter().map(|(_, id)| *id));
+        let stacks = inputs.len();
+        for (place, (value, axis)) in of.stacked.iter().enumerate() {
+            let output = of
+                .node
+                .output
+                .get(of.next.len() + place)
+                .cloned()
+                .unwrap_or_default();
+            let (element, mut shape) = self.value(value)?.ok_or_else(|| {
+                self.fault(
+                    of.node,
+                    format!(
+                        "the file has no shape of `{}`: infer shapes when it is written",
+                        value.name
+                    ),
+                )
+            })?;
+            let rounds = of
+                .rounds
+                .clone()
+                .unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
+            shape.0.insert((*axis).min(shape.0.len()), rounds);
+            let outputs = vec![(format!("{name}/stack.{place}"), element, shape)];
+            inputs.extend(self.graph.node(
+                format!("{name}/stack.{place}"),
+                Operator::named("uninitialized"),
+                &[],
+                outputs,
+                Vec::new(),
+            ));
+        }
+        let rest = inputs.len();
+        let captured = self.captured(&[of.body]);
+        inputs.extend(of.limits[0]);
+        inputs.extend(of.sliced.iter().map(|(_, id, _)| *id));
+        inputs.extend(captured.iter().map(|(_, id)| *id));
+        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
+        let made = graph.repeat(&name, &inputs, |body, p| {
+            self.within(body, &format!("{name}/"), |reader| {
+                reader.round(&of, p, [stacks, rest], &captured)
+            })
+        });
+        self.graph = graph;
+        self.keep(of.node, &made?)
+    }
+
+    /// One round; `p` are its parameters, of which stacked outputs and what stays begin at `places`.
+    fn round(
+        &mut self,
+        of: &Rounds<'_>,
+        p: &[TensorId],
+        places: [usize; 2],
+        captured: &[(String, TensorId)],
+    ) -> Result<()> {
+        let [stacks, rest] = places;
+        let mut stays = p[rest..].iter().copied();
+        let mut tested = vec![p[0], p[1]];
+        tested.extend(of.limits[0].and_then(|_| stays.next()));
+        let node =
+            |graph: &mut GraphBuilder, what: &str, inputs: &[TensorId], element, shape, in_place: bool| {
+                let over = in_place.then_some(InPlace { output: 0, input: 0 });
+                let outputs = vec![(what.to_owned(), element, shape)];
+                graph.node(
+                    what,
+                    Operator::named(what.trim_end_matches(|last: char| last == '.' || last.is_ascii_digit())),
+                    inputs,
+                    outputs,
+                    over.into_iter().collect(),
+                )[0]
+            };
+        let going = node(
+            &mut self.graph,
+            "goes_on",
+            &tested,
+            ElementType::Bool,
+            Shape::default(),
+            false,
+        );
+        self.graph.leave_unless(going, &p[2..rest]);
+        let numbered = of
+            .body
+            .input
+            .iter()
+            .take(if of.sliced.is_empty() { 2 } else { 0 });
+        self.ids
+            .extend(numbered.map(|value| value.name.clone()).zip(p.iter().copied()));
+        self.ids.extend(
+            of.carried
+                .iter()
+                .map(|(name, _)| (*name).to_owned())
+                .zip(p[2..].iter().copied()),
+        );
+        for (place, (name, _, axis)) in of.sliced.iter().enumerate() {
+            let whole = stays.next().expect("a parameter for each");
+            let (element, mut dims) = (self.graph.tensor(whole).element, self.dims(whole));
+            dims.remove(*axis);
+            let slice = node(
+                &mut self.graph,
+                &format!("slice_at.{place}"),
+                &[whole, p[0]],
+                element,
+                Shape(dims),
+                false,
+            );
+            self.ids.insert((*name).to_owned(), slice);
+        }
+        self.ids
+            .extend(captured.iter().map(|(name, _)| name.clone()).zip(stays));
+        self.constants(of.body)?;
+        let outputs = self.nodes(of.body)?;
+        let first = outputs.len() - of.next.len() - of.stacked.len();
+        if let Some(&condition) = outputs[..first].first() {
+            self.graph.carry(condition, p[1]);
+        }
+        let next = node(
+            &mut self.graph,
+            "next",
+            &p[..1],
+            ElementType::Int64,
+            Shape::default(),
+            true,
+        );
+        self.graph.carry(next, p[0]);
+        let (carried, stacked) = outputs[first..].split_at(of.next.len());
+        carried
+            .iter()
+            .zip(&p[2..])
+            .for_each(|(&value, &into)| self.graph.carry(value, into));
+        for (place, (&value, &stack)) in stacked.iter().zip(&p[stacks..]).enumerate() {
+            let (element, shape) = (
+                self.graph.tensor(stack).element,
+                self.graph.tensor(stack).shape.clone(),
+            );
+            let stored = node(
+                &mut self.graph,
+                &format!("store.{place}"),
+                &[stack, value, p[0]],
+                element,
+                shape,
+                true,
+            );
+            self.graph.carry(stored, stack);
+        }
+        Ok(())
+    }
+}
+
+/// Names that a graph reads and does not make, each once.
+fn free_names<'g>(graph: &'g GraphProto, outside: &BTreeSet<&'g str>) -> Vec<&'g str> {
+    let (mut bound, mut free) = (outside.clone(), Vec::new());
+    bound.extend(graph.initializer.iter().map(|tensor| &*tensor.name));
+    bound.extend(graph.input.iter().map(|value| &*value.name));
+    bound.insert("");
+    let mut see = |name: &'g str, bound: &mut BTreeSet<&'g str>| {
+        if bound.insert(name) {
+            free.push(name);
+        }
+    };
+    for node in &graph.node {
+        node.input.iter().for_each(|input| see(input, &mut bound));
+        for inner in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
+            let names = free_names(inner, &bound);
+            names.into_iter().for_each(|name| see(name, &mut bound));
+        }
+        bound.extend(node.output.iter().map(|output| &**output));
+    }
+    graph.output.iter().for_each(|value| see(&value.name, &mut bound));
+    free
+}
