@@ -1,18 +1,22 @@
 //! Entry points of command buffers and their recording, except action commands.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::call_down;
 
 use super::device::{Device, device_entry_points, device_of};
+use super::order_commands::{Counted, OrderedAs, Scopes, order_barriers, order_dependencies};
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
 use crate::model::passes::{self, Attached, Performs, Secondary};
 use crate::model::recording::bound_inside;
+use crate::model::resources::RenderPass;
 use crate::model::transitions;
 
 device_entry_points! {
@@ -119,7 +123,7 @@ device_entry_points! {
     fn vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdPipelineBarrier2(commands, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe { dependencies(commands, info, 1, Some("vkCmdPipelineBarrier2"), record) };
+        unsafe { dependencies(commands, info, 1, OrderedAs::Barrier, record) };
     }
 
     /// As `vkCmdPipelineBarrier2`.
@@ -131,14 +135,16 @@ device_entry_points! {
     ) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdWaitEvents2(commands, count, events, infos));
         // SAFETY: Valid usage: as many valid structures as events.
-        unsafe { dependencies(commands, infos, count, Some("vkCmdWaitEvents2"), record) };
+        let events = unsafe { elements(events, count) };
+        // SAFETY: As above.
+        unsafe { dependencies(commands, infos, count, OrderedAs::Wait(events), record) };
     }
 
     /// Discards happen at the wait; both dependency infos must have the same accesses.
     fn vkCmdSetEvent2(commands: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| call_down!(device.driver.commands, vkCmdSetEvent2(commands, event, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe { dependencies(commands, info, 1, None, record) };
+        unsafe { dependencies(commands, info, 1, OrderedAs::Set(event), record) };
     }
 
     /// Poisons bytes that the render pass discarded.
@@ -158,7 +164,7 @@ device_entry_points! {
         let begin = |recorder: &Recorder| {
             // SAFETY: As above.
             let attached = unsafe { passes::of_rendering(&recorder.device.resources, info) };
-            begin_pass(recorder, &attached, Performs::of(info.flags), "vkCmdBeginRendering");
+            begin_pass(recorder, &attached, Performs::of(info.flags), None, "vkCmdBeginRendering");
         };
         on_device(commands, begin, |device| {
             // SAFETY: As above, and it outlives the call.
@@ -202,8 +208,11 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    // SAFETY: Valid usage.
-    ) => commands |recorder| unsafe { before_barriers(recorder, "vkCmdPipelineBarrier", images, image_count) };
+    ) => commands |recorder| {
+        let counted = ((memory_count, memory), (buffer_count, buffers), (image_count, images));
+        // SAFETY: Valid usage.
+        unsafe { before_barriers(recorder, "vkCmdPipelineBarrier", &[], (from, to, flags), counted) };
+    };
 
     /// As `vkCmdPipelineBarrier`.
     fn vkCmdWaitEvents(
@@ -218,8 +227,14 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    // SAFETY: Valid usage.
-    ) => commands |recorder| unsafe { before_barriers(recorder, "vkCmdWaitEvents", images, image_count) };
+    ) => commands |recorder| {
+        let counted = ((memory_count, memory), (buffer_count, buffers), (image_count, images));
+        let scopes = (from, to, vk::DependencyFlags::empty());
+        // SAFETY: Valid usage.
+        let events = unsafe { elements(events, event_count) };
+        // SAFETY: As above.
+        unsafe { before_barriers(recorder, "vkCmdWaitEvents", events, scopes, counted) };
+    };
 
     /// An action command; load operations and initial layouts may discard.
     fn vkCmdBeginRenderPass(
@@ -238,17 +253,21 @@ recorded_commands! {
     ) => commands |recorder| unsafe { begin_render_pass(recorder, info, "vkCmdBeginRenderPass2") };
 }
 
-/// Handles image memory barriers before they are recorded.
+/// Handles a barrier before it is recorded.
 ///
 /// # Safety
-/// `first` points to `count` valid structures.
+/// The pointers are to as many valid structures.
 #[inline]
 unsafe fn before_barriers(
     recorder: &Recorder,
     command: &'static str,
-    first: *const vk::ImageMemoryBarrier<'_>,
-    count: u32,
+    events: &[vk::Event],
+    scopes: Scopes,
+    counted: Counted<'_>,
 ) {
+    let (_, _, (count, first)) = counted;
+    // SAFETY: The caller's promise.
+    unsafe { order_barriers(recorder, command, events, scopes, counted) };
     // Most have none.
     if count > 0 {
         // SAFETY: The caller's promise.
@@ -305,13 +324,24 @@ unsafe fn begin_render_pass(
         loads: true,
         stores: true,
     };
-    begin_pass(recorder, &attached, all, command);
+    let pass = recorder
+        .device
+        .resources
+        .render_passes
+        .get(info.render_pass.as_raw());
+    begin_pass(recorder, &attached, all, pass, command);
 }
 
-fn begin_pass(recorder: &Recorder, attached: &[Attached], performs: Performs, command: &'static str) {
+fn begin_pass(
+    recorder: &Recorder,
+    attached: &[Attached],
+    performs: Performs,
+    pass: Option<Arc<RenderPass>>,
+    command: &'static str,
+) {
     let findings = {
         let mut recording = recorder.lock();
-        let begun = passes::begin(&mut recording, attached, performs, command);
+        let begun = passes::begin(&mut recording, attached, performs, pass, command);
         if begun.guard {
             recorder.guard();
         }
@@ -345,11 +375,12 @@ fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer]) {
                 continue;
             };
             let secondary = {
-                let recorded = secondary.lock();
+                let mut recorded = secondary.lock();
                 Secondary {
                     handle: *handle,
                     contents: recorded.contents.clone(),
                     uses_tile: recorded.uses_tile,
+                    order: recorded.order.freeze(),
                 }
             };
             if let Some(discard) = passes::execute(&mut recording, &secondary, &mut findings) {
@@ -396,13 +427,15 @@ unsafe fn dependencies(
     commands: vk::CommandBuffer,
     infos: *const vk::DependencyInfo<'_>,
     count: u32,
-    discards_as: Option<&'static str>,
+    ordered_as: OrderedAs<'_>,
     record: impl Fn(&Device, *const vk::DependencyInfo<'_>),
 ) {
     // SAFETY: The caller's promise.
     let given = unsafe { elements(infos, count) };
     let discard = |recorder: &Recorder| {
-        if let Some(command) = discards_as {
+        // SAFETY: As above.
+        unsafe { order_dependencies(recorder, ordered_as, given) };
+        if let Some(command) = ordered_as.discards() {
             for info in given {
                 // SAFETY: As above.
                 let barriers =

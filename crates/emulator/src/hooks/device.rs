@@ -1,6 +1,6 @@
 //! Devices: the extensions that they enabled, and the state of their tile memory.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -11,6 +11,8 @@ use tileheap_layer::sharded::Sharded;
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use crate::model::descriptors::Descriptors;
+use crate::model::order::report::Reported;
+use crate::model::order::submits::Order;
 use crate::model::reporter::Reporter;
 use crate::model::resources::Resources;
 use crate::model::submissions::Queues;
@@ -51,6 +53,15 @@ pub(crate) struct Tile {
     pub(crate) queues: Queues,
     pub(crate) trace: Option<Trace>,
     pub(crate) poison: bool,
+    /// `None` where the order of accesses is not followed.
+    pub(crate) order: Option<Mutex<FollowedOrder>>,
+}
+
+/// The order of accesses, and what was reported about it.
+#[derive(Default)]
+pub(crate) struct FollowedOrder {
+    pub(crate) order: Order,
+    pub(crate) reported: Reported,
 }
 
 static DEVICES: LazyLock<Sharded<Arc<Device>>> = LazyLock::new(Sharded::default);

@@ -138,6 +138,7 @@ unsafe fn create(
             .as_ref()
             .map(|path| Trace::new(path, &emulation.profile.name, emulation.profile.tile.size.0)),
         poison: settings.poison,
+        order: settings.order.then(Default::default),
     });
     let device = Device {
         driver: Driver {

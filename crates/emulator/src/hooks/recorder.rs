@@ -218,7 +218,7 @@ impl Recorder {
         flags: vk::CommandBufferUsageFlags,
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
     ) {
-        let mut recording = Recording::new(self.handle);
+        let mut recording = Recording::new(self.handle, self.tile().order.is_some());
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
@@ -284,15 +284,15 @@ pub(crate) fn before_action(
                 .for_each(|discard| recorder.poison(discard));
         }
     }
-    let needs_check = match reachable {
-        ReachableDescriptors::Transfer => true,
+    match reachable {
+        ReachableDescriptors::Transfer => check(recorder, recording, reachable, buffers, command),
         ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
-            recording.needs_check(reachable)
+            match recording.checked(reachable) {
+                Some(list) => recording.access_again(list, command),
+                None => check(recorder, recording, reachable, buffers, command),
+            }
         }
-        ReachableDescriptors::Other => false,
-    };
-    if needs_check {
-        check(recorder, recording, reachable, buffers, command);
+        ReachableDescriptors::Other => {}
     }
 }
 

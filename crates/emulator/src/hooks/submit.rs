@@ -2,15 +2,20 @@
 
 use std::ptr::null;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::call_down;
 
+use super::device::FollowedOrder;
 use super::device::{Device, Tile};
 use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::contents::Window;
+use crate::model::finding::Finding;
+use crate::model::order::submits::{OrderedBatch, SemaphoreUse};
 use crate::model::position::Submit;
 use crate::model::submissions::{Batch, Given, Submission};
 use crate::model::trace::Trace;
@@ -24,6 +29,7 @@ pub(crate) unsafe fn given<T>(
     count: u32,
     handle: impl Fn(&T) -> vk::CommandBuffer,
     is_fixed: bool,
+    semaphores: [Vec<SemaphoreUse>; 2],
 ) -> Given {
     // SAFETY: The caller's promise.
     let commands: Vec<_> = unsafe { elements(commands, count) }.iter().map(handle).collect();
@@ -33,7 +39,62 @@ pub(crate) unsafe fn given<T>(
         uses_tile: commands.iter().any(uses_tile),
         commands,
         is_fixed,
+        semaphores,
     }
+}
+
+/// Follows the order of accesses in batches that are submitted next.
+fn follow(
+    tile: &Tile,
+    followed: &Mutex<FollowedOrder>,
+    queue: vk::Queue,
+    number: u64,
+    given: &[Given],
+    fence: vk::Fence,
+    survives_batches: bool,
+) -> Vec<Finding> {
+    let FollowedOrder { order, reported } = &mut *followed.lock().unwrap_or_else(PoisonError::into_inner);
+    let family = tile.queues.family(queue);
+    let logs = |batch: &Given| {
+        let log = |commands: &vk::CommandBuffer| Some(recorder(*commands)?.lock().order.freeze());
+        batch.commands.iter().filter_map(log).collect()
+    };
+    let mut batches: Vec<_> = given
+        .iter()
+        .enumerate()
+        .map(|(batch, given)| OrderedBatch {
+            submit: Submit {
+                number,
+                batch,
+                queue: queue.as_raw(),
+            },
+            family,
+            window: if survives_batches {
+                number << 16
+            } else {
+                number << 16 | batch as u64
+            },
+            waits: given.semaphores[0].clone(),
+            logs: logs(given),
+            signals: given.semaphores[1].clone(),
+            fence: vk::Fence::null(),
+        })
+        .collect();
+    if batches.is_empty() && fence != vk::Fence::null() {
+        batches.push(OrderedBatch::empty(Submit {
+            number,
+            batch: 0,
+            queue: queue.as_raw(),
+        }));
+    }
+    if let Some(last) = batches.last_mut() {
+        last.fence = fence;
+    }
+    let hazards: Vec<_> = batches
+        .into_iter()
+        .flat_map(|batch| order.submit(batch))
+        .collect();
+    reported.findings(&hazards)
 }
 
 /// Submits batches: unchanged if none uses tile memory, with poison and semaphores otherwise.
@@ -42,15 +103,23 @@ pub(crate) fn submit(
     tile: &Tile,
     queue: vk::Queue,
     given: &[Given],
+    fence: vk::Fence,
     as_given: impl FnOnce() -> vk::Result,
     with_batches: impl FnOnce(&[Batch]) -> vk::Result,
 ) -> vk::Result {
     let number = tile.queues.count_submit();
+    let emulation = device.physical.emulation.as_ref();
+    let queue_submit_boundary =
+        emulation.is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary);
+    let mut findings = match &tile.order {
+        Some(order) => follow(tile, order, queue, number, given, fence, queue_submit_boundary),
+        None => Vec::new(),
+    };
     if !given.iter().any(|batch| batch.uses_tile) {
+        device.reporter.report_all(findings);
         return as_given();
     }
     let (driver, queues) = (&device.driver, &tile.queues);
-    let mut findings = Vec::new();
     // Held over the call, so that the queues submit in the order of the semaphore's values.
     let mut order = queues.order();
     if queues.has_timeline && order.semaphore == vk::Semaphore::null() {
@@ -72,15 +141,13 @@ pub(crate) fn submit(
         Some(recorder) => window.run(&recorder.lock().contents, submit),
         None => (None, Vec::new()),
     };
-    let emulation = device.physical.emulation.as_ref();
     let submission = Submission {
         device: driver.handle,
         queue,
         number,
         given,
         heap: tile.heap.heap.size,
-        queue_submit_boundary: emulation
-            .is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary),
+        queue_submit_boundary,
         has_timeline: queues.has_timeline,
         is_raw,
         trace: tile.trace.as_ref(),

@@ -22,8 +22,8 @@ struct Point {
     sets: [u64; SETS],
     /// The pipeline and the sets as one number.
     key: u64,
-    /// Keys of draws and dispatches that were checked and need no second check.
-    checked: [[u64; 2]; CHECKED],
+    /// Keys of draws and dispatches that were checked and need no second check, and their lists of accesses.
+    checked: [[(u64, u32); 2]; CHECKED],
     /// Pushed descriptors, by the number that stands for them in `sets`.
     pushed: Vec<(u64, Set)>,
 }
@@ -44,17 +44,13 @@ impl Point {
         }
     }
 
-    /// Whether the pipeline and the sets were not checked yet with `state`, which stands for all else that matters.
+    /// Where the pipeline and the sets with `state`, which stands for all else that matters, are among those checked.
     #[inline]
-    fn needs_check(&mut self, state: u64) -> bool {
+    fn pair(&mut self, state: u64) -> (u64, &mut [(u64, u32); 2]) {
         // Each bit of both reaches the highest, which selects the pair.
         let key = (self.key ^ state).wrapping_mul(GOLDEN);
-        let pair = &mut self.checked[(key >> (u64::BITS - CHECKED.ilog2())) as usize];
-        if pair.contains(&key) {
-            return false;
-        }
-        *pair = [key, pair[0]];
-        true
+        let index = (key >> (u64::BITS - CHECKED.ilog2())) as usize;
+        (key, &mut self.checked[index])
     }
 }
 
@@ -140,10 +136,18 @@ impl BoundSets {
         point.pushed.push((number, set));
     }
 
-    /// Whether a draw or dispatch was not checked yet with its pipeline, its sets and `state`, which stands for all else that
-    /// matters.
+    /// The list of accesses of a draw or dispatch that was checked with its pipeline, its sets and `state`, which stands for all
+    /// else that matters; `None` if it was not checked yet.
     #[inline]
-    pub(crate) fn needs_check(&mut self, reachable: ReachableDescriptors, state: u64) -> bool {
-        self.points[index_of_reachable(reachable)].needs_check(state)
+    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors, state: u64) -> Option<u32> {
+        let (key, pair) = self.points[index_of_reachable(reachable)].pair(state);
+        let known = pair.iter().find(|known| known.0 == key);
+        known.map(|known| known.1)
+    }
+
+    /// It was checked, and accesses what a list says.
+    pub(crate) fn check(&mut self, reachable: ReachableDescriptors, state: u64, list: u32) {
+        let (key, pair) = self.points[index_of_reachable(reachable)].pair(state);
+        *pair = [(key, list), pair[0]];
     }
 }

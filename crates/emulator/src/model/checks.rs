@@ -7,6 +7,8 @@ use super::contents::Contents;
 use super::descriptors::{Descriptors, Entry, is_read_only};
 use super::finding::Finding;
 use super::objects::Object;
+use super::order::log::{Access as OrderedAccess, AccessKind};
+use super::order::scopes::Usage;
 use super::position::{BoundMemory, Position, UNKNOWN};
 use super::recording::{Pass, Recording, ReportedOnce};
 use super::resources::{Place, Resource, Resources};
@@ -97,6 +99,7 @@ pub(crate) fn check_descriptors(
 ) -> Vec<Finding> {
     recording.at.is_at(command);
     let at = recording.at;
+    let state = recording.checked_state();
     let drawn = recording
         .pass
         .as_mut()
@@ -109,13 +112,20 @@ pub(crate) fn check_descriptors(
         reported: &mut recording.reported,
         command,
         findings: findings.unwrap_or_default(),
+        accesses: Vec::new(),
     };
     recording
         .sets
         .for_each_access(reachable, descriptors, |accessed, set| {
             set.for_each_at(accessed.binding, |entry| rules.access(accessed, entry));
         });
-    rules.findings
+    let Rules {
+        findings, accesses, ..
+    } = rules;
+    let list = recording.order.list(accesses);
+    recording.sets.check(reachable, state, list);
+    recording.order.access(list, &at);
+    findings
 }
 
 /// The state that an access is checked against, and changes.
@@ -126,6 +136,7 @@ struct Rules<'a> {
     reported: &'a mut ReportedOnce,
     command: &'a str,
     findings: Vec<Finding>,
+    accesses: Vec<OrderedAccess>,
 }
 
 impl Rules<'_> {
@@ -139,8 +150,9 @@ impl Rules<'_> {
             Access::Descriptor(self.reachable, self.command),
         );
         let is_wrong = wrong.is_some();
-        if let Some(finding) = wrong {
-            self.find(finding);
+        match wrong {
+            Some(finding) => self.find(finding),
+            None => self.accesses.extend(ordered(accessed, entry, place)),
         }
         if !accessed.only_read && !is_read_only(entry.kind) {
             self.contents.write(entry.resource.object, place, self.at);
@@ -158,6 +170,42 @@ impl Rules<'_> {
     }
 }
 
+/// What the instructions of shaders do with a descriptor's bytes, by stage.
+fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<OrderedAccess> {
+    use vk::{AccessFlags2 as A, DescriptorType as T};
+    let Some((offset, size)) = entry.part else {
+        return Vec::new();
+    };
+    let read = match entry.kind {
+        T::UNIFORM_BUFFER => A::UNIFORM_READ,
+        T::INPUT_ATTACHMENT => A::INPUT_ATTACHMENT_READ,
+        kind if is_read_only(kind) => A::SHADER_SAMPLED_READ,
+        _ => A::SHADER_STORAGE_READ,
+    };
+    let kind = if accessed.writes.is_empty() {
+        AccessKind::Whole
+    } else {
+        AccessKind::Storage
+    };
+    let first = place.first.saturating_add(offset).min(place.end);
+    let end = first.saturating_add(size).min(place.end);
+    let each = |stages: vk::PipelineStageFlags2, access| {
+        let bits = (0..u64::BITS).map(|bit| vk::PipelineStageFlags2::from_raw(1 << bit));
+        let usages = bits.filter(move |bit| stages.contains(*bit));
+        usages.filter_map(move |stage| Usage::of(stage, access))
+    };
+    let usages = each(accessed.reads, read).chain(each(accessed.writes, A::SHADER_STORAGE_WRITE));
+    let object = entry.resource.object;
+    let access = |usage| OrderedAccess {
+        object,
+        first,
+        end,
+        usage,
+        kind,
+    };
+    usages.map(access).collect()
+}
+
 /// Checks a transfer from or to buffers. The first buffer of `vkCmdCopyBuffer…` is the source, all others are destinations.
 pub(crate) fn check_transfer(
     recording: &mut Recording,
@@ -167,18 +215,34 @@ pub(crate) fn check_transfer(
 ) -> Vec<Finding> {
     recording.at.is_at(command);
     let at = recording.at;
-    let mut findings = Vec::new();
+    let (mut findings, mut accesses) = (Vec::new(), Vec::new());
     for (index, buffer) in buffers.iter().enumerate() {
         let Some(buffer) = resources.buffers.get(buffer.as_raw()) else {
             continue;
         };
         let Some(place) = buffer.place.get() else { continue };
         findings.extend(check_object(at, &buffer, Access::Transfer(command)));
-        if index > 0 || !command.starts_with("vkCmdCopyBuffer") {
+        let writes = index > 0 || !command.starts_with("vkCmdCopyBuffer");
+        let access = if writes {
+            vk::AccessFlags2::TRANSFER_WRITE
+        } else {
+            vk::AccessFlags2::TRANSFER_READ
+        };
+        let usage = Usage::of(vk::PipelineStageFlags2::COPY, access);
+        accesses.extend(usage.map(|usage| OrderedAccess {
+            object: buffer.object,
+            first: place.first,
+            end: place.end,
+            usage,
+            kind: AccessKind::Part,
+        }));
+        if writes {
             recording.contents.write(buffer.object, place, at);
         } else if !buffer.addressable {
             findings.extend(recording.contents.read(&buffer, place, at));
         }
     }
+    let list = recording.order.list(accesses);
+    recording.order.access(list, &at);
     findings
 }

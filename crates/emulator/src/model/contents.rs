@@ -233,7 +233,7 @@ fn finding(read: &Read, fate: Fate, submit: Option<Submit>) -> Finding {
     let text = format!("{object} is read at [{first}, {end}) of the tile heap, where nothing is defined");
     Finding {
         cause: Some(fate.to_string()),
-        remedy: fate.remedy(),
+        remedy: fate.remedy().map(Into::into),
         submit,
         ..Finding::new(MessageId::ReadsDiscarded, object, text).at(at)
     }

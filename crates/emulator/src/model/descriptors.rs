@@ -49,7 +49,12 @@ pub(crate) struct Entry {
     element: u32,
     pub(crate) kind: vk::DescriptorType,
     pub(crate) resource: Arc<Resource>,
+    /// Offset and size of the part that it is of; `None` if it is not known.
+    pub(crate) part: Option<(u64, u64)>,
 }
+
+/// A resource, and the part of it that a descriptor is of.
+type Described = (Arc<Resource>, Option<(u64, u64)>);
 
 impl Set {
     /// An empty set of a pool.
@@ -65,17 +70,18 @@ impl Set {
     }
 
     /// Writes one descriptor: a tile resource, or something else.
-    fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<Arc<Resource>>) {
+    fn put(&self, binding: u32, element: u32, kind: vk::DescriptorType, resource: Option<Described>) {
         if resource.is_none() && self.count.load(Ordering::Relaxed) == 0 {
             return;
         }
         let mut entries = self.lock();
         entries.retain(|entry| (entry.binding, entry.element) != (binding, element));
-        entries.extend(resource.map(|resource| Entry {
+        entries.extend(resource.map(|(resource, part)| Entry {
             binding,
             element,
             kind,
             resource,
+            part,
         }));
         self.count.store(entries.len(), Ordering::Relaxed);
     }
@@ -162,7 +168,7 @@ impl Set {
         for index in 0..count {
             let source = moved.iter().find(|entry| entry.element == first + index);
             let kind = source.map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
-            let resource = source.map(|entry| entry.resource.clone());
+            let resource = source.map(|entry| (entry.resource.clone(), entry.part));
             self.put(copy.dst_binding, copy.dst_array_element + index, kind, resource);
         }
     }
@@ -188,6 +194,8 @@ fn kind_of(kind: vk::DescriptorType) -> Kind {
     }
 }
 
+const WHOLE: Option<(u64, u64)> = Some((0, vk::WHOLE_SIZE));
+
 /// The tile resource of a descriptor, if it has one; `None` for descriptors of other kinds.
 ///
 /// # Safety
@@ -196,17 +204,23 @@ unsafe fn resource_at(
     resources: &Resources,
     kind: vk::DescriptorType,
     at: *const c_void,
-) -> Option<Option<Arc<Resource>>> {
+) -> Option<Option<Described>> {
     Some(match kind_of(kind) {
         // SAFETY: The caller's promise; a descriptor of this kind is written from that structure.
         Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }
-            .and_then(|info| resources.image_views.get(info.image_view.as_raw())),
+            .and_then(|info| Some((resources.image_views.get(info.image_view.as_raw())?, WHOLE))),
         // SAFETY: As above.
-        Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }
-            .and_then(|info| resources.buffers.get(info.buffer.as_raw())),
+        Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }.and_then(|info| {
+            let is_dynamic = matches!(
+                kind,
+                vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC
+            );
+            let part = (!is_dynamic).then_some((info.offset, info.range));
+            Some((resources.buffers.get(info.buffer.as_raw())?, part))
+        }),
         // SAFETY: As above.
         Kind::Texels => unsafe { at.cast::<vk::BufferView>().as_ref() }
-            .and_then(|view| resources.buffer_views.get(view.as_raw())),
+            .and_then(|view| Some((resources.buffer_views.get(view.as_raw())?, None))),
         Kind::Other => return None,
     })
 }
@@ -218,6 +232,28 @@ pub(crate) fn is_read_only(kind: vk::DescriptorType) -> bool {
         kind,
         T::STORAGE_IMAGE | T::STORAGE_BUFFER | T::STORAGE_BUFFER_DYNAMIC | T::STORAGE_TEXEL_BUFFER
     )
+}
+
+/// The pipeline stage of a shader stage; none of those whose accesses are not followed.
+fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
+    use vk::{PipelineStageFlags2 as P, ShaderStageFlags as S};
+    match stage {
+        S::VERTEX => P::VERTEX_SHADER,
+        S::TESSELLATION_CONTROL => P::TESSELLATION_CONTROL_SHADER,
+        S::TESSELLATION_EVALUATION => P::TESSELLATION_EVALUATION_SHADER,
+        S::GEOMETRY => P::GEOMETRY_SHADER,
+        S::FRAGMENT => P::FRAGMENT_SHADER,
+        S::COMPUTE => P::COMPUTE_SHADER,
+        S::TASK_EXT => P::TASK_SHADER_EXT,
+        S::MESH_EXT => P::MESH_SHADER_EXT,
+        S::RAYGEN_KHR
+        | S::ANY_HIT_KHR
+        | S::CLOSEST_HIT_KHR
+        | S::MISS_KHR
+        | S::INTERSECTION_KHR
+        | S::CALLABLE_KHR => P::RAY_TRACING_SHADER_KHR,
+        _ => P::NONE,
+    }
 }
 
 impl Descriptors {
@@ -253,13 +289,20 @@ impl Descriptors {
         let mut all: Vec<DescriptorAccess> = Vec::new();
         for stage in stages {
             // SAFETY: The caller's promise.
-            let stage = unsafe { self.of_stage(stage) };
-            for access in stage {
+            let accesses = unsafe { self.of_stage(stage) };
+            let stages = pipeline_stages(stage.stage);
+            for mut access in accesses {
+                access.reads &= stages;
+                access.writes &= stages;
                 let same = all
                     .iter_mut()
                     .find(|known| (known.set, known.binding) == (access.set, access.binding));
                 match same {
-                    Some(known) => known.only_read &= access.only_read,
+                    Some(known) => {
+                        known.only_read &= access.only_read;
+                        known.reads |= access.reads;
+                        known.writes |= access.writes;
+                    }
                     None => all.push(access),
                 }
             }

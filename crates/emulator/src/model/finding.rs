@@ -1,5 +1,7 @@
 //! Findings of checks.
 
+use std::borrow::Cow;
+
 use super::objects::Object;
 use super::position::{Position, Submit};
 use crate::tables::messages::MessageId;
@@ -19,7 +21,7 @@ pub(crate) struct Finding {
     /// The commands that put the bytes into this state.
     pub(crate) cause: Option<String>,
     /// A remedy other than that of the message id.
-    pub(crate) remedy: Option<&'static str>,
+    pub(crate) remedy: Option<Cow<'static, str>>,
 }
 
 impl Finding {

@@ -13,14 +13,18 @@ use super::contents::Contents;
 use super::finding::Finding;
 use super::history::{Discard, DiscardReason};
 use super::objects::Object;
+use super::order::log::Log;
+use super::order::passes::Subpasses;
 use super::recording::{Pass, Preparation, Recording};
-use super::resources::{Attachment, Resource, Resources};
+use super::resources::{Attachment, RenderPass, Resource, Resources, is_only_read};
 use crate::tables::messages::MessageId;
 
 /// An attachment of a render pass instance that is in tile memory.
 pub(crate) struct Attached {
-    resource: Arc<Resource>,
-    attachment: Attachment,
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) attachment: Attachment,
+    /// Its index in the render pass; 0 of dynamic rendering.
+    pub(crate) index: u32,
     /// The render area is all of it.
     is_covered: bool,
 }
@@ -51,8 +55,9 @@ pub(crate) unsafe fn of_render_pass(
         } else {
             framebuffer.attachments.clone()
         };
-        for (resource, attachment) in views.into_iter().zip(&pass.attachments) {
+        for (index, (resource, attachment)) in (0..).zip(views.into_iter().zip(&pass.attachments)) {
             attached.extend(resource.map(|resource| Attached {
+                index,
                 is_covered: covers(info.render_area, resource.extent),
                 resource,
                 attachment: *attachment,
@@ -69,10 +74,11 @@ pub(crate) unsafe fn of_render_pass(
 pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
     let views = &resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
-    let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_stencil: bool| {
+    let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
         if target.resolve_mode != vk::ResolveModeFlags::NONE {
             if let Some(resource) = views.get(target.resolve_image_view.as_raw()) {
                 attached.push(Attached {
+                    index: 0,
                     is_covered: false,
                     resource,
                     attachment: RESOLVED,
@@ -89,6 +95,7 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
         match other {
             Some(other) if is_stencil => {
                 (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
+                other.attachment.only_read &= is_only_read(target.image_layout);
             }
             _ => {
                 // The aspect that is not attached stays as it is.
@@ -105,6 +112,7 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
                     ((load, store), stencil)
                 };
                 attached.push(Attached {
+                    index: 0,
                     is_covered: covers(info.render_area, resource.extent),
                     resource,
                     attachment: Attachment {
@@ -114,6 +122,8 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
                         stencil_store: second.1,
                         from_undefined: false,
                         is_resolve: false,
+                        is_depth,
+                        only_read: is_only_read(target.image_layout),
                     },
                 });
             }
@@ -121,15 +131,15 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
     };
     // SAFETY: The caller's promise.
     for color in unsafe { elements(info.p_color_attachments, info.color_attachment_count) } {
-        add(color, false);
+        add(color, false, false);
     }
     // SAFETY: The caller's promise.
     if let Some(depth) = unsafe { info.p_depth_attachment.as_ref() } {
-        add(depth, false);
+        add(depth, true, false);
     }
     // SAFETY: The caller's promise.
     if let Some(stencil) = unsafe { info.p_stencil_attachment.as_ref() } {
-        add(stencil, true);
+        add(stencil, true, true);
     }
     attached
 }
@@ -159,6 +169,8 @@ const RESOLVED: Attachment = Attachment {
     stencil_store: vk::AttachmentStoreOp::STORE,
     from_undefined: false,
     is_resolve: true,
+    is_depth: false,
+    only_read: false,
 };
 
 fn covers(area: vk::Rect2D, extent: vk::Extent2D) -> bool {
@@ -199,6 +211,7 @@ pub(crate) fn begin(
     recording: &mut Recording,
     attached: &[Attached],
     performs: Performs,
+    render_pass: Option<Arc<RenderPass>>,
     command: &'static str,
 ) -> Begun {
     recording.at.act(command);
@@ -208,6 +221,7 @@ pub(crate) fn begin(
     let mut findings = Vec::new();
     let mut pass = Pass {
         suspends: !performs.stores,
+        subpasses: begin_order(recording, attached, performs, render_pass),
         ..Pass::default()
     };
     if !performs.loads {
@@ -251,6 +265,26 @@ pub(crate) fn begin(
     }
 }
 
+/// Follows the accesses of a render pass to the attachments whose object is bound.
+fn begin_order(
+    recording: &mut Recording,
+    attached: &[Attached],
+    performs: Performs,
+    render_pass: Option<Arc<RenderPass>>,
+) -> Subpasses {
+    let at = recording.at;
+    let bound = attached.iter().filter_map(|one| {
+        let place = one
+            .resource
+            .place
+            .get()
+            .filter(|place| is_bound(at.bound, place))?;
+        Some((one.resource.object, *place, one.attachment, one.index))
+    });
+    let performs = (performs.loads, performs.stores);
+    Subpasses::begin(&mut recording.order, bound, render_pass, performs, &at)
+}
+
 /// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
 /// it begins is unknown.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
@@ -271,6 +305,7 @@ pub(crate) fn end(recording: &mut Recording, command: &'static str) -> (Vec<Disc
         return (Vec::new(), Vec::new());
     };
     let findings = unbound_attachments(&mut pass, at, Access::PassWithoutDraw(command));
+    pass.subpasses.end(&mut recording.order, &at);
     for discard in &pass.at_end {
         recording.discard(*discard, None);
     }
@@ -288,6 +323,7 @@ pub(crate) struct Secondary {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) contents: Contents,
     pub(crate) uses_tile: bool,
+    pub(crate) order: Arc<Log>,
 }
 
 /// Runs one command buffer of `vkCmdExecuteCommands`; returns the bytes to poison before it, outside render passes.
@@ -298,6 +334,7 @@ pub(crate) fn execute(
 ) -> Option<Discard> {
     let contents = &secondary.contents;
     recording.uses_tile |= secondary.uses_tile;
+    recording.order.run(secondary.order.clone());
     let at = recording.at;
     let entry = contents.entry?;
     let live = recording.contents.live;

@@ -10,6 +10,8 @@ use super::contents::Contents;
 use super::finding::Finding;
 use super::history::{Discard, DiscardReason, Event};
 use super::objects::Object;
+use super::order::log::Recorded;
+use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
 use super::resources::{Place, Resource};
 use crate::tables::action_commands::ReachableDescriptors;
@@ -30,6 +32,7 @@ pub(crate) struct Recording {
     pub(crate) uses_tile: bool,
     pub(crate) sets: BoundSets,
     pub(crate) reported: ReportedOnce,
+    pub(crate) order: Recorded,
 }
 
 /// The messages reported in a recording, by object.
@@ -59,6 +62,7 @@ pub(crate) struct Pass {
     pub(crate) at_end: Vec<Discard>,
     /// It runs secondary command buffers, after which the binding is unknown.
     pub(crate) ran_secondaries: bool,
+    pub(crate) subpasses: Subpasses,
 }
 
 impl Place {
@@ -79,18 +83,34 @@ pub(crate) struct Preparation {
 
 impl Recording {
     /// The beginning of a command buffer.
-    pub(crate) fn new(commands: vk::CommandBuffer) -> Recording {
+    pub(crate) fn new(commands: vk::CommandBuffer, follows_order: bool) -> Recording {
         Recording {
+            order: Recorded::new(follows_order),
             at: Position::beginning_of(commands),
             ..Recording::default()
         }
     }
 
-    /// Whether a draw or dispatch may access anything that was not checked before.
+    /// The list of accesses of a draw or dispatch; `None` if it may access anything that was not checked before.
     #[inline]
-    pub(crate) fn needs_check(&mut self, reachable: ReachableDescriptors) -> bool {
-        let state = self.contents.discards() ^ self.at.bound.map_or(0, |bound| bound.memory);
-        self.sets.needs_check(reachable, state)
+    pub(crate) fn checked(&mut self, reachable: ReachableDescriptors) -> Option<u32> {
+        let state = self.checked_state();
+        self.sets.checked(reachable, state)
+    }
+
+    /// A draw or dispatch accesses what one before it did.
+    #[inline]
+    pub(crate) fn access_again(&mut self, list: u32, command: &'static str) {
+        if self.order.is_new(list) {
+            self.at.is_at(command);
+            self.order.access(list, &self.at);
+        }
+    }
+
+    /// What changes the result of a check beside the pipeline and the sets.
+    #[inline]
+    pub(crate) fn checked_state(&self) -> u64 {
+        self.contents.discards() ^ self.at.bound.map_or(0, |bound| bound.memory)
     }
 
     /// Binds a tile memory object of that size, or nothing.

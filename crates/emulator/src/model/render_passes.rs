@@ -7,7 +7,8 @@ use tileheap_device::profile::texel_bytes;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::chain::find;
 
-use super::resources::{Attachment, RenderPass, has_two_aspects, is_stencil_only};
+use super::order::log::{Change, Dependency, Memory};
+use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};
 
 /// An attachment as either kind of render pass describes it.
 struct Description {
@@ -24,6 +25,8 @@ struct Description {
 struct Subpass {
     used: Vec<u32>,
     resolved: Vec<u32>,
+    /// Attachments, and whether it writes them.
+    writes: Vec<(u32, bool)>,
 }
 
 /// A [`Description`] of `VkAttachmentDescription` and its successor, which have the same fields.
@@ -54,16 +57,38 @@ macro_rules! subpass {
         // SAFETY: As above; null where there are none.
         let resolves = unsafe { elements(subpass.p_resolve_attachments, subpass.color_attachment_count) };
         let used = colors.iter().chain(depth).chain(inputs);
+        let writes = colors.iter().map(|color| (color.attachment, true));
+        let writes = writes.chain(depth.map(|depth| (depth.attachment, !is_only_read(depth.layout))));
+        let writes = writes.chain(inputs.iter().map(|input| (input.attachment, false)));
         Subpass {
+            writes: writes.filter(|one| one.0 != vk::ATTACHMENT_UNUSED).collect(),
             used: used.map(|reference| reference.attachment).collect(),
             resolved: resolves.iter().map(|reference| reference.attachment).collect(),
         }
     }};
 }
 
+/// The [`Dependency`] of `VkSubpassDependency` and its successor, with its subpasses.
+macro_rules! dependency {
+    ($one:expr) => {
+        (
+            $one.src_subpass,
+            $one.dst_subpass,
+            Dependency {
+                src: vk::PipelineStageFlags2::from_raw($one.src_stage_mask.as_raw().into()),
+                src_access: vk::AccessFlags2::from_raw($one.src_access_mask.as_raw().into()),
+                dst: vk::PipelineStageFlags2::from_raw($one.dst_stage_mask.as_raw().into()),
+                dst_access: vk::AccessFlags2::from_raw($one.dst_access_mask.as_raw().into()),
+                memory: Memory::All,
+                change: Change::None,
+            },
+        )
+    };
+}
+
 /// A [`RenderPass`] of `VkRenderPassCreateInfo` and its successor.
 macro_rules! render_pass {
-    ($info:ident, $subpass:expr) => {{
+    ($info:ident, $subpass:expr, $dependency:expr) => {{
         // SAFETY: The structure is valid, by the macro user's promise; so in each line.
         let descriptions = unsafe { elements($info.p_attachments, $info.attachment_count) };
         let descriptions: Vec<_> = descriptions.iter().map(|this| description!(this)).collect();
@@ -71,39 +96,68 @@ macro_rules! render_pass {
         let subpasses = unsafe { elements($info.p_subpasses, $info.subpass_count) };
         let subpasses: Vec<_> = subpasses.iter().map($subpass).collect();
         // SAFETY: As above.
-        render_pass(&descriptions, &subpasses, unsafe { declared_size($info.p_next) })
+        let dependencies = unsafe { elements($info.p_dependencies, $info.dependency_count) };
+        let dependencies = dependencies.iter().map($dependency).collect();
+        // SAFETY: As above.
+        let size = unsafe { declared_size($info.p_next) };
+        render_pass(&descriptions, &subpasses, dependencies, size)
     }};
 }
 
 /// # Safety
 /// `info` is valid.
 pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
-    render_pass!(info, |description| subpass!(description))
+    render_pass!(info, |description| subpass!(description), |one| dependency!(one))
 }
 
 /// # Safety
 /// `info` is valid.
 pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
-    render_pass!(info, |description: &vk::SubpassDescription2<'_>| {
-        let mut subpass = subpass!(description);
-        // SAFETY: The caller's promise.
-        let resolve = unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(description.p_next) };
-        // SAFETY: As above; null where there is none.
-        let resolve =
-            resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
-        let resolved = resolve.map(|reference| reference.attachment);
-        subpass.resolved.extend(resolved);
-        subpass
-    })
+    render_pass!(
+        info,
+        |description: &vk::SubpassDescription2<'_>| {
+            let mut subpass = subpass!(description);
+            // SAFETY: The caller's promise.
+            let resolve =
+                unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(description.p_next) };
+            // SAFETY: As above; null where there is none.
+            let resolve =
+                resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
+            let resolved = resolve.map(|reference| reference.attachment);
+            subpass.resolved.extend(resolved);
+            subpass
+        },
+        |one: &vk::SubpassDependency2<'_>| {
+            let (from, to, mut all) = dependency!(one);
+            // SAFETY: The caller's promise.
+            if let Some(barrier) = unsafe { find::<vk::MemoryBarrier2<'_>>(one.p_next) } {
+                (all.src, all.src_access) = (barrier.src_stage_mask, barrier.src_access_mask);
+                (all.dst, all.dst_access) = (barrier.dst_stage_mask, barrier.dst_access_mask);
+            }
+            (from, to, all)
+        }
+    )
 }
 
-fn render_pass(descriptions: &[Description], subpasses: &[Subpass], tile_size: u64) -> RenderPass {
+fn render_pass(
+    descriptions: &[Description],
+    subpasses: &[Subpass],
+    dependencies: Vec<(u32, u32, Dependency)>,
+    tile_size: u64,
+) -> RenderPass {
     let is_resolve = |index: usize| {
         let mut resolved = subpasses.iter().flat_map(|subpass| &subpass.resolved);
         resolved.any(|resolved| *resolved as usize == index)
     };
     let attachments = descriptions.iter().enumerate();
-    let attachments = attachments.map(|(index, description)| attachment(description, is_resolve(index)));
+    let is_written = |index: usize| {
+        let mut uses = subpasses.iter().flat_map(|subpass| &subpass.writes);
+        uses.any(|(attachment, writes)| *writes && *attachment as usize == index)
+    };
+    let attachments = attachments.map(|(index, description)| Attachment {
+        only_read: !is_written(index) && !is_resolve(index),
+        ..attachment(description, is_resolve(index))
+    });
     let bytes = |index: u32| {
         let description = descriptions.get(index as usize);
         description.map_or(0, |description| {
@@ -115,6 +169,8 @@ fn render_pass(descriptions: &[Description], subpasses: &[Subpass], tile_size: u
         attachments: attachments.collect(),
         tile_size,
         subpass_bytes: subpasses.iter().map(subpass_bytes).collect(),
+        subpasses: subpasses.iter().map(|subpass| subpass.writes.clone()).collect(),
+        dependencies,
     }
 }
 
@@ -131,6 +187,11 @@ fn distinct(attachments: &[u32]) -> impl Iterator<Item = u32> {
 pub(crate) unsafe fn declared_size(p_next: *const std::ffi::c_void) -> u64 {
     // SAFETY: The caller's promise.
     unsafe { find::<TileMemorySizeInfoQCOM<'_>>(p_next) }.map_or(0, |info| info.size)
+}
+
+fn has_depth_or_stencil(format: vk::Format) -> bool {
+    // D16_UNORM, X8_D24, D32, S8 and the combined ones have consecutive numbers.
+    (vk::Format::D16_UNORM.as_raw()..=vk::Format::D32_SFLOAT_S8_UINT.as_raw()).contains(&format.as_raw())
 }
 
 fn attachment(description: &Description, is_resolve: bool) -> Attachment {
@@ -150,6 +211,8 @@ fn attachment(description: &Description, is_resolve: bool) -> Attachment {
         stencil_store: second.1,
         from_undefined: description.initial == vk::ImageLayout::UNDEFINED,
         is_resolve,
+        is_depth: has_depth_or_stencil(description.format),
+        only_read: false,
     }
 }
 

@@ -152,7 +152,8 @@ impl Reporter {
         let at = finding.at.map(|at| resolve(&at.to_string()));
         let submit = finding.submit.map(|submit| resolve(&submit.to_string()));
         let cause = finding.cause.as_deref().map(resolve);
-        let remedy = Some(finding.remedy.unwrap_or(id.remedy())).filter(|remedy| !remedy.is_empty());
+        let remedy =
+            Some(finding.remedy.as_deref().unwrap_or(id.remedy())).filter(|remedy| !remedy.is_empty());
         for (label, part) in [
             ("at", at.as_deref()),
             ("in", submit.as_deref()),

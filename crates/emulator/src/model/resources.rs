@@ -8,6 +8,7 @@ use tileheap_device::profile::TileRequirements;
 use tileheap_layer::sharded::Sharded;
 
 use super::objects::Object;
+use super::order::log::Dependency;
 
 /// The resources of a device, by handle.
 #[derive(Default)]
@@ -79,6 +80,10 @@ pub(crate) struct RenderPass {
     pub(crate) tile_size: u64,
     /// Bytes per pixel of each subpass's attachments.
     pub(crate) subpass_bytes: Vec<u64>,
+    /// By subpass, its attachments and whether it writes them.
+    pub(crate) subpasses: Vec<Vec<(u32, bool)>>,
+    /// Source and destination subpasses with what they depend on.
+    pub(crate) dependencies: Vec<(u32, u32, Dependency)>,
 }
 
 /// The operations of a render pass on one attachment.
@@ -91,6 +96,10 @@ pub(crate) struct Attachment {
     pub(crate) stencil_store: vk::AttachmentStoreOp,
     pub(crate) from_undefined: bool,
     pub(crate) is_resolve: bool,
+    /// It has depth or stencil.
+    pub(crate) is_depth: bool,
+    /// Its layout is one that is only read.
+    pub(crate) only_read: bool,
 }
 
 /// Whether a format has depth and stencil.
@@ -99,6 +108,19 @@ pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
     matches!(
         format,
         F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT
+    )
+}
+
+/// Whether attachments in a layout are only read.
+pub(crate) fn is_only_read(layout: vk::ImageLayout) -> bool {
+    use vk::ImageLayout as L;
+    matches!(
+        layout,
+        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL
+            | L::DEPTH_READ_ONLY_OPTIMAL
+            | L::STENCIL_READ_ONLY_OPTIMAL
+            | L::READ_ONLY_OPTIMAL
+            | L::SHADER_READ_ONLY_OPTIMAL
     )
 }
 

@@ -7,6 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ash::vk;
+
 /// A descriptor that a shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DescriptorAccess {
@@ -14,9 +16,15 @@ pub(crate) struct DescriptorAccess {
     pub(crate) binding: u32,
     /// It is declared `readonly`, or is of a kind that is only read.
     pub(crate) only_read: bool,
+    /// Stages with an instruction that reads it. Unknown, and so none, of arrays and of what a function takes as an argument.
+    pub(crate) reads: vk::PipelineStageFlags2,
+    /// Stages with an instruction that writes it.
+    pub(crate) writes: vk::PipelineStageFlags2,
 }
 
 const MAGIC: u32 = 0x0723_0203;
+const OP_TYPE_IMAGE: u32 = 25;
+const OP_TYPE_SAMPLED_IMAGE: u32 = 27;
 const OP_TYPE_POINTER: u32 = 32;
 const OP_TYPE_ARRAY: u32 = 28;
 const OP_TYPE_RUNTIME_ARRAY: u32 = 29;
@@ -45,7 +53,17 @@ struct Module {
     /// Variables and their types.
     variables: Vec<(u32, u32)>,
     used: HashSet<u32>,
+    /// Types of images.
+    images: HashSet<u32>,
+    arrays: HashSet<u32>,
+    /// The variables that pointers and images in functions come from.
+    origins: HashMap<u32, u32>,
+    read: HashSet<u32>,
+    written: HashSet<u32>,
 }
+
+/// Every stage: a module does not say which ones it is for.
+const ANY_STAGE: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::from_raw(u64::MAX);
 
 /// The descriptors that a module accesses; none if the words are not SPIR-V.
 pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
@@ -63,6 +81,7 @@ pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
         in_functions |= operation == OP_FUNCTION;
         if in_functions {
             module.used.extend(&instruction[1..]);
+            module.follow(operation, &instruction[1..]);
         } else {
             module.declare(operation, &instruction[1..]);
         }
@@ -89,13 +108,53 @@ impl Module {
             (OP_TYPE_STRUCT, [result, members @ ..]) => {
                 self.lengths.insert(*result, members.len() as u32);
             }
+            (OP_TYPE_IMAGE | OP_TYPE_SAMPLED_IMAGE, [result, ..]) => {
+                self.images.insert(*result);
+            }
             (OP_TYPE_POINTER, [result, _, inner, ..])
             | (OP_TYPE_ARRAY | OP_TYPE_RUNTIME_ARRAY, [result, inner, ..]) => {
+                if operation != OP_TYPE_POINTER {
+                    self.arrays.insert(*result);
+                }
                 self.inner.insert(*result, *inner);
             }
             (OP_VARIABLE, [kind, result, ..]) => self.variables.push((*result, *kind)),
             _ => {}
         }
+    }
+
+    /// Follows what instructions of a function do with variables.
+    fn follow(&mut self, operation: u32, operands: &[u32]) {
+        let origin = |id: &u32| *self.origins.get(id).unwrap_or(id);
+        let (mut read, mut written) = (None, None);
+        match (operation, operands) {
+            // Loads; of a pointer to memory, a read.
+            (61, [kind, result, pointer, ..]) => {
+                let from = origin(pointer);
+                read = (!self.images.contains(kind)).then_some(from);
+                self.origins.insert(*result, from);
+            }
+            // Stores, copies.
+            (62, [pointer, ..]) => written = Some(origin(pointer)),
+            (63 | 64, [to, from, ..]) => (written, read) = (Some(origin(to)), Some(origin(from))),
+            // Pointers to texels and elements, copies of objects, sampled images and their images.
+            (60 | 65 | 66 | 67 | 70 | 83 | 86 | 100, [_, result, base, ..]) => {
+                let from = origin(base);
+                self.origins.insert(*result, from);
+            }
+            // Samples, fetches, gathers and reads, also sparse ones.
+            (87..=98 | 305..=315 | 320, [_, _, image, ..]) => read = Some(origin(image)),
+            (99, [image, ..]) => written = Some(origin(image)),
+            // Atomic loads, stores, and all others.
+            (227, [_, _, pointer, ..]) => read = Some(origin(pointer)),
+            (228, [pointer, ..]) => written = Some(origin(pointer)),
+            (229..=242 | 5614 | 5615 | 6035, [_, _, pointer, ..]) => {
+                (read, written) = (Some(origin(pointer)), Some(origin(pointer)));
+            }
+            _ => {}
+        }
+        self.read.extend(read);
+        self.written.extend(written);
     }
 
     fn accesses(&self) -> Vec<DescriptorAccess> {
@@ -107,9 +166,24 @@ impl Module {
                 set: *self.sets.get(variable)?,
                 binding: *self.bindings.get(variable)?,
                 only_read: self.is_read_only(*variable, *kind),
+                reads: self.stages(&self.read, *variable, *kind),
+                writes: self.stages(&self.written, *variable, *kind),
             })
         };
         self.variables.iter().filter_map(one).collect()
+    }
+
+    /// Any stage where the variable is among `done`; no stage of an array, of which a shader may use any element.
+    fn stages(&self, done: &HashSet<u32>, variable: u32, kind: u32) -> vk::PipelineStageFlags2 {
+        let is_array = self
+            .inner
+            .get(&kind)
+            .is_some_and(|inner| self.arrays.contains(inner));
+        if done.contains(&variable) && !is_array {
+            ANY_STAGE
+        } else {
+            vk::PipelineStageFlags2::NONE
+        }
     }
 
     /// Whether a variable, or every member of the block it is, cannot be written.
@@ -163,11 +237,15 @@ mod tests {
             set: 1,
             binding: 2,
             only_read: true,
+            reads: ANY_STAGE,
+            writes: vk::PipelineStageFlags2::NONE,
         };
         let image = DescriptorAccess {
             set: 0,
             binding: 3,
             only_read: false,
+            reads: vk::PipelineStageFlags2::NONE,
+            writes: vk::PipelineStageFlags2::NONE,
         };
         assert_eq!(accesses(&module(&[5, 30, 10])), [buffer]);
         assert_eq!(accesses(&module(&[5, 30, 10, 11])), [buffer, image]);

@@ -21,6 +21,7 @@ use super::contents::Window;
 use super::finding::Finding;
 use super::history::DiscardReason;
 use super::objects::Object;
+use super::order::submits::SemaphoreUse;
 use super::position::Submit;
 use super::trace::Trace;
 use crate::tables::messages::MessageId;
@@ -101,6 +102,8 @@ pub(crate) struct Given {
     pub(crate) is_fixed: bool,
     /// One of its command buffers has bound tile memory.
     pub(crate) uses_tile: bool,
+    /// Those that it waits for, and those that it signals.
+    pub(crate) semaphores: [Vec<SemaphoreUse>; 2],
 }
 
 /// A submission that uses tile memory.

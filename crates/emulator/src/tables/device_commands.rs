@@ -116,6 +116,11 @@ macro_rules! device_commands {
         tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
         own vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
         own vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
+        tile vkCmdSetEvent: vk::PFN_vkCmdSetEvent;
+        tile vkCmdResetEvent: vk::PFN_vkCmdResetEvent;
+        tile vkCmdResetEvent2: vk::PFN_vkCmdResetEvent2, or vkCmdResetEvent2KHR;
+        tile vkCmdNextSubpass: vk::PFN_vkCmdNextSubpass;
+        tile vkCmdNextSubpass2: vk::PFN_vkCmdNextSubpass2, or vkCmdNextSubpass2KHR;
         tile vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
         tile vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
         tile vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
@@ -130,6 +135,20 @@ macro_rules! device_commands {
         tile vkQueueSubmit: vk::PFN_vkQueueSubmit;
         tile vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
 
+        // What orders submissions.
+        tile vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
+        tile vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
+        tile vkSignalSemaphore: vk::PFN_vkSignalSemaphore, or vkSignalSemaphoreKHR;
+        tile vkWaitSemaphores: vk::PFN_vkWaitSemaphores, or vkWaitSemaphoresKHR;
+        tile vkGetSemaphoreCounterValue: vk::PFN_vkGetSemaphoreCounterValue, or vkGetSemaphoreCounterValueKHR;
+        tile vkWaitForFences: vk::PFN_vkWaitForFences;
+        tile vkGetFenceStatus: vk::PFN_vkGetFenceStatus;
+        tile vkResetFences: vk::PFN_vkResetFences;
+        tile vkDestroyFence: vk::PFN_vkDestroyFence;
+        tile vkQueueBindSparse: vk::PFN_vkQueueBindSparse;
+        tile vkQueueWaitIdle: vk::PFN_vkQueueWaitIdle;
+        tile vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
+
         // Names in messages.
         tile vkSetDebugUtilsObjectNameEXT: vk::PFN_vkSetDebugUtilsObjectNameEXT;
         tile vkDebugMarkerSetObjectNameEXT: vk::PFN_vkDebugMarkerSetObjectNameEXT;
@@ -137,9 +156,6 @@ macro_rules! device_commands {
         // The layer's own heap and submissions.
         down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
         down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
-        down vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
-        down vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
-        down vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
         }
     };
 }

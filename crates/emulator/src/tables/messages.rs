@@ -116,6 +116,9 @@ messages! {
     /// A render pass with an attachment whose object is not bound, and no draw.
     AttachmentUnbound = 0x7169_0027, "TILEHEAP-attachment-unbound", WARNING, OwnRule,
         "bind the attachment's own object before the render pass";
+    /// Accesses of the same bytes without the dependency that they need.
+    MissingOrder = 0x7169_0028, "TILEHEAP-missing-order", ERROR, OwnRule,
+        "order them with a memory dependency";
     /// A tile shading command or shader that cannot run here.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
         "use ordinary draws and dispatches where the features of per-tile execution are missing";

@@ -19,13 +19,14 @@ const FILE_PREFIX: &str = "tileheap_emulator.";
 const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
 
 /// Every setting, as the manifest lists them.
-pub const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 15] = [
     "profile",
     "heap_size",
     "alignment",
     "queue_submit_boundary",
     "tile_buffer_transfers",
     "poison",
+    "order",
     "force",
     "lazy_type",
     "tile_type_position",
@@ -43,6 +44,8 @@ pub(crate) struct Settings {
     pub(crate) profile: Profile,
     /// Contents that the specification calls undefined are overwritten.
     pub(crate) poison: bool,
+    /// The order of accesses is followed.
+    pub(crate) order: bool,
     /// Emulates even where the driver has the extension.
     pub(crate) force: bool,
     /// Adds a lazily allocated memory type.
@@ -149,6 +152,7 @@ impl Settings {
         }
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
+            order: reader.parsed("order", boolean).unwrap_or(true),
             force: reader.parsed("force", boolean).unwrap_or(false),
             lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
             report: reader.parsed("report", report).unwrap_or_default(),

@@ -1,0 +1,195 @@
+//! The accesses of render passes to their attachments, and the dependencies of subpasses.
+//!
+//! ```text
+//! begin                       next subpass                    end
+//! dependencies on subpass 0   writes of draws, stores         stores
+//! loads                       dependencies on subpass 1       dependencies of what follows
+//!                             loads
+//! ```
+//! Attachments are loaded in the first subpass that uses them and stored in the last one. What draws write counts where the
+//! subpass ends; within a subpass attachments are in order. Layout transitions of render passes count as their loads and stores.
+
+use std::sync::Arc;
+
+use ash::vk;
+use vk::{AccessFlags2 as A, AttachmentLoadOp as Load, AttachmentStoreOp as Store, PipelineStageFlags2 as S};
+
+use super::log::{Access, AccessKind, Dependency, Recorded};
+use super::scopes::Usage;
+use crate::model::objects::Object;
+use crate::model::position::Position;
+use crate::model::resources::{Attachment, Place, RenderPass};
+
+/// An attachment in tile memory.
+#[derive(Debug)]
+struct Attached {
+    object: Object,
+    place: Place,
+    attachment: Attachment,
+    index: u32,
+}
+
+/// Where a render pass instance is.
+#[derive(Debug, Default)]
+pub(crate) struct Subpasses {
+    attached: Vec<Attached>,
+    /// `None` of dynamic rendering, and of what a secondary command buffer inherits.
+    pass: Option<Arc<RenderPass>>,
+    stores: bool,
+    subpass: u32,
+    /// The number of action commands before it.
+    begun: u32,
+}
+
+impl Subpasses {
+    /// A render pass instance begins.
+    pub(crate) fn begin(
+        recorded: &mut Recorded,
+        attached: impl Iterator<Item = (Object, Place, Attachment, u32)>,
+        pass: Option<Arc<RenderPass>>,
+        (loads, stores): (bool, bool),
+        at: &Position,
+    ) -> Subpasses {
+        if !recorded.is_on {
+            return Subpasses::default();
+        }
+        let attached = attached.filter(|one| !one.2.is_resolve);
+        let attached = attached.map(|(object, place, attachment, index)| Attached {
+            object,
+            place,
+            attachment,
+            index,
+        });
+        let subpasses = Subpasses {
+            attached: attached.collect(),
+            pass,
+            stores,
+            subpass: 0,
+            begun: at.actions,
+        };
+        subpasses.enter(recorded, loads, at);
+        subpasses
+    }
+
+    /// The next subpass begins.
+    pub(crate) fn next(&mut self, recorded: &mut Recorded, at: &Position) {
+        if recorded.is_on {
+            self.leave(recorded, at);
+            (self.subpass, self.begun) = (self.subpass + 1, at.actions);
+            self.enter(recorded, true, at);
+        }
+    }
+
+    /// The render pass instance ends.
+    pub(crate) fn end(&mut self, recorded: &mut Recorded, at: &Position) {
+        if recorded.is_on {
+            self.leave(recorded, at);
+            self.depend(recorded, vk::SUBPASS_EXTERNAL, at);
+        }
+    }
+
+    fn enter(&self, recorded: &mut Recorded, loads: bool, at: &Position) {
+        self.depend(recorded, self.subpass, at);
+        recorded.begin_subpass();
+        let loaded = self
+            .attached
+            .iter()
+            .filter(|one| loads && self.uses(one).0 == Some(self.subpass));
+        let accesses = loaded.filter_map(|one| one.access(one.load()?)).collect();
+        let list = recorded.list(accesses);
+        recorded.access(list, at);
+    }
+
+    fn leave(&self, recorded: &mut Recorded, at: &Position) {
+        let has_drawn = at.actions > self.begun;
+        let access = |one: &Attached| {
+            let (_, last, writes) = self.uses(one);
+            let is_last = last == Some(self.subpass);
+            let usage = if is_last { one.store(self.stores) } else { None };
+            one.access(usage.or_else(|| (has_drawn && writes && !is_last).then(|| one.written()).flatten())?)
+        };
+        let accesses = self.attached.iter().filter_map(access).collect();
+        let list = recorded.list(accesses);
+        recorded.access(list, at);
+        recorded.end_subpass();
+    }
+
+    /// What a subpass depends on.
+    fn depend(&self, recorded: &mut Recorded, subpass: u32, at: &Position) {
+        let all = self.pass.iter().flat_map(|pass| &pass.dependencies);
+        let on = all.filter(|(from, to, _)| *to == subpass && from != to);
+        let dependencies: Vec<Dependency> = on.map(|(.., one)| *one).collect();
+        if !dependencies.is_empty() {
+            recorded.barrier(dependencies, &[], at);
+        }
+    }
+
+    /// The first and the last subpass that use an attachment, and whether the current one writes it.
+    fn uses(&self, one: &Attached) -> (Option<u32>, Option<u32>, bool) {
+        let Some(pass) = &self.pass else {
+            return (Some(0), Some(0), true);
+        };
+        let is_it = |used: &&(u32, bool)| used.0 == one.index;
+        let used = |subpass: &u32| pass.subpasses[*subpass as usize].iter().any(|used| is_it(&used));
+        let all = 0..pass.subpasses.len() as u32;
+        let own = pass.subpasses.get(self.subpass as usize);
+        let writes = own.is_some_and(|own| own.iter().filter(is_it).any(|used| used.1));
+        (all.clone().find(used), all.rev().find(used), writes)
+    }
+}
+
+impl Attached {
+    fn access(&self, usage: Usage) -> Option<Access> {
+        Some(Access {
+            object: self.object,
+            first: self.place.first,
+            end: self.place.end,
+            usage,
+            kind: AccessKind::Attachment,
+        })
+    }
+
+    /// Its load operation: `LOAD` reads, `CLEAR` and `DONT_CARE` write.
+    fn load(&self) -> Option<Usage> {
+        let loads = [self.attachment.load, self.attachment.stencil_load];
+        let writes = |load: &Load| matches!(*load, Load::CLEAR | Load::DONT_CARE);
+        let (stage, read, write) = if self.attachment.is_depth {
+            (
+                S::EARLY_FRAGMENT_TESTS,
+                A::DEPTH_STENCIL_ATTACHMENT_READ,
+                A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+            )
+        } else {
+            (
+                S::COLOR_ATTACHMENT_OUTPUT,
+                A::COLOR_ATTACHMENT_READ,
+                A::COLOR_ATTACHMENT_WRITE,
+            )
+        };
+        if loads.iter().any(writes) {
+            Usage::of(stage, write)
+        } else if loads.contains(&Load::LOAD) {
+            Usage::of(stage, read)
+        } else {
+            None
+        }
+    }
+
+    /// Its store operation, which writes unless its layout is only read.
+    fn store(&self, stores: bool) -> Option<Usage> {
+        let operations = [self.attachment.store, self.attachment.stencil_store];
+        let is_none = operations.iter().all(|store| *store == Store::NONE);
+        if !stores || is_none || self.attachment.only_read {
+            return None;
+        }
+        self.written()
+    }
+
+    fn written(&self) -> Option<Usage> {
+        if self.attachment.is_depth {
+            Usage::of(S::LATE_FRAGMENT_TESTS, A::DEPTH_STENCIL_ATTACHMENT_WRITE)
+        } else {
+            Usage::of(S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE)
+        }
+    }
+}
