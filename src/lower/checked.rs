@@ -5,6 +5,19 @@ use std::ops::Deref;
 /// A value that its checker accepted, or that its own maker made: it may be executed.
 ///
 /// Nothing can be changed in it; [`into_inner`](Checked::into_inner) gives it up to be edited, and checked again.
+///
+/// ```compile_fail
+/// # use tileheap::lower::{Checked, Lowered};
+/// fn change(tables: &mut Checked<Lowered>) {
+///     tables.image_barriers.clear();
+/// }
+/// ```
+/// ```compile_fail
+/// # use tileheap::lower::{Checked, Lowered};
+/// fn unchecked(tables: Lowered) -> Checked<Lowered> {
+///     Checked(tables)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked<T>(T);
 

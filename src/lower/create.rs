@@ -24,12 +24,14 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
     for placement in &placed.plan.placements {
         let resource = placed.plan.frame.resource(placement.resource);
         let first = lowered.families.len() as u32;
-        lowered.families.extend(shared.families(placement.resource));
+        let (families, reason) = shared.families(placement.resource);
+        lowered.families.extend(families);
         let sharing = Sharing {
             families: Run {
                 first,
                 end: lowered.families.len() as u32,
             },
+            reason,
         };
         let binding = binding(placement);
         let alias = placed.is_ladder(placement.resource);

@@ -130,9 +130,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Notes that a pass on one queue waits for another one on another queue, in whose signal these stages have to be.
+    /// Lets a pass on one queue wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages,
+    /// or by a wait of its batch where none leads there.
     pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
-        self.found.crossings.push(Crossing { from, to, stages });
+        if self.placed.is_ordered(from, to) {
+            self.found.crossings.push(Crossing { from, to, stages });
+        } else {
+            self.wait_in_frame(from, to, S::ALL_COMMANDS);
+        }
     }
 
     /// What a use waits for after uses of the same frame. Between queues, semaphores have made everything available, and waiting

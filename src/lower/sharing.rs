@@ -2,57 +2,63 @@
 
 use super::chains::Chains;
 use super::placed::Placed;
+use super::tables::objects::SharingReason;
 use crate::frame::{Persistence, ResourceId};
 
-/// Per resource, the queue families that share it; one or none for exclusive ones.
+/// Per resource, the queue families that use it, and whether they share it.
 ///
 /// A resource is exclusive, and transferred from one queue to another where that is of another family, unless several queues read it at
 /// the same time, or it carries contents to a next frame in which another family may use it first.
 pub(super) struct Shared {
-    families: Vec<Vec<u32>>,
+    uses: Vec<(Vec<u32>, SharingReason)>,
 }
 
 impl Shared {
     pub(super) fn new(placed: &Placed<'_>, chains: &Chains) -> Shared {
         let frame = &placed.plan.frame;
-        let mut families = vec![Vec::new(); frame.resources().len()];
+        let mut uses = vec![(Vec::new(), SharingReason::OneFamily); frame.resources().len()];
         if placed
             .queues
             .iter()
             .all(|queue| Some(queue.family) == placed.queues.iter().next().map(|one| one.family))
         {
-            return Shared { families };
+            return Shared { uses };
         }
-        let mut at_once = vec![false; families.len()];
         for chain in &chains.chains {
             let kept = frame.resource(chain.resource).persistence == Persistence::History
                 && placed.placements_of(chain.resource).len() == 2;
             for epoch in chain.epochs.of(&chains.epochs) {
-                let uses = chains.uses_of(epoch);
-                at_once[chain.resource.index()] |= kept || uses.len() > 1;
-                for one in uses {
-                    families[chain.resource.index()].push(placed.family_of(one.queue));
+                let (families, reason) = &mut uses[chain.resource.index()];
+                if kept {
+                    *reason = SharingReason::History;
+                } else if epoch.uses.len() > 1 {
+                    *reason = SharingReason::ConcurrentReads;
+                }
+                for one in chains.uses_of(epoch) {
+                    families.push(placed.family_of(one.queue));
                 }
             }
         }
-        for (families, at_once) in families.iter_mut().zip(at_once) {
+        for (families, reason) in &mut uses {
             families.sort_unstable();
             families.dedup();
-            if !at_once {
-                families.clear();
+            match (families.len(), *reason) {
+                (0 | 1, _) => *reason = SharingReason::OneFamily,
+                (_, SharingReason::OneFamily) => *reason = SharingReason::Transfers,
+                _ => {}
             }
         }
-        Shared { families }
+        Shared { uses }
     }
 
-    /// The families that share a resource: two or more, or none.
-    pub(super) fn families(&self, resource: ResourceId) -> &[u32] {
-        let families = &self.families[resource.index()];
-        if families.len() > 1 { families } else { &[] }
+    /// The families that share a resource: two or more, or none; and why so.
+    pub(super) fn families(&self, resource: ResourceId) -> (&[u32], SharingReason) {
+        let (families, reason) = &self.uses[resource.index()];
+        (if reason.is_shared() { families } else { &[] }, *reason)
     }
 
     /// Whether several families share a resource (`VK_SHARING_MODE_CONCURRENT`).
     pub(super) fn is_concurrent(&self, resource: ResourceId) -> bool {
-        !self.families(resource).is_empty()
+        self.uses[resource.index()].1.is_shared()
     }
 }

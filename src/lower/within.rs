@@ -30,12 +30,14 @@ impl Resolver<'_> {
         } else {
             vk::ImageLayout::UNDEFINED
         };
-        if let [only] = later {
-            let source = self.source_in_frame(earlier, before.writes, only);
-            let mut barrier = self.barrier(chain, only, after, source, cause);
+        if later.len() == 1 || earlier.len() > 1 {
+            // After uses on several queues no queue but that of the next use knows that all are over.
+            let next = &later[0];
+            let source = self.source_in_frame(earlier, before.writes, next);
+            let mut barrier = self.barrier(chain, next, after, source, cause);
             barrier.layouts.0 = old;
             if let Some(families) = self
-                .transfer(chain, earlier, only)
+                .transfer(chain, earlier, next)
                 .filter(|_| after.needs_contents)
             {
                 self.release(&barrier, earlier, before, families);
@@ -43,6 +45,7 @@ impl Resolver<'_> {
                 barrier.cause = BarrierCause::Acquire;
             }
             self.found.barriers.push(barrier);
+            self.follow(chain, after, cause);
             return;
         }
         // Reads on several queues: the last use before them brings the image into their layout, for all.

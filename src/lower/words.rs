@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::resolver::IGNORED;
 use super::tables::commands::{AttachmentRow, DependencyRow, Families, PassContents, PassRow, Scopes};
-use super::tables::objects::{Binding, SubresourceRange};
+use super::tables::objects::{Binding, Sharing, SharingReason, SubresourceRange};
 use super::tables::submission::{Semaphore, SemaphoreRow};
 use super::tables::{Lowered, Object};
 use crate::frame::Frame;
@@ -83,7 +83,7 @@ impl Writer<'_> {
             writeln!(
                 self.out,
                 ", {}{}",
-                self.sharing(image.sharing.families),
+                self.sharing(image.sharing),
                 bound(image.binding)
             )?;
             writeln!(self.out, "    {}", names::bit_names(image.usage).join(" "))?;
@@ -94,7 +94,7 @@ impl Writer<'_> {
             writeln!(
                 self.out,
                 ", {}{}",
-                self.sharing(buffer.sharing.families),
+                self.sharing(buffer.sharing),
                 bound(buffer.binding)
             )?;
             writeln!(self.out, "    {}", names::bit_names(buffer.usage).join(" "))?;
@@ -102,10 +102,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn sharing(&self, families: Run) -> String {
-        match families.of(&self.lowered.families) {
-            [] => String::new(),
-            families => format!("shared by queue families {families:?}, "),
+    fn sharing(&self, Sharing { families, reason }: Sharing) -> String {
+        let families = families.of(&self.lowered.families);
+        match reason {
+            SharingReason::OneFamily => String::new(),
+            SharingReason::Transfers => "transferred between queue families, ".to_owned(),
+            SharingReason::ConcurrentReads => {
+                format!("shared by queue families {families:?}, which read it at the same time, ")
+            }
+            SharingReason::History => format!("shared by queue families {families:?}, a history, "),
         }
     }
 

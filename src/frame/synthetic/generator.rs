@@ -28,6 +28,8 @@ pub(super) struct Made {
     pub(super) read: bool,
     /// Per queue, after the last batch that uses it; 0 if none does.
     pub(super) used_until: Vec<u32>,
+    /// The same of batches that write it.
+    pub(super) written_until: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +75,7 @@ impl Generator {
             kind: MadeKind::Input(access),
             read: true,
             used_until: vec![0; desc.queues as usize],
+            written_until: vec![0; desc.queues as usize],
         };
         let made = vec![
             input(&mut frame, "geometry", Bytes::mib(4), AccessKind::VertexBuffer),
@@ -191,7 +194,7 @@ impl Generator {
 
     /// Reads something of a kind as its kind is read, if there is anything.
     pub(super) fn read(&mut self, draft: &mut Draft, wanted: impl Fn(&Made) -> bool) {
-        let Some(index) = self.choose(draft, wanted) else {
+        let Some(index) = self.choose(draft, false, wanted) else {
             return;
         };
         let access = match self.made[index].kind {
@@ -213,12 +216,22 @@ impl Generator {
         self.use_made(draft, index, access, None);
     }
 
-    /// Something that this batch may use and this pass does not use yet: half the times the oldest that nobody has read,
-    /// else a recent one: in large frames, too, lifetimes are short.
-    pub(super) fn choose(&mut self, draft: &Draft, wanted: impl Fn(&Made) -> bool) -> Option<usize> {
+    /// Something that this batch may read, or also write, and this pass does not use yet: half the times the oldest that nobody has
+    /// read, else a recent one: in large frames, too, lifetimes are short.
+    pub(super) fn choose(
+        &mut self,
+        draft: &Draft,
+        writes: bool,
+        wanted: impl Fn(&Made) -> bool,
+    ) -> Option<usize> {
         let (queue, ordered) = (self.queue, &self.ordered[self.queue]);
         let usable = |made: &Made| {
-            let mut until = made.used_until.iter().zip(ordered).enumerate();
+            let until = if writes {
+                &made.used_until
+            } else {
+                &made.written_until
+            };
+            let mut until = until.iter().zip(ordered).enumerate();
             until.all(|(other, (until, known))| other == queue || until <= known)
                 && draft.accesses.iter().all(|access| access.resource != made.id)
         };
@@ -249,6 +262,9 @@ impl Generator {
         let made = &mut self.made[index];
         made.read = true;
         made.used_until[self.queue] = self.batch + 1;
+        if load_op.is_some() {
+            made.written_until[self.queue] = self.batch + 1;
+        }
         draft.push(made.id, kind, true, load_op);
     }
 }

@@ -23,7 +23,7 @@ impl Generator {
         self.sample(draft);
         if self.random.one_in(6) {
             let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
-            if let Some(index) = self.choose(draft, color) {
+            if let Some(index) = self.choose(draft, false, color) {
                 self.use_made(draft, index, AccessKind::InputAttachment, None);
             }
         }
@@ -39,7 +39,7 @@ impl Generator {
         // A depth buffer of this size is tested again, or a new one is made.
         if size == Size::Shadow || self.random.one_in(2) {
             let depth = |made: &Made| made.kind == MadeKind::Depth(size);
-            match self.choose(draft, depth) {
+            match self.choose(draft, true, depth) {
                 Some(index) if !self.random.one_in(4) => {
                     let before = self.random.one_in(2).then_some(LoadOp::Load);
                     self.use_made(draft, index, AccessKind::DepthStencilAttachment, before);
@@ -58,7 +58,7 @@ impl Generator {
         let blend = colors == 0 && !last && size != Size::Shadow;
         if blend || (colors < 4 && self.random.one_in(8)) {
             let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
-            if let Some(index) = self.choose(draft, color) {
+            if let Some(index) = self.choose(draft, true, color) {
                 self.use_made(draft, index, AccessKind::ColorAttachment, Some(LoadOp::Load));
             }
         }
@@ -73,7 +73,7 @@ impl Generator {
         }
         if due == 0 || self.random.one_in(6) {
             let written = |made: &Made| matches!(made.kind, MadeKind::Buffer | MadeKind::Color(..));
-            if let Some(index) = self.choose(draft, written) {
+            if let Some(index) = self.choose(draft, true, written) {
                 let access = match self.made[index].kind {
                     MadeKind::Buffer => AccessKind::StorageBuffer,
                     _ => AccessKind::StorageImage,
@@ -92,7 +92,7 @@ impl Generator {
     pub(super) fn transfer(&mut self, draft: &mut Draft, due: u32) {
         let mut due = due;
         let copied = |made: &Made| matches!(made.kind, MadeKind::Color(..) | MadeKind::Buffer);
-        if let Some(index) = self.choose(draft, copied) {
+        if let Some(index) = self.choose(draft, false, copied) {
             let kind = self.made[index].kind;
             self.use_made(draft, index, AccessKind::TransferSource, None);
             if let (MadeKind::Color(size, format), true) = (kind, due > 0) {
@@ -202,6 +202,7 @@ impl Generator {
             id,
             kind,
             read: false,
+            written_until: used_until.clone(),
             used_until,
         });
     }

@@ -100,9 +100,9 @@ pub(super) fn derive_order(tables: &mut Tables) {
     tables.before = before;
 }
 
-/// Uses of one resource on two queues must be ordered, also if both only read: their layouts or families may differ.
+/// Uses of one resource on two queues must be ordered where one of them writes; any number of queues may read at the same time.
 ///
-/// Batches of one queue are ordered, so the last use on each other queue stands for all before it:
+/// Batches of one queue are ordered, so the last use and the last write on each other queue stand for all before them:
 /// O(accesses x queues).
 pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
     if tables.before.is_empty() {
@@ -114,15 +114,15 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
             .index()
     };
     for (index, resource) in tables.resources.iter().enumerate() {
-        let mut last: Vec<(QueueId, Version, PassId)> = Vec::new();
+        let mut last: Vec<(QueueId, Version, bool, PassId)> = Vec::new();
         for &use_index in tables.uses_of[index].of(&tables.uses) {
             let access = &tables.accesses[use_index as usize];
             let queue = tables.queue_of(&tables.passes[access.pass.index()]);
             let before = &tables.before[batch_of(access.pass)];
-            for &(other_queue, version, pass) in &last {
+            for &(other_queue, version, wrote, pass) in &last {
                 let earlier = batch_of(pass);
                 let ordered = other_queue == queue || before[earlier / 64] >> (earlier % 64) & 1 == 1;
-                if !ordered && version == access.version {
+                if !ordered && version == access.version && (wrote || access.writes) {
                     return Err(FrameError::Unordered {
                         resource: resource.name.clone(),
                         first: tables.passes[pass.index()].name.clone(),
@@ -130,8 +130,9 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
                     });
                 }
             }
-            last.retain(|&(other_queue, version, _)| (other_queue, version) != (queue, access.version));
-            last.push((queue, access.version, access.pass));
+            let replaced = (queue, access.version, access.writes);
+            last.retain(|&(queue, version, wrote, _)| (queue, version, wrote) != replaced);
+            last.push((queue, access.version, access.writes, access.pass));
         }
     }
     Ok(())

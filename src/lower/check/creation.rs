@@ -252,16 +252,24 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
 
 /// `VK_SHARING_MODE_CONCURRENT` names at least two families, each once, and those that use the resource.
 fn check_sharing(checker: &mut Checker<'_>, object: Object) {
-    let Sharing { families } = match object {
+    let Sharing { families, reason } = match object {
         Object::Image(row) => checker.tables.images[row as usize].sharing,
         Object::Buffer(row) => checker.tables.buffers[row as usize].sharing,
     };
     let families = families.of(&checker.tables.families);
+    let what = format!("`{}`", checker.name_of(object));
+    let parameter = "pQueueFamilyIndices";
+    if reason.is_shared() == families.is_empty() {
+        checker.wrong(
+            &what,
+            parameter,
+            families,
+            format!("those that share it: {reason:?}"),
+        );
+    }
     if families.is_empty() {
         return;
     }
-    let what = format!("`{}`", checker.name_of(object));
-    let parameter = "pQueueFamilyIndices";
     let mut distinct = families.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

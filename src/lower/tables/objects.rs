@@ -43,8 +43,34 @@ pub enum Binding {
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
-    /// `VK_SHARING_MODE_CONCURRENT`: passes of several families read it at the same time.
+    /// `VK_SHARING_MODE_CONCURRENT`.
     pub families: Run,
+    /// Why so.
+    pub reason: SharingReason,
+}
+
+/// Why a resource is exclusive or shared.
+///
+/// Drivers may store shared images without compression, so a resource is exclusive where transfers can order its uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SharingReason {
+    /// Exclusive: one queue family uses it.
+    #[default]
+    OneFamily,
+    /// Exclusive: several queue families use it one after the other, with transfers between them.
+    Transfers,
+    /// Shared: several queue families read it at the same time.
+    ConcurrentReads,
+    /// Shared: several queue families use a history, and which one is next depends on the next frame.
+    History,
+}
+
+impl SharingReason {
+    /// Whether such a resource is shared (`VK_SHARING_MODE_CONCURRENT`).
+    pub const fn is_shared(self) -> bool {
+        matches!(self, SharingReason::ConcurrentReads | SharingReason::History)
+    }
 }
 
 /// An image: `vkCreateImage` and `vkBindImageMemory2`.
