@@ -137,12 +137,14 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(depth)
         .sampled(normal)
         .color(ao_noisy, LoadOp::DontCare)
+        .fragment()
         .id();
     let ao_blur_pass = frame
         .render_pass(lighting, "ao_blur")
         .sampled(ao_noisy)
         .sampled(depth)
         .color(ao, LoadOp::DontCare)
+        .fragment()
         .id();
     let reflection_pass = frame
         .render_pass(lighting, "reflection")
@@ -151,6 +153,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(depth)
         .sampled_previous(resolved)
         .color(reflection, LoadOp::DontCare)
+        .fragment()
         .id();
     let lighting_pass = frame
         .render_pass(lighting, "lighting")
@@ -162,6 +165,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(reflection)
         .storage_read(light_masks)
         .color(hdr, LoadOp::DontCare)
+        .fragment()
         .id();
     let glow_pass = frame
         .render_pass(lighting, "glow")
@@ -177,6 +181,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(motion)
         .sampled_previous(resolved)
         .color(resolved, LoadOp::DontCare)
+        .fragment()
         .id();
     let exposure_pass = frame
         .compute_pass(post, "exposure")
@@ -188,6 +193,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
             .render_pass(post, name)
             .sampled(from)
             .color(to, LoadOp::DontCare)
+            .fragment()
             .id()
     };
     let threshold_pass = shrink("threshold", resolved, bright);
@@ -202,6 +208,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
             .sampled(from)
             .sampled(with)
             .color(to, LoadOp::DontCare)
+            .fragment()
             .id()
     };
     let up_passes = [
@@ -215,6 +222,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(up[2])
         .storage_read(exposure)
         .color(picture, LoadOp::DontCare)
+        .fragment()
         .id();
 
     let (read_back, semaphores) = output.finish(&mut frame, extent, post_batch, post, picture);

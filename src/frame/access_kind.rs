@@ -299,12 +299,13 @@ impl AccessKind {
 
     /// The stages at which a pass of `pass` kind makes such an access, unless the caller names others.
     ///
-    /// Shader accesses of a render pass default to the fragment stage.
+    /// Input attachments of a render pass are read by fragment shaders; whatever else shaders access there, any of them may.
     pub fn default_stages(self, pass: PassKind) -> vk::PipelineStageFlags2 {
         match (self.is_shader(), pass) {
             (false, _) => self.row().stages,
             (true, PassKind::Compute) => S::COMPUTE_SHADER,
-            (true, _) => S::FRAGMENT_SHADER,
+            (true, _) if self == AccessKind::InputAttachment => S::FRAGMENT_SHADER,
+            (true, _) => S::PRE_RASTERIZATION_SHADERS | S::FRAGMENT_SHADER,
         }
     }
 

@@ -405,6 +405,18 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.stages = stages)
     }
 
+    /// Narrows the shader accesses that the pass has declared so far, and whose stages were not named, to fragment shaders: vertex and
+    /// other shaders of later draws then do not wait for them.
+    pub fn fragment(self) -> Self {
+        let accesses = self.frame.tables.passes[self.pass.index()].accesses;
+        for access in &mut self.frame.tables.accesses[accesses.indices()] {
+            if access.kind.is_shader() && access.stages == access.kind.default_stages(self.kind) {
+                access.stages = vk::PipelineStageFlags2::FRAGMENT_SHADER;
+            }
+        }
+        self
+    }
+
     /// Replaces the savings on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
     pub fn measured(self, saves: Bytes) -> Self {
         self.change_last(|access| access.measured = Some(saves))

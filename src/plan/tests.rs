@@ -117,6 +117,7 @@ fn chain(images: usize) -> Frame {
         frame
             .render_pass(commands, format!("p{n}"))
             .sampled(ids[n - 1])
+            .fragment()
             .color(ids[n], CLEAR);
     }
     let last = ids[images - 1];
@@ -339,7 +340,7 @@ fn readers_of_one_stretch_share_a_barrier() {
     let commands = frame.command_buffer(batch, "main");
     frame.render_pass(commands, "write").color(a, CLEAR);
     frame.compute_pass(commands, "compute").sampled(a);
-    frame.render_pass(commands, "draw").sampled(a);
+    frame.render_pass(commands, "draw").sampled(a).fragment();
     let frame = frame.build().unwrap();
     let plan = plan_on(&frame, profile(1), &PlanOptions::default());
     let tables = steady(&plan, DeviceQueues::one(&frame));
