@@ -56,7 +56,12 @@ pub(super) fn interpret(
     let mut as_depth: Vec<bool> = document
         .resources
         .iter()
-        .map(|resource| resource.usage.iter().any(|word| is_depth(parse_use(word, true))))
+        .map(|resource| {
+            resource
+                .usage
+                .iter()
+                .any(|word| is_depth(parse_use(word, true, None)))
+        })
         .collect();
     let mut merged = Vec::with_capacity(document.passes.len());
     for pass in &document.passes {
@@ -182,7 +187,7 @@ fn merge(
                 by: format!("pass `{}`", pass.name),
             });
         };
-        match parse_use(&entry.usage, is_image[index]) {
+        match parse_use(&entry.usage, is_image[index], Some(writes)) {
             None => Err(fault("no such use is known")),
             Some(Use::ReadOnly(_)) if writes => Err(fault("it only reads")),
             Some(Use::Present) if writes => Err(fault("presenting reads")),

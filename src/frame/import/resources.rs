@@ -127,7 +127,7 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         ));
     }
     let depth = !aspects(format).contains(vk::ImageAspectFlags::COLOR);
-    let usage = |word: &str| match parse_use(word, true) {
+    let usage = |word: &str| match parse_use(word, true, None) {
         Some(Use::Access(kind) | Use::ReadOnly(kind)) => Some(kind.image_usage(depth)),
         Some(Use::Present) => Some(vk::ImageUsageFlags::empty()),
         None => names::exact(word),
@@ -148,7 +148,7 @@ fn buffer_desc(resource: &Resource) -> Result<BufferDesc, String> {
     let Some(size) = resource.size_bytes else {
         return Err("is a buffer without `size_bytes`".to_owned());
     };
-    let usage = |word: &str| match parse_use(word, false) {
+    let usage = |word: &str| match parse_use(word, false, None) {
         Some(Use::Access(kind) | Use::ReadOnly(kind)) => Some(kind.buffer_usage()),
         Some(Use::Present) => None,
         None => names::exact(word),

@@ -13,8 +13,8 @@ pub(super) enum Use {
     Present,
 }
 
-/// The meaning of a word for an image, or for a buffer.
-pub(super) fn parse_use(word: &str, is_image: bool) -> Option<Use> {
+/// The meaning of a word for an image, or for a buffer; `writes` says in which list of a pass it is, if in one.
+pub(super) fn parse_use(word: &str, is_image: bool, writes: Option<bool>) -> Option<Use> {
     let word = word.to_ascii_lowercase().replace([' ', '-'], "_");
     let word = word.strip_suffix("_attachment").unwrap_or(&word);
     match word {
@@ -22,6 +22,10 @@ pub(super) fn parse_use(word: &str, is_image: bool) -> Option<Use> {
             Some(Use::ReadOnly(AccessKind::DepthStencilAttachment))
         }
         "present" => Some(Use::Present),
+        "transfer" | "copy" | "blit" => writes.map(|writes| match writes {
+            true => Use::Access(AccessKind::TransferDestination),
+            false => Use::Access(AccessKind::TransferSource),
+        }),
         _ => AccessKind::of_word(word, is_image).map(Use::Access),
     }
 }

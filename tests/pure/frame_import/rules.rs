@@ -264,3 +264,16 @@ fn another_base_extent_scales_what_is_scaled() {
     assert_eq!(read(&native, Some(extent)).unwrap().frame, frame);
     assert_eq!(Frame::read(&native).unwrap(), Frame::read(&text).unwrap());
 }
+
+#[test]
+fn a_transfer_has_the_direction_of_its_list() {
+    let resources = [image("a", ""), image("b", "")].join(", ");
+    let copy = raster("copy", "a transfer", "b transfer").replace("raster", "transfer");
+    let Imported { frame, .. } = imported(&resources, &[raster("draw", "", "a color"), copy]);
+    let pass = frame.pass_named("copy").unwrap();
+    let kinds: Vec<_> = frame.accesses_of(pass).iter().map(|access| access.kind).collect();
+    assert_eq!(
+        kinds,
+        [AccessKind::TransferSource, AccessKind::TransferDestination]
+    );
+}
