@@ -56,6 +56,14 @@ pub enum FrameError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// An image that no device creates.
+    #[error("image `{resource}` cannot be created: {why}")]
+    Image {
+        /// The image.
+        resource: String,
+        /// The rule.
+        why: &'static str,
+    },
     /// An image without texels.
     #[error(
         "image `{resource}` has a zero extent ({width} x {height} x {depth}): every side must be at least 1 texel"

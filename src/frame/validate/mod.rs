@@ -191,6 +191,12 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     if desc.samples.as_raw().count_ones() != 1 {
         return Err(no(name, "single sample count"));
     }
+    if let Some(why) = not_created(desc, extent) {
+        return Err(FrameError::Image {
+            resource: name.to_owned(),
+            why,
+        });
+    }
     let Some(block) = texel_block(desc.format) else {
         return Err(FrameError::Format {
             resource: name.to_owned(),
@@ -213,6 +219,56 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         Some(bytes) if bytes <= MOST_BYTES.0 => Ok(extent),
         _ => Err(too_large(name)),
     }
+}
+
+/// Why no device creates such an image.
+///
+/// Source: Vulkan specification, "Valid Usage" of `VkImageCreateInfo`.
+fn not_created(desc: &ImageDesc, extent: vk::Extent3D) -> Option<&'static str> {
+    use vk::ImageCreateFlags as F;
+    let known = F::MUTABLE_FORMAT
+        | F::CUBE_COMPATIBLE
+        | F::TYPE_2D_ARRAY_COMPATIBLE
+        | F::BLOCK_TEXEL_VIEW_COMPATIBLE
+        | F::EXTENDED_USAGE
+        | F::ALIAS;
+    let vk::Extent3D { width, height, depth } = extent;
+    let (flat, solid) = (vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D);
+    let cube = desc.flags.contains(F::CUBE_COMPATIBLE);
+    let multisampled = desc.samples != vk::SampleCountFlags::TYPE_1;
+    let rules = [
+        (
+            !known.contains(desc.flags),
+            "sparse, protected, disjoint and device group images are not supported",
+        ),
+        (
+            desc.image_type == vk::ImageType::TYPE_1D && height > 1,
+            "1D images have a height of 1",
+        ),
+        (
+            desc.image_type != solid && depth > 1,
+            "only 3D images have a depth above 1",
+        ),
+        (
+            desc.image_type == solid && desc.array_layers > 1,
+            "3D images have one layer",
+        ),
+        (
+            cube && (desc.image_type != flat || width != height),
+            "the faces of a cube are 2D squares",
+        ),
+        (cube && desc.array_layers < 6, "a cube has 6 layers or more"),
+        (
+            multisampled && (desc.image_type != flat || desc.mip_levels > 1 || cube),
+            "multisampled images are 2D, have one level and are no cubes",
+        ),
+        (
+            desc.mip_levels > 32 - width.max(height).max(depth).leading_zeros(),
+            "it has more levels than its extent can be halved",
+        ),
+    ];
+    let broken = rules.into_iter().find(|(broken, _)| *broken);
+    broken.map(|(_, why)| why)
 }
 
 fn no(resource: &str, what: &'static str) -> FrameError {
