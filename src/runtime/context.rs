@@ -141,8 +141,10 @@ impl Context {
     /// object that the caller created destroyed. What still uses the device keeps it: then device and instance leak, which is said
     /// through `tracing`.
     pub fn destroy(mut self) -> Vec<Message> {
-        // SAFETY: the context's own device; the caller of a `&self` method cannot submit meanwhile, as `self` is taken.
+        let locked = self.tile.as_ref().map(Device::lock_queues);
+        // SAFETY: the context's own device, whose queues are locked: clones of its handle may submit on other threads.
         let idle = unsafe { self.device.device_wait_idle() };
+        drop(locked);
         if let Err(error) = idle {
             tracing::warn!(?error, "the device did not become idle");
         }

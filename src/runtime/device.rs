@@ -1,7 +1,7 @@
 //! The runtime's device: plans and binds frames.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
@@ -16,7 +16,7 @@ use super::memory::MemoryAllocator;
 use super::planning::DevicePlanner;
 use super::retire::RetiredFrames;
 use super::support::{Missing, Support, plan_features};
-use super::timelines::Timelines;
+use super::timelines::{QueueState, Timelines};
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;
@@ -46,6 +46,18 @@ pub struct DeviceDesc {
 #[derive(Clone)]
 pub struct Device {
     shared: Arc<Shared>,
+}
+
+/// The queues of a [`Device`], locked; see [`Device::lock_queues`].
+#[must_use = "the queues are locked until it is dropped"]
+pub struct QueuesLocked<'a> {
+    _states: MutexGuard<'a, Vec<QueueState>>,
+}
+
+impl fmt::Debug for QueuesLocked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QueuesLocked")
+    }
 }
 
 /// What the handles of a [`Device`] share.
@@ -180,6 +192,17 @@ impl Device {
         &self.shared.queues
     }
 
+    /// Keeps every other thread from submitting through this crate, until the guard is dropped.
+    ///
+    /// Safe functions that submit (uploads of constants, for example) hold it for their `vkQueueSubmit`, and so does
+    /// [`FrameRecorder::submit`](super::FrameRecorder::submit): hold it too where the program submits to a queue of the device, presents
+    /// on it or waits for it to be idle by itself, if other threads may use tileheap meanwhile. Not to be called while it is held.
+    pub fn lock_queues(&self) -> QueuesLocked<'_> {
+        QueuesLocked {
+            _states: self.shared.timelines.lock(),
+        }
+    }
+
     /// Queries the memory requirements of every resource of `frame`.
     ///
     /// # Errors
@@ -236,7 +259,7 @@ impl Device {
     /// As [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
     ///
     /// # Errors
-    /// As [`Device::bind`].
+    /// As [`Device::bind`]; if a device queue is not capable of what the frame's queue declares.
     ///
     /// # Panics
     /// If there is no such device queue.
@@ -249,6 +272,12 @@ impl Device {
             timelines,
             ..
         } = &*self.shared;
+        for (declared, &index) in plan.frame.queues().iter().zip(queues) {
+            if !all[index].supports(declared.capabilities) {
+                let (queue, needs) = (declared.name.clone(), declared.capabilities);
+                return Err(RuntimeError::NoQueue { queue, needs }.into());
+            }
+        }
         let queues = queues.iter().map(|&index| all[index]).collect();
         Binder {
             state,

@@ -14,6 +14,7 @@ use super::device::Device;
 use crate::Result;
 
 pub use super::create_info::full_subresource_range;
+pub use super::device::QueuesLocked;
 pub use super::error::VkResultExt;
 pub use super::measure::MemoryRequirements;
 pub use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, allocate_memory};

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::device_queue::DeviceQueue;
+use super::device::Device;
 use super::error::VkResultExt;
 use crate::Result;
 
@@ -13,17 +13,16 @@ use crate::Result;
 /// # use tileheap::runtime::Device;
 /// # use tileheap::runtime::objects::OneShotCommands;
 /// # fn f(device: &Device, from: vk::Buffer, to: vk::Buffer, copies: &[vk::BufferCopy]) -> tileheap::Result<()> {
-/// // SAFETY: the queue is the device's.
-/// let commands = unsafe { OneShotCommands::begin(device.raw(), device.queues()[0], "upload") }?;
+/// let commands = OneShotCommands::begin(device, 0, "upload")?;
 /// // SAFETY: recording; both buffers are as large as the copies, with the usages of a copy.
 /// unsafe { device.raw().cmd_copy_buffer(commands.command_buffer(), from, to, copies) };
-/// // SAFETY: no other thread uses the queue; the buffers live until it returns.
+/// // SAFETY: what was recorded is valid; the buffers live until it returns.
 /// unsafe { commands.submit_and_wait() }?;
 /// # Ok(()) }
 /// ```
 pub struct OneShotCommands<'a> {
-    device: &'a ash::Device,
-    queue: DeviceQueue,
+    owner: &'a Device,
+    queue: usize,
     name: &'static str,
     pool: vk::CommandPool,
     fence: vk::Fence,
@@ -31,21 +30,18 @@ pub struct OneShotCommands<'a> {
 }
 
 impl<'a> OneShotCommands<'a> {
-    /// Begins to record commands for `queue`; `name` is for error messages.
+    /// Begins to record commands for a queue, an index into [`Device::queues`]; `name` is for error messages.
     ///
     /// # Errors
     /// When memory runs out.
     ///
-    /// # Safety
-    /// `queue` is one of the device's.
-    pub unsafe fn begin(
-        device: &'a ash::Device,
-        queue: DeviceQueue,
-        name: &'static str,
-    ) -> Result<OneShotCommands<'a>> {
+    /// # Panics
+    /// If there is no such queue.
+    pub fn begin(owner: &'a Device, queue: usize, name: &'static str) -> Result<OneShotCommands<'a>> {
         let what = || name;
+        let device = owner.raw();
         let mut once = OneShotCommands {
-            device,
+            owner,
             queue,
             name,
             pool: vk::CommandPool::null(),
@@ -54,8 +50,8 @@ impl<'a> OneShotCommands<'a> {
         };
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::TRANSIENT)
-            .queue_family_index(queue.family);
-        // SAFETY: the device has queues of the family (the caller's duty).
+            .queue_family_index(owner.queues()[queue].family);
+        // SAFETY: the device has queues of the family.
         once.pool =
             unsafe { device.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
         // SAFETY: the creation info is the default one.
@@ -79,30 +75,33 @@ impl<'a> OneShotCommands<'a> {
         self.command_buffer
     }
 
-    /// Ends the recording, submits it, and waits until it is complete.
+    /// Ends the recording, submits it with [the queues locked](Device::lock_queues), and waits until it is complete.
     ///
     /// # Errors
     /// When memory runs out or the device is lost. Nothing of it is in use on the device afterwards either way.
     ///
     /// # Safety
-    /// No other thread uses the queue meanwhile; what was recorded is valid, and everything it uses is alive.
+    /// What was recorded is valid, and everything it uses is alive and used by no other queue meanwhile.
     pub unsafe fn submit_and_wait(self) -> Result<()> {
-        let device = self.device;
+        let device = self.owner.raw();
+        let queue = self.owner.queues()[self.queue].handle;
         let what = || self.name;
         // SAFETY: recording was begun by `begin`.
         unsafe { device.end_command_buffer(self.command_buffer) }.with_call("vkEndCommandBuffer", what)?;
         let commands = [self.command_buffer];
         let info = vk::SubmitInfo::default().command_buffers(&commands);
-        // SAFETY: no other thread uses the queue (the caller's duty).
-        unsafe { device.queue_submit(self.queue.handle, &[info], self.fence) }
-            .with_call("vkQueueSubmit", what)?;
+        let locked = self.owner.lock_queues();
+        // SAFETY: the queues are locked; what was recorded is valid (the caller's duty).
+        unsafe { device.queue_submit(queue, &[info], self.fence) }.with_call("vkQueueSubmit", what)?;
+        drop(locked);
         // SAFETY: the fence was just submitted.
         let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
         if waited.is_err() {
             // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
             // that fails too, the device is lost or as good as lost.
-            // SAFETY: no other thread uses the queue.
-            let _ = unsafe { device.queue_wait_idle(self.queue.handle) };
+            let _locked = self.owner.lock_queues();
+            // SAFETY: the queues are locked.
+            let _ = unsafe { device.queue_wait_idle(queue) };
         }
         waited.with_call("vkWaitForFences", what)?;
         Ok(())
@@ -111,7 +110,7 @@ impl<'a> OneShotCommands<'a> {
 
 impl Drop for OneShotCommands<'_> {
     fn drop(&mut self) {
-        let device = self.device;
+        let device = self.owner.raw();
         // SAFETY: never submitted, or waited for (a failed wait means a lost device, which runs nothing).
         unsafe { device.destroy_fence(self.fence, None) };
         // SAFETY: as above; frees its command buffer too.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use super::measure::MemoryRequirements;
-use super::memory::{MemoryBlock, MemoryDesc};
+use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc};
 use crate::Result;
+use crate::units::Bytes;
 
 /// Images, buffers, views and memory that are destroyed together: [`Device::owned_objects`](super::Device::owned_objects).
 ///
@@ -134,8 +135,10 @@ impl OwnedObjects {
     /// Allocates a block of memory.
     ///
     /// # Errors
-    /// When memory runs out.
+    /// When memory runs out; if it has no bytes, its memory type is none of the device's, or it is dedicated to an object that is none of
+    /// these.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
+        self.check(desc)?;
         let DeviceState {
             device,
             profile,
@@ -145,6 +148,26 @@ impl OwnedObjects {
         let block = memory.allocate(device, profile, desc)?;
         self.blocks.push(block);
         Ok(self.blocks.last_mut().expect("just pushed"))
+    }
+
+    fn check(&self, desc: &MemoryDesc<'_>) -> Result<()> {
+        let types = self.state.profile.memory_types.len();
+        let known = match desc.dedicated_to {
+            None => true,
+            Some(DedicatedTo::Image(image)) => self.images.contains(&image),
+            Some(DedicatedTo::Buffer(buffer)) => self.buffers.contains(&buffer),
+        };
+        let why = if desc.size == Bytes::ZERO {
+            "a block of memory has a size".to_owned()
+        } else if desc.memory_type as usize >= types {
+            format!("memory type {} is none of the device's {types}", desc.memory_type)
+        } else if !known {
+            "it is dedicated to an object that is not created here".to_owned()
+        } else {
+            return Ok(());
+        };
+        let resource = desc.name.to_owned();
+        Err(RuntimeError::Unsupported { resource, why }.into())
     }
 
     /// The blocks of memory, in the order of their allocation.

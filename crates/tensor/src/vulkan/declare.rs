@@ -35,7 +35,8 @@ use tileheap::units::Bytes;
 impl NetworkPasses {
     /// Declares a graph's nodes as compute passes at the end of `commands`, the last command buffer so far, and uploads its constants.
     ///
-    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
+    /// Waits for the upload on the device's first queue that computes, which it submits to with the [queues
+    /// locked](tileheap::runtime::Device::lock_queues).
     ///
     /// # Errors
     /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a

@@ -120,7 +120,10 @@ impl KernelSet {
     ///
     /// # Errors
     /// As [`Kernel::new`].
-    pub fn add(&mut self, key: KernelKey, words: Vec<u32>) -> Result<()> {
+    ///
+    /// # Safety
+    /// The words are a valid SPIR-V module (`spirv-val`) that uses no capability the device lacks and stays inside of its operands.
+    pub unsafe fn add(&mut self, key: KernelKey, words: Vec<u32>) -> Result<()> {
         let kernel = Arc::new(Kernel::new(&key.name, words)?);
         self.own.insert(key, kernel);
         Ok(())

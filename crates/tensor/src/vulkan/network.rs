@@ -84,7 +84,8 @@ pub struct Network {
 impl Network {
     /// Creates everything that `plan` asks for, and uploads the constants: `values` has each one's elements in row-major order.
     ///
-    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
+    /// Waits for the upload on the device's first queue that computes, which it submits to with the [queues
+    /// locked](tileheap::runtime::Device::lock_queues).
     ///
     /// # Errors
     /// When a constant is missing or of another length, an image needs more than the plan gives it (measure with

@@ -16,7 +16,7 @@ use crate::plan::{Backing, Region, TensorPlan};
 use tileheap::runtime::objects::{
     MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
 };
-use tileheap::runtime::{Device, DeviceQueue, RuntimeError};
+use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 
 /// What a kernel's operand is bound to.
@@ -298,8 +298,7 @@ impl Objects {
         }
         staging.write(&all);
         let queue = compute_queue(device)?;
-        // SAFETY: the queue is the device's.
-        let once = unsafe { OneShotCommands::begin(device.raw(), queue, "uploading constants") }?;
+        let once = OneShotCommands::begin(device, queue, "uploading constants")?;
         for (upload, &(resource, offset, at)) in constants.into_iter().zip(made) {
             let Upload {
                 tensor,
@@ -367,7 +366,7 @@ impl Objects {
                 &[],
             );
         }
-        // SAFETY: no other thread uses the queue; staging buffer and constants live until it returns.
+        // SAFETY: recorded above; staging buffer and constants live until it returns.
         Ok(unsafe { once.submit_and_wait() }?)
     }
 }
@@ -396,13 +395,13 @@ pub(super) unsafe fn create_view(
 }
 
 /// The first queue with compute.
-fn compute_queue(device: &Device) -> Result<DeviceQueue, RuntimeError> {
+fn compute_queue(device: &Device) -> Result<usize, RuntimeError> {
     let needs = vk::QueueFlags::COMPUTE;
     let found = device
         .queues()
         .iter()
-        .find(|queue| queue.capabilities.contains(needs));
-    found.copied().ok_or_else(|| RuntimeError::NoQueue {
+        .position(|queue| queue.capabilities.contains(needs));
+    found.ok_or_else(|| RuntimeError::NoQueue {
         queue: "networks".to_owned(),
         needs,
     })

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::layout::Layout;
 use tileheap::frame::{PassId, ResourceId};
-use tileheap::runtime::{Commands, PassCommands};
+use tileheap::runtime::{Commands, PassCommands, RuntimeError};
 
 /// A resource of the frame that stands for an input or output of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +130,12 @@ impl NetworkPasses {
     /// Records all of them; the next pass of `commands` has to be the first of them.
     ///
     /// # Errors
-    /// When another pass comes next, or the driver fails.
-    pub fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
+    /// When another pass comes next, the commands are those of another device, or the driver fails.
+    ///
+    /// # Safety
+    /// `commands` is of a frame built from the [`FrameBuilder`](tileheap::frame::FrameBuilder) that they were declared in, bound on the
+    /// same device.
+    pub unsafe fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
         for step in &self.steps {
             commands.pass(step.pass, |pass| step.record(&mut self.dispatcher, pass))??;
         }
@@ -169,6 +173,10 @@ impl Step {
         let Dispatcher {
             device, descriptors, ..
         } = dispatcher;
+        if pass.device().handle() != device.raw().handle() {
+            let (pass, why) = ("a network's".to_owned(), "it was declared on another device");
+            return Err(tileheap::Error::from(RuntimeError::UnsupportedPass { pass, why }).into());
+        }
         let accesses = &self.pipeline.kernel.operands;
         let bound: Vec<OperandBinding> = self
             .operands

@@ -205,10 +205,8 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
         commands
             .pass(described.draw, |pass| fullscreen(&draw, None, pass))
             .expect("drawn");
-        described
-            .passes
-            .record(&mut commands)
-            .unwrap_or_else(|error| panic!("{error}"));
+        // SAFETY: of the frame that they were declared in.
+        unsafe { described.passes.record(&mut commands) }.unwrap_or_else(|error| panic!("{error}"));
         commands
             .pass(described.show, |pass| fullscreen(&show, Some(show_set), pass))
             .expect("shown");

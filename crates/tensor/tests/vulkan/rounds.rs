@@ -97,9 +97,8 @@ fn run_in_frame(
         let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
         // SAFETY: new, and used once.
         let mut commands = unsafe { recorder.record(command_buffer, all) }.expect("recording");
-        passes
-            .record(&mut commands)
-            .unwrap_or_else(|error| panic!("{error}"));
+        // SAFETY: of the frame that they were declared in.
+        unsafe { passes.record(&mut commands) }.unwrap_or_else(|error| panic!("{error}"));
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
         let number = unsafe { recorder.submit() }.expect("submitted");

@@ -70,9 +70,10 @@ impl TextureCache {
     ///
     /// # Errors
     /// If a shape is not supported, or the budget does not hold the largest one; if the policy uploads single levels, or relocates
-    /// and there is a transfer queue; if the device is out of memory. No objects remain in that case.
+    /// and there is a transfer queue; if the device has no such queue; if the device is out of memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_policy(desc)?;
+        check_queues(device, desc)?;
         let measured = measure(device, desc.shapes)?;
         let policy = desc.policy.create(&measured.geometry, desc.budget, desc.seed)?;
         let types = measured.memory_types;
@@ -304,6 +305,22 @@ impl TextureCache {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_all() };
     }
+}
+
+/// The queues named are the device's own.
+fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
+    let Some(transfer) = &desc.transfer else {
+        return Ok(());
+    };
+    let families = || device.queues().iter().map(|queue| queue.family);
+    if device.queues().contains(&transfer.queue) && families().any(|family| family == desc.graphics_family) {
+        return Ok(());
+    }
+    Err(RuntimeError::NoQueue {
+        queue: "texture uploads".to_owned(),
+        needs: vk::QueueFlags::TRANSFER,
+    }
+    .into())
 }
 
 fn check_policy(desc: &TextureCacheDesc<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::budget;
-use super::commands::{barrier, leaving};
+use super::commands::{BarrierLists, barrier, leaving};
 use super::image::Texture;
 use super::state::TextureCache;
 use crate::Level;
@@ -53,16 +53,15 @@ impl TextureCache {
         Ok(Some(adjusted))
     }
 
-    /// Copies images that are bound to former allocations.
+    /// Creates images for those that are bound to former allocations; allocates, but only when the size changes.
     ///
-    /// # Safety
-    /// As [`record`](TextureCache::record).
-    pub(super) unsafe fn relocate(&mut self, commands: vk::CommandBuffer) -> Result<()> {
-        if self.former.is_empty() {
-            return Ok(());
-        }
-        // Allocates, but only when the size changes.
+    /// # Errors
+    /// If the device is out of memory; no images remain in that case.
+    pub(super) fn prepare_relocation(&mut self) -> Result<Vec<(usize, Texture)>> {
         let mut moves: Vec<(usize, Texture)> = Vec::new();
+        if self.former.is_empty() {
+            return Ok(moves);
+        }
         for (index, entry) in self.cached.iter().enumerate() {
             let (Some((offset, level)), Some(_)) = (entry.place, entry.live) else {
                 continue;
@@ -71,13 +70,29 @@ impl TextureCache {
             match self.images.make(&self.device, shape, level, self.memory, offset) {
                 Ok(live) => moves.push((index, live)),
                 Err(error) => {
-                    for (_, live) in moves {
-                        // SAFETY: no commands use it.
-                        unsafe { self.images.destroy(self.device.raw(), live) };
-                    }
+                    self.take_back_relocation(moves);
                     return Err(error);
                 }
             }
+        }
+        Ok(moves)
+    }
+
+    /// Destroys the images of a relocation that was not recorded.
+    pub(super) fn take_back_relocation(&mut self, moves: Vec<(usize, Texture)>) {
+        for (_, live) in moves {
+            // SAFETY: no commands use it.
+            unsafe { self.images.destroy(self.device.raw(), live) };
+        }
+    }
+
+    /// Copies images that are bound to former allocations.
+    ///
+    /// # Safety
+    /// As [`record`](TextureCache::record).
+    pub(super) unsafe fn relocate(&mut self, commands: vk::CommandBuffer, moves: Vec<(usize, Texture)>) {
+        if self.former.is_empty() {
+            return;
         }
         self.record_moves(commands, &moves);
         for (index, live) in moves {
@@ -89,14 +104,13 @@ impl TextureCache {
         for memory in self.former.drain(..) {
             self.images.retire_memory(self.frame, memory);
         }
-        Ok(())
     }
 
-    fn record_moves(&mut self, commands: vk::CommandBuffer, moves: &[(usize, Texture)]) {
-        self.lists.clear();
+    fn record_moves(&self, commands: vk::CommandBuffer, moves: &[(usize, Texture)]) {
+        let mut lists = BarrierLists::default();
         for &(index, live) in moves {
-            self.lists.before.push(leaving(self.live_of(index).image));
-            self.lists.add(live.image);
+            lists.before.push(leaving(self.live_of(index).image));
+            lists.add(live.image);
         }
         let device = self.device.raw();
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
@@ -104,7 +118,7 @@ impl TextureCache {
             vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
             vk::ImageLayout::TRANSFER_DST_OPTIMAL,
         );
-        barrier(device, commands, (reading | copying, copying), &self.lists.before);
+        barrier(device, commands, (reading | copying, copying), &lists.before);
         for &(index, live) in moves {
             let shape = &self.shapes[usize::from(self.cached[index].chain.0)].shape;
             // Levels dropped meanwhile.
@@ -129,7 +143,7 @@ impl TextureCache {
             // SAFETY: recording (the caller's duty); both images are alive, of one shape, and in these layouts.
             unsafe { device.cmd_copy_image(commands, former.image, source, live.image, target, &copies) };
         }
-        barrier(device, commands, (copying, reading), &self.lists.after);
+        barrier(device, commands, (copying, reading), &lists.after);
     }
 
     fn live_of(&self, index: usize) -> Texture {

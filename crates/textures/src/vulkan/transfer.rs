@@ -94,10 +94,11 @@ impl Transfer {
     /// Submits the uploads of `frame` after all frames before it; returns what the frame must wait for.
     pub(super) fn submit(
         &self,
-        device: &ash::Device,
+        owner: &Device,
         commands: vk::CommandBuffer,
         frame: u64,
     ) -> Result<(vk::Semaphore, u64)> {
+        let device = owner.raw();
         let what = || format!("the uploads of frame {frame}");
         // SAFETY: recording.
         unsafe { device.end_command_buffer(commands) }.with_call("vkEndCommandBuffer", what)?;
@@ -113,7 +114,8 @@ impl Transfer {
             .command_buffers(&buffers)
             .signal_semaphores(&signals)
             .push_next(&mut timeline);
-        // SAFETY: everything named is alive; the queue is the caller's for this.
+        let _locked = owner.lock_queues();
+        // SAFETY: everything named is alive; the queues are locked, and the program's own submissions are the caller's duty.
         unsafe { device.queue_submit(self.queue.queue.handle, &[info], vk::Fence::null()) }
             .with_call("vkQueueSubmit", what)?;
         Ok((self.uploaded, frame))

@@ -40,7 +40,8 @@ impl TextureCache {
     /// Records the uploads and moves of this frame. After that, [`texture`](TextureCache::texture) returns what to draw with.
     ///
     /// # Errors
-    /// If the device is out of memory or lost. Uploads then wait for the next call; copies to a resized cache may have been recorded.
+    /// If the device is out of memory or lost. Nothing is recorded then: uploads, moves and copies to a resized cache wait for the next
+    /// call.
     ///
     /// # Safety
     /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, after the earlier frames.
@@ -52,35 +53,25 @@ impl TextureCache {
         source: &mut impl TexelSource,
     ) -> Result<RecordedUploads> {
         self.follow();
-        // SAFETY: the caller's duty.
-        unsafe { self.relocate(commands) }?;
         let mark = self.staging.mark();
         let mut recorded = RecordedUploads::default();
         self.lists.clear();
-        self.prepare_moves()?;
-        let staged = match self.stage(source, &mut recorded) {
-            Ok(staged) => staged,
-            Err((staged, error)) => {
-                self.take_back_moves();
-                self.take_back(staged);
-                self.staging.take_back(&mark);
-                return Err(error);
-            }
-        };
-        if staged == 0 && self.moves.count() == 0 {
-            self.forget_moves();
-            return Ok(recorded);
-        }
+        // Everything that can fail precedes the first command.
+        let relocated = self.prepare_relocation()?;
+        let mut staged = 0;
         // SAFETY: the caller's duty.
-        match unsafe { self.upload(commands, staged) } {
+        match unsafe { self.stage_and_upload(commands, source, &mut recorded, &mut staged) } {
             Ok(wait) => recorded.wait = wait,
             Err(error) => {
+                self.take_back_relocation(relocated);
                 self.take_back_moves();
                 self.take_back(staged);
                 self.staging.take_back(&mark);
                 return Err(error);
             }
         }
+        // SAFETY: the caller's duty.
+        unsafe { self.relocate(commands, relocated) };
         recorded.moved = self.finish_moves();
         for index in 0..staged {
             let texture = self.pending_uploads[index];
@@ -94,13 +85,36 @@ impl TextureCache {
         Ok(recorded)
     }
 
-    /// Creates images of the first pending textures and writes their texels to the ring, until it is full; returns how many.
+    /// # Safety
+    /// As [`record`](TextureCache::record).
+    unsafe fn stage_and_upload(
+        &mut self,
+        commands: vk::CommandBuffer,
+        source: &mut impl TexelSource,
+        recorded: &mut RecordedUploads,
+        staged: &mut usize,
+    ) -> Result<Option<(vk::Semaphore, u64)>> {
+        if self.former.is_empty() {
+            // Otherwise moves are copies to the new allocation.
+            self.prepare_moves()?;
+        }
+        self.stage(source, recorded, staged)?;
+        if *staged == 0 && self.moves.count() == 0 {
+            return Ok(None);
+        }
+        // SAFETY: the caller's duty.
+        unsafe { self.upload(commands, *staged) }
+    }
+
+    /// Creates images of the first pending textures and writes their texels to the ring, until it is full; counts them.
     fn stage(
         &mut self,
         source: &mut impl TexelSource,
         recorded: &mut RecordedUploads,
-    ) -> Result<usize, (usize, crate::Error)> {
+        staged: &mut usize,
+    ) -> Result<()> {
         for index in 0..self.pending_uploads.len() {
+            *staged = index;
             let texture = self.pending_uploads[index];
             let entry = self.cached[texture.0 as usize];
             // It was evicted before it was uploaded.
@@ -119,10 +133,11 @@ impl TextureCache {
                 placed(&mut bytes, level);
             }
             let Some((start, texels)) = self.staging.take(bytes, alignment) else {
-                return Ok(index);
+                return Ok(());
             };
-            let live = self.images.make(&self.device, &shape, level, self.memory, offset);
-            let live = live.map_err(|error| (index, error))?;
+            let live = self
+                .images
+                .make(&self.device, &shape, level, self.memory, offset)?;
             self.cached[texture.0 as usize].live = Some(live);
             let mut end = 0;
             for (mip, level) in (0..=level.0).rev().map(Level).enumerate() {
@@ -138,7 +153,8 @@ impl TextureCache {
             recorded.images += 1;
             recorded.texels += bytes as u64;
         }
-        Ok(self.pending_uploads.len())
+        *staged = self.pending_uploads.len();
+        Ok(())
     }
 
     /// Destroys the images of the first pending textures, which no commands use.
@@ -186,7 +202,7 @@ impl TextureCache {
         let bottom = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
         barrier(device, own, (copying, bottom), &self.lists.after);
         let transfer = self.transfer.as_ref().expect("it was there above");
-        let wait = transfer.submit(device, own, self.frame)?;
+        let wait = transfer.submit(&self.device, own, self.frame)?;
         for after in &mut self.lists.after {
             after.src_access_mask = vk::AccessFlags::empty();
             after.dst_access_mask = vk::AccessFlags::SHADER_READ;

@@ -163,6 +163,9 @@ impl Rig {
         // SAFETY: recording.
         let recorded = unsafe { cache.record(commands, &mut paint) };
         cache.end();
+        if let Err(error) = &recorded {
+            assert_eq!(self.driver.recorded(commands), [], "{error}");
+        }
         let wait = recorded.as_ref().map_or(None, |recorded| recorded.wait);
         let (waits, values): (Vec<_>, Vec<_>) = wait.into_iter().unzip();
         let stages = [vk::PipelineStageFlags::FRAGMENT_SHADER];
