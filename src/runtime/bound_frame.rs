@@ -271,14 +271,19 @@ impl BoundFrame {
         let tables = lower(&self.plan, &self.situation)?;
         let (parity, before) = (self.situation.parity, self.situation.before.clone());
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
-        if self.encoded.len() >= self.parities + KEPT {
-            self.encoded.remove(self.parities);
+        let own = self.encoded.iter().skip(self.parities);
+        if own.clone().filter(|one| !one.adopted).count() >= KEPT {
+            let oldest = own.clone().position(|one| !one.adopted).unwrap_or(0);
+            self.encoded.remove(self.parities + oldest);
         }
         self.encoded.push(encoded);
         Ok(self.encoded.len() - 1)
     }
 
-    fn with_encoding<R>(&mut self, run: impl FnOnce(&mut [EncodedFrame], &mut Encoding<'_>) -> R) -> R {
+    pub(super) fn with_encoding<R>(
+        &mut self,
+        run: impl FnOnce(&mut [EncodedFrame], &mut Encoding<'_>) -> R,
+    ) -> R {
         let owned = self
             .owned
             .as_mut()
@@ -295,7 +300,7 @@ impl BoundFrame {
     }
 
     /// What earlier work left, now: in memory of this plan, and in the tile memory of its queues.
-    fn read_situation(&mut self, parity: Parity) {
+    pub(super) fn read_situation(&mut self, parity: Parity) {
         let Situation {
             parity: current,
             before,

@@ -31,6 +31,8 @@ pub(super) struct EncodedFrame {
     views: Vec<vk::ImageView>,
     /// Whether handles are imported for every frame.
     imports: bool,
+    /// Whether the tables are the caller's: they are kept.
+    pub(super) adopted: bool,
 }
 
 /// What the structs of a frame are made with.
@@ -81,6 +83,7 @@ impl EncodedFrame {
             views,
             imports: tables.images.iter().any(|row| imported(row.binding))
                 || tables.buffers.iter().any(|row| imported(row.binding)),
+            adopted: false,
             tables,
         };
         encoded.framebuffers(with)?;

@@ -60,6 +60,14 @@ pub enum RuntimeError {
         /// A feature, extension or layer.
         what: String,
     },
+    /// Tables from elsewhere that do not belong to what is bound.
+    #[error("these tables cannot run bound frame `{frame}`: {what}")]
+    OtherTables {
+        /// The bound frame.
+        frame: String,
+        /// The difference.
+        what: String,
+    },
     /// No queue of the device can run a queue of the frame.
     #[error(
         "no device queue supports {needs:?} for the frame's queue `{queue}`: add one to DeviceDesc::queues"

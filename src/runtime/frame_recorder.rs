@@ -23,6 +23,32 @@ use crate::units::Bytes;
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
 /// A recorder that is dropped instead of submitted has no effect: the next one has its number and parity.
+///
+/// Recordings end before their frame is submitted, one frame is recorded at a time, and what is retired records nothing:
+/// ```compile_fail,E0505
+/// # use tileheap::runtime::{Commands, FrameRecorder};
+/// # fn f(recorder: FrameRecorder<'_>, begin: impl for<'a> Fn(&'a FrameRecorder<'_>) -> Commands<'a>) {
+/// let commands = begin(&recorder);
+/// unsafe { recorder.submit() };
+/// commands.finish();
+/// # }
+/// ```
+/// ```compile_fail,E0499
+/// # use tileheap::runtime::{BoundFrame, Imports};
+/// # fn f(bound: &mut BoundFrame, imports: &Imports<'_>) {
+/// let one = unsafe { bound.begin(imports) };
+/// let other = unsafe { bound.begin(imports) };
+/// # drop((one, other));
+/// # }
+/// ```
+/// ```compile_fail,E0505
+/// # use tileheap::runtime::{BoundFrame, Imports};
+/// # fn f(mut bound: BoundFrame, imports: &Imports<'_>) {
+/// let recorder = unsafe { bound.begin(imports) };
+/// bound.retire();
+/// # drop(recorder);
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct FrameRecorder<'a> {
     bound: &'a mut BoundFrame,

@@ -50,6 +50,7 @@
 //! # Not done
 //! Sparse resources, protected memory, multiview, multi-planar formats, device groups.
 
+mod adopt;
 mod barrier;
 mod bind;
 mod bound_frame;

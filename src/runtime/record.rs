@@ -49,6 +49,8 @@ pub struct Commands<'a> {
     next: u32,
     end: u32,
     tile: Cell<TileBinding>,
+    /// A pass was begun, and has not ended: afterwards only where the caller's commands panicked.
+    inside: bool,
     /// Of the recording, in which its passes are; a command buffer may change threads in between.
     span: tracing::Span,
 }
@@ -81,6 +83,7 @@ impl<'a> Commands<'a> {
             next: passes.first,
             end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
+            inside: false,
             span: tracing::trace_span!("record", commands = declared.name),
         };
         commands.own_passes();
@@ -97,7 +100,9 @@ impl<'a> Commands<'a> {
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
         self.before(false);
+        self.inside = true;
         let result = record(&PassCommands { commands: self, pass });
+        self.inside = false;
         self.after();
         self.own_passes();
         Ok(result)
@@ -144,6 +149,7 @@ impl<'a> Commands<'a> {
     pub fn finish(self) -> Result<()> {
         let frame = &self.bound.plan.frame;
         let declared = &frame.command_buffers()[self.id.index()];
+        self.check_ended()?;
         if self.next != self.end {
             let missing = self.next_name();
             let what = format!("is finished before {missing} was recorded");
@@ -160,8 +166,23 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
+    /// An error if a pass did not end.
+    fn check_ended(&self) -> Result<()> {
+        if !self.inside {
+            return Ok(());
+        }
+        let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];
+        let what = format!(
+            "cannot be used any more: the recording of {} panicked",
+            self.next_name()
+        );
+        let commands = declared.name.clone();
+        Err(RuntimeError::Recording { commands, what }.into())
+    }
+
     /// Whether `pass` comes next, with such contents.
     fn check(&self, pass: PassId, recorded: Contents) -> Result<()> {
+        self.check_ended()?;
         let frame = &self.bound.plan.frame;
         if self.next_pass() != Some(pass) {
             let expected = self.next_name();

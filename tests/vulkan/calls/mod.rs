@@ -7,3 +7,4 @@ mod failures;
 mod order;
 mod recording;
 pub(crate) mod rig;
+mod safe;

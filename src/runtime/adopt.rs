@@ -1,0 +1,119 @@
+//! Tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
+
+use ash::vk;
+
+use super::bound_frame::BoundFrame;
+use super::encoded_frame::EncodedFrame;
+use super::error::RuntimeError;
+use crate::Result;
+use crate::lower::check::DeviceFacts;
+use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
+use crate::lower::{Lowered, Situation};
+
+impl BoundFrame {
+    /// What the next frame is lowered for, as long as nothing else is submitted to its queues.
+    pub fn situation(&mut self) -> Situation {
+        self.read_situation(self.parity());
+        self.situation.clone()
+    }
+
+    /// Takes tables for frames in a situation, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
+    /// it is recorded and submitted by them. They are checked here, once.
+    ///
+    /// They may order, transition, load, store and wait differently, but use what was created: memory, images, buffers and views, the
+    /// layouts of accesses and the formats of render passes are those of the bound plan.
+    ///
+    /// ```no_run
+    /// # use tileheap::lower::Lowered;
+    /// # use tileheap::runtime::BoundFrame;
+    /// # fn f(bound: &mut BoundFrame, text: &str) -> tileheap::Result<()> {
+    /// let (tables, situation) = Lowered::from_json(bound.plan().frame.name(), text)?;
+    /// bound.adopt(tables, &situation)?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the situation is on other queues, the checker refuses the tables, they use what is not created, or memory runs out.
+    pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
+        let other = |what: String| RuntimeError::OtherTables {
+            frame: self.plan.frame.name().to_owned(),
+            what,
+        };
+        if situation.queues != self.situation.queues {
+            let list = |one: &Situation| {
+                one.queues
+                    .iter()
+                    .map(|queue| (queue.family, queue.index))
+                    .collect::<Vec<_>>()
+            };
+            let (theirs, ours) = (list(situation), list(&self.situation));
+            let what =
+                format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
+            return Err(other(what).into());
+        }
+        let count = self
+            .queues
+            .iter()
+            .map(|queue| queue.family + 1)
+            .max()
+            .unwrap_or(0);
+        let mut families = vec![vk::QueueFlags::empty(); count as usize];
+        for queue in &self.queues {
+            families[queue.family as usize] |= queue.capabilities;
+        }
+        let device = DeviceFacts {
+            profile: self.plan.profile.clone(),
+            requirements: self.plan.requirements.clone(),
+            families,
+        };
+        let own = self.tables(situation.parity);
+        if let Some(table) = difference(&tables, own) {
+            return Err(other(format!("their {table} are not those that were created")).into());
+        }
+        let tables = tables.check(&self.plan.frame, situation, &device)?;
+        let (parity, before) = (situation.parity, situation.before.clone());
+        let mut encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
+        encoded.adopted = true;
+        let same = |one: &EncodedFrame| one.parity == parity && one.before == encoded.before;
+        match self.encoded.iter().position(same) {
+            Some(index) => self.encoded[index] = encoded,
+            None => self.encoded.push(encoded),
+        }
+        Ok(())
+    }
+}
+
+/// The first table in which tables need other objects than those that were created.
+fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
+    let fixed = |one: &AttachmentRow| (one.view, one.format, one.samples, one.layout, one.resolve);
+    let attachments = tables
+        .attachments
+        .iter()
+        .map(fixed)
+        .eq(own.attachments.iter().map(fixed));
+    // Render pass objects have load and store operations of their own.
+    let in_object = |tables: &Lowered, row: &RenderingRow| {
+        let runs = [row.colors, row.resolves, row.inputs];
+        let depth = row.depth.into_iter().map(|depth| depth as usize);
+        let rows = runs.into_iter().flat_map(|run| run.indices()).chain(depth);
+        rows.map(|index| tables.attachments[index]).collect::<Vec<_>>()
+    };
+    let objects = || {
+        let mut objects = own.renderings.iter().filter(|row| !row.dynamic);
+        objects.all(|row| in_object(tables, row) == in_object(own, row))
+    };
+    [
+        (tables.queues == own.queues, "queues"),
+        (tables.memory == own.memory, "memory objects"),
+        (tables.images == own.images, "images"),
+        (tables.buffers == own.buffers, "buffers"),
+        (tables.views == own.views, "views"),
+        (tables.families == own.families, "queue families"),
+        (tables.formats == own.formats, "formats"),
+        (tables.accesses == own.accesses, "accesses"),
+        (tables.renderings == own.renderings, "render passes"),
+        (attachments && objects(), "attachments"),
+    ]
+    .into_iter()
+    .find_map(|(same, table)| (!same).then_some(table))
+}

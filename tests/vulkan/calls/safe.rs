@@ -1,0 +1,361 @@
+//! Small programs of safe code that did harm in the first version, or might: each ends in an error that says why, or is right. The driver
+//! says of each whether Vulkan's rules were kept, and nothing is left behind.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ash::vk;
+use tileheap::frame::{Extent, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::plan::{Plan, PlanOptions, Strategy};
+use tileheap::profile::DeviceProfile;
+use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
+use tileheap::runtime::{FrameNumber, FrameRecorder, Imports};
+use tileheap::units::{Alignment, Bytes};
+
+use super::rig::{EXTENT, Outside, Pool, Rig, frame, record, run};
+use tileheap_testkit::fake_driver::{Call, Config};
+
+/// The name, what it ends with, the program.
+type Program = (&'static str, &'static str, fn(&Rig) -> String);
+
+fn said<T>(result: tileheap::Result<T>) -> String {
+    match result {
+        Ok(_) => "ran".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn panics(program: impl FnOnce()) -> String {
+    match catch_unwind(AssertUnwindSafe(program)) {
+        Ok(()) => "ran".to_owned(),
+        Err(panic) => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+    }
+}
+
+fn planned(rig: &Rig) -> Arc<Plan> {
+    rig.context()
+        .tile()
+        .plan(&frame(), &PlanOptions::default())
+        .unwrap()
+}
+
+/// Binds the plan of the frame with a change.
+fn bind_changed(rig: &Rig, change: impl FnOnce(&mut Plan)) -> String {
+    let mut plan = Plan::clone(&planned(rig));
+    change(&mut plan);
+    said(rig.context().tile().bind(&plan.into()))
+}
+
+/// Describes a frame with one image, drawn to.
+fn build(image: ImageDesc) -> String {
+    let mut frame = FrameBuilder::new("f", EXTENT);
+    let image = frame.image("image", image);
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    frame.render_pass(commands, "draw").color(image, LoadOp::DontCare);
+    said(frame.build())
+}
+
+fn image(change: impl FnOnce(&mut ImageDesc)) -> String {
+    let mut image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    change(&mut image);
+    build(image)
+}
+
+fn allocate(rig: &Rig, change: impl FnOnce(&mut MemoryDesc<'_>)) -> String {
+    let mut objects = rig.context().tile().owned_objects();
+    let ordinary = rig
+        .context()
+        .tile()
+        .profile()
+        .ordinary_type_bits()
+        .trailing_zeros();
+    let mut desc = MemoryDesc::new("block", ordinary, Bytes(4096), Alignment::ONE);
+    change(&mut desc);
+    let said = said(objects.allocate(&desc));
+    // SAFETY: nothing uses it.
+    unsafe { objects.destroy() };
+    said
+}
+
+/// Begins a frame, and goes on with its recorder.
+fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>, &Pool) -> String) -> String {
+    let frame = frame();
+    let mut bound = rig.bind(&frame).unwrap();
+    let (pool, outside) = (Pool::new(rig.context()).unwrap(), Outside::new(rig.context()));
+    // SAFETY: the objects outlive the frame, which is not submitted.
+    let recorder = outside
+        .imports(&frame, |imports| unsafe { bound.begin(imports) })
+        .unwrap();
+    let said = go_on(recorder, &pool);
+    bound.retire();
+    pool.destroy(rig.context());
+    outside.destroy(rig.context());
+    said
+}
+
+/// Takes changed tables for the first frame of a plan, then runs two frames.
+fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String {
+    let frame = frame();
+    let mut bound = rig.bind(&frame).unwrap();
+    let (pool, outside) = (Pool::new(rig.context()).unwrap(), Outside::new(rig.context()));
+    let mut situation = bound.situation();
+    let mut tables = lower(bound.plan(), &situation).unwrap().into_inner();
+    change(&mut tables, &mut situation);
+    let adopted = bound.adopt(tables.clone(), &situation);
+    if adopted.is_ok() {
+        let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).unwrap();
+        assert_eq!(**recorder.lowered(), tables);
+        // SAFETY: one thread.
+        unsafe { recorder.submit() }.unwrap();
+        run(rig.context(), &mut bound, &frame, &pool, &outside).unwrap();
+    }
+    bound.retire();
+    pool.destroy(rig.context());
+    outside.destroy(rig.context());
+    said(adopted)
+}
+
+const PROGRAMS: &[Program] = &[
+    ("bind a plan whose offset is beyond its memory", "offset", |rig| {
+        bind_changed(rig, |plan| plan.placements[0].offset = Bytes(4 << 30))
+    }),
+    ("bind a plan whose memory is too small", "which has 1 B", |rig| {
+        bind_changed(rig, |plan| plan.objects[0].size = Bytes(1))
+    }),
+    (
+        "bind a plan with a memory type that is not there",
+        "type",
+        |rig| bind_changed(rig, |plan| plan.objects[0].memory_type = 99),
+    ),
+    ("bind a plan that binds no tile memory", "tile", |rig| {
+        bind_changed(rig, |plan| {
+            plan.passes.iter_mut().for_each(|pass| pass.bound_object = None)
+        })
+    }),
+    ("bind a plan for another device", "adreno-840", |rig| {
+        let profile = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
+        bind_changed(rig, |plan| plan.profile = profile)
+    }),
+    (
+        "adopt a changed plan, then bind what is planned",
+        "true, resource `albedo` is at offset 4,294,967,296 B",
+        |rig| {
+            let tile = rig.context().tile();
+            let mut plan = Plan::clone(&planned(rig));
+            plan.placements[0].offset = Bytes(4 << 30);
+            let adopted = tile.adopt(plan.into());
+            format!(
+                "{adopted}, {}",
+                said(tile.bind(&planned(rig)).map(|bound| bound.retire()))
+            )
+        },
+    ),
+    ("bind graphics to a queue that computes", "`main`", |rig| {
+        said(rig.context().tile().bind_on(&planned(rig), &[1]))
+    }),
+    ("bind to no queue", "declares 1 queues, and 0 are given", |rig| {
+        said(rig.context().tile().bind_on(&planned(rig), &[]))
+    }),
+    ("describe a sparse image", "sparse", |_| {
+        image(|image| image.flags = vk::ImageCreateFlags::SPARSE_BINDING)
+    }),
+    ("describe a cube of rectangles", "squares", |_| {
+        image(|image| (image.flags, image.array_layers) = (vk::ImageCreateFlags::CUBE_COMPATIBLE, 6))
+    }),
+    ("describe more levels than there are", "levels", |_| {
+        image(|image| image.mip_levels = 12)
+    }),
+    ("describe samples with levels", "multisampled", |_| {
+        image(|image| (image.samples, image.mip_levels) = (vk::SampleCountFlags::TYPE_4, 2))
+    }),
+    ("draw to a 3D image", "two dimensions", |_| {
+        let depth = |image: &mut ImageDesc| {
+            image.image_type = vk::ImageType::TYPE_3D;
+            image.extent = Extent::Texels(vk::Extent3D {
+                width: 8,
+                height: 8,
+                depth: 8,
+            });
+        };
+        image(depth)
+    }),
+    (
+        "allocate for an image of somebody else",
+        "not created here",
+        |rig| {
+            let other = DedicatedTo::Image(<vk::Image as vk::Handle>::from_raw(7));
+            allocate(rig, |desc| desc.dedicated_to = Some(other))
+        },
+    ),
+    (
+        "allocate memory of a type that is not there",
+        "memory type 40 is none",
+        |rig| allocate(rig, |desc| (desc.memory_type, desc.own_object) = (40, true)),
+    ),
+    ("allocate nothing", "has a size", |rig| {
+        allocate(rig, |desc| desc.size = Bytes::ZERO)
+    }),
+    (
+        "begin without what the frame imports",
+        "`result` is not imported",
+        |rig| {
+            let mut bound = rig.bind(&frame()).unwrap();
+            // SAFETY: nothing is imported.
+            let said = said(unsafe { bound.begin(&Imports::default()) });
+            bound.retire();
+            said
+        },
+    ),
+    (
+        "submit what was not recorded",
+        "before its recording is finished",
+        |rig| {
+            // SAFETY: one thread.
+            begun(rig, |recorder, _| said(unsafe { recorder.submit() }))
+        },
+    ),
+    ("record a command buffer twice", "already recorded", |rig| {
+        begun(rig, |recorder, pool| {
+            let id = frame().passes()[0].command_buffer;
+            // SAFETY: new.
+            let _first = unsafe { recorder.record(pool.primaries[0], id) }.unwrap();
+            // SAFETY: it is refused.
+            said(unsafe { recorder.record(pool.primaries[1], id) })
+        })
+    }),
+    (
+        "go on after a pass that panicked",
+        "panicked, cannot be used any more",
+        |rig| {
+            begun(rig, |recorder, pool| {
+                let frame = frame();
+                let (first, second) = (
+                    frame.pass_named("gbuffer").unwrap(),
+                    frame.pass_named("clear list").unwrap(),
+                );
+                // SAFETY: new.
+                let mut commands =
+                    unsafe { recorder.record(pool.primaries[0], frame.pass(first).command_buffer) }.unwrap();
+                let list = frame.resource_named("list").unwrap();
+                let panicked = panics(|| drop(commands.pass(first, |pass| pass.buffer(list))));
+                assert!(panicked.contains("declares no access"), "{panicked}");
+                assert!(commands.pass(second, |_| ()).is_err());
+                let finished = said(commands.finish());
+                assert!(finished.contains("cannot be used any more"), "{finished}");
+                "panicked, cannot be used any more".to_owned()
+            })
+        },
+    ),
+    ("wait for a frame that was never submitted", "submitted", |rig| {
+        let bound = rig.bind(&frame()).unwrap();
+        let said = said(bound.wait(FrameNumber(7), u64::MAX));
+        bound.retire();
+        said
+    }),
+    ("use the device of a context that is gone", "ran", |rig| {
+        let tile = rig.context().tile().clone();
+        said(tile.collect())
+    }),
+    (
+        "submit once while another thread has the queues",
+        "waited",
+        |rig| {
+            let tile = rig.context().tile();
+            let submitted = || {
+                rig.driver
+                    .journal()
+                    .iter()
+                    .any(|call| matches!(call, Call::Submit { .. }))
+            };
+            std::thread::scope(|scope| {
+                let locked = tile.lock_queues();
+                let once = scope.spawn(|| {
+                    let once = OneShotCommands::begin(tile, 0, "nothing").unwrap();
+                    // SAFETY: nothing was recorded.
+                    unsafe { once.submit_and_wait() }.unwrap();
+                });
+                std::thread::sleep(Duration::from_millis(50));
+                assert!(!submitted());
+                drop(locked);
+                once.join().unwrap();
+            });
+            if submitted() { "waited" } else { "never" }.to_owned()
+        },
+    ),
+    (
+        "submit once to a queue that is not there",
+        "index out of bounds",
+        |rig| panics(|| drop(OneShotCommands::begin(rig.context().tile(), 9, "nothing"))),
+    ),
+    ("run tables as they are", "ran", |rig| adopt(rig, |_, _| ())),
+    ("run tables read from text, which wait for more", "ran", |rig| {
+        adopt(rig, |tables, situation| {
+            for barrier in &mut tables.image_barriers {
+                barrier.scopes.src_stages |= vk::PipelineStageFlags2::ALL_COMMANDS;
+            }
+            let text = tables.to_json("calls", situation);
+            (*tables, *situation) = Lowered::from_json("calls", &text).unwrap();
+        })
+    }),
+    ("run tables without their barriers", "uses `albedo` in ", |rig| {
+        adopt(rig, |tables, _| {
+            tables
+                .passes
+                .iter_mut()
+                .for_each(|pass| pass.before = Default::default())
+        })
+    }),
+    (
+        "run tables with another offset",
+        "images are not those that were created",
+        |rig| {
+            use tileheap::lower::tables::objects::Binding;
+            adopt(rig, |tables, _| match &mut tables.images[0].binding {
+                Binding::Memory { offset, .. } => *offset = Bytes(1 << 20),
+                Binding::Imported => unreachable!("the first image is a transient"),
+            })
+        },
+    ),
+    (
+        "run tables for other queues",
+        "they are for the queues (family, index) [(5, 0)]",
+        |rig| {
+            adopt(rig, |_, situation| {
+                situation.queues = DeviceQueues::new(&[FamilyQueue { family: 5, index: 0 }]);
+            })
+        },
+    ),
+    (
+        "run tables of another plan",
+        "not those that were created",
+        |rig| {
+            let options = PlanOptions {
+                strategy: Strategy::Off,
+                ..PlanOptions::default()
+            };
+            let other = rig.context().tile().plan(&frame(), &options).unwrap();
+            adopt(rig, |tables, situation| {
+                *tables = lower(&other, situation).unwrap().into_inner()
+            })
+        },
+    ),
+];
+
+#[test]
+fn safe_code_does_no_harm() {
+    let mut wrong = Vec::new();
+    for (name, ends, program) in PROGRAMS {
+        let rig = Rig::new(Config::modern());
+        let said = program(&rig);
+        rig.finish();
+        if !said.contains(ends) {
+            wrong.push(format!("{name}: {said}"));
+        }
+    }
+    assert!(PROGRAMS.len() >= 20 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
