@@ -12,7 +12,7 @@ use ash::vk;
 use super::placed::Placed;
 use super::tables::DeviceQueueIndex;
 use crate::frame::tables::{Access, Resource, Version};
-use crate::frame::{AccessKind, Frame, PassId, ResourceId};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId};
 use crate::profile::Features;
 use crate::units::Run;
 
@@ -130,18 +130,16 @@ impl Gather<'_> {
         let described = self.frame.resource(resource);
         let mut open: Option<Epoch> = None;
         let all = self.frame.accesses();
-        let of_version = |index: &u32| all[*index as usize].version == version;
-        let indices: Vec<u32> = self
-            .frame
-            .uses_of(resource)
-            .iter()
-            .copied()
-            .filter(of_version)
-            .collect();
+        let of_version: Vec<u32>;
+        let mut indices = self.frame.uses_of(resource);
+        if described.persistence == Persistence::History {
+            let same = |index: &u32| all[*index as usize].version == version;
+            of_version = indices.iter().copied().filter(same).collect();
+            indices = &of_version;
+        }
         // The accesses of one pass are one use; those that want different layouts meet in GENERAL.
         for pass in indices.chunk_by(|&a, &b| all[a as usize].pass == all[b as usize].pass) {
-            let accesses: Vec<&Access> = pass.iter().map(|&index| &all[index as usize]).collect();
-            let next = self.of_pass(described, &accesses);
+            let next = self.of_pass(described, pass.iter().map(|&index| &all[index as usize]));
             match &mut open {
                 Some(open) if self.continues(open, &next, chains) => extend(open, next, chains),
                 _ => {
@@ -167,8 +165,13 @@ impl Gather<'_> {
     }
 
     /// All accesses of one pass to one version of a resource.
-    fn of_pass(&self, resource: &Resource, accesses: &[&Access]) -> PassUse {
-        let pass = accesses[0].pass;
+    fn of_pass<'a>(
+        &self,
+        resource: &Resource,
+        accesses: impl Iterator<Item = &'a Access> + Clone,
+    ) -> PassUse {
+        let first = accesses.clone().next().expect("a use has an access");
+        let pass = first.pass;
         let mut all = PassUse {
             of_queue: QueueUse {
                 queue: self.placed.queue_of(pass),
@@ -177,7 +180,7 @@ impl Gather<'_> {
                 stages: vk::PipelineStageFlags2::NONE,
                 access: vk::AccessFlags2::NONE,
             },
-            layout: self.layout_of(accesses[0], resource),
+            layout: self.layout_of(first, resource),
             writes: vk::AccessFlags2::NONE,
             needs_contents: true,
         };

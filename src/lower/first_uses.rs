@@ -1,7 +1,5 @@
 //! First uses of bytes: whatever used them before, in this frame or in earlier work, must have finished.
 
-use std::collections::BTreeMap;
-
 use ash::vk::AccessFlags2 as A;
 
 use super::chains::{Chain, Epoch};
@@ -15,29 +13,38 @@ use crate::units::Bytes;
 impl Resolver<'_> {
     /// Walks every space of bytes from what earlier work left to what the frame leaves.
     pub(super) fn first_uses(&mut self) {
-        let plan = self.placed.plan;
-        let mut spaces: BTreeMap<Space, Vec<u32>> = BTreeMap::new();
-        for one in &self.before.bytes {
-            spaces.entry(one.space).or_default();
-        }
-        for (index, placement) in plan.placements.iter().enumerate() {
+        let before = self.before;
+        let mut used: Vec<(Space, Bytes, Bytes, u32)> = (0..)
+            .zip(&before.bytes)
+            .map(|(index, one)| (one.space, one.first, one.end, index))
+            .collect();
+        used.sort_unstable();
+        let mut taken = Vec::with_capacity(self.placed.plan.placements.len());
+        for (index, placement) in (0..).zip(&self.placed.plan.placements) {
             // Aliases of one resident are the same bytes.
             let run = self.placed.placements_of(placement.resource);
-            let first = placement.memory != MemoryKind::Tile || run.first as usize == index;
-            if let Some(space) = self.space_of(index as u32).filter(|_| first) {
-                spaces.entry(space).or_default().push(index as u32);
+            let first = placement.memory != MemoryKind::Tile || run.first == index;
+            if let Some(space) = self.space_of(index).filter(|_| first) {
+                let bytes = self.placed.bytes_of(index);
+                taken.push((space, bytes.span.first, bytes.offset, index));
             }
         }
-        let mut holders = Holders::default();
-        for (space, mut placements) in spaces {
-            placements.sort_by_key(|&index| {
+        taken.sort_unstable();
+        let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
+        let (mut holders, mut earlier) = (Holders::default(), Vec::new());
+        loop {
+            let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.0)];
+            let Some(space) = spaces.into_iter().flatten().min() else {
+                break;
+            };
+            let (here, rest) = used.split_at(used.partition_point(|one| one.0 == space));
+            used = rest;
+            holders.begin(&before.bytes, here.iter().map(|one| one.3));
+            let (here, rest) = taken.split_at(taken.partition_point(|one| one.0 == space));
+            taken = rest;
+            for &(_, _, _, index) in here {
                 let placement = self.placed.bytes_of(index);
-                (placement.span.first, placement.offset)
-            });
-            holders.begin(space, &self.before.bytes);
-            for index in placements {
-                let placement = self.placed.bytes_of(index);
-                let mut earlier = Vec::new();
+                earlier.clear();
                 holders.take(index, placement.offset, placement.size, |holder| {
                     if !earlier.contains(&holder) {
                         earlier.push(holder);

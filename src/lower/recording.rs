@@ -6,7 +6,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::chains::Chains;
 use super::create::{shader_view, whole};
 use super::placed::Placed;
-use super::renderings::{rendering, view_of};
+use super::renderings::{ViewRows, rendering};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
 use super::tables::commands::{
     BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, Operations,
@@ -26,19 +26,22 @@ pub(super) fn record(
     found: &mut Dependencies,
     lowered: &mut Lowered,
 ) -> Vec<Run> {
-    accesses(placed, chains, lowered);
+    let mut views = ViewRows(vec![[None; 2]; lowered.images.len()]);
+    accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
     // In the order of the passes, those before a pass first; the order of discovery stays within.
     found
         .barriers
         .sort_by_key(|barrier| (barrier.pass, barrier.after));
+    found.clears.sort_by_key(|clear| clear.pass);
     let mut rest = found.barriers.as_slice();
+    let mut clears = found.clears.as_slice();
     let mut stores = 0;
     let mut runs = Vec::with_capacity(frame.command_buffers().len());
     for commands in frame.command_buffers() {
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
-            clear(placed, &found.clears, pass, lowered);
+            clear(placed, &mut clears, pass, lowered);
             let contents = match frame.pass(pass).contents {
                 Contents::Store => {
                     stores += 1;
@@ -46,9 +49,9 @@ pub(super) fn record(
                 }
                 Contents::Inline | Contents::Secondary => PassContents::Described(pass),
             };
-            let rendering = rendering(placed, chains, operations, pass, lowered);
-            let before = dependency(placed, &mut rest, (pass, false), lowered);
-            let after = dependency(placed, &mut rest, (pass, true), lowered);
+            let rendering = rendering(placed, chains, operations, pass, &mut views, lowered);
+            let before = dependency(&mut rest, (pass, false), lowered);
+            let after = dependency(&mut rest, (pass, true), lowered);
             lowered.passes.push(PassRow {
                 contents,
                 tile_memory: bound(placed, pass),
@@ -71,7 +74,7 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 }
 
 /// Per access of the frame, what a descriptor names.
-fn accesses(placed: &Placed<'_>, chains: &Chains, lowered: &mut Lowered) {
+fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
     for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
@@ -82,7 +85,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, lowered: &mut Lowered) {
         };
         let row = AccessRow {
             object,
-            view: view.map(|view| view_of(lowered, view)),
+            view: view.map(|view| views.row_of(lowered, view)),
             layout: chains.epochs[epoch as usize].layout,
         };
         lowered.accesses.push(row);
@@ -90,22 +93,17 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, lowered: &mut Lowered) {
 }
 
 /// The barriers on one side of a pass, off the front of the sorted list.
-fn dependency(
-    placed: &Placed<'_>,
-    rest: &mut &[Barrier],
-    side: (PassId, bool),
-    lowered: &mut Lowered,
-) -> DependencyRow {
+fn dependency(rest: &mut &[Barrier], side: (PassId, bool), lowered: &mut Lowered) -> DependencyRow {
     let count = rest
         .iter()
         .take_while(|barrier| (barrier.pass, barrier.after) == side)
         .count();
     let (here, later) = rest.split_at(count);
     *rest = later;
-    dependency_of(placed, here, lowered)
+    dependency_of(here, lowered)
 }
 
-fn dependency_of(placed: &Placed<'_>, barriers: &[Barrier], lowered: &mut Lowered) -> DependencyRow {
+fn dependency_of(barriers: &[Barrier], lowered: &mut Lowered) -> DependencyRow {
     let (images, buffers, memory) = (
         lowered.image_barriers.len() as u32,
         lowered.buffer_barriers.len() as u32,
@@ -146,7 +144,6 @@ fn dependency_of(placed: &Placed<'_>, barriers: &[Barrier], lowered: &mut Lowere
             }),
         }
     }
-    let _ = placed;
     DependencyRow {
         images: Run {
             first: images,
@@ -164,8 +161,9 @@ fn dependency_of(placed: &Placed<'_>, barriers: &[Barrier], lowered: &mut Lowere
 }
 
 /// Contents that no frame has written are zero: cleared before the pass that uses them first.
-fn clear(placed: &Placed<'_>, clears: &[FirstContents], pass: PassId, lowered: &mut Lowered) {
-    for first in clears.iter().filter(|clear| clear.pass == pass) {
+fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
+    while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
+        *clears = rest;
         let (stages, access) = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
         let barrier = |scopes, layouts| Barrier {
             pass,
@@ -195,12 +193,8 @@ fn clear(placed: &Placed<'_>, clears: &[FirstContents], pass: PassId, lowered: &
             dst_stages: first.to.0,
             dst_access: first.to.1,
         };
-        let before = dependency_of(
-            placed,
-            &[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))],
-            lowered,
-        );
-        let after = dependency_of(placed, &[barrier(out, (clearing, first.layout))], lowered);
+        let before = dependency_of(&[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
+        let after = dependency_of(&[barrier(out, (clearing, first.layout))], lowered);
         let value = match first.object {
             Object::Image(image) => ClearValue::zero_of(lowered.images[image as usize].format),
             Object::Buffer(_) => ClearValue::ZERO,

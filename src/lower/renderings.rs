@@ -19,6 +19,7 @@ pub(super) fn rendering(
     chains: &Chains,
     operations: &[Operations],
     pass: PassId,
+    views: &mut ViewRows,
     lowered: &mut Lowered,
 ) -> Option<u32> {
     let frame = &placed.plan.frame;
@@ -26,7 +27,7 @@ pub(super) fn rendering(
     if described.kind != PassKind::Render {
         return None;
     }
-    let mut attach = |kind| attachments(placed, chains, operations, pass, kind, lowered);
+    let mut attach = |kind| attachments(placed, chains, operations, pass, kind, views, lowered);
     let colors = attach(AccessKind::ColorAttachment);
     let depth = attach(AccessKind::DepthStencilAttachment);
     let resolves = attach(AccessKind::ResolveAttachment);
@@ -83,20 +84,21 @@ fn attachments(
     operations: &[Operations],
     pass: PassId,
     kind: AccessKind,
+    views: &mut ViewRows,
     lowered: &mut Lowered,
 ) -> Run {
     let frame = &placed.plan.frame;
     let first = lowered.attachments.len() as u32;
     for index in frame.pass(pass).accesses.indices() {
         let access = &frame.accesses()[index];
-        let Object::Image(image) = placed.object(placed.placement_of(access)) else {
-            continue;
-        };
         if access.kind != kind {
             continue;
         }
+        let Object::Image(image) = placed.object(placed.placement_of(access)) else {
+            continue;
+        };
         let row = lowered.images[image as usize];
-        let view = view_of(lowered, attachment_view(image, &row));
+        let view = views.row_of(lowered, attachment_view(image, &row));
         lowered.attachments.push(AttachmentRow {
             view,
             format: row.format,
@@ -117,13 +119,25 @@ fn attachments(
     }
 }
 
-/// The row of a view, added if there is none like it.
-pub(super) fn view_of(lowered: &mut Lowered, view: ViewRow) -> u32 {
-    let known = lowered.views.iter().position(|other| *other == view);
-    known.unwrap_or_else(|| {
+/// Per image, the rows of its views: one for shaders, one as an attachment.
+pub(super) struct ViewRows(pub(super) Vec<[Option<u32>; 2]>);
+
+impl ViewRows {
+    /// The row of a view, added if there is none like it.
+    pub(super) fn row_of(&mut self, lowered: &mut Lowered, view: ViewRow) -> u32 {
+        for row in &mut self.0[view.image as usize] {
+            match *row {
+                Some(row) if lowered.views[row as usize] == view => return row,
+                Some(_) => {}
+                None => {
+                    *row = Some(lowered.views.len() as u32);
+                    break;
+                }
+            }
+        }
         lowered.views.push(view);
-        lowered.views.len() - 1
-    }) as u32
+        lowered.views.len() as u32 - 1
+    }
 }
 
 /// Says of each attachment where its samples are resolved to.

@@ -7,7 +7,7 @@
 //! steps  0   1   2   3
 //! ```
 
-use super::state::{ByteUse, Space};
+use super::state::ByteUse;
 use crate::units::Bytes;
 
 /// What holds bytes.
@@ -28,44 +28,67 @@ pub(super) struct Held {
 }
 
 /// The bytes of one space, from what earlier work left to what the frame leaves.
+///
+/// Stretches are sorted by first byte, and those that share a byte are the same bytes: so each take is a search, and a move of what
+/// lies behind.
 #[derive(Debug, Default)]
 pub(super) struct Holders {
     held: Vec<Held>,
+    fresh: Vec<Held>,
 }
 
 impl Holders {
-    /// What earlier work left in `space`.
-    pub(super) fn begin(&mut self, space: Space, bytes: &[ByteUse]) {
+    /// What earlier work left in one space: entries of `bytes`, in the order of their first bytes.
+    pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
-        let here = bytes.iter().enumerate().filter(|(_, one)| one.space == space);
-        self.held.extend(here.map(|(index, one)| Held {
-            first: one.first.0,
-            end: one.end.0,
-            by: Holder::Earlier(index as u32),
+        self.held.extend(here.map(|index| Held {
+            first: bytes[index as usize].first.0,
+            end: bytes[index as usize].end.0,
+            by: Holder::Earlier(index),
         }));
+        let alike = |pair: &[Held]| {
+            pair[0].end <= pair[1].first || (pair[0].first, pair[0].end) == (pair[1].first, pair[1].end)
+        };
+        if !self.held.windows(2).all(alike) {
+            self.cut();
+        }
+    }
+
+    /// Cuts stretches at all ends of one another.
+    fn cut(&mut self) {
+        let mut ends: Vec<u64> = self.held.iter().flat_map(|held| [held.first, held.end]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        for held in &self.held {
+            let inside = ends.partition_point(|&end| end <= held.first)..;
+            let mut first = held.first;
+            for &end in ends[inside].iter().take_while(|&&end| end <= held.end) {
+                self.fresh.push(Held { first, end, ..*held });
+                first = end;
+            }
+        }
+        self.held.clear();
+        self.held.append(&mut self.fresh);
+        self.held.sort_by_key(|held| held.first);
     }
 
     /// Bytes `[first, first + size)` go over to a placement: reports everything that held some of them.
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
-        let mut rest = Vec::new();
-        self.held.retain_mut(|held| {
-            if held.end <= first || end <= held.first {
-                return true;
-            }
-            report(held.by);
-            if held.end > end {
-                rest.push(Held { first: end, ..*held });
-            }
-            held.end = first;
-            held.first < first
-        });
-        self.held.append(&mut rest);
-        self.held.push(Held {
+        let from = self.held.partition_point(|held| held.end <= first);
+        let count = self.held[from..].partition_point(|held| held.first < end);
+        let taken = &self.held[from..from + count];
+        taken.iter().for_each(|held| report(held.by));
+        let below = taken.iter().filter(|held| held.first < first);
+        self.fresh.extend(below.map(|held| Held { end: first, ..*held }));
+        self.fresh.push(Held {
             first,
             end,
             by: Holder::Placement(placement),
         });
+        let above = taken.iter().filter(|held| held.end > end);
+        self.fresh.extend(above.map(|held| Held { first: end, ..*held }));
+        self.held.splice(from..from + count, self.fresh.drain(..));
     }
 
     /// What holds the bytes in the end.

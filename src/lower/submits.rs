@@ -7,7 +7,7 @@ use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
 use super::tables::Lowered;
 use super::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
 use crate::frame::tables::SemaphoreOp;
-use crate::frame::{BatchId, CommandBufferId, SubmitId};
+use crate::frame::{BatchId, CommandBufferId, Frame, SubmitId};
 use crate::units::Run;
 
 /// Fills the tables of submits, batches and semaphores; `passes` are the runs of the command buffers' passes.
@@ -21,6 +21,10 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
         }));
     // Per device queue, what was waited for so far: later batches need not wait again.
     let mut waited: Vec<Vec<SemaphoreRow>> = vec![Vec::new(); placed.queues.len()];
+    let ends = ends(frame);
+    let mut rest = found.waits.clone();
+    rest.sort_by_key(|wait| wait.batch);
+    let mut rest = rest.as_slice();
     for (index, batch) in (0..).zip(frame.batches()) {
         let id = BatchId(index);
         let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
@@ -29,9 +33,11 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             batch
                 .waits
                 .iter()
-                .map(|op| declared(placed, found, op, End::Wait)),
+                .map(|op| declared(placed, found, &ends, op, End::Wait)),
         );
-        for wait in merged(placed, &found.waits, id) {
+        let (here, later) = rest.split_at(rest.partition_point(|wait| wait.batch == id));
+        rest = later;
+        for wait in merged(placed, here) {
             let waited = &mut waited[queue.0 as usize];
             if !waited.iter().any(|known| is_waited_for(known, &wait)) {
                 waited.push(wait);
@@ -43,7 +49,7 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             batch
                 .signals
                 .iter()
-                .map(|op| declared(placed, found, op, End::Signal)),
+                .map(|op| declared(placed, found, &ends, op, End::Signal)),
         );
         lowered.signals.push(SemaphoreRow {
             semaphore: Semaphore::Queue {
@@ -89,9 +95,9 @@ fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
 }
 
 /// The waits of a batch beyond those that the frame declares, one for each queue.
-fn merged(placed: &Placed<'_>, waits: &[Wait], batch: BatchId) -> Vec<SemaphoreRow> {
+fn merged(placed: &Placed<'_>, waits: &[Wait]) -> Vec<SemaphoreRow> {
     let mut rows: Vec<SemaphoreRow> = Vec::new();
-    for wait in waits.iter().filter(|wait| wait.batch == batch) {
+    for wait in waits {
         let value = match wait.on {
             WaitFor::Earlier(value) => value,
             WaitFor::Batch(other) => placed.value_of_batch(other),
@@ -124,21 +130,32 @@ enum End {
     Wait,
 }
 
+/// The batches that signal a semaphore and wait for it.
+type Ends = [Option<BatchId>; 2];
+
+fn ends(frame: &Frame) -> Vec<Ends> {
+    let mut ends = vec![[None; 2]; frame.semaphores().len()];
+    for (index, batch) in (0..).zip(frame.batches()) {
+        for (end, ops) in [&batch.signals, &batch.waits].into_iter().enumerate() {
+            for op in ops {
+                ends[op.semaphore.index()][end].get_or_insert(BatchId(index));
+            }
+        }
+    }
+    ends
+}
+
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
 ///
 /// Without `maintenance8`, a transfer between queue families is released and acquired at `ALL_COMMANDS` alone.
-fn declared(placed: &Placed<'_>, found: &Dependencies, op: &SemaphoreOp, end: End) -> SemaphoreRow {
-    let frame = &placed.plan.frame;
-    let ends = |ops: fn(&crate::frame::tables::Batch) -> &[SemaphoreOp]| {
-        let has =
-            |batch: &crate::frame::tables::Batch| ops(batch).iter().any(|one| one.semaphore == op.semaphore);
-        frame
-            .batches()
-            .iter()
-            .position(has)
-            .map(|index| BatchId(index as u32))
-    };
-    let (signaller, waiter) = (ends(|batch| &batch.signals), ends(|batch| &batch.waits));
+fn declared(
+    placed: &Placed<'_>,
+    found: &Dependencies,
+    ends: &[Ends],
+    op: &SemaphoreOp,
+    end: End,
+) -> SemaphoreRow {
+    let [signaller, waiter] = ends[op.semaphore.index()];
     let mut stages = op.stages;
     if let (Some(signaller), Some(waiter)) = (signaller, waiter) {
         for crossing in &found.crossings {

@@ -1,5 +1,7 @@
 //! Texel block and aspects of a `vk::Format`.
 
+use std::sync::LazyLock;
+
 use ash::vk;
 
 /// The compressed texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 when not compressed).
@@ -19,6 +21,20 @@ pub struct TexelBlock {
 ///
 /// Source: Vulkan specification, "Compatible formats" (the block sizes follow from the format's own name).
 pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
+    /// Formats of Vulkan 1.0 are numbered from 0 on, and asked for all the time.
+    static FIRST: LazyLock<Vec<Option<TexelBlock>>> = LazyLock::new(|| {
+        let last = vk::Format::ASTC_12X12_SRGB_BLOCK.as_raw();
+        (0..=last)
+            .map(|raw| block_by_name(vk::Format::from_raw(raw)))
+            .collect()
+    });
+    let known = usize::try_from(format.as_raw())
+        .ok()
+        .and_then(|raw| FIRST.get(raw));
+    known.copied().unwrap_or_else(|| block_by_name(format))
+}
+
+fn block_by_name(format: vk::Format) -> Option<TexelBlock> {
     let name = format!("{format:?}");
     if let Some(block) = compressed_block(&name) {
         return Some(block);

@@ -4,7 +4,7 @@ mod accesses;
 mod contents;
 mod queues;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use ash::vk;
 
@@ -82,9 +82,9 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
     fn check<'a>(
         singular: &'static str,
         plural: &'static str,
-        names: impl Iterator<Item = &'a str>,
+        names: impl ExactSizeIterator<Item = &'a str>,
     ) -> Result<(), FrameError> {
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::with_capacity(names.len());
         for name in names {
             check_name(singular, name)?;
             if !seen.insert(name) {
