@@ -1,18 +1,18 @@
 //! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
 
+use super::context::Context;
 use super::eligible::Ruling;
-use super::residency::TileResident;
-use super::{MemoryKind, Object, ObjectId, Placement, PlanError, PlanOptions, Strategy};
+use super::residency::Residency;
+use super::{DEFAULT_BUDGET, MemoryKind, Object, ObjectId, Placement, PlanError, Strategy};
 use crate::frame::tables::Version;
 use crate::frame::{Frame, PassId, Persistence, ResourceId};
-use crate::measure::{Dedicated, Requirements};
-use crate::profile::DeviceProfile;
+use crate::measure::Dedicated;
 use crate::units::{Alignment, Bytes, Run, Span};
 use std::ops::ControlFlow;
-use tileheap_pack::{self, Item, ProblemDesc, Steps};
+use tileheap_pack::{self, Item, Packing, Problem, ProblemDesc, Steps};
 
-/// Steps of searching where the cheap rules miss the lower bound: a few milliseconds at most.
-const SEARCH: Steps = Steps(4096);
+/// Steps of a search of arenas beyond the cheap rules, one for so many of the budget that exceeds the default one.
+const BUDGET_PER_STEP: u64 = 64;
 
 /// Every placement, and the run of each resource.
 pub(super) struct Placed {
@@ -21,16 +21,22 @@ pub(super) struct Placed {
 }
 
 /// Gives every resource its placements: residents where they are, the rest in ordinary memory.
-pub(super) fn place_all(
-    frame: &Frame,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
-    rulings: &[Ruling],
-    residents: &[TileResident],
-    bound: &[Option<ObjectId>],
-    objects: &mut Vec<Object>,
-    options: &PlanOptions,
-) -> Result<Placed, PlanError> {
+pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Result<Placed, PlanError> {
+    let Context {
+        frame,
+        requirements,
+        profile,
+        options,
+        rulings,
+        ..
+    } = context;
+    let Residency {
+        residents,
+        bound,
+        objects,
+        ..
+    } = residency;
+    let ordinary_types = profile.ordinary_type_bits();
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
     let mut of_resource = Vec::with_capacity(rulings.len());
@@ -90,11 +96,12 @@ pub(super) fn place_all(
                 });
             }
             (Ruling::Tile(_) | Ruling::Ordinary(_), None) => {
-                let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits())
-                    .ok_or_else(|| PlanError::NoMemoryType {
+                let memory_type = first_bit(needs.memory_type_bits & ordinary_types).ok_or_else(|| {
+                    PlanError::NoMemoryType {
                         resource: frame.resource(id).name.clone(),
                         bits: needs.memory_type_bits,
-                    })?;
+                    }
+                })?;
                 let history = frame.resource(id).persistence == Persistence::History;
                 if history {
                     placement.span = always;
@@ -131,15 +138,7 @@ pub(super) fn place_all(
     }
     waiting.sort_unstable();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {
-        pack_arena(
-            frame,
-            requirements,
-            profile,
-            group,
-            &mut placements,
-            objects,
-            options,
-        )?;
+        pack_arena(context, group, &mut placements, objects)?;
     }
     Ok(Placed {
         placements,
@@ -160,14 +159,18 @@ fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
 
 /// Packs the placements of one memory type into one object.
 fn pack_arena(
-    frame: &Frame,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
+    context: &Context<'_>,
     group: &[(u32, u32)],
     placements: &mut [Placement],
     objects: &mut Vec<Object>,
-    options: &PlanOptions,
 ) -> Result<(), PlanError> {
+    let Context {
+        frame,
+        requirements,
+        profile,
+        options,
+        ..
+    } = *context;
     let always = Span::new(0, frame.passes().len() as u32);
     let granularity = profile.limits.buffer_image_granularity;
     let images = group
@@ -197,12 +200,7 @@ fn pack_arena(
     let problem = problem.build()?;
     let packing = match options.strategy {
         Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
-        _ => {
-            let mut watch = |_| ControlFlow::Continue(());
-            let auto = tileheap_pack::Strategy::Auto;
-            let answer = tileheap_pack::minimise(&problem, auto, SEARCH, &mut watch);
-            answer.packing.unwrap_or_default() // No item has a highest offset: there is one.
-        }
+        _ => smallest(&problem, options.budget),
     };
     let memory_type = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
@@ -226,6 +224,35 @@ fn pack_arena(
         placements[index as usize].offset = offset;
     }
     Ok(())
+}
+
+/// The smallest block of two rules that seldom are far from the bound; where that is missed and the budget is larger than the default
+/// one, that of a search.
+fn smallest(problem: &Problem, budget: u64) -> Packing {
+    let rules = [
+        tileheap_pack::Strategy::FirstFitByBirth,
+        tileheap_pack::Strategy::FirstFitBySize,
+    ];
+    let bound = tileheap_pack::lower_bound(problem);
+    let mut best: Option<Packing> = None;
+    for rule in rules {
+        let packing = tileheap_pack::pack(problem, rule);
+        if best.as_ref().is_none_or(|best| packing.height < best.height) {
+            best = Some(packing);
+        }
+        if best.as_ref().is_some_and(|best| best.height == bound) {
+            break;
+        }
+    }
+    let best = best.unwrap_or_default();
+    let steps = Steps(budget.saturating_sub(DEFAULT_BUDGET) / BUDGET_PER_STEP);
+    if best.height == bound || steps == Steps(0) {
+        return best;
+    }
+    let mut watch = |_| ControlFlow::Continue(());
+    let answer = tileheap_pack::minimise(problem, tileheap_pack::Strategy::Auto, steps, &mut watch);
+    let found = answer.packing.filter(|found| found.height < best.height);
+    found.unwrap_or(best)
 }
 
 /// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not

@@ -2,12 +2,12 @@
 
 use ash::vk;
 
-use super::timeline::Timeline;
-use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
+use super::context::Context;
+use super::{NotTile, WindowRule, model};
 use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
-use crate::measure::{Dedicated, Requirements};
-use crate::profile::{DeviceProfile, TileHeap};
+use crate::measure::Dedicated;
+use crate::profile::TileHeap;
 use crate::units::Bytes;
 
 /// What the rules say of one resource.
@@ -25,35 +25,21 @@ pub(super) enum Ruling {
     Ordinary(NotTile),
 }
 
-pub(super) fn judge(
-    frame: &Frame,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
-    timeline: &Timeline,
-    options: &PlanOptions,
-) -> Vec<Ruling> {
-    let tile = options
-        .tile_heap(profile)
-        .filter(|_| options.strategy != Strategy::Off);
+pub(super) fn judge(context: &Context<'_>) -> Vec<Ruling> {
+    let frame = context.frame;
     let stores = frame.passes().iter().any(|pass| pass.contents == Contents::Store);
     let judge = |id| match stores.then(|| stored_by(frame, id)).flatten() {
-        Some(pass) => match judge_one(frame, requirements, tile, timeline, options, id) {
+        Some(pass) => match judge_one(context, id) {
             Ruling::Tile(_) => Ruling::Ordinary(NotTile::Stored { pass }),
             other => other,
         },
-        None => judge_one(frame, requirements, tile, timeline, options, id),
+        None => judge_one(context, id),
     };
     frame.resource_ids().map(judge).collect()
 }
 
-fn judge_one(
-    frame: &Frame,
-    requirements: &Requirements,
-    tile: Option<TileHeap>,
-    timeline: &Timeline,
-    options: &PlanOptions,
-    id: ResourceId,
-) -> Ruling {
+fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
+    let Context { frame, options, .. } = *context;
     let uses = Uses {
         frame,
         indices: frame.uses_of(id),
@@ -61,7 +47,7 @@ fn judge_one(
     let Some(first) = uses.iter().next() else {
         return Ruling::Unused;
     };
-    let needs = &requirements.resources[id.index()];
+    let needs = &context.requirements.resources[id.index()];
     let persistence = frame.resource(id).persistence;
     if matches!(persistence, Persistence::External(_)) {
         return Ruling::External;
@@ -72,7 +58,7 @@ fn judge_one(
     if one_pass && options.lazy && needs.lazy_type_bits != 0 {
         return Ruling::Lazy(first.pass);
     }
-    let Some(heap) = tile else {
+    let Some(heap) = context.heap else {
         return Ruling::Ordinary(NotTile::NoTileHeap);
     };
     if persistence == Persistence::History {
@@ -82,7 +68,7 @@ fn judge_one(
         return Ruling::Ordinary(NotTile::OnePass { pass: first.pass });
     }
     if !published {
-        if let Some(barred) = barred(frame, &heap, timeline, uses.indices, id) {
+        if let Some(barred) = barred(context, &heap, uses.indices, id) {
             return Ruling::Ordinary(barred);
         }
     }
@@ -116,8 +102,9 @@ pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
 
 /// Access count times tile size of a resource, whatever was decided about it: bytes that would cross the memory bus, every read and
 /// every write moving the resource once. Stores do not count: they are not the frame's.
-pub(super) fn eligible_traffic(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
-    let size = requirements.resources[id.index()]
+pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
+    let frame = context.frame;
+    let size = context.requirements.resources[id.index()]
         .tile
         .map_or(Bytes::ZERO, |tile| tile.size);
     let uses = Uses {
@@ -151,12 +138,12 @@ fn inside_one_render_pass(frame: &Frame, uses: &Uses<'_>) -> bool {
 
 /// The first rule of the specification that keeps a resource out of tile memory over some of its uses, by index.
 pub(super) fn barred(
-    frame: &Frame,
+    context: &Context<'_>,
     heap: &TileHeap,
-    timeline: &Timeline,
     indices: &[u32],
     id: ResourceId,
 ) -> Option<NotTile> {
+    let Context { frame, timeline, .. } = context;
     let uses = Uses { frame, indices };
     let image = frame.resource(id).is_image();
     let mut last: Option<PassId> = None;
@@ -226,7 +213,13 @@ impl Uses<'_> {
 }
 
 /// Whether the resource is one of which a stretch is in tile memory, and that could be there as a whole but for the room.
-pub(super) fn could_be_whole(frame: &Frame, rulings: &[Ruling], timeline: &Timeline, id: ResourceId) -> bool {
+pub(super) fn could_be_whole(context: &Context<'_>, id: ResourceId) -> bool {
+    let Context {
+        frame,
+        timeline,
+        rulings,
+        ..
+    } = context;
     let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {
         return false;
     };

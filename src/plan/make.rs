@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::context::Context;
 use super::whole::make_whole;
 use super::{Plan, PlanOptions, split};
 use crate::frame::Frame;
@@ -35,10 +36,11 @@ pub(super) fn make(
     options: &PlanOptions,
     old: Option<&Plan>,
 ) -> crate::Result<Plan> {
-    let whole = make_whole(frame, requirements, profile, options, old)?;
+    let context = Context::new(frame, requirements, profile, options)?;
+    let whole = make_whole(&context, old)?;
     match old {
         _ if !options.splits() => Ok(whole),
-        None => split::improve(whole),
-        Some(old) => split::repair(whole, old),
+        None => split::improve(&context, whole),
+        Some(old) => split::repair(&context, whole, old),
     }
 }

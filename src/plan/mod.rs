@@ -41,6 +41,7 @@
 pub mod advise;
 mod arena;
 pub mod check;
+mod context;
 mod eligible;
 mod error;
 mod json;

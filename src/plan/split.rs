@@ -13,8 +13,7 @@
 use std::sync::Arc;
 
 use super::Store;
-use super::eligible;
-use super::timeline::Timeline;
+use super::context::Context;
 use super::whole::make_whole;
 use super::{MemoryKind, Optimality, Plan, Split, residency};
 use crate::frame::tables::Contents;
@@ -23,16 +22,8 @@ use crate::measure::Requirements;
 use crate::units::Bytes;
 
 /// The plan of `whole`'s frame in which lifetimes are split where that saves more; `whole` itself where it is not.
-pub(super) fn improve(whole: Plan) -> crate::Result<Plan> {
-    let timeline = Timeline::new(&whole.frame, &whole.profile, whole.options.windows);
-    let rulings = eligible::judge(
-        &whole.frame,
-        &whole.requirements,
-        &whole.profile,
-        &timeline,
-        &whole.options,
-    );
-    let Some(found) = residency::choose_stretches(&whole, &timeline, &rulings) else {
+pub(super) fn improve(context: &Context<'_>, whole: Plan) -> crate::Result<Plan> {
+    let Some(found) = residency::choose_stretches(context, &whole) else {
         return Ok(whole);
     };
     let value = whole.optimality.map_or(0, |whole| whole.value);
@@ -71,19 +62,11 @@ fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
 
 /// The plan of `whole`'s frame with the stores of `old`, as far as they are still possible, and its residents where they still fit;
 /// without stores where none is left.
-pub(super) fn repair(whole: Plan, old: &Plan) -> crate::Result<Plan> {
+pub(super) fn repair(context: &Context<'_>, whole: Plan, old: &Plan) -> crate::Result<Plan> {
     let Some(before) = &old.split else {
         return Ok(whole);
     };
-    let timeline = Timeline::new(&whole.frame, &whole.profile, whole.options.windows);
-    let rulings = eligible::judge(
-        &whole.frame,
-        &whole.requirements,
-        &whole.profile,
-        &timeline,
-        &whole.options,
-    );
-    let mut stretches = residency::offered_stretches(&whole, &timeline, &rulings);
+    let mut stretches = residency::offered_stretches(context);
     let frame = &whole.frame;
     stretches.retain(|&(resource, after)| {
         before.stores.iter().any(|store| {
@@ -112,13 +95,9 @@ fn resident(
             .iter()
             .map(|store| whole.requirements.resources[store.to.index()]);
         requirements.resources.extend(needs);
-        let mut plan = make_whole(
-            &frame,
-            &Arc::new(requirements),
-            &whole.profile,
-            &whole.options,
-            old,
-        )?;
+        let requirements = Arc::new(requirements);
+        let context = Context::new(&frame, &requirements, &whole.profile, &whole.options)?;
+        let mut plan = make_whole(&context, old)?;
         let lives_there = |store: &Store| plan.memory_of(store.from) == Some(MemoryKind::Tile);
         let before = stretches.len();
         stretches.retain(|(resource, _)| {

@@ -1,21 +1,22 @@
 //! What the plan amounts to: per pass, per resource with reasons, in sum.
 
 use super::arena::Placed;
+use super::context::Context;
 use super::eligible::{Ruling, could_be_whole, eligible_traffic};
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::{
-    MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,
-    Totals, model,
+    MemoryKind, NotTile, PassPlan, Placement, PlacementReason, ResourcePlan, Strategy, Totals, model,
 };
 use crate::frame::tables::Contents;
-use crate::frame::{Frame, PassId, ResourceId};
-use crate::measure::{Dedicated, Requirements};
-use crate::profile::{DeviceProfile, TileRequirements};
+use crate::frame::{PassId, ResourceId};
+use crate::measure::Dedicated;
+use crate::profile::TileRequirements;
 use crate::units::{Bytes, Run, Span};
 use tileheap_pack::Shelf;
 
-pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline) -> Vec<PassPlan> {
+pub(super) fn plan_passes(context: &Context<'_>, residency: &Residency) -> Vec<PassPlan> {
+    let timeline = &context.timeline;
     let bound = residency.bound.iter();
     let mut passes: Vec<PassPlan> = bound
         .map(|&bound_object| PassPlan {
@@ -37,15 +38,18 @@ pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline) -> Vec<Pas
 
 /// The reason of every resource, and the table of who kept whom out.
 pub(super) fn explain(
-    frame: &Frame,
-    timeline: &Timeline,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
-    options: &PlanOptions,
-    rulings: &[Ruling],
+    context: &Context<'_>,
     placed: &Placed,
     residency: &Residency,
 ) -> (Vec<ResourcePlan>, Vec<ResourceId>) {
+    let Context {
+        frame,
+        requirements,
+        options,
+        timeline,
+        rulings,
+        ..
+    } = context;
     let residents = &residency.residents;
     let mut conflicts = Vec::new();
     let mut resources = Vec::with_capacity(rulings.len());
@@ -68,8 +72,8 @@ pub(super) fn explain(
                     Some(tile) if options.strategy == Strategy::Optimal => {
                         let steps = (lifetime.first.0..lifetime.end.0).map(PassId);
                         let steps = steps.filter(|&pass| timeline.window_of(pass) == window);
-                        room_beside(profile, beside.clone(), lifetime, tile)
-                            .map(|end| added_binning_cost(frame, profile, options, residency, steps, end))
+                        room_beside(context, beside.clone(), lifetime, tile)
+                            .map(|end| added_binning_cost(context, residency, steps, end))
                     }
                     _ => None,
                 };
@@ -122,12 +126,12 @@ fn alive_in<'a>(
 
 /// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
 fn room_beside<'a>(
-    profile: &DeviceProfile,
+    context: &Context<'_>,
     beside: impl Iterator<Item = &'a TileResident>,
     lifetime: Span,
     tile: TileRequirements,
 ) -> Option<Bytes> {
-    let mut shelf = Shelf::with_capacity(Some(profile.tile?.size));
+    let mut shelf = Shelf::with_capacity(Some(context.profile.tile?.size));
     for (number, resident) in (0..).zip(beside) {
         shelf.place(number, resident.span, resident.offset, resident.size);
     }
@@ -137,13 +141,17 @@ fn room_beside<'a>(
 
 /// The binning cost that reserving up to `end` in some passes adds to what is reserved there.
 fn added_binning_cost(
-    frame: &Frame,
-    profile: &DeviceProfile,
-    options: &PlanOptions,
+    context: &Context<'_>,
     residency: &Residency,
     passes: impl Iterator<Item = PassId>,
     end: Bytes,
 ) -> Bytes {
+    let Context {
+        frame,
+        profile,
+        options,
+        ..
+    } = context;
     let binning_cost =
         |pass, reserved| model::binning_cost_in_pass(frame, profile, pass, reserved, options.bin_cost).0;
     let more = passes.map(|pass| {
@@ -163,18 +171,18 @@ fn ordinary(why: NotTile, dedicated: Dedicated, memory: Option<MemoryKind>) -> P
 }
 
 pub(super) fn sum(
-    frame: &Frame,
-    requirements: &Requirements,
-    timeline: &Timeline,
-    rulings: &[Ruling],
+    context: &Context<'_>,
     resources: &[ResourcePlan],
     placed: &Placed,
-    objects: &[Object],
+    residency: &Residency,
     passes: &[PassPlan],
-    reserved_by_runs: Bytes,
 ) -> Totals {
+    let Context {
+        frame, requirements, ..
+    } = context;
+    let objects = &residency.objects;
     let mut totals = Totals {
-        reserved_bytes_by_runs: reserved_by_runs,
+        reserved_bytes_by_runs: residency.reserved_by_runs,
         ..Totals::default()
     };
     for pass in passes {
@@ -186,18 +194,18 @@ pub(super) fn sum(
         match resource.reason {
             // Traffic, not worth: that may be measured.
             PlacementReason::Tile { .. } => {
-                let traffic = eligible_traffic(frame, requirements, id);
+                let traffic = eligible_traffic(context, id);
                 totals.eligible_bytes += traffic;
                 totals.on_chip_bytes += traffic;
             }
             PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
-                totals.eligible_bytes += eligible_traffic(frame, requirements, id);
+                totals.eligible_bytes += eligible_traffic(context, id);
             }
             PlacementReason::Arena(NotTile::Stored { .. })
             | PlacementReason::Dedicated(NotTile::Stored { .. })
-                if could_be_whole(frame, rulings, timeline, id) =>
+                if could_be_whole(context, id) =>
             {
-                totals.eligible_bytes += eligible_traffic(frame, requirements, id);
+                totals.eligible_bytes += eligible_traffic(context, id);
             }
             _ => {}
         }

@@ -1,73 +1,26 @@
 //! From a frame to its plan with every lifetime whole: the stages in order.
 
-use std::sync::Arc;
-
-use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions};
-use super::{arena, eligible, residency, timeline, totals};
-use crate::frame::{Frame, TileConstraint};
-use crate::measure::Requirements;
-use crate::profile::DeviceProfile;
+use super::context::Context;
+use super::{NotTile, PlacementReason, Plan, PlanError};
+use super::{arena, residency, totals};
+use crate::frame::TileConstraint;
 
 /// Plans a frame without splitting lifetimes; `old` is a plan whose residents are kept where they still fit.
-pub(super) fn make_whole(
-    frame: &Frame,
-    requirements: &Arc<Requirements>,
-    profile: &Arc<DeviceProfile>,
-    options: &PlanOptions,
-    old: Option<&Plan>,
-) -> crate::Result<Plan> {
-    if requirements.resources.len() != frame.resources().len() {
-        return Err(PlanError::Requirements {
-            frame: frame.name().to_owned(),
-            resources: frame.resources().len(),
-            requirements: requirements.resources.len(),
-        }
-        .into());
-    }
-    let timeline = timeline::Timeline::new(frame, profile, options.windows);
-    let rulings = eligible::judge(frame, requirements, profile, &timeline, options);
+pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {
     let mut resident = match old {
-        None => residency::choose(frame, requirements, profile, &timeline, &rulings, options),
-        Some(old) => residency::repair(frame, requirements, profile, &timeline, &rulings, options, old),
+        None => residency::choose(context),
+        Some(old) => residency::repair(context, old),
     };
-    let placed = arena::place_all(
-        frame,
-        requirements,
-        profile,
-        &rulings,
-        &resident.residents,
-        &resident.bound,
-        &mut resident.objects,
-        options,
-    )?;
-    let passes = totals::plan_passes(&resident, &timeline);
-    let (resources, conflicts) = totals::explain(
-        frame,
-        &timeline,
-        requirements,
-        profile,
-        options,
-        &rulings,
-        &placed,
-        &resident,
-    );
-    let totals = totals::sum(
-        frame,
-        requirements,
-        &timeline,
-        &rulings,
-        &resources,
-        &placed,
-        &resident.objects,
-        &passes,
-        resident.reserved_by_runs,
-    );
+    let placed = arena::place_all(context, &mut resident)?;
+    let passes = totals::plan_passes(context, &resident);
+    let (resources, conflicts) = totals::explain(context, &placed, &resident);
+    let totals = totals::sum(context, &resources, &placed, &resident, &passes);
     let plan = Plan {
-        frame: frame.clone(),
+        frame: context.frame.clone(),
         split: None,
-        profile: profile.clone(),
-        requirements: requirements.clone(),
-        options: *options,
+        profile: context.profile.clone(),
+        requirements: context.requirements.clone(),
+        options: *context.options,
         resources,
         placements: placed.placements,
         objects: resident.objects,

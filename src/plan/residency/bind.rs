@@ -10,8 +10,8 @@
 
 use super::binning_cost::BinningCost;
 use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
-use crate::frame::Frame;
 use crate::plan::Ladder;
+use crate::plan::context::Context;
 use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
@@ -44,17 +44,17 @@ const MOST_SIZES: usize = 512;
 ///
 /// `binning_costs` are per pass, and empty where binning cost does not count: then a ladder pays only if it is wanted always.
 pub(super) fn bind(
-    frame: &Frame,
+    context: &Context<'_>,
     heap: &TileHeap,
-    timeline: &Timeline,
     mut residents: Vec<TileResident>,
     ladder: Ladder,
     binning_costs: &[BinningCost],
 ) -> Residency {
+    let timeline = &context.timeline;
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
     let window = |resident: &TileResident| timeline.window[resident.span.first.0 as usize];
     residents.sort_unstable_by_key(|resident| (window(resident), resident.span.first, resident.resource));
-    let mut tops = vec![Bytes::ZERO; frame.passes().len()];
+    let mut tops = vec![Bytes::ZERO; context.frame.passes().len()];
     let mut reserved_by_runs = Bytes::ZERO;
     for stretch in residents.chunk_by(|a, b| window(a) == window(b)) {
         let number = window(&stretch[0]);

@@ -1,8 +1,7 @@
 //! What a reservation costs, pass by pass.
 
-use super::super::model::{self, PassShape};
-use crate::frame::Frame;
-use crate::profile::DeviceProfile;
+use crate::plan::context::Context;
+use crate::plan::model::{self, PassShape};
 use crate::units::Bytes;
 
 /// The binning cost of reserving bytes in one pass: a step function that never falls.
@@ -59,7 +58,9 @@ impl BinningCost {
 }
 
 /// Per pass of the frame, the binning cost of reserving tile memory; none where bins cost nothing.
-pub(super) fn binning_costs(frame: &Frame, profile: &DeviceProfile, bin_cost: Bytes) -> Vec<BinningCost> {
+pub(super) fn binning_costs(context: &Context<'_>) -> Vec<BinningCost> {
+    let Context { frame, profile, .. } = context;
+    let bin_cost = context.options.bin_cost;
     let mut known: Vec<(PassShape, BinningCost)> = Vec::new();
     let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
     let mut binning_costs = Vec::with_capacity(frame.passes().len());

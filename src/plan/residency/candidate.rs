@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::frame::tables::Version;
-use crate::frame::{Frame, PassId, Persistence, ResourceId, TileConstraint};
-use crate::measure::{Dedicated, Requirements};
+use crate::frame::{PassId, Persistence, ResourceId, TileConstraint};
+use crate::measure::Dedicated;
+use crate::plan::context::Context;
 use crate::plan::eligible::{Ruling, barred};
-use crate::plan::timeline::Timeline;
-use crate::plan::{PlanOptions, WindowRule, model};
+use crate::plan::{WindowRule, model};
 use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
 
@@ -28,12 +28,14 @@ pub(super) struct Candidate {
 /// More than everything else of a frame is worth.
 pub(super) const PINNED: Bytes = Bytes(1 << 48);
 
-pub(super) fn candidates(
-    frame: &Frame,
-    requirements: &Requirements,
-    timeline: &Timeline,
-    rulings: &[Ruling],
-) -> Vec<Candidate> {
+pub(super) fn candidates(context: &Context<'_>) -> Vec<Candidate> {
+    let Context {
+        frame,
+        requirements,
+        timeline,
+        rulings,
+        ..
+    } = context;
     let mut candidates = Vec::with_capacity(rulings.len());
     for (id, ruling) in frame.resource_ids().zip(rulings) {
         if let (Ruling::Tile(savings), Some(tile)) = (ruling, requirements.resources[id.index()].tile) {
@@ -60,14 +62,15 @@ pub(super) fn candidates(
 ///
 /// A stretch begins where the resource is made, and ends behind any of its passes in the same window. Published tables know whole
 /// lives: there, only what could be in tile memory as a whole is split.
-pub(super) fn stretches(
-    frame: &Frame,
-    requirements: &Requirements,
-    timeline: &Timeline,
-    rulings: &[Ruling],
-    heap: &TileHeap,
-    options: &PlanOptions,
-) -> Vec<Candidate> {
+pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate> {
+    let Context {
+        frame,
+        requirements,
+        options,
+        timeline,
+        rulings,
+        ..
+    } = context;
     let published = options.windows == WindowRule::WholeFrame;
     let mut stretches = Vec::new();
     for (id, ruling) in frame.resource_ids().zip(rulings) {
@@ -96,7 +99,7 @@ pub(super) fn stretches(
         let (mut savings, mut count) = (Bytes::ZERO, 0);
         for in_pass in uses.chunk_by(|a, b| pass(a) == pass(b)) {
             count += in_pass.len();
-            if !published && barred(frame, heap, timeline, &uses[..count], id).is_some() {
+            if !published && barred(context, heap, &uses[..count], id).is_some() {
                 break;
             }
             let of_pass = in_pass

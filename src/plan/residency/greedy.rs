@@ -3,6 +3,7 @@
 use super::TileResident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, PINNED, sort_by_window};
+use super::first_come::place_apart;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
 use tileheap_pack::Shelf;
@@ -12,7 +13,7 @@ use tileheap_pack::Shelf;
 pub(super) fn in_one_order(
     heap: &TileHeap,
     candidates: &mut [Candidate],
-    vendor: &[TileResident],
+    vendor: &Vendor,
 ) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
@@ -21,10 +22,10 @@ pub(super) fn in_one_order(
         let first = residents.len();
         let savings = place(&mut shelf, window, &mut residents);
         if residents.len() - first < window.len() {
-            let (theirs, most) = of_window(window, vendor);
-            if most > savings {
+            let theirs = vendor.of_window(window[0].window);
+            if savings_of(theirs) > savings {
                 residents.truncate(first);
-                residents.extend(theirs);
+                residents.extend(theirs.iter().map(|(one, offset)| TileResident::new(one, *offset)));
             }
         }
     }
@@ -57,17 +58,25 @@ pub(super) fn as_before(
     residents
 }
 
-/// Those of `residents` that are candidates of one window, and their worth.
-fn of_window(window: &[Candidate], residents: &[TileResident]) -> (Vec<TileResident>, Bytes) {
-    let mut savings = Bytes::ZERO;
-    let mut theirs = Vec::with_capacity(residents.len());
-    for resident in residents {
-        if let Some(candidate) = window.iter().find(|one| one.resource == resident.resource) {
-            savings += candidate.savings;
-            theirs.push(*resident);
-        }
+/// What the vendor's policy places, window by window.
+pub(super) struct Vendor(Vec<(Candidate, Bytes)>);
+
+impl Vendor {
+    pub(super) fn new(heap: &TileHeap, candidates: &[Candidate]) -> Vendor {
+        let mut placed = place_apart(heap, candidates);
+        placed.sort_by_key(|(candidate, _)| candidate.window);
+        Vendor(placed)
     }
-    (theirs, savings)
+
+    fn of_window(&self, window: u32) -> &[(Candidate, Bytes)] {
+        let first = self.0.partition_point(|(one, _)| one.window < window);
+        let end = self.0.partition_point(|(one, _)| one.window <= window);
+        &self.0[first..end]
+    }
+}
+
+fn savings_of(placed: &[(Candidate, Bytes)]) -> Bytes {
+    placed.iter().map(|(candidate, _)| candidate.savings).sum()
 }
 
 /// The stretches of candidates that share a window.
@@ -83,34 +92,17 @@ fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<TileReside
         if let Some(offset) = shelf.lowest_fit(candidate.span, candidate.size, candidate.alignment) {
             shelf.place(candidate.resource.0, candidate.span, offset, candidate.size);
             savings += candidate.savings;
-            residents.push(resident(candidate, offset));
+            residents.push(TileResident::new(candidate, offset));
         }
     }
     savings
-}
-
-pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> TileResident {
-    let Candidate {
-        resource,
-        span,
-        size,
-        stored,
-        ..
-    } = *candidate;
-    TileResident {
-        resource,
-        offset,
-        size,
-        span,
-        stored,
-    }
 }
 
 /// Tries every order in every window, and `vendor`'s residents, keeps what saves most, and lowers the tops of what it keeps.
 pub(super) fn best_of_orders(
     heap: &TileHeap,
     candidates: &mut [Candidate],
-    vendor: &[TileResident],
+    vendor: &Vendor,
 ) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
@@ -130,9 +122,11 @@ pub(super) fn best_of_orders(
                 break;
             }
         }
-        let (theirs, savings) = of_window(window, vendor);
+        let theirs = vendor.of_window(window[0].window);
+        let savings = savings_of(theirs);
         if best.as_ref().is_none_or(|(most, _)| savings > *most) {
-            best = Some((savings, theirs));
+            let theirs = theirs.iter().map(|(one, offset)| TileResident::new(one, *offset));
+            best = Some((savings, theirs.collect()));
         }
         if let Some((_, mut kept)) = best {
             settle(&mut shelf, window, &mut kept);

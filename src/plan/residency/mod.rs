@@ -22,23 +22,23 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use self::bind::bind;
 use self::binning_cost::BinningCost;
 use self::bound::Prices;
 use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
-use self::first_come::{first_come, place_apart};
-use self::greedy::{as_before, best_of_orders, in_one_order, resident};
+use self::first_come::{first_come, residents_apart};
+use self::greedy::{Vendor, as_before, best_of_orders, in_one_order};
 use self::problem::Problem;
 pub(super) use self::resident::{Residency, TileResident};
 use self::search::{ResidencyChoice, choice_at, choice_of, search};
+use super::context::Context;
 use super::eligible::Ruling;
-use super::timeline::Timeline;
-use super::{Ladder, MemoryKind, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
+use super::{Ladder, MemoryKind, Object, ObjectId, Optimality, Plan, Strategy};
 use crate::frame::{Frame, PassId, ResourceId, TileConstraint};
-use crate::measure::Requirements;
-use crate::profile::{DeviceProfile, TileHeap};
+use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack;
 
@@ -55,36 +55,22 @@ pub(super) struct Stretches {
 ///
 /// Lives are those of the frame without stores. A store needs no room of its own: what lives while it runs is placed in the pass before
 /// it, too.
-pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Ruling]) -> Option<Stretches> {
-    let heap = whole.profile.tile?;
-    let Plan {
-        frame,
-        requirements,
-        options,
-        ..
-    } = whole;
-    let offered = stretches(frame, requirements, timeline, rulings, &heap, options);
+pub(super) fn choose_stretches(context: &Context<'_>, whole: &Plan) -> Option<Stretches> {
+    let heap = context.heap?;
+    let offered = stretches(context, &heap);
     if offered.is_empty() {
         return None;
     }
-    let mut candidates = candidates(frame, requirements, timeline, rulings);
+    let mut candidates = candidates(context);
     let is_there = |candidate: &Candidate| {
         let placement = whole.placements_of(candidate.resource).first()?;
-        (placement.memory == MemoryKind::Tile).then(|| resident(candidate, placement.offset))
+        (placement.memory == MemoryKind::Tile).then(|| TileResident::new(candidate, placement.offset))
     };
     let start: Vec<TileResident> = candidates.iter().filter_map(is_there).collect();
     candidates.extend(offered);
-    let binning_costs = binning_cost::binning_costs(frame, &whole.profile, options.bin_cost);
-    let (residents, mut found) = improve(
-        frame,
-        &heap,
-        timeline,
-        options,
-        &mut candidates,
-        &start,
-        &binning_costs,
-    );
-    found.upper_bound -= pins(frame);
+    let binning_costs = binning_cost::binning_costs(context);
+    let (residents, mut found) = improve(context, &heap, &mut candidates, &start, &binning_costs);
+    found.upper_bound -= pins(context.frame);
     let stored = |resident: &TileResident| Some((resident.resource, resident.stored?));
     Some(Stretches {
         stretches: residents.iter().filter_map(stored).collect(),
@@ -93,22 +79,11 @@ pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Rul
 }
 
 /// The stretches of lifetimes that may be in tile memory and would be worth a store, if there were room.
-pub(super) fn offered_stretches(
-    whole: &Plan,
-    timeline: &Timeline,
-    rulings: &[Ruling],
-) -> Vec<(ResourceId, PassId)> {
-    let Some(heap) = whole.profile.tile else {
+pub(super) fn offered_stretches(context: &Context<'_>) -> Vec<(ResourceId, PassId)> {
+    let Some(heap) = context.heap else {
         return Vec::new();
     };
-    let offered = stretches(
-        &whole.frame,
-        &whole.requirements,
-        timeline,
-        rulings,
-        &heap,
-        &whole.options,
-    );
+    let offered = stretches(context, &heap);
     let stored = |candidate: &Candidate| Some((candidate.resource, candidate.stored?));
     offered.iter().filter_map(stored).collect()
 }
@@ -120,14 +95,8 @@ fn pins(frame: &Frame) -> i64 {
     pinned.count() as i64 * PINNED.0 as i64
 }
 
-pub(super) fn choose(
-    frame: &Frame,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
-    timeline: &Timeline,
-    rulings: &[Ruling],
-    options: &PlanOptions,
-) -> Residency {
+pub(super) fn choose(context: &Context<'_>) -> Residency {
+    let Context { frame, options, .. } = *context;
     let nothing = |passes| Residency {
         residents: Vec::new(),
         objects: Vec::new(),
@@ -135,48 +104,40 @@ pub(super) fn choose(
         reserved_by_runs: Bytes::ZERO,
         optimality: None,
     };
-    let Some(heap) = options.tile_heap(profile) else {
+    let Some(heap) = context.heap else {
         return nothing(frame.passes().len());
     };
-    let mut candidates = candidates(frame, requirements, timeline, rulings);
+    let mut candidates = candidates(context);
     if candidates.is_empty() {
         return nothing(frame.passes().len());
     }
     let bind = |residents, ladder, binning_costs: &[BinningCost]| {
-        bind(frame, &heap, timeline, residents, ladder, binning_costs)
+        bind(context, &heap, residents, ladder, binning_costs)
     };
     let plain = match options.strategy {
-        Strategy::FirstCome => return first_come(frame, &heap, timeline, &candidates),
+        Strategy::FirstCome => return first_come(context, &heap, &candidates),
         _ if !options.aliasing => {
             candidates.sort_unstable_by(|a, b| Order::Density.compare(a, b));
             // An image for each object would share bytes.
-            return bind(place_apart(frame, &heap, &candidates), Ladder::Off, &[]);
+            return bind(residents_apart(&heap, &candidates), Ladder::Off, &[]);
         }
         Strategy::Fast => {
-            let vendor = place_apart(frame, &heap, &candidates);
+            let vendor = Vendor::new(&heap, &candidates);
             in_one_order(&heap, &mut candidates, &vendor)
         }
         Strategy::Greedy | Strategy::Off | Strategy::Optimal => {
-            let vendor = place_apart(frame, &heap, &candidates);
+            let vendor = Vendor::new(&heap, &candidates);
             best_of_orders(&heap, &mut candidates, &vendor)
         }
     };
     if options.strategy != Strategy::Optimal {
         return bind(plain, options.ladder, &[]);
     }
-    let binning_costs = binning_cost::binning_costs(frame, profile, options.bin_cost);
-    let (residents, mut found) = improve(
-        frame,
-        &heap,
-        timeline,
-        options,
-        &mut candidates,
-        &plain,
-        &binning_costs,
-    );
+    let binning_costs = binning_cost::binning_costs(context);
+    let (residents, mut found) = improve(context, &heap, &mut candidates, &plain, &binning_costs);
     let bound = bind(residents, options.ladder, &binning_costs);
-    found.upper_bound -= pins(frame);
-    let optimality = Some(appraise(&bound, rulings, &binning_costs, found));
+    found.upper_bound -= pins(context.frame);
+    let optimality = Some(appraise(&bound, &context.rulings, &binning_costs, found));
     Residency { optimality, ..bound }
 }
 
@@ -301,35 +262,33 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) 
 /// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
 ///
 /// One object for each run of lifetimes, unless ladders are wanted always: binning cost takes longer to weigh than the rest.
-pub(super) fn repair(
-    frame: &Frame,
-    requirements: &Requirements,
-    profile: &DeviceProfile,
-    timeline: &Timeline,
-    rulings: &[Ruling],
-    options: &PlanOptions,
-    old: &Plan,
-) -> Residency {
+pub(super) fn repair(context: &Context<'_>, old: &Plan) -> Residency {
+    let options = context.options;
     let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
-    let Some(heap) = options.tile_heap(profile).filter(|_| searches) else {
-        return choose(frame, requirements, profile, timeline, rulings, options);
+    let Some(heap) = context.heap.filter(|_| searches) else {
+        return choose(context);
     };
-    let mut candidates = candidates(frame, requirements, timeline, rulings);
-    let offsets = offsets_in(frame, old);
+    let mut candidates = candidates(context);
+    let offsets = offsets_in(context.frame, old);
     let residents = as_before(&heap, &mut candidates, &offsets);
-    bind(frame, &heap, timeline, residents, options.ladder, &[])
+    bind(context, &heap, residents, options.ladder, &[])
 }
 
 /// Per resource of `frame`, its offset in tile memory in `old`.
 fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     let same = frame.resources().len() == old.frame.resources().len();
-    let find = |id: ResourceId| {
-        let name = &frame.resource(id).name;
+    let mut named = HashMap::new();
+    let mut find = |id: ResourceId| {
+        let name = frame.resource(id).name.as_str();
         // Resources seldom change: the same number has the same name.
-        if same && old.frame.resource(id).name == *name {
+        if same && old.frame.resource(id).name == name {
             return Some(id);
         }
-        old.frame.resource_named(name)
+        if named.is_empty() {
+            let ids = old.frame.resource_ids();
+            named.extend(ids.map(|id| (old.frame.resource(id).name.as_str(), id)));
+        }
+        named.get(name).copied()
     };
     let offset = |id: ResourceId| {
         let placement = old.placements_of(find(id)?).first()?;
@@ -368,14 +327,13 @@ fn appraise(
 
 /// Searches each window for something better than the greedy choice.
 fn improve(
-    frame: &Frame,
+    context: &Context<'_>,
     heap: &TileHeap,
-    timeline: &Timeline,
-    options: &PlanOptions,
     candidates: &mut [Candidate],
     greedy: &[TileResident],
     binning_costs: &[BinningCost],
 ) -> (Vec<TileResident>, Optimality) {
+    let options = context.options;
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,
@@ -388,11 +346,14 @@ fn improve(
         // The longest of a lifetime's stretches last.
         (window, resource, candidate.span.end, candidate.stored.is_none())
     });
+    // By window, ascending inside.
+    let mut passes: Vec<(u32, u32)> = context.timeline.window.iter().copied().zip(0..).collect();
+    passes.sort_unstable();
     for window in greedy::windows(candidates) {
         let number = window[0].window;
-        let steps: Vec<u32> = (0..frame.passes().len() as u32)
-            .filter(|&pass| timeline.window[pass as usize] == number)
-            .collect();
+        let of_window =
+            passes.partition_point(|one| one.0 < number)..passes.partition_point(|one| one.0 <= number);
+        let steps: Vec<u32> = passes[of_window].iter().map(|one| one.1).collect();
         let costless = steps.iter().all(|&step| binning_costs[step as usize].is_none());
         let by_step = match options.ladder {
             Ladder::Off => false,
@@ -449,7 +410,7 @@ fn improve(
         }
         optimality.least_reserved &= found.complete;
         for (&item, &offset) in found.choice.items.iter().zip(&found.choice.offsets) {
-            residents.push(resident(&window[item as usize], Bytes(offset)));
+            residents.push(TileResident::new(&window[item as usize], Bytes(offset)));
         }
     }
     (residents, optimality)

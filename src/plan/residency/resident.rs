@@ -1,5 +1,6 @@
 //! The residents of tile memory.
 
+use super::candidate::Candidate;
 use crate::frame::{PassId, ResourceId};
 use crate::plan::{Object, ObjectId, Optimality};
 use crate::units::{Bytes, Span};
@@ -27,4 +28,23 @@ pub(in crate::plan) struct TileResident {
     pub(in crate::plan) span: Span,
     /// Of a stretch of a lifetime, the pass behind which it is stored.
     pub(in crate::plan) stored: Option<PassId>,
+}
+
+impl TileResident {
+    pub(super) fn new(candidate: &Candidate, offset: Bytes) -> TileResident {
+        let Candidate {
+            resource,
+            span,
+            size,
+            stored,
+            ..
+        } = *candidate;
+        TileResident {
+            resource,
+            offset,
+            size,
+            span,
+            stored,
+        }
+    }
 }
