@@ -29,15 +29,14 @@ pub(super) fn record(
     let mut views = ViewRows(vec![[None; 2]; lowered.images.len()]);
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
-    // In the order of the passes, those before a pass first; the order of discovery stays within.
-    found
-        .barriers
-        .sort_by_key(|barrier| (barrier.pass, barrier.after));
+    let barriers = in_order(&found.barriers, frame.passes().len());
     found.clears.sort_by_key(|clear| clear.pass);
-    let mut rest = found.barriers.as_slice();
+    let mut rest = barriers.as_slice();
     let mut clears = found.clears.as_slice();
     let mut stores = 0;
     let mut runs = Vec::with_capacity(frame.command_buffers().len());
+    lowered.passes.reserve(frame.passes().len() + clears.len());
+    lowered.image_barriers.reserve(barriers.len());
     for commands in frame.command_buffers() {
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
@@ -68,6 +67,25 @@ pub(super) fn record(
     runs
 }
 
+/// In the order of the passes, those before a pass first; the order of discovery stays within.
+fn in_order(barriers: &[Barrier], passes: usize) -> Vec<&Barrier> {
+    let side = |barrier: &Barrier| 2 * barrier.pass.index() + usize::from(barrier.after);
+    let mut next = vec![0; 2 * passes + 1];
+    for barrier in barriers {
+        next[side(barrier) + 1] += 1;
+    }
+    for index in 1..next.len() {
+        next[index] += next[index - 1];
+    }
+    let mut sorted: Vec<&Barrier> = barriers.iter().collect();
+    for barrier in barriers {
+        let position = &mut next[side(barrier)];
+        sorted[*position] = barrier;
+        *position += 1;
+    }
+    sorted
+}
+
 fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
     let object = placed.plan.passes[pass.index()].bound_object;
     object.map(|object| object.index() as u32)
@@ -75,6 +93,8 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 
 /// Per access of the frame, what a descriptor names.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
+    lowered.accesses.reserve(chains.epoch_of.len());
+    lowered.attachments.reserve(chains.epoch_of.len());
     for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
@@ -93,7 +113,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
 }
 
 /// The barriers on one side of a pass, off the front of the sorted list.
-fn dependency(rest: &mut &[Barrier], side: (PassId, bool), lowered: &mut Lowered) -> DependencyRow {
+fn dependency(rest: &mut &[&Barrier], side: (PassId, bool), lowered: &mut Lowered) -> DependencyRow {
     let count = rest
         .iter()
         .take_while(|barrier| (barrier.pass, barrier.after) == side)
@@ -103,7 +123,7 @@ fn dependency(rest: &mut &[Barrier], side: (PassId, bool), lowered: &mut Lowered
     dependency_of(here, lowered)
 }
 
-fn dependency_of(barriers: &[Barrier], lowered: &mut Lowered) -> DependencyRow {
+fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow {
     let (images, buffers, memory) = (
         lowered.image_barriers.len() as u32,
         lowered.buffer_barriers.len() as u32,
@@ -115,7 +135,7 @@ fn dependency_of(barriers: &[Barrier], lowered: &mut Lowered) -> DependencyRow {
             families,
             cause,
             ..
-        } = barrier;
+        } = *barrier;
         if matches!(cause, BarrierCause::Aliasing | BarrierCause::Ladder) {
             // The bytes were another resource's, or another image's of the same one: accesses through that one are outside the
             // scope of a barrier for this image or buffer.
@@ -193,8 +213,8 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             dst_stages: first.to.0,
             dst_access: first.to.1,
         };
-        let before = dependency_of(&[barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
-        let after = dependency_of(&[barrier(out, (clearing, first.layout))], lowered);
+        let before = dependency_of(&[&barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
+        let after = dependency_of(&[&barrier(out, (clearing, first.layout))], lowered);
         let value = match first.object {
             Object::Image(image) => ClearValue::zero_of(lowered.images[image as usize].format),
             Object::Buffer(_) => ClearValue::ZERO,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::eligible::{self, Ruling};
+use super::residency::{BinningCost, binning_costs};
 use super::timeline::Timeline;
 use super::{PlanError, PlanOptions, Strategy};
 use crate::frame::Frame;
@@ -20,6 +21,8 @@ pub(super) struct Context<'a> {
     pub(super) timeline: Timeline,
     /// Per resource of the frame, where the rules let it be placed.
     pub(super) rulings: Vec<Ruling>,
+    /// Per pass, what reserving tile memory costs; empty where the strategy does not weigh it.
+    pub(super) binning_costs: Vec<BinningCost>,
 }
 
 impl<'a> Context<'a> {
@@ -46,8 +49,12 @@ impl<'a> Context<'a> {
                 .filter(|_| options.strategy != Strategy::Off),
             timeline: Timeline::new(frame, profile, options.windows),
             rulings: Vec::new(),
+            binning_costs: Vec::new(),
         };
         context.rulings = eligible::judge(&context);
+        if options.strategy == Strategy::Optimal && context.heap.is_some() {
+            context.binning_costs = binning_costs(&context);
+        }
         Ok(context)
     }
 }

@@ -51,7 +51,7 @@ pub fn savings(access: &Access, size: Bytes) -> Bytes {
 }
 
 /// What a render pass asks of the driver's binning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PassShape {
     /// Width and height in pixels.
     pub area: Sides,
@@ -104,7 +104,10 @@ pub fn binning_cost_in_pass(
 
 /// What `reserved` bytes of `gmem` cost a render pass: `bin_cost` for every bin that it has more than without them.
 pub fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
-    let tiles = |reserved: u64| binning(gmem.0, reserved, shape.bytes_per_pixel, shape.area).tiles();
-    let more = tiles(reserved.0).saturating_sub(tiles(0));
+    let more = tiles(gmem, reserved, shape).saturating_sub(tiles(gmem, Bytes::ZERO, shape));
     Bytes(more.saturating_mul(bin_cost.0))
+}
+
+pub(super) fn tiles(gmem: Bytes, reserved: Bytes, shape: PassShape) -> u64 {
+    binning(gmem.0, reserved.0, shape.bytes_per_pixel, shape.area).tiles()
 }

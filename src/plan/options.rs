@@ -58,7 +58,7 @@ pub enum Ladder {
 /// use tileheap::plan::{Ladder, PlanOptions, Strategy};
 /// use tileheap::units::Bytes;
 ///
-/// let usual = PlanOptions::default(); // the best that 100,000 branches find, lazy memory and aliasing allowed
+/// let usual = PlanOptions::default(); // the best that 2,000 branches find, lazy memory and aliasing allowed
 /// let fast = PlanOptions { strategy: Strategy::Fast, ..usual };
 /// let half_a_heap = PlanOptions { tile_limit: Some(Bytes::mib(4)), ladder: Ladder::Off, ..usual };
 /// let without_tile_memory = PlanOptions { strategy: Strategy::Off, ..usual };
@@ -105,8 +105,8 @@ impl PlanOptions {
     }
 }
 
-/// What a plan may cost to find, unless something else is said: a few milliseconds.
-pub const DEFAULT_BUDGET: u64 = 100_000;
+/// What a plan may cost to find, unless something else is said: a millisecond with 256 passes and 400 resources.
+pub const DEFAULT_BUDGET: u64 = 2_000;
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {

@@ -1,8 +1,9 @@
 //! The planner that remembers: a frame seen before costs a comparison, a frame that differs little a repair.
 //!
 //! ```text
-//! resize      plan       a search: milliseconds
+//! resize      plan       a search of a fixed number of steps: a millisecond at most
 //! same again  plan       a comparison
+//! idle        improve    a search of twice the steps, until nothing can be better
 //! toggled     plan_now   a repair, at once ──► the exact plan, on another thread ──► adopt
 //! back        plan_now   a comparison
 //! ```
@@ -55,8 +56,15 @@ pub struct Planner {
 #[derive(Clone, Debug)]
 struct Known {
     plan: Arc<Plan>,
-    /// Made as its options ask, not repaired or made fast.
-    whole: bool,
+    /// The steps that its search was allowed, at least as many as its options ask for; 0 where it was repaired or made fast.
+    budget: u64,
+}
+
+impl Known {
+    /// Whether it was made as its options ask.
+    fn is_whole(&self) -> bool {
+        self.budget > 0
+    }
 }
 
 impl Planner {
@@ -80,14 +88,49 @@ impl Planner {
         options: &PlanOptions,
     ) -> crate::Result<Arc<Plan>> {
         if let Some(known) = self.recall(frame, requirements, profile, options) {
-            if known.whole {
+            if known.is_whole() {
                 return Ok(known.plan.clone());
             }
         }
         let plan = Arc::new(plan(frame, requirements, profile, options)?);
         self.remember(Known {
             plan: plan.clone(),
-            whole: true,
+            budget: options.budget.max(1),
+        });
+        Ok(plan)
+    }
+
+    /// The plan at hand for equal inputs, or a better one: by a search of twice as many steps as it was made with, until no choice is
+    /// better. Together, the calls up to a proof take twice as long as the last of them.
+    ///
+    /// # Errors
+    /// As [`plan()`]; the plans at hand are kept then.
+    pub fn improve(
+        &mut self,
+        frame: &Frame,
+        requirements: &Arc<Requirements>,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> crate::Result<Arc<Plan>> {
+        let Some(known) = self.recall(frame, requirements, profile, options).cloned() else {
+            return self.plan(frame, requirements, profile, options);
+        };
+        let value = |plan: &Plan| plan.optimality.map(|found| (found.value, -found.upper_bound));
+        let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
+        if known.is_whole() && (proved || options.strategy != Strategy::Optimal) {
+            return Ok(known.plan);
+        }
+        let budget = known.budget.saturating_mul(2).max(options.budget);
+        let more = PlanOptions { budget, ..*options };
+        let found = Plan {
+            options: *options,
+            ..plan(frame, requirements, profile, &more)?
+        };
+        let better = value(&found) > value(&known.plan);
+        let plan = if better { Arc::new(found) } else { known.plan };
+        self.remember(Known {
+            plan: plan.clone(),
+            budget,
         });
         Ok(plan)
     }
@@ -137,7 +180,7 @@ impl Planner {
         let plan = Arc::new(plan);
         self.remember(Known {
             plan: plan.clone(),
-            whole: false,
+            budget: 0,
         });
         Ok(plan)
     }
@@ -152,7 +195,7 @@ impl Planner {
     ) -> Option<Arc<Plan>> {
         let position = self.known.iter().position(|known| {
             let plan = &known.plan;
-            known.whole
+            known.is_whole()
                 && plan.options == *options
                 && same(&plan.profile, profile)
                 && plan.described() == frame
@@ -173,7 +216,8 @@ impl Planner {
                 return false;
             }
         }
-        self.remember(Known { plan, whole: true });
+        let budget = plan.options.budget.max(1);
+        self.remember(Known { plan, budget });
         true
     }
 

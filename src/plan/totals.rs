@@ -5,9 +5,7 @@ use super::context::Context;
 use super::eligible::{Ruling, could_be_whole, eligible_traffic};
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::{
-    MemoryKind, NotTile, PassPlan, Placement, PlacementReason, ResourcePlan, Strategy, Totals, model,
-};
+use super::{MemoryKind, NotTile, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
 use crate::measure::Dedicated;
@@ -45,7 +43,6 @@ pub(super) fn explain(
     let Context {
         frame,
         requirements,
-        options,
         timeline,
         rulings,
         ..
@@ -69,7 +66,7 @@ pub(super) fn explain(
                 let window = timeline.window_of(PassId(lifetime.first.0));
                 let beside = alive_in(residents, lifetime, window, timeline);
                 let binning_cost = match requirements.resources[id.index()].tile {
-                    Some(tile) if options.strategy == Strategy::Optimal => {
+                    Some(tile) if !context.binning_costs.is_empty() => {
                         let steps = (lifetime.first.0..lifetime.end.0).map(PassId);
                         let steps = steps.filter(|&pass| timeline.window_of(pass) == window);
                         room_beside(context, beside.clone(), lifetime, tile)
@@ -146,18 +143,11 @@ fn added_binning_cost(
     passes: impl Iterator<Item = PassId>,
     end: Bytes,
 ) -> Bytes {
-    let Context {
-        frame,
-        profile,
-        options,
-        ..
-    } = context;
-    let binning_cost =
-        |pass, reserved| model::binning_cost_in_pass(frame, profile, pass, reserved, options.bin_cost).0;
     let more = passes.map(|pass| {
+        let binning_cost = &context.binning_costs[pass.index()];
         let bound = residency.bound[pass.index()];
         let bound = bound.map_or(Bytes::ZERO, |object| residency.objects[object.index()].size);
-        Bytes(binning_cost(pass, bound.max(end)) - binning_cost(pass, bound))
+        Bytes(binning_cost.of(bound.max(end).0) - binning_cost.of(bound.0))
     });
     more.sum()
 }

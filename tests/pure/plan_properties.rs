@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::frame::import;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
@@ -110,6 +110,7 @@ fn counted_frames_are_proved_at_every_heap_size() {
                     ladder: Ladder::Always,
                     bin_cost: Bytes::ZERO,
                     lazy: false,
+                    budget: 100_000,
                     ..PlanOptions::default()
                 };
                 plan(&frame, &needs, &profile, &options).unwrap()
@@ -130,4 +131,48 @@ fn counted_frames_are_proved_at_every_heap_size() {
         }
     }
     assert_eq!(open, []);
+}
+
+/// The default steps do not prove everything; asked again and again, a planner does, and never falls behind what it has.
+#[test]
+fn a_planner_improves_what_its_steps_did_not_prove() {
+    let desc = SyntheticDesc {
+        passes: 256,
+        resources: 400,
+        batches: 17,
+        ..SyntheticDesc::default()
+    };
+    let frame = synthetic(7, desc);
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let options = PlanOptions {
+        budget: 50,
+        ..PlanOptions::default()
+    };
+    let mut planner = Planner::new();
+    let mut last = planner.plan(&frame, &needs, &profile, &options).unwrap();
+    assert!(
+        !last.optimality.unwrap().is_proved(),
+        "50 steps are too many for this test"
+    );
+    for call in 0.. {
+        let next = planner.improve(&frame, &needs, &profile, &options).unwrap();
+        accept("improved", &next);
+        assert_eq!(next.options, options);
+        assert!(next.optimality.unwrap().value >= last.optimality.unwrap().value);
+        // From then on it is the plan of its inputs.
+        assert!(Arc::ptr_eq(
+            &next,
+            &planner.plan(&frame, &needs, &profile, &options).unwrap()
+        ));
+        if next.optimality.unwrap().is_proved() {
+            assert!(Arc::ptr_eq(
+                &next,
+                &planner.improve(&frame, &needs, &profile, &options).unwrap()
+            ));
+            break;
+        }
+        assert!(call < 12, "each call has twice the steps");
+        last = next;
+    }
 }

@@ -26,7 +26,7 @@ const SPLIT: PlanOptions = PlanOptions {
     ladder: Ladder::Auto,
     split: true,
     lazy: true,
-    budget: tileheap::plan::DEFAULT_BUDGET,
+    budget: 100_000,
     bin_cost: Bytes(16 << 10),
     tile_limit: None,
 };

@@ -1,12 +1,15 @@
 //! What a reservation costs, pass by pass.
 
+use std::collections::HashMap;
+
 use crate::plan::context::Context;
 use crate::plan::model::{self, PassShape};
+use crate::profile::binning::GRANULARITY;
 use crate::units::Bytes;
 
 /// The binning cost of reserving bytes in one pass: a step function that never falls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BinningCost {
+pub(in crate::plan) struct BinningCost {
     /// From so many reserved bytes on, so much binning cost; ascending, from 0 binning cost below the first.
     steps: Vec<(u64, u64)>,
 }
@@ -18,7 +21,7 @@ impl BinningCost {
     }
 
     /// The binning cost of `reserved` bytes, in bytes of traffic.
-    pub(super) fn of(&self, reserved: u64) -> u64 {
+    pub(in crate::plan) fn of(&self, reserved: u64) -> u64 {
         let above = self.steps.partition_point(|&(from, _)| from <= reserved);
         above.checked_sub(1).map_or(0, |step| self.steps[step].1)
     }
@@ -34,21 +37,26 @@ impl BinningCost {
         ends.chain(std::iter::once(most)).zip(binning_costs)
     }
 
-    /// Samples a function that never falls, at reservations up to `most`.
-    pub(super) fn sampled(most: u64, binning_cost: impl Fn(u64) -> u64) -> BinningCost {
+    /// Samples a function of reservations that never falls, and rises only at those that `reserved` gives for `0..=last`, ascending
+    /// from 0.
+    pub(super) fn sampled(
+        last: u64,
+        reserved: impl Fn(u64) -> u64,
+        binning_cost: impl Fn(u64) -> u64,
+    ) -> BinningCost {
         let mut steps = Vec::new();
+        let at = |level| (level, binning_cost(reserved(level)));
         // A step is where the function rises: found by halving, stretch by stretch.
-        let mut stretches = vec![((0, binning_cost(0)), (most, binning_cost(most)))];
+        let mut stretches = vec![(at(0), at(last))];
         while let Some((low, high)) = stretches.pop() {
             if low.1 == high.1 {
                 continue;
             }
             if high.0 - low.0 == 1 {
-                steps.push(high);
+                steps.push((reserved(high.0), high.1));
                 continue;
             }
-            let middle = low.0 + (high.0 - low.0) / 2;
-            let middle = (middle, binning_cost(middle));
+            let middle = at(low.0 + (high.0 - low.0) / 2);
             // The lower half last, to be looked at first.
             stretches.push((middle, high));
             stretches.push((low, middle));
@@ -58,10 +66,10 @@ impl BinningCost {
 }
 
 /// Per pass of the frame, the binning cost of reserving tile memory; none where bins cost nothing.
-pub(super) fn binning_costs(context: &Context<'_>) -> Vec<BinningCost> {
+pub(in crate::plan) fn binning_costs(context: &Context<'_>) -> Vec<BinningCost> {
     let Context { frame, profile, .. } = context;
     let bin_cost = context.options.bin_cost;
-    let mut known: Vec<(PassShape, BinningCost)> = Vec::new();
+    let mut known: HashMap<PassShape, BinningCost> = HashMap::new();
     let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
     let mut binning_costs = Vec::with_capacity(frame.passes().len());
     for pass in frame.pass_ids() {
@@ -71,23 +79,61 @@ pub(super) fn binning_costs(context: &Context<'_>) -> Vec<BinningCost> {
             binning_costs.push(BinningCost::default());
             continue;
         };
-        let binning_cost = match known.iter().find(|(other, _)| *other == shape) {
-            Some((_, binning_cost)) => binning_cost.clone(),
-            None => {
-                let of = |reserved| model::binning_cost(profile.gmem, Bytes(reserved), shape, bin_cost).0;
-                let binning_cost = BinningCost::sampled(heap.0, of);
-                known.push((shape, binning_cost.clone()));
-                binning_cost
-            }
-        };
-        binning_costs.push(binning_cost);
+        let binning_cost = known
+            .entry(shape)
+            .or_insert_with(|| of_shape(profile.gmem, heap, shape, bin_cost));
+        binning_costs.push(binning_cost.clone());
     }
     binning_costs
+}
+
+/// What reserving up to `most` of `gmem` costs a pass of a shape.
+///
+/// Tiles are whole numbers of grains: their number changes only where a grain less is left.
+fn of_shape(gmem: Bytes, most: Bytes, shape: PassShape, bin_cost: Bytes) -> BinningCost {
+    let grain = shape.bytes_per_pixel * u64::from(GRANULARITY.0) * u64::from(GRANULARITY.1);
+    let Some(all) = gmem.0.checked_div(grain) else {
+        return BinningCost::default();
+    };
+    let last = all - gmem.0.saturating_sub(most.0) / grain;
+    let reserved = |level: u64| match level {
+        0 => 0,
+        _ => gmem.0 - (all - level + 1) * grain + 1,
+    };
+    let alone = model::tiles(gmem, Bytes::ZERO, shape);
+    let more = |reserved| model::tiles(gmem, Bytes(reserved), shape).saturating_sub(alone);
+    BinningCost::sampled(last, reserved, |reserved| {
+        more(reserved).saturating_mul(bin_cost.0)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn costs_of_shapes_are_those_of_the_model() {
+        let (gmem, most) = (Bytes(12 << 20), Bytes(13 << 20));
+        for (area, bytes_per_pixel) in [
+            ((1920, 1080), 16),
+            ((1280, 720), 7),
+            ((64, 64), 4),
+            ((4096, 1), 640),
+        ] {
+            let shape = PassShape {
+                area,
+                bytes_per_pixel,
+            };
+            let cost = of_shape(gmem, most, shape, Bytes(10));
+            let known = |reserved| model::binning_cost(gmem, Bytes(reserved), shape, Bytes(10)).0;
+            for reserved in (0..=most.0).step_by(4099) {
+                assert_eq!(cost.of(reserved), known(reserved), "{reserved} of {shape:?}");
+            }
+            for &(from, _) in &cost.steps {
+                assert!(known(from - 1) < known(from), "{from} of {shape:?}");
+            }
+        }
+    }
 
     #[test]
     fn every_rise_is_found() {
@@ -97,7 +143,7 @@ mod tests {
             6..100 => 10,
             _ => 11,
         };
-        let binning_cost = BinningCost::sampled(1000, stairs);
+        let binning_cost = BinningCost::sampled(1000, |bytes| bytes, stairs);
         assert_eq!(binning_cost.steps, [(5, 3), (6, 10), (100, 11)]);
         assert_eq!(
             (

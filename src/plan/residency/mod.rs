@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use self::bind::bind;
-use self::binning_cost::BinningCost;
+pub(super) use self::binning_cost::{BinningCost, binning_costs};
 use self::bound::Prices;
 use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
 use self::first_come::{first_come, residents_apart};
@@ -68,8 +68,7 @@ pub(super) fn choose_stretches(context: &Context<'_>, whole: &Plan) -> Option<St
     };
     let start: Vec<TileResident> = candidates.iter().filter_map(is_there).collect();
     candidates.extend(offered);
-    let binning_costs = binning_cost::binning_costs(context);
-    let (residents, mut found) = improve(context, &heap, &mut candidates, &start, &binning_costs);
+    let (residents, mut found) = improve(context, &heap, &mut candidates, &start);
     found.upper_bound -= pins(context.frame);
     let stored = |resident: &TileResident| Some((resident.resource, resident.stored?));
     Some(Stretches {
@@ -133,11 +132,10 @@ pub(super) fn choose(context: &Context<'_>) -> Residency {
     if options.strategy != Strategy::Optimal {
         return bind(plain, options.ladder, &[]);
     }
-    let binning_costs = binning_cost::binning_costs(context);
-    let (residents, mut found) = improve(context, &heap, &mut candidates, &plain, &binning_costs);
-    let bound = bind(residents, options.ladder, &binning_costs);
+    let (residents, mut found) = improve(context, &heap, &mut candidates, &plain);
+    let bound = bind(residents, options.ladder, &context.binning_costs);
     found.upper_bound -= pins(context.frame);
-    let optimality = Some(appraise(&bound, &context.rulings, &binning_costs, found));
+    let optimality = Some(appraise(context, &bound, found));
     Residency { optimality, ..bound }
 }
 
@@ -298,12 +296,12 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
 }
 
 /// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
-fn appraise(
-    bound: &Residency,
-    rulings: &[Ruling],
-    binning_costs: &[BinningCost],
-    found: Optimality,
-) -> Optimality {
+fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
+    let Context {
+        rulings,
+        binning_costs,
+        ..
+    } = context;
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
         Ruling::Tile(savings) => savings.0,
         _ => 0,
@@ -331,9 +329,12 @@ fn improve(
     heap: &TileHeap,
     candidates: &mut [Candidate],
     greedy: &[TileResident],
-    binning_costs: &[BinningCost],
 ) -> (Vec<TileResident>, Optimality) {
-    let options = context.options;
+    let Context {
+        options,
+        binning_costs,
+        ..
+    } = context;
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,
@@ -362,10 +363,9 @@ fn improve(
         };
         let mut problem = Problem::of(window, &steps, heap.size, binning_costs, by_step);
         let mut start = greedy_choice(&problem, window, greedy);
-        let bound;
+        let (mut bound, mut prices) = (i128::MAX, None);
         if problem.has_stretches() {
             // Choices by loads know nothing of lifetimes of which one stretch excludes another.
-            bound = i128::MAX;
             if let Some(choice) = by_value(&problem) {
                 if choice.is_better_than(&start) {
                     start = choice;
@@ -380,32 +380,38 @@ fn improve(
             }
         } else {
             let left = options.budget - optimality.steps;
-            let prices = Prices::of(&problem, start.value().max(0) as u64);
-            let by_loads = prices.by_loads(&problem, start.value(), left / 4);
+            let found = Prices::of(&problem, start.value().max(0) as u64);
+            let by_loads = found.by_loads(&problem, start.value(), left / 4);
             bound = by_loads.bound;
             optimality.steps += by_loads.steps.min(left);
-            for choice in [choice_of(&problem, &by_loads.items), by_value(&problem)]
-                .into_iter()
-                .flatten()
-            {
+            let placed = choice_of(&problem, &by_loads.items, options.budget, &mut optimality.steps);
+            for choice in [placed, by_value(&problem)].into_iter().flatten() {
                 if choice.is_better_than(&start) {
                     start = choice;
                 }
             }
+            prices = Some(found);
         }
-        if let Some(settled) = choice_of(&problem, &start.items) {
+        if let Some(settled) = choice_of(&problem, &start.items, options.budget, &mut optimality.steps) {
             if settled.is_better_than(&start) {
                 start = settled;
             }
         }
-        let mut found = search(&problem, start, options.budget - optimality.steps);
+        let prices = prices.unwrap_or_else(|| Prices::of(&problem, start.value().max(0) as u64));
+        let mut found = search(&problem, &prices, start, options.budget - optimality.steps);
         optimality.steps += found.steps;
         optimality.upper_bound += found.bound.min(bound) as i64;
         if by_step && options.ladder == Ladder::Auto && !found.choice.pays_by_step(&problem) {
             // As good with one object a run: then the fewest bytes that one object reserves.
             problem.by_step = false;
-            let start = choice_of(&problem, &found.choice.items).unwrap_or_default();
-            found = search(&problem, start, options.budget - optimality.steps);
+            let start = choice_of(
+                &problem,
+                &found.choice.items,
+                options.budget,
+                &mut optimality.steps,
+            );
+            let left = options.budget - optimality.steps;
+            found = search(&problem, &prices, start.unwrap_or_default(), left);
             optimality.steps += found.steps;
         }
         optimality.least_reserved &= found.complete;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
-use super::settle::{BUDGET, Exhausted, Settled, settle};
+use super::settle::{Exhausted, Settled, settle};
 use crate::units::Run;
 
 /// A choice for one window.
@@ -82,8 +82,8 @@ pub(super) struct Found {
 }
 
 /// Improves on `start` with at most `budget` branches.
-pub(super) fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
-    let mut search = Search::new(problem, start, budget);
+pub(super) fn search(problem: &Problem<'_>, prices: &Prices, start: ResidencyChoice, budget: u64) -> Found {
+    let mut search = Search::new(problem, prices, start, budget);
     search.branch(0);
     let value = search.best.value();
     Found {
@@ -114,10 +114,18 @@ pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64
 }
 
 /// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
-pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<ResidencyChoice> {
-    let settled = settle(problem, items, Cost::MAX, &mut { BUDGET })
-        .ok()
-        .flatten()?;
+///
+/// Takes at most a sixteenth of a budget of which `steps` were used, and adds what it takes to these.
+pub(super) fn choice_of(
+    problem: &Problem<'_>,
+    items: &[u32],
+    budget: u64,
+    steps: &mut u64,
+) -> Option<ResidencyChoice> {
+    let mut left = (budget - *steps).min(budget / 16);
+    let settled = settle(problem, items, Cost::MAX, &mut left);
+    *steps += (budget - *steps).min(budget / 16) - left;
+    let settled = settled.ok().flatten()?;
     Some(ResidencyChoice {
         items: items.to_vec(),
         savings: savings_of(problem, items),
@@ -135,7 +143,7 @@ fn savings_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 
 struct Search<'a> {
     problem: &'a Problem<'a>,
-    prices: Prices,
+    prices: &'a Prices,
     /// The order in which choices are decided: for each, its items in the order in which they are tried, and how many of them the
     /// prices want.
     order: Vec<(Vec<u32>, usize)>,
@@ -158,8 +166,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(problem: &'a Problem<'a>, best: ResidencyChoice, budget: u64) -> Search<'a> {
-        let prices = Prices::of(problem, best.value().max(0) as u64);
+    fn new(problem: &'a Problem<'a>, prices: &'a Prices, best: ResidencyChoice, budget: u64) -> Search<'a> {
         let steps = problem.binning_cost.len();
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
         let tried = |choice: &Run| {

@@ -16,7 +16,7 @@ pub(super) struct Settled {
 }
 
 /// The least that may be spent on one set, in steps of the search; where more is left, a part of it.
-pub(super) const BUDGET: u64 = 10_000;
+const BUDGET: u64 = 10_000;
 
 /// The cheapest placement of the items `chosen` found at a cost below `limit`; what it takes is taken from `left`.
 ///

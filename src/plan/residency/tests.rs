@@ -1,8 +1,9 @@
 //! The search against all subsets in all orders of placing.
 
 use super::binning_cost::BinningCost;
+use super::bound::Prices;
 use super::problem::{Cost, Item, Problem};
-use super::search::{ResidencyChoice, search};
+use super::search::{Found, ResidencyChoice, search as search_at};
 use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
@@ -34,6 +35,11 @@ fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
         binning_cost: binning_costs.iter().collect(),
         by_step: seed % 3 == 0,
     }
+}
+
+fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
+    let prices = Prices::of(problem, start.value().max(0) as u64);
+    search_at(problem, &prices, start, budget)
 }
 
 /// Every item may be chosen whatever else is.
