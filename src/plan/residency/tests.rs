@@ -85,7 +85,11 @@ fn random_harms(seed: u64) -> Vec<BinningCost> {
         .map(|_| {
             let (every, more) = (1 + random.next_u64() % 9, random.next_u64() % 4);
             let free = seed % 2 == 0;
-            BinningCost::sampled(64, |reserved| if free { 0 } else { reserved / every * more })
+            BinningCost::sampled(
+                64,
+                |bytes| bytes,
+                |reserved| if free { 0 } else { reserved / every * more },
+            )
         })
         .collect()
 }
