@@ -188,6 +188,7 @@ fn ladders_bind_little_more_than_the_live_set() {
         let frame = frame.to_str().expect("a path in UTF-8");
         for heap in ["4MiB", "8MiB", "12MiB", "18MiB"] {
             let arguments = ["plan", frame, "--sizes", "raw", "--size", size, "--heap", heap];
+            let arguments = [&arguments[..], &["--budget", "100000"]].concat();
             let plan = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
             let total = |name: &str| plan["totals"][name].as_u64().expect("a number");
             let (bound, live) = (total("reserved_bytes"), total("live_bytes"));
