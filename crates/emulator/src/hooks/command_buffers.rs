@@ -14,9 +14,11 @@ use super::order_commands::{Counted, OrderedAs, Scopes, order_barriers, order_de
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
+use super::tile_shading;
 use crate::model::passes::{self, Attached, Performs, Secondary};
 use crate::model::recording::bound_inside;
 use crate::model::resources::RenderPass;
+use crate::model::tile_passes::{is_tile_shading, with_kept_stores};
 use crate::model::transitions;
 
 device_entry_points! {
@@ -166,10 +168,22 @@ device_entry_points! {
             let attached = unsafe { passes::of_rendering(&recorder.device.resources, info) };
             begin_pass(recorder, &attached, Performs::of(info.flags), None, "vkCmdBeginRendering");
         };
+        // SAFETY: As above, and it outlives the call.
+        let stripped = unsafe { strip::rendering(info) };
         on_device(commands, begin, |device| {
-            // SAFETY: As above, and it outlives the call.
-            let stripped = unsafe { strip::rendering(info) };
-            call_down!(device.driver.commands, vkCmdBeginRendering(commands, &stripped.info));
+            let next = &device.driver.commands;
+            // SAFETY: As above.
+            if device.tile_shading.is_none() || !unsafe { is_tile_shading(info.p_next) } {
+                return call_down!(next, vkCmdBeginRendering(commands, &stripped.info));
+            }
+            let record = |info: &vk::RenderingInfo<'_>| call_down!(next, vkCmdBeginRendering(commands, info));
+            // SAFETY: As above.
+            unsafe { with_kept_stores(&stripped.info, record) };
+            // SAFETY: Valid usage: host access to the command buffer is synchronized.
+            if let Some(recorder) = unsafe { recording_into(commands) } {
+                // SAFETY: As above.
+                unsafe { tile_shading::begin_rendering(recorder, info, &stripped.info) };
+            }
         });
     }
 
@@ -242,15 +256,19 @@ recorded_commands! {
         info: *const vk::RenderPassBeginInfo<'_>,
         contents: vk::SubpassContents,
     // SAFETY: Valid usage: a valid structure.
-    ) => commands |recorder| unsafe { begin_render_pass(recorder, info, "vkCmdBeginRenderPass") };
+    ) => commands |recorder| unsafe { begin_render_pass(recorder, info, contents, "vkCmdBeginRenderPass") };
 
     /// As `vkCmdBeginRenderPass`.
     fn vkCmdBeginRenderPass2(
         commands,
         info: *const vk::RenderPassBeginInfo<'_>,
         contents: *const vk::SubpassBeginInfo<'_>,
-    // SAFETY: Valid usage: a valid structure.
-    ) => commands |recorder| unsafe { begin_render_pass(recorder, info, "vkCmdBeginRenderPass2") };
+    ) => commands |recorder| {
+        // SAFETY: Valid usage: a valid structure.
+        let contents = unsafe { (*contents).contents };
+        // SAFETY: As above.
+        unsafe { begin_render_pass(recorder, info, contents, "vkCmdBeginRenderPass2") }
+    };
 }
 
 /// Handles a barrier before it is recorded.
@@ -314,10 +332,15 @@ fn before_transition(
 unsafe fn begin_render_pass(
     recorder: &Recorder,
     info: *const vk::RenderPassBeginInfo<'_>,
+    contents: vk::SubpassContents,
     command: &'static str,
 ) {
     // SAFETY: The caller's promise.
     let info = unsafe { &*info };
+    if recorder.device.tile_shading.is_some() {
+        // SAFETY: As above.
+        unsafe { tile_shading::begin_pass(recorder, info, contents) };
+    }
     // SAFETY: The caller's promise.
     let attached = unsafe { passes::of_render_pass(&recorder.device.resources, info) };
     let all = Performs {
@@ -415,7 +438,11 @@ fn ended(commands: vk::CommandBuffer, command: &'static str, end_below: impl Fn(
     on_device(commands, |_| (), end_below);
     // SAFETY: Valid usage: host access to the command buffer is synchronized.
     if let Some(recorder) = unsafe { recording_into(commands) } {
-        let (discards, findings) = passes::end(&mut recorder.lock(), command);
+        let (discards, findings) = {
+            let mut recording = recorder.lock();
+            recording.tile_pass = None;
+            passes::end(&mut recording, command)
+        };
         discards.into_iter().for_each(|discard| recorder.poison(discard));
         recorder.device.reporter.report_all(findings);
     }
@@ -459,6 +486,11 @@ unsafe fn dependencies(
         }
         // SAFETY: As above, and they outlive the call.
         let plain = unsafe { PlainDependencies::new(given) };
-        record(device, plain.dependencies.as_ptr());
+        let record = |device: &Device| record(device, plain.dependencies.as_ptr());
+        // SAFETY: Valid usage: host access to the command buffer is synchronized.
+        let recorder = unsafe { recording_into(commands) }.filter(|_| plain.names_compute);
+        if !recorder.is_some_and(|recorder| tile_shading::barrier_outside(recorder, record)) {
+            record(device);
+        }
     });
 }

@@ -41,6 +41,9 @@ macro_rules! create_pipelines {
                     let stages = unsafe { $stages };
                     // SAFETY: As above.
                     unsafe { device.descriptors.remember_pipeline(*pipeline, stages, $create.p_next) };
+                    if let Some(shading) = &device.tile_shading {
+                        shading.remember_pipeline(*pipeline, stages, $create.layout);
+                    }
                 }
                 result
             }
@@ -57,14 +60,6 @@ create_pipelines! {
 }
 
 creates! {
-    /// Registers the descriptors that the module accesses.
-    vkCreateShaderModule(vk::ShaderModuleCreateInfo<'_>) -> vk::ShaderModule;
-    |device, info, module| {
-        // SAFETY: Valid usage; the size is a multiple of 4.
-        let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
-        device.descriptors.modules.insert(module.as_raw(), Arc::new(shaders::accesses(words)));
-    }
-
     /// Registers the layout of the update data.
     vkCreateDescriptorUpdateTemplate(vk::DescriptorUpdateTemplateCreateInfo<'_>) -> vk::DescriptorUpdateTemplate;
     |device, info, template| {
@@ -77,6 +72,33 @@ creates! {
 }
 
 device_entry_points! {
+    /// Registers the descriptors that the module accesses; one of tile shading is rewritten for the driver.
+    fn vkCreateShaderModule(
+        handle: vk::Device,
+        info: *const vk::ShaderModuleCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::ShaderModule,
+    ) -> vk::Result |device| {
+        // SAFETY: Valid usage: a valid structure.
+        let mut copy = unsafe { *info };
+        // SAFETY: As above; the size is a multiple of 4.
+        let words = unsafe { elements(copy.p_code, (copy.code_size / 4) as u32) };
+        let rewritten = device.tile_shading.as_ref().and_then(|shading| shading.rewritten(words));
+        if let Some(shader) = &rewritten {
+            copy = copy.code(&shader.words);
+        }
+        let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, &copy, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: The driver has written it.
+            let module = unsafe { *out };
+            device.descriptors.modules.insert(module.as_raw(), Arc::new(shaders::accesses(words)));
+            if let Some(shading) = &device.tile_shading {
+                shading.remember_module(module, rewritten.as_ref());
+            }
+        }
+        result
+    }
+
     /// New sets are empty.
     fn vkAllocateDescriptorSets(
         handle: vk::Device,

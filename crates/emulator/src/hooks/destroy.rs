@@ -20,6 +20,19 @@ macro_rules! destroys {
     };
 }
 
+device_entry_points! {
+    /// Unregisters and destroys the pass, and the one that resumes it.
+    fn vkDestroyRenderPass(handle: vk::Device, pass: vk::RenderPass, allocator: *const vk::AllocationCallbacks<'_>) |device| {
+        let known = device.resources.render_passes.remove(pass.as_raw());
+        device.reporter.names.set(Object(vk::RenderPass::TYPE, pass.as_raw()), "");
+        let next = &device.driver.commands;
+        if let Some(again) = known.and_then(|known| known.again) {
+            call_down!(next, vkDestroyRenderPass(handle, again, std::ptr::null()));
+        }
+        call_down!(next, vkDestroyRenderPass(handle, pass, allocator));
+    }
+}
+
 destroys! {
     vkFreeMemory(DeviceMemory): resources.objects;
     vkDestroyImage(Image): resources.images transient_images;
@@ -27,7 +40,6 @@ destroys! {
     vkDestroyImageView(ImageView): resources.image_views;
     vkDestroyBufferView(BufferView): resources.buffer_views;
     vkDestroyFramebuffer(Framebuffer): resources.framebuffers;
-    vkDestroyRenderPass(RenderPass): resources.render_passes;
     vkDestroyShaderModule(ShaderModule): descriptors.modules;
     vkDestroyPipeline(Pipeline): descriptors.pipelines;
     vkDestroyDescriptorUpdateTemplate(DescriptorUpdateTemplate): descriptors.templates;

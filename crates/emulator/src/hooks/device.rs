@@ -10,6 +10,7 @@ use tileheap_layer::sharded::Sharded;
 
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
+use super::tile_records::TileShading;
 use crate::model::descriptors::Descriptors;
 use crate::model::order::report::Reported;
 use crate::model::order::submits::Order;
@@ -29,6 +30,8 @@ pub(crate) struct Device {
     pub(crate) descriptors: Descriptors,
     /// `None` if the feature is off: then only memory types are emulated.
     pub(crate) tile: Option<Tile>,
+    /// Dispatches can run per tile.
+    pub(crate) tile_shading: Option<TileShading>,
 }
 
 /// Which of the layer's extensions a device enabled. Commands can be looked up where their extension is enabled; tile memory
@@ -38,6 +41,8 @@ pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
     pub(crate) tile_properties: bool,
     pub(crate) tile_shading: bool,
+    /// A feature for work per tile is on.
+    pub(crate) per_tile: bool,
 }
 
 impl Enabled {

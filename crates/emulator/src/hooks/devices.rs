@@ -19,6 +19,7 @@ use super::heap_memory::HeapMemory;
 use super::instance::{Instance, physical_of};
 use super::recorder;
 use super::strip;
+use super::tile_records::{TileRecords, TileShading};
 use crate::model::descriptors::Descriptors;
 use crate::model::objects::Object;
 use crate::model::resources::Resources;
@@ -26,7 +27,7 @@ use crate::model::submissions::Queues;
 use crate::model::trace::Trace;
 use crate::tables::action_commands::ActionTable;
 use crate::tables::device_commands::DeviceTable;
-use crate::tables::emulation::{Emulation, Physical, is_own_extension};
+use crate::tables::emulation::{self, Emulation, Physical, is_own_extension};
 use crate::tables::messages::MessageId;
 use crate::tables::settings::VALIDATION;
 
@@ -102,7 +103,10 @@ unsafe fn create(
     let create =
         unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
     // SAFETY: The create info is valid.
-    if physical.emulation.is_some() && unsafe { Emulation::enables_unsupported_features(info.p_next) } {
+    let offered = physical.emulation.as_ref().map(Emulation::tile_shading);
+    // SAFETY: The create info is valid.
+    let offered = offered.is_none_or(|offered| unsafe { emulation::offers_all(&offered, info.p_next) });
+    if !offered {
         return vk::Result::ERROR_FEATURE_NOT_PRESENT;
     }
     // SAFETY: The create info is valid.
@@ -140,7 +144,7 @@ unsafe fn create(
         poison: settings.poison,
         order: settings.order.then(Default::default),
     });
-    let device = Device {
+    let mut device = Device {
         driver: Driver {
             handle,
             commands,
@@ -154,9 +158,17 @@ unsafe fn create(
         resources: Resources::default(),
         descriptors: Descriptors::default(),
         tile,
+        tile_shading: None,
     };
     if let (Some(tile), Some(emulation)) = (&device.tile, &device.physical.emulation) {
-        if let Err(error) = tile.heap.probe(&device.driver, &emulation.driver) {
+        let probed = tile.heap.probe(&device.driver, &emulation.driver);
+        let index = emulation.tile_record_set().filter(|_| request.enabled.per_tile);
+        let shading = probed.and_then(|()| {
+            index
+                .map(|index| TileRecords::new(&device.driver, &emulation.driver, index))
+                .transpose()
+        });
+        if let Err(error) = shading.map(|records| device.tile_shading = records.map(TileShading::new)) {
             call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
             // SAFETY: Valid usage: room for a handle.
             unsafe { out.write(vk::Device::null()) };
@@ -200,7 +212,7 @@ fn close(device: &Device) {
     let Some(tile) = &device.tile else { return };
     let driver = &device.driver;
     let order = std::mem::take(&mut *tile.queues.order());
-    if tile.heap.is_made() || order.semaphore != vk::Semaphore::null() {
+    if tile.heap.is_made() || device.tile_shading.is_some() || order.semaphore != vk::Semaphore::null() {
         let _ = call_down!(driver.commands, vkDeviceWaitIdle(driver.handle));
     }
     if order.semaphore != vk::Semaphore::null() {
@@ -208,6 +220,9 @@ fn close(device: &Device) {
         call_down!(next, vkDestroySemaphore(driver.handle, order.semaphore, null()));
     }
     tile.heap.destroy(driver);
+    if let Some(shading) = &device.tile_shading {
+        shading.records.destroy(driver);
+    }
     recorder::forget_device(driver.handle);
     if let Some(trace) = &tile.trace {
         trace.close(&counts);
@@ -239,7 +254,11 @@ impl Request {
         // SAFETY: The chain is valid.
         let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
         let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
-        let tile = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
+        // SAFETY: The chain is valid.
+        let per_tile = has(ffi::tile_shading::NAME) && unsafe { emulation::wants_per_tile(info.p_next) };
+        // Work per tile needs the model of command buffers as well.
+        let tile =
+            per_tile || tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         let wants_timeline = tile && queue_count > 1 && has_timeline(instance, physical);
         // SAFETY: The chain is valid.
         let is_out_of_reach = wants_timeline && unsafe { timeline_is_out_of_reach(info.p_next) };
@@ -257,6 +276,7 @@ impl Request {
                 tile_memory_heap,
                 tile_properties: has(ffi::tile_properties::NAME),
                 tile_shading: has(ffi::tile_shading::NAME),
+                per_tile,
             },
             // SAFETY: The chain is valid.
             buffer_device_address: unsafe { has_addresses(info.p_next) },

@@ -82,6 +82,7 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
     let is_heap: IsEnabled = |enabled| enabled.tile_memory_heap;
     let is_tiles: IsEnabled = |enabled| enabled.tile_properties;
     let is_shading: IsEnabled = |enabled| enabled.tile_shading;
+    let is_per_tile: IsEnabled = |enabled| enabled.per_tile;
     let (hook, is_enabled): (Option<Hook>, _) = match name.to_bytes() {
         b"vkCmdBindTileMemoryQCOM" => (
             hook!(tile vkCmdBindTileMemoryQCOM tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM),
@@ -104,6 +105,15 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
             is_shading,
         ),
         b"vkCmdDispatchTileQCOM" => (hook!(tile vkCmdDispatchTileQCOM PerTileCommand), is_shading),
+        b"vkCmdDispatch" => (hook!(tile dispatch_per_tile vk::PFN_vkCmdDispatch), is_per_tile),
+        b"vkCmdDispatchBase" | b"vkCmdDispatchBaseKHR" => (
+            hook!(tile dispatch_base_per_tile vk::PFN_vkCmdDispatchBase),
+            is_per_tile,
+        ),
+        b"vkCmdDispatchIndirect" => (
+            hook!(tile dispatch_indirect_per_tile vk::PFN_vkCmdDispatchIndirect),
+            is_per_tile,
+        ),
         _ => return None,
     };
     hook.map(|(_, entry)| (entry, is_enabled))

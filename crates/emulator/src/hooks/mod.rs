@@ -40,4 +40,5 @@ pub(crate) mod strip;
 pub(crate) mod submit;
 pub(crate) mod tile_objects;
 pub(crate) mod tile_properties;
+pub(crate) mod tile_records;
 pub(crate) mod tile_shading;

@@ -10,7 +10,7 @@ use tileheap_layer::chain::find;
 use super::device::allocated_of_heap;
 use super::instance::physical_entry_points;
 use super::strip;
-use crate::tables::emulation::{Emulation, ImageRequest};
+use crate::tables::emulation::ImageRequest;
 use crate::tables::extended_flags;
 use crate::tables::settings::LAYER_NAME;
 
@@ -39,9 +39,9 @@ completed_queries! {
         unsafe { emulation.complete_memory_properties(out, allocated_of_heap(handle)) }
     };
     /// The driver's features, and the layer's.
-    vkGetPhysicalDeviceFeatures2(vk::PhysicalDeviceFeatures2<'_>): |handle, _emulation, out| {
+    vkGetPhysicalDeviceFeatures2(vk::PhysicalDeviceFeatures2<'_>): |handle, emulation, out| {
         // SAFETY: The chain is valid.
-        unsafe { Emulation::complete_features(out.p_next) }
+        unsafe { emulation.complete_features(out.p_next) }
     };
     /// The driver's properties, and the layer's.
     vkGetPhysicalDeviceProperties2(vk::PhysicalDeviceProperties2<'_>): |handle, emulation, out| {

@@ -42,7 +42,10 @@ pub(crate) fn query(
     } else {
         let mut driver = vk::PhysicalDeviceMemoryProperties::default();
         call_down!(next, vkGetPhysicalDeviceMemoryProperties(handle, &mut driver));
-        Emulation::new(settings.profile.clone(), settings.lazy_type, driver)
+        let mut properties = vk::PhysicalDeviceProperties::default();
+        call_down!(next, vkGetPhysicalDeviceProperties(handle, &mut properties));
+        let bound_sets = properties.limits.max_bound_descriptor_sets;
+        Emulation::new(settings.profile.clone(), settings.lazy_type, driver, bound_sets)
             .map_err(|why| {
                 let text = format!("no tile heap is emulated on this device: {why}");
                 reporter.report(MessageId::CannotEmulate, about, &text);

@@ -24,6 +24,8 @@ pub(crate) struct PlainDependencies {
     _buffers: Vec<Vec<vk::BufferMemoryBarrier2<'static>>>,
     _images: Vec<Vec<vk::ImageMemoryBarrier2<'static>>>,
     pub(crate) dependencies: Vec<vk::DependencyInfo<'static>>,
+    /// They name stages of dispatches, which only a tile shading pass may have inside.
+    pub(crate) names_compute: bool,
 }
 
 impl PlainDependencies {
@@ -35,6 +37,7 @@ impl PlainDependencies {
             _buffers: Vec::new(),
             _images: Vec::new(),
             dependencies: Vec::new(),
+            names_compute: false,
         };
         for info in dependencies {
             // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
@@ -48,6 +51,13 @@ impl PlainDependencies {
             // SAFETY: The caller's promise.
             let mut images =
                 unsafe { elements(copy.p_image_memory_barriers, copy.image_memory_barrier_count) }.to_vec();
+            let of_compute = vk::PipelineStageFlags2::COMPUTE_SHADER
+                | vk::PipelineStageFlags2::DRAW_INDIRECT
+                | vk::PipelineStageFlags2::ALL_COMMANDS;
+            let mut stages = (memory.iter().map(|it| it.src_stage_mask | it.dst_stage_mask))
+                .chain(buffers.iter().map(|it| it.src_stage_mask | it.dst_stage_mask))
+                .chain(images.iter().map(|it| it.src_stage_mask | it.dst_stage_mask));
+            all.names_compute |= stages.any(|stages| stages.intersects(of_compute));
             let masks = (memory
                 .iter_mut()
                 .map(|it| (&mut it.src_access_mask, &mut it.dst_access_mask)))

@@ -1,5 +1,6 @@
 //! Entry points that create and destroy images, buffers, views, framebuffers and render passes.
 
+use std::ptr::null;
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
@@ -11,12 +12,32 @@ use tileheap_layer::call_down;
 
 use super::creates::creates;
 use super::device::Device;
-use super::driver::Driver;
+use super::driver::{Driver, created};
+use super::strip;
 use crate::model::objects::Object;
 use crate::model::render_passes;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
 use crate::tables::extended_flags;
+
+/// The render pass that resumes a tile shading pass of one subpass: it loads what that has stored.
+macro_rules! resuming {
+    ($device:ident, $info:ident, strip::$strip:ident, $command:ident) => {{
+        // SAFETY: The create info is valid, and outlives it.
+        let mut stripped = unsafe { strip::$strip($info) };
+        // SAFETY: As above.
+        let given = unsafe { elements(stripped.info.p_attachments, stripped.info.attachment_count) };
+        let mut attachments = given.to_vec();
+        for attachment in &mut attachments {
+            attachment.load_op = vk::AttachmentLoadOp::LOAD;
+            attachment.stencil_load_op = vk::AttachmentLoadOp::LOAD;
+            attachment.initial_layout = attachment.final_layout;
+        }
+        stripped.info.p_attachments = attachments.as_ptr();
+        let (next, handle) = (&$device.driver.commands, $device.driver.handle);
+        created(|out| call_down!(next, $command(handle, &stripped.info, null(), out))).ok()
+    }};
+}
 
 creates! {
     /// Removes the tile usage bit, and registers tile resources.
@@ -68,14 +89,22 @@ creates! {
     vkCreateRenderPass(vk::RenderPassCreateInfo<'_>) -> vk::RenderPass, strip::render_pass;
     |device, info, pass| {
         // SAFETY: The create info is valid.
-        device.resources.render_passes.insert(pass.as_raw(), Arc::new(unsafe { render_passes::read(info) }));
+        let mut remembered = unsafe { render_passes::read(info) };
+        if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
+            remembered.again = resuming!(device, info, strip::render_pass, vkCreateRenderPass);
+        }
+        device.resources.render_passes.insert(pass.as_raw(), Arc::new(remembered));
     }
 
     /// As `vkCreateRenderPass`.
     vkCreateRenderPass2(vk::RenderPassCreateInfo2<'_>) -> vk::RenderPass, strip::render_pass2;
     |device, info, pass| {
         // SAFETY: The create info is valid.
-        device.resources.render_passes.insert(pass.as_raw(), Arc::new(unsafe { render_passes::read2(info) }));
+        let mut remembered = unsafe { render_passes::read2(info) };
+        if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
+            remembered.again = resuming!(device, info, strip::render_pass2, vkCreateRenderPass2);
+        }
+        device.resources.render_passes.insert(pass.as_raw(), Arc::new(remembered));
     }
 }
 

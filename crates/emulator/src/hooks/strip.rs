@@ -10,6 +10,7 @@ use tileheap_device::ffi::{
 use tileheap_layer::arrays::elements;
 use tileheap_layer::chain::{Chain, Treatment};
 
+use crate::model::tile_passes::{is_tile_shading, kept};
 use crate::tables::extended_flags::{ImageStencilUsage, ImageUsage, ImageViewUsage};
 
 /// A structure for the next layer, and the memory that it points to.
@@ -21,6 +22,8 @@ pub(crate) struct Stripped<T> {
     _images: Vec<vk::FramebufferAttachmentImageInfo<'static>>,
     _subpasses: Vec<vk::SubpassDescription<'static>>,
     _subpasses2: Vec<vk::SubpassDescription2<'static>>,
+    _attachments: Vec<vk::AttachmentDescription>,
+    _attachments2: Vec<vk::AttachmentDescription2<'static>>,
 }
 
 impl<T> Stripped<T> {
@@ -32,6 +35,8 @@ impl<T> Stripped<T> {
             _images: Vec::new(),
             _subpasses: Vec::new(),
             _subpasses2: Vec::new(),
+            _attachments: Vec::new(),
+            _attachments2: Vec::new(),
         }
     }
 }
@@ -176,8 +181,8 @@ pub(crate) unsafe fn framebuffer(
 
 /// Declares functions that copy a render pass: subpasses lose the layer's flags.
 macro_rules! render_passes {
-    ($($name:ident: $structure:ident keeps $kept:ident;)+) => {$(
-        /// A render pass to be created.
+    ($($name:ident: $structure:ident keeps $kept:ident $attached:ident;)+) => {$(
+        /// A render pass to be created. One with tile shading stores what it would discard: it may be interrupted.
         ///
         /// # Safety
         /// `info` is valid and outlives the result.
@@ -190,16 +195,26 @@ macro_rules! render_passes {
             for subpass in &mut subpasses {
                 subpass.flags &= !ffi::SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM;
             }
+            // SAFETY: The caller's promise.
+            let mut attachments = unsafe { elements(copy.p_attachments, copy.attachment_count) }.to_vec();
+            // SAFETY: As above.
+            if unsafe { is_tile_shading(info.p_next) } {
+                for attachment in &mut attachments {
+                    attachment.store_op = kept(attachment.store_op);
+                    attachment.stencil_store_op = kept(attachment.stencil_store_op);
+                }
+                copy.p_attachments = attachments.as_ptr();
+            }
             copy.p_next = chain.head();
             copy.p_subpasses = subpasses.as_ptr();
-            Stripped { $kept: subpasses, ..Stripped::new(copy, chain) }
+            Stripped { $kept: subpasses, $attached: attachments, ..Stripped::new(copy, chain) }
         }
     )+};
 }
 
 render_passes! {
-    render_pass: RenderPassCreateInfo keeps _subpasses;
-    render_pass2: RenderPassCreateInfo2 keeps _subpasses2;
+    render_pass: RenderPassCreateInfo keeps _subpasses _attachments;
+    render_pass2: RenderPassCreateInfo2 keeps _subpasses2 _attachments2;
 }
 
 #[cfg(test)]

@@ -1,40 +1,219 @@
-//! `VK_QCOM_tile_shading`, as far as a frame with marked passes needs it: marks are accepted and removed; per-tile commands
-//! cannot run here, and are reported.
+//! `VK_QCOM_tile_shading`: dispatches once per tile, by interrupting the render pass.
+//!
+//! ```text
+//! the application's   begin pass ─ draws ─ dispatch per tile ─ draws ─ end
+//! passed down         begin ─ draws ─ end │ barrier ─ dispatch (tile 0) ─ dispatch (tile 1) … ─ barrier │ begin, LOAD ─ draws ─ end
+//! ```
+//! Draws need nothing: without tile shading in the fragment stage no shader of a draw can know its tile, and each fragment belongs
+//! to one tile, so that a draw once per tile is the draw.
 
 use std::ffi::c_void;
+use std::ptr::null;
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find;
+use tileheap_layer::{call_down, entry_points};
 
-use tileheap_layer::entry_points;
-
-use super::device::device_of;
-use super::recorder::recording_into;
+use super::actions;
+use super::device::{Device, device_entry_points, device_of};
+use super::recorder::{Recorder, before_action, recording_into};
+use super::tile_properties::{tile_of_pass, tile_of_rendering};
+use super::tile_records::TilePipeline;
 use crate::model::finding::Finding;
 use crate::model::objects::Object;
+use crate::model::tile_passes::{Again, Rendering, TilePass};
+use crate::model::tile_shaders::GROUP;
+use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 
 /// The commands of the extension have one shape.
 pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
 
-entry_points! {
-    /// Not supported: nothing is executed per tile.
-    fn vkCmdBeginPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
-        refuse(commands, "vkCmdBeginPerTileExecutionQCOM");
-    }
-
-    /// Not supported.
-    fn vkCmdEndPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
-        refuse(commands, "vkCmdEndPerTileExecutionQCOM");
-    }
-
-    /// Not supported.
-    fn vkCmdDispatchTileQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
-        refuse(commands, "vkCmdDispatchTileQCOM");
-    }
+/// Dynamic rendering has begun; `stripped` is without the layer's structures.
+///
+/// # Safety
+/// Both are valid.
+pub(crate) unsafe fn begin_rendering(
+    recorder: &Recorder,
+    info: &vk::RenderingInfo<'_>,
+    stripped: &vk::RenderingInfo<'_>,
+) {
+    let mut recording = recorder.lock();
+    let reserved = recording.at.bound.map_or(0, |bound| bound.size);
+    recording.tile_pass = Some(Box::new(TilePass {
+        per_tile: false,
+        area: info.render_area,
+        // SAFETY: The caller's promise.
+        tile: unsafe { tile_of_rendering(&recorder.device, reserved, info) },
+        // SAFETY: As above.
+        again: unsafe { Rendering::new(stripped) }.map(Again::Rendering),
+    }));
 }
 
-fn refuse(commands: vk::CommandBuffer, command: &'static str) {
+/// A render pass object has begun.
+///
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn begin_pass(
+    recorder: &Recorder,
+    info: &vk::RenderPassBeginInfo<'_>,
+    contents: vk::SubpassContents,
+) {
+    let resources = &recorder.device.resources;
+    let pass = resources.render_passes.get(info.render_pass.as_raw());
+    let Some(pass) = pass.filter(|pass| pass.is_tile_shading) else {
+        return;
+    };
+    let mut recording = recorder.lock();
+    let reserved = recording.at.bound.map_or(0, |bound| bound.size);
+    let extent = resources
+        .framebuffers
+        .get(info.framebuffer.as_raw())
+        .map_or(info.render_area.extent, |framebuffer| framebuffer.extent);
+    // SAFETY: The caller's promise.
+    let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
+    let again = match pass.again {
+        None => Err("it has several subpasses"),
+        Some(_) if contents != vk::SubpassContents::INLINE => {
+            Err("its contents are secondary command buffers")
+        }
+        Some(pass) => Ok(Again::Pass {
+            pass,
+            framebuffer: info.framebuffer,
+            views: views.map_or(Vec::new(), |views| {
+                // SAFETY: The caller's promise.
+                unsafe { elements(views.p_attachments, views.attachment_count) }.to_vec()
+            }),
+        }),
+    };
+    recording.tile_pass = Some(Box::new(TilePass {
+        per_tile: false,
+        area: info.render_area,
+        tile: tile_of_pass(&recorder.device, reserved, &pass, extent),
+        again,
+    }));
+}
+
+/// Ends the render pass in the driver, records, and resumes it. `false` where it cannot be interrupted.
+fn interrupt(recorder: &Recorder, pass: &TilePass, record: impl FnOnce(&Device)) -> bool {
+    let Ok(again) = &pass.again else { return false };
+    let (device, commands) = (&*recorder.device, recorder.handle);
+    let next = &device.driver.commands;
+    match again {
+        Again::Rendering(_) => call_down!(next, vkCmdEndRendering(commands)),
+        Again::Pass { .. } => call_down!(next, vkCmdEndRenderPass(commands)),
+    }
+    let everything = || {
+        let (stages, none) = (vk::PipelineStageFlags::ALL_COMMANDS, vk::DependencyFlags::empty());
+        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(all);
+        call_down!(
+            next,
+            vkCmdPipelineBarrier(commands, stages, stages, none, 1, &barrier, 0, null(), 0, null())
+        );
+    };
+    everything();
+    record(device);
+    everything();
+    match again {
+        Again::Rendering(rendering) => rendering.with_info(pass.area, |info| {
+            call_down!(next, vkCmdBeginRendering(commands, info));
+        }),
+        Again::Pass {
+            pass: handle,
+            framebuffer,
+            views,
+        } => {
+            let mut attachments = vk::RenderPassAttachmentBeginInfo::default().attachments(views);
+            let mut info = vk::RenderPassBeginInfo::default()
+                .render_pass(*handle)
+                .framebuffer(*framebuffer)
+                .render_area(pass.area);
+            if !views.is_empty() {
+                info = info.push_next(&mut attachments);
+            }
+            call_down!(
+                next,
+                vkCmdBeginRenderPass(commands, &info, vk::SubpassContents::INLINE)
+            );
+        }
+    }
+    true
+}
+
+/// Records a barrier inside a tile shading pass that names stages which are none of a render pass: outside. `false` elsewhere.
+pub(crate) fn barrier_outside(recorder: &Recorder, record: impl FnOnce(&Device)) -> bool {
+    let taken = recorder.lock().tile_pass.take();
+    let Some(pass) = taken else { return false };
+    let is_recorded = interrupt(recorder, &pass, record);
+    recorder.lock().tile_pass = Some(pass);
+    is_recorded
+}
+
+/// Runs `dispatch` for every tile; `false` outside per-tile execution.
+fn each_tile(
+    commands: vk::CommandBuffer,
+    command: &'static str,
+    dispatch: impl Fn(&Device, &TilePass),
+) -> bool {
+    // SAFETY: Valid usage: host access to the command buffer is synchronized.
+    let Some(recorder) = (unsafe { recording_into(commands) }) else {
+        return false;
+    };
+    let Some(shading) = &recorder.device.tile_shading else {
+        return false;
+    };
+    let (pass, pipeline) = {
+        let mut recording = recorder.lock();
+        if !recording.tile_pass.as_ref().is_some_and(|pass| pass.per_tile) {
+            return false;
+        }
+        let pipeline = recording.sets.pipeline(vk::PipelineBindPoint::COMPUTE);
+        (recording.tile_pass.take(), shading.pipelines.get(pipeline))
+    };
+    let Some(pass) = pass else { return false };
+    before_action(recorder, ReachableDescriptors::Dispatch, &[], command);
+    let mut has_room = true;
+    let is_run = interrupt(recorder, &pass, |device| {
+        for first in pass.tiles() {
+            if let Some(TilePipeline { layout, .. }) = pipeline {
+                let Some(offset) = shading.records.offset(first, pass.tile) else {
+                    has_room = false;
+                    return;
+                };
+                let (index, set, point) = (
+                    shading.records.index,
+                    shading.records.set,
+                    vk::PipelineBindPoint::COMPUTE,
+                );
+                let next = &device.driver.commands;
+                call_down!(
+                    next,
+                    vkCmdBindDescriptorSets(commands, point, layout, index, 1, &set, 1, &offset)
+                );
+            }
+            dispatch(device, &pass);
+        }
+    });
+    let reason = match &pass.again {
+        Err(reason) => Some(*reason),
+        Ok(_) if is_run && !has_room => {
+            Some("this device has had more different tiles than the emulator keeps")
+        }
+        Ok(_) => None,
+    };
+    recorder.lock().tile_pass = Some(pass);
+    if let Some(reason) = reason {
+        report(commands, command, reason);
+    }
+    true
+}
+
+fn report(commands: vk::CommandBuffer, command: &'static str, reason: &str) {
     let Some(device) = device_of(commands) else { return };
     // SAFETY: Valid usage: host access to the command buffer is synchronized.
     let at = unsafe { recording_into(commands) }.map(|recorder| {
@@ -43,10 +222,120 @@ fn refuse(commands: vk::CommandBuffer, command: &'static str) {
         recording.at
     });
     let commands = Object(vk::ObjectType::COMMAND_BUFFER, commands.as_raw());
-    let text = format!(
-        "{command} in {commands} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
-         (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)"
-    );
+    let text = format!("{command} in {commands} does nothing: {reason}");
     let finding = Finding::new(MessageId::TileShading, commands, text);
     device.reporter.report_all([Finding { at, ..finding }]);
+}
+
+/// Begins or ends per-tile execution.
+fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bool) {
+    // SAFETY: Valid usage: host access to the command buffer is synchronized.
+    let recorder = unsafe { recording_into(commands) };
+    let is_set = recorder.is_some_and(|recorder| {
+        let mut recording = recorder.lock();
+        let pass = recording.tile_pass.as_mut();
+        pass.is_some_and(|pass| {
+            pass.per_tile = per_tile;
+            true
+        })
+    });
+    if !is_set {
+        report(
+            commands,
+            command,
+            "no tile shading render pass is being recorded that the emulator could cut into tiles, or no feature for work per tile \
+             is enabled (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)",
+        );
+    }
+}
+
+entry_points! {
+    /// Dispatches run per tile from here on.
+    fn vkCmdBeginPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        set_per_tile(commands, "vkCmdBeginPerTileExecutionQCOM", true);
+    }
+
+    /// And no longer.
+    fn vkCmdEndPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
+    }
+
+    /// As many work groups as cover a tile at the shader's rate.
+    fn vkCmdDispatchTileQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        const NAME: &str = "vkCmdDispatchTileQCOM";
+        // SAFETY: Valid usage: host access to the command buffer is synchronized.
+        let rate = unsafe { recording_into(commands) }.and_then(|recorder| {
+            let pipeline = recorder.lock().sets.pipeline(vk::PipelineBindPoint::COMPUTE);
+            recorder.device.tile_shading.as_ref()?.pipelines.get(pipeline)?.rate
+        });
+        let Some(rate) = rate else {
+            return report(commands, NAME, "the bound compute shader has no shading rate");
+        };
+        let is_run = each_tile(commands, NAME, |device, pass| {
+            let groups = |side: u32, axis: usize| side.div_ceil(rate[axis].max(1) * GROUP[axis]);
+            let (x, y) = (groups(pass.tile.width, 0), groups(pass.tile.height, 1));
+            call_down!(device.driver.actions, vkCmdDispatch(commands, x, y, 1));
+        });
+        if !is_run {
+            report(commands, NAME, "per-tile execution has not begun");
+        }
+    }
+
+    /// Once per tile in per-tile execution.
+    fn dispatch_per_tile(commands: vk::CommandBuffer, x: u32, y: u32, z: u32) {
+        let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, vkCmdDispatch(commands, x, y, z));
+        if !each_tile(commands, "vkCmdDispatch", run) {
+            // SAFETY: The application's arguments.
+            unsafe { actions::vkCmdDispatch(commands, x, y, z) };
+        }
+    }
+
+    /// As `vkCmdDispatch`.
+    fn dispatch_base_per_tile(
+        commands: vk::CommandBuffer,
+        base_x: u32,
+        base_y: u32,
+        base_z: u32,
+        x: u32,
+        y: u32,
+        z: u32,
+    ) {
+        let run = |device: &Device, _: &TilePass| {
+            call_down!(device.driver.actions, vkCmdDispatchBase(commands, base_x, base_y, base_z, x, y, z));
+        };
+        if !each_tile(commands, "vkCmdDispatchBase", run) {
+            // SAFETY: The application's arguments.
+            unsafe { actions::vkCmdDispatchBase(commands, base_x, base_y, base_z, x, y, z) };
+        }
+    }
+
+    /// As `vkCmdDispatch`.
+    fn dispatch_indirect_per_tile(commands: vk::CommandBuffer, buffer: vk::Buffer, offset: vk::DeviceSize) {
+        let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, vkCmdDispatchIndirect(commands, buffer, offset));
+        if !each_tile(commands, "vkCmdDispatchIndirect", run) {
+            // SAFETY: The application's arguments.
+            unsafe { actions::vkCmdDispatchIndirect(commands, buffer, offset) };
+        }
+    }
+}
+
+device_entry_points! {
+    /// With the set of the tile records, on devices whose dispatches can run per tile.
+    fn vkCreatePipelineLayout(
+        handle: vk::Device,
+        info: *const vk::PipelineLayoutCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::PipelineLayout,
+    ) -> vk::Result |device| {
+        // SAFETY: Valid usage: a valid structure.
+        let mut copy = unsafe { *info };
+        // SAFETY: As above.
+        let layouts = unsafe { elements(copy.p_set_layouts, copy.set_layout_count) };
+        let extended = device.tile_shading.as_ref().and_then(|shading| shading.records.extended(layouts));
+        if let Some(layouts) = &extended {
+            copy.set_layout_count = layouts.len() as u32;
+            copy.p_set_layouts = layouts.as_ptr();
+        }
+        call_down!(device.driver.commands, vkCreatePipelineLayout(handle, &copy, allocator, out))
+    }
 }

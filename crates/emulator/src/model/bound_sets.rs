@@ -96,6 +96,11 @@ impl BoundSets {
         }
     }
 
+    /// The bound pipeline's handle; 0 if unknown.
+    pub(crate) fn pipeline(&self, point: vk::PipelineBindPoint) -> u64 {
+        index_of(point).map_or(0, |at| self.points[at].pipeline)
+    }
+
     /// Binds a pipeline.
     #[inline]
     pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {

@@ -29,5 +29,7 @@ pub(crate) mod requirements;
 pub(crate) mod resources;
 pub(crate) mod shaders;
 pub(crate) mod submissions;
+pub(crate) mod tile_passes;
+pub(crate) mod tile_shaders;
 pub(crate) mod trace;
 pub(crate) mod transitions;

@@ -14,6 +14,7 @@ use super::order::log::Recorded;
 use super::order::passes::Subpasses;
 use super::position::{BoundMemory, Position};
 use super::resources::{Place, Resource};
+use super::tile_passes::TilePass;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
 
@@ -23,6 +24,8 @@ pub(crate) struct Recording {
     /// The last command, and the bound tile memory.
     pub(crate) at: Position,
     pub(crate) pass: Option<Pass>,
+    /// The same pass, where work can run per tile in it.
+    pub(crate) tile_pass: Option<Box<TilePass>>,
     /// What a suspended render pass instance leaves to poison where it ends at last.
     pub(crate) suspended: Vec<Discard>,
     /// The first action command with tile memory bound was prepared for.

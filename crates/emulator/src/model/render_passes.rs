@@ -9,6 +9,7 @@ use tileheap_layer::chain::find;
 
 use super::order::log::{Change, Dependency, Memory};
 use super::resources::{Attachment, RenderPass, has_two_aspects, is_only_read, is_stencil_only};
+use super::tile_passes::is_tile_shading;
 
 /// An attachment as either kind of render pass describes it.
 struct Description {
@@ -99,8 +100,11 @@ macro_rules! render_pass {
         let dependencies = unsafe { elements($info.p_dependencies, $info.dependency_count) };
         let dependencies = dependencies.iter().map($dependency).collect();
         // SAFETY: As above.
-        let size = unsafe { declared_size($info.p_next) };
-        render_pass(&descriptions, &subpasses, dependencies, size)
+        let (size, is_tile) = unsafe { (declared_size($info.p_next), is_tile_shading($info.p_next)) };
+        RenderPass {
+            is_tile_shading: is_tile,
+            ..render_pass(&descriptions, &subpasses, dependencies, size)
+        }
     }};
 }
 
@@ -171,6 +175,8 @@ fn render_pass(
         subpass_bytes: subpasses.iter().map(subpass_bytes).collect(),
         subpasses: subpasses.iter().map(|subpass| subpass.writes.clone()).collect(),
         dependencies,
+        is_tile_shading: false,
+        again: None,
     }
 }
 

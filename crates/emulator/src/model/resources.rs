@@ -84,6 +84,9 @@ pub(crate) struct RenderPass {
     pub(crate) subpasses: Vec<Vec<(u32, bool)>>,
     /// Source and destination subpasses with what they depend on.
     pub(crate) dependencies: Vec<(u32, u32, Dependency)>,
+    pub(crate) is_tile_shading: bool,
+    /// The pass that resumes it.
+    pub(crate) again: Option<vk::RenderPass>,
 }
 
 /// The operations of a render pass on one attachment.

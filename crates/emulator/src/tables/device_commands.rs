@@ -66,6 +66,7 @@ macro_rules! device_commands {
         tile vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
         own vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
         own vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
+        tile vkCreatePipelineLayout: vk::PFN_vkCreatePipelineLayout;
         own vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
         own vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
         own vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
@@ -156,6 +157,9 @@ macro_rules! device_commands {
         // The layer's own heap and submissions.
         down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
         down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
+        down vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
+        down vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
+        down vkCreateDescriptorPool: vk::PFN_vkCreateDescriptorPool;
         }
     };
 }

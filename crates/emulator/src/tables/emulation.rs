@@ -28,6 +28,8 @@ pub(crate) struct Emulation {
     pub(crate) memory_types: MemoryTypes,
     /// The driver's own types and heaps.
     pub(crate) driver: vk::PhysicalDeviceMemoryProperties,
+    /// The driver's `maxBoundDescriptorSets`.
+    bound_sets: u32,
 }
 
 /// The extensions that the layer adds.
@@ -39,6 +41,9 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
 
 /// The largest apron of tile shading, in pixels; no reading of a device is public.
 const MAX_APRON: u32 = 32;
+
+/// The largest shading rate of a tile dispatch, in pixels. A choice of the layer: tiles are multiples of it and a work group.
+pub(crate) const MAX_SHADING_RATE: [u32; 2] = [4, 4];
 
 /// Whether the layer adds the extension, and so removes its name before calling the next layer.
 pub(crate) fn is_own_extension(name: &CStr) -> bool {
@@ -84,6 +89,7 @@ impl Emulation {
         profile: Profile,
         lazy: bool,
         driver: vk::PhysicalDeviceMemoryProperties,
+        bound_sets: u32,
     ) -> Result<Emulation, String> {
         let added = AddedMemory {
             heap_size: profile.tile.size.0,
@@ -102,6 +108,7 @@ impl Emulation {
             profile,
             memory_types,
             driver,
+            bound_sets,
         })
     }
 
@@ -129,7 +136,7 @@ impl Emulation {
     ///
     /// # Safety
     /// `p_next` is a valid chain that Vulkan may write.
-    pub(crate) unsafe fn complete_features(p_next: *mut std::ffi::c_void) {
+    pub(crate) unsafe fn complete_features(&self, p_next: *mut std::ffi::c_void) {
         // SAFETY: The caller's promise.
         if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(p_next) } {
             heap.tile_memory_heap = vk::TRUE;
@@ -141,37 +148,28 @@ impl Emulation {
         // SAFETY: As above.
         if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) } {
             let next = shading.p_next;
-            // Passes may be marked; what runs per tile cannot run here, so no such feature is offered.
-            *shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
+            *shading = self.tile_shading();
             shading.p_next = next;
         }
     }
 
-    /// Whether a device create info enables features of the layer's extensions that are not offered.
-    ///
-    /// # Safety
-    /// `p_next` is a valid chain.
-    pub(crate) unsafe fn enables_unsupported_features(p_next: *const std::ffi::c_void) -> bool {
-        // SAFETY: The caller's promise.
-        let shading = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
-        shading.is_some_and(|enabled| {
-            let per_tile = [
-                enabled.tile_shading_fragment_stage,
-                enabled.tile_shading_color_attachments,
-                enabled.tile_shading_depth_attachments,
-                enabled.tile_shading_stencil_attachments,
-                enabled.tile_shading_input_attachments,
-                enabled.tile_shading_sampled_attachments,
-                enabled.tile_shading_per_tile_draw,
-                enabled.tile_shading_per_tile_dispatch,
-                enabled.tile_shading_dispatch_tile,
-                enabled.tile_shading_apron,
-                enabled.tile_shading_anisotropic_apron,
-                enabled.tile_shading_atomic_ops,
-                enabled.tile_shading_image_processing,
-            ];
-            per_tile.into_iter().any(|feature| feature != vk::FALSE)
-        })
+    /// The descriptor set of the layer's own, behind all that every application may use; `None` where the driver has no more.
+    pub(crate) fn tile_record_set(&self) -> Option<u32> {
+        const GUARANTEED: u32 = 4;
+        let last = self.bound_sets.checked_sub(1)?;
+        (last >= GUARANTEED).then_some(last)
+    }
+
+    /// The features of tile shading that are offered: those that are executed, and passes may be marked.
+    pub(crate) fn tile_shading(&self) -> ffi::PhysicalDeviceTileShadingFeaturesQCOM<'static> {
+        let is_run = self.tile_record_set().is_some();
+        ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
+            .tile_shading(true)
+            .tile_shading_color_attachments(is_run)
+            .tile_shading_per_tile_draw(is_run)
+            .tile_shading_per_tile_dispatch(is_run)
+            .tile_shading_dispatch_tile(is_run)
+            .tile_shading_atomic_ops(is_run)
     }
 
     /// Completes the result of `vkGetPhysicalDeviceProperties2`.
@@ -194,7 +192,8 @@ impl Emulation {
             shading.max_apron_size = MAX_APRON;
             shading.prefer_non_coherent = vk::FALSE;
             shading.tile_granularity = vk::Extent2D { width, height };
-            shading.max_tile_shading_rate = vk::Extent2D { width: 1, height: 1 };
+            let [width, height] = MAX_SHADING_RATE;
+            shading.max_tile_shading_rate = vk::Extent2D { width, height };
         }
     }
 
@@ -227,6 +226,54 @@ impl Emulation {
         }
         properties.max_resource_size = properties.max_resource_size.min(self.profile.tile.size.0);
     }
+}
+
+/// The features of a structure, in its order.
+fn all(features: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) -> [vk::Bool32; 14] {
+    [
+        features.tile_shading,
+        features.tile_shading_fragment_stage,
+        features.tile_shading_color_attachments,
+        features.tile_shading_depth_attachments,
+        features.tile_shading_stencil_attachments,
+        features.tile_shading_input_attachments,
+        features.tile_shading_sampled_attachments,
+        features.tile_shading_per_tile_draw,
+        features.tile_shading_per_tile_dispatch,
+        features.tile_shading_dispatch_tile,
+        features.tile_shading_apron,
+        features.tile_shading_anisotropic_apron,
+        features.tile_shading_atomic_ops,
+        features.tile_shading_image_processing,
+    ]
+}
+
+/// Whether a device create info enables no feature of tile shading that is not offered.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub(crate) unsafe fn offers_all(
+    offered: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>,
+    p_next: *const std::ffi::c_void,
+) -> bool {
+    // SAFETY: The caller's promise.
+    let wanted = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+    wanted.is_none_or(|wanted| {
+        all(wanted)
+            .iter()
+            .zip(all(offered))
+            .all(|(wanted, offered)| *wanted <= offered)
+    })
+}
+
+/// Whether a device create info enables a feature for work per tile.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub(crate) unsafe fn wants_per_tile(p_next: *const std::ffi::c_void) -> bool {
+    // SAFETY: The caller's promise.
+    let wanted = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+    wanted.is_some_and(|wanted| all(wanted)[1..].contains(&vk::TRUE))
 }
 
 /// The image parameters of a format query.

@@ -119,7 +119,7 @@ messages! {
     /// Accesses of the same bytes without the dependency that they need.
     MissingOrder = 0x7169_0028, "TILEHEAP-missing-order", ERROR, OwnRule,
         "order them with a memory dependency";
-    /// A tile shading command or shader that cannot run here.
+    /// A tile shading command that cannot run here.
     TileShading = 0x7169_0030, "TILEHEAP-tile-shading", ERROR, OwnRule,
         "use ordinary draws and dispatches where the features of per-tile execution are missing";
 }

@@ -19,6 +19,7 @@ mod queries;
 mod rig;
 mod rules;
 mod settings;
+mod shading;
 mod third_party;
 mod traces;
 

@@ -337,7 +337,7 @@ fn a_bad_place_is_refused() {
 }
 
 #[test]
-fn per_tile_commands_say_that_they_do_nothing() {
+fn per_tile_commands_outside_a_pass_are_reported() {
     // What validation has to say of a call outside a pass is not the point here.
     let validated = [
         "VUID-vkCmdBeginPerTileExecutionQCOM-renderpass",

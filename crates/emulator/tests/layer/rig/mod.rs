@@ -18,7 +18,7 @@ use tileheap_emulator::LAYER_NAME;
 
 pub use objects::HostBuffer;
 pub use tileheap_testkit::skip;
-pub use work::{CLEAR, CLEARED, COPY, Descriptor, FILL, Operations, SIDE, whole};
+pub use work::{CLEAR, CLEARED, COPY, Descriptor, FILL, Operations, Pipeline, SIDE, whole};
 
 /// The oldest validation layer that knows all rules of tile memory.
 const OLDEST_VALIDATION: u32 = vk::make_api_version(0, 1, 4, 341);
@@ -138,6 +138,8 @@ pub struct Wants<'a> {
     pub instance_extensions: &'a [&'a CStr],
     pub extensions: &'a [&'a CStr],
     pub features: vk::PhysicalDeviceFeatures,
+    /// Features of tile shading for dispatches per tile.
+    pub per_tile: bool,
 }
 
 type Parts = (
@@ -252,7 +254,13 @@ impl Rig {
                 .expect("a queue") as u32;
             let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
             let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default().tile_properties(true);
-            let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
+            let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
+                .tile_shading(true)
+                .tile_shading_color_attachments(wants.per_tile)
+                .tile_shading_per_tile_draw(wants.per_tile)
+                .tile_shading_per_tile_dispatch(wants.per_tile)
+                .tile_shading_dispatch_tile(wants.per_tile)
+                .tile_shading_atomic_ops(wants.per_tile);
             let mut core12 = vk::PhysicalDeviceVulkan12Features::default()
                 .imageless_framebuffer(true)
                 .buffer_device_address(true)

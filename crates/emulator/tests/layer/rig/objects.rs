@@ -176,7 +176,9 @@ impl Rig {
     /// A buffer that the host reads, of zeros.
     pub fn host_buffer(&self, words: usize) -> HostBuffer {
         use vk::MemoryPropertyFlags as P;
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::TRANSFER_DST;
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_DST
+            | vk::BufferUsageFlags::INDIRECT_BUFFER;
         let buffer = self.buffer(words as u64 * 4, usage | vk::BufferUsageFlags::TRANSFER_SRC);
         let needs = self.buffer_needs(buffer).0;
         let fits = |(index, kind): &(usize, &vk::MemoryType)| {

@@ -65,6 +65,11 @@ void main() {
 
 impl Rig {
     pub fn compute(&self, kinds: &[vk::DescriptorType], source: &str) -> Pipeline {
+        self.compute_words(kinds, &glsl::compile(Stage::Compute, source, 3), 4)
+    }
+
+    /// The same of SPIR-V, with so many bytes of push constants.
+    pub fn compute_words(&self, kinds: &[vk::DescriptorType], words: &[u32], constants: u32) -> Pipeline {
         let bindings: Vec<_> = (0u32..)
             .zip(kinds)
             .map(|(binding, kind)| {
@@ -75,7 +80,6 @@ impl Rig {
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
             })
             .collect();
-        let words = glsl::compile(Stage::Compute, source, 3);
         // SAFETY: All of one device, made for each other, alive while used.
         let pipeline = unsafe {
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -86,14 +90,14 @@ impl Rig {
             let constants = [vk::PushConstantRange {
                 stage_flags: vk::ShaderStageFlags::COMPUTE,
                 offset: 0,
-                size: 4,
+                size: constants,
             }];
             let set_layouts = [set_layout];
             let info = vk::PipelineLayoutCreateInfo::default()
                 .set_layouts(&set_layouts)
                 .push_constant_ranges(&constants);
             let layout = self.device.create_pipeline_layout(&info, None).expect("a layout");
-            let info = vk::ShaderModuleCreateInfo::default().code(&words);
+            let info = vk::ShaderModuleCreateInfo::default().code(words);
             let module = self.device.create_shader_module(&info, None).expect("a module");
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)

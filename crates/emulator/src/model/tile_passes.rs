@@ -1,0 +1,221 @@
+//! Tile shading render passes: how they are cut into tiles, and how they are resumed behind what runs outside.
+
+use std::ffi::c_void;
+
+use ash::vk;
+use tileheap_device::ffi::{RenderPassTileShadingCreateInfoQCOM, TileShadingRenderPassFlagsQCOM};
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find;
+
+/// A tile shading render pass while it is recorded.
+pub(crate) struct TilePass {
+    /// Per-tile execution has begun.
+    pub(crate) per_tile: bool,
+    pub(crate) area: vk::Rect2D,
+    /// The size of a tile; the first one begins at texel 0.
+    pub(crate) tile: vk::Extent2D,
+    /// How it resumes, or why it cannot be interrupted.
+    pub(crate) again: Result<Again, &'static str>,
+}
+
+/// How a pass resumes: it loads what it has stored.
+pub(crate) enum Again {
+    Rendering(Rendering),
+    Pass {
+        pass: vk::RenderPass,
+        framebuffer: vk::Framebuffer,
+        /// Of an imageless framebuffer.
+        views: Vec<vk::ImageView>,
+    },
+}
+
+/// Dynamic rendering, without operations.
+pub(crate) struct Rendering {
+    layer_count: u32,
+    view_mask: u32,
+    colors: Vec<Target>,
+    depth: Option<Target>,
+    stencil: Option<Target>,
+}
+
+#[derive(Clone, Copy)]
+struct Target {
+    view: vk::ImageView,
+    layout: vk::ImageLayout,
+    resolve_mode: vk::ResolveModeFlags,
+    resolve_view: vk::ImageView,
+    resolve_layout: vk::ImageLayout,
+    store: vk::AttachmentStoreOp,
+}
+
+/// Whether a render pass has tile shading.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub(crate) unsafe fn is_tile_shading(p_next: *const c_void) -> bool {
+    // SAFETY: The caller's promise.
+    let info = unsafe { find::<RenderPassTileShadingCreateInfoQCOM<'_>>(p_next) };
+    info.is_some_and(|info| info.flags.contains(TileShadingRenderPassFlagsQCOM::ENABLE))
+}
+
+/// The store operation of a pass that may be interrupted.
+pub(crate) fn kept(store: vk::AttachmentStoreOp) -> vk::AttachmentStoreOp {
+    match store {
+        vk::AttachmentStoreOp::DONT_CARE => vk::AttachmentStoreOp::STORE,
+        other => other,
+    }
+}
+
+impl TilePass {
+    /// The tiles that the render area covers, completely or partly: their first texels.
+    pub(crate) fn tiles(&self) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let span = |offset: i32, extent: u32, side: u32| {
+            let (first, end) = (offset.max(0) as u32, extent.saturating_add_signed(offset));
+            let side = side.max(1);
+            let tiles = if first < end {
+                first / side..end.div_ceil(side)
+            } else {
+                0..0
+            };
+            tiles.map(move |index| index * side)
+        };
+        let columns = span(self.area.offset.x, self.area.extent.width, self.tile.width);
+        let (y, height, side) = (self.area.offset.y, self.area.extent.height, self.tile.height);
+        columns.flat_map(move |x| span(y, height, side).map(move |y| (x, y)))
+    }
+}
+
+impl Rendering {
+    /// # Errors
+    /// Why it cannot be interrupted.
+    ///
+    /// # Safety
+    /// `info` is valid, without the layer's own structures.
+    pub(crate) unsafe fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
+        let flags = vk::RenderingFlags::SUSPENDING | vk::RenderingFlags::RESUMING;
+        if info.flags.intersects(flags) {
+            return Err("it suspends or resumes rendering");
+        }
+        if info
+            .flags
+            .contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS)
+        {
+            return Err("its contents are secondary command buffers");
+        }
+        // SAFETY: The caller's promise.
+        let colors = unsafe { elements(info.p_color_attachments, info.color_attachment_count) };
+        // SAFETY: As above; null where there is none.
+        let depth = unsafe { info.p_depth_attachment.as_ref() };
+        // SAFETY: As above.
+        let stencil = unsafe { info.p_stencil_attachment.as_ref() };
+        let mut chains = colors.iter().chain(depth).chain(stencil).map(|it| it.p_next);
+        if !info.p_next.is_null() || chains.any(|p_next| !p_next.is_null()) {
+            return Err("its VkRenderingInfo has structures in its chain that the emulator does not keep");
+        }
+        Ok(Rendering {
+            layer_count: info.layer_count,
+            view_mask: info.view_mask,
+            colors: colors.iter().map(target).collect(),
+            depth: depth.map(target),
+            stencil: stencil.map(target),
+        })
+    }
+
+    /// The rendering that resumes.
+    pub(crate) fn with_info(&self, area: vk::Rect2D, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
+        let colors: Vec<_> = self.colors.iter().map(Target::loaded).collect();
+        let depth = self.depth.as_ref().map(Target::loaded);
+        let stencil = self.stencil.as_ref().map(Target::loaded);
+        let mut info = vk::RenderingInfo::default()
+            .render_area(area)
+            .layer_count(self.layer_count)
+            .view_mask(self.view_mask)
+            .color_attachments(&colors);
+        info.p_depth_attachment = depth.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        info.p_stencil_attachment = stencil.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        record(&info);
+    }
+}
+
+fn target(info: &vk::RenderingAttachmentInfo<'_>) -> Target {
+    Target {
+        view: info.image_view,
+        layout: info.image_layout,
+        resolve_mode: info.resolve_mode,
+        resolve_view: info.resolve_image_view,
+        resolve_layout: info.resolve_image_layout,
+        store: kept(info.store_op),
+    }
+}
+
+impl Target {
+    fn loaded(&self) -> vk::RenderingAttachmentInfo<'static> {
+        vk::RenderingAttachmentInfo::default()
+            .image_view(self.view)
+            .image_layout(self.layout)
+            .resolve_mode(self.resolve_mode)
+            .resolve_image_view(self.resolve_view)
+            .resolve_image_layout(self.resolve_layout)
+            .load_op(vk::AttachmentLoadOp::LOAD)
+            .store_op(self.store)
+    }
+}
+
+/// Dynamic rendering that keeps what it would discard where it ends: it may be interrupted.
+///
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn with_kept_stores(
+    info: &vk::RenderingInfo<'_>,
+    record: impl FnOnce(&vk::RenderingInfo<'_>),
+) {
+    fn keep<'a>(target: &vk::RenderingAttachmentInfo<'a>) -> vk::RenderingAttachmentInfo<'a> {
+        target.store_op(kept(target.store_op))
+    }
+    // SAFETY: The caller's promise.
+    let colors = unsafe { elements(info.p_color_attachments, info.color_attachment_count) };
+    let colors: Vec<_> = colors.iter().map(keep).collect();
+    // SAFETY: As above; null where there is none.
+    let depth = unsafe { info.p_depth_attachment.as_ref() }.map(keep);
+    // SAFETY: As above.
+    let stencil = unsafe { info.p_stencil_attachment.as_ref() }.map(keep);
+    let mut copy = *info;
+    copy.p_color_attachments = colors.as_ptr();
+    copy.p_depth_attachment = depth.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    copy.p_stencil_attachment = stencil.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    record(&copy);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_cover_the_area_and_begin_at_texel_0() {
+        let tiles = |offset: (i32, i32), extent: (u32, u32)| {
+            let pass = TilePass {
+                per_tile: true,
+                area: vk::Rect2D {
+                    offset: vk::Offset2D {
+                        x: offset.0,
+                        y: offset.1,
+                    },
+                    extent: vk::Extent2D {
+                        width: extent.0,
+                        height: extent.1,
+                    },
+                },
+                tile: vk::Extent2D {
+                    width: 32,
+                    height: 16,
+                },
+                again: Err(""),
+            };
+            pass.tiles().collect::<Vec<_>>()
+        };
+        assert_eq!(tiles((0, 0), (32, 16)), [(0, 0)]);
+        assert_eq!(tiles((31, 15), (2, 2)), [(0, 0), (0, 16), (32, 0), (32, 16)]);
+        assert_eq!(tiles((32, 0), (1, 17)), [(32, 0), (32, 16)]);
+        assert_eq!(tiles((5, 5), (0, 9)), []);
+    }
+}
