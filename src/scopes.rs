@@ -5,6 +5,8 @@
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
+use crate::ffi;
+
 /// The stages of a graphics pipeline in groups, each logically earlier than the next; the stages of one group stand for
 /// the same place in different pipelines (vertex input or task and mesh shaders).
 const GRAPHICS_ORDER: [S; 13] = [
@@ -57,7 +59,9 @@ const SHADERS: S = S::from_raw(
 );
 
 /// Which stages make which accesses, flag by flag. Flags that are not here are judged by nobody.
-const MAKERS: [(A, S); 17] = [
+const MAKERS: [(A, S); 19] = [
+    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, TILE_SHADERS),
+    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM, TILE_SHADERS),
     (A::INDIRECT_COMMAND_READ, S::DRAW_INDIRECT),
     (A::INDEX_READ, S::INDEX_INPUT),
     (A::VERTEX_ATTRIBUTE_READ, S::VERTEX_ATTRIBUTE_INPUT),
@@ -80,6 +84,9 @@ const MAKERS: [(A, S); 17] = [
     ),
 ];
 
+/// VUID-VkMemoryBarrier2-srcAccessMask-10670, -10671.
+const TILE_SHADERS: S = S::from_raw(S::FRAGMENT_SHADER.as_raw() | S::COMPUTE_SHADER.as_raw());
+
 const FRAGMENT_TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
 
 /// The accesses that write.
@@ -94,7 +101,8 @@ pub(crate) const WRITES: A = A::from_raw(
         | A::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
         | A::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw()
         | A::ACCELERATION_STRUCTURE_WRITE_KHR.as_raw()
-        | A::COMMAND_PREPROCESS_WRITE_NV.as_raw(),
+        | A::COMMAND_PREPROCESS_WRITE_NV.as_raw()
+        | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM.as_raw(),
 );
 
 /// One scope of a dependency, expanded.
@@ -337,7 +345,7 @@ mod tests {
         assert_eq!(unmade(S::NONE, A::MEMORY_WRITE), None);
         assert_eq!(
             made_at(S::COMPUTE_SHADER, A::MEMORY_WRITE),
-            A::SHADER_STORAGE_WRITE
+            A::SHADER_STORAGE_WRITE | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
         );
         assert_eq!(made_at(S::COMPUTE_SHADER, A::COLOR_ATTACHMENT_WRITE), A::NONE);
     }

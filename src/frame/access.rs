@@ -190,8 +190,12 @@ impl Access {
         self.reads || (self.writes && self.load_op == LoadOp::Load)
     }
 
-    /// How often the resource's bytes cross the memory bus: once for reading, once for writing.
+    /// How often the resource's bytes cross the memory bus: once for reading, once for writing; never for what shaders reach within
+    /// their tile.
     pub fn count(&self) -> u32 {
+        if self.kind == AccessKind::TileAttachment {
+            return 0;
+        }
         u32::from(self.reads) + u32::from(self.writes)
     }
 }

@@ -7,6 +7,8 @@ use ash::vk::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::ffi;
+
 /// What kind of commands a pass records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,6 +143,15 @@ access_kinds! {
         layouts: READ_ONLY,
         noun: "an input attachment",
         words: &["input", "subpass"],
+    }
+    /// An attachment of the pass that shaders load and store within their tile: passes with tile shading alone (`VK_QCOM_tile_shading`).
+    TileAttachment {
+        image: [I::STORAGE; 2],
+        read: ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+        write: ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+        layouts: Layouts::One(L::GENERAL),
+        noun: "a tile attachment",
+        words: &["tile"],
     }
     /// Sampled or fetched through a sampled image descriptor.
     SampledImage {
@@ -305,8 +316,16 @@ impl AccessKind {
             (false, _) => self.row().stages,
             (true, PassKind::Compute) => S::COMPUTE_SHADER,
             (true, _) if self == AccessKind::InputAttachment => S::FRAGMENT_SHADER,
+            (true, _) if self == AccessKind::TileAttachment => S::FRAGMENT_SHADER | S::COMPUTE_SHADER,
             (true, _) => S::PRE_RASTERIZATION_SHADERS | S::FRAGMENT_SHADER,
         }
+    }
+
+    /// As [`default_stages`](AccessKind::default_stages), with the dispatches that a pass with tile shading runs for each tile.
+    pub(super) fn stages_in(self, pass: PassKind, tile_shading: bool) -> vk::PipelineStageFlags2 {
+        let per_tile = tile_shading && self.is_shader() && self != AccessKind::InputAttachment;
+        let dispatches = if per_tile { S::COMPUTE_SHADER } else { S::NONE };
+        self.default_stages(pass) | dispatches
     }
 
     /// The access flags of reading (`read`) and writing (`write`) so.
@@ -353,6 +372,7 @@ impl AccessKind {
             AccessKind::ResolveAttachment => color || depth,
             AccessKind::DepthStencilAttachment => depth || local_read || depth_read && !writes,
             AccessKind::InputAttachment => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read || local_read,
+            AccessKind::TileAttachment => false,
             AccessKind::SampledImage => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read,
             AccessKind::TransferSource => layout == L::TRANSFER_SRC_OPTIMAL,
             AccessKind::TransferDestination => layout == L::TRANSFER_DST_OPTIMAL,

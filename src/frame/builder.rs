@@ -283,9 +283,16 @@ impl PassBuilder<'_> {
         self.contents(Contents::Secondary)
     }
 
-    /// Marks a render pass as one with tile shading: its shaders may run once per tile, and reach tile memory besides.
+    /// Marks a render pass as one with tile shading: draws and dispatches may run once per tile, and shaders access attachments within
+    /// their tile ([`tile_read`](PassBuilder::tile_read), [`tile_write`](PassBuilder::tile_write)).
     pub fn tile_shading(self) -> Self {
-        self.frame.tables.passes[self.pass.index()].tile_shading = true;
+        let pass = &mut self.frame.tables.passes[self.pass.index()];
+        pass.tile_shading = true;
+        for access in &mut self.frame.tables.accesses[pass.accesses.indices()] {
+            if access.stages == access.kind.default_stages(self.kind) {
+                access.stages = access.kind.stages_in(self.kind, true);
+            }
+        }
         self
     }
 
@@ -354,6 +361,16 @@ impl PassBuilder<'_> {
         self.read(resource, AccessKind::UniformBuffer)
     }
 
+    /// An attachment of the pass, read by shaders within their tile (`VK_QCOM_tile_shading`).
+    pub fn tile_read(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::TileAttachment)
+    }
+
+    /// An attachment of the pass, written by shaders within their tile; what they do not write stays.
+    pub fn tile_write(self, resource: ResourceId) -> Self {
+        self.access(resource, AccessKind::TileAttachment, true, true, LoadOp::Load)
+    }
+
     /// A copy's source.
     pub fn transfer_source(self, resource: ResourceId) -> Self {
         self.read(resource, AccessKind::TransferSource)
@@ -383,7 +400,8 @@ impl PassBuilder<'_> {
         writes: bool,
         load_op: LoadOp,
     ) -> Self {
-        let (pass, stages) = (self.pass, kind.default_stages(self.kind));
+        let pass = self.pass;
+        let stages = kind.stages_in(self.kind, self.frame.tables.passes[pass.index()].tile_shading);
         self.frame.tables.accesses.push(Access {
             pass,
             resource,
@@ -410,7 +428,8 @@ impl PassBuilder<'_> {
     pub fn fragment(self) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
         for access in &mut self.frame.tables.accesses[accesses.indices()] {
-            if access.kind.is_shader() && access.stages == access.kind.default_stages(self.kind) {
+            let wide = [false, true].map(|tiles| access.kind.stages_in(self.kind, tiles));
+            if access.kind.is_shader() && wide.contains(&access.stages) {
                 access.stages = vk::PipelineStageFlags2::FRAGMENT_SHADER;
             }
         }

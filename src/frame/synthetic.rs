@@ -81,8 +81,11 @@ mod tests {
         };
         let frame = synthetic(1, desc);
         for kind in AccessKind::ALL {
-            // Nothing writes indices or storage texels here.
-            let absent = matches!(kind, AccessKind::IndexBuffer | AccessKind::StorageTexelBuffer);
+            // Nothing writes indices or storage texels here, or shades tiles.
+            let absent = matches!(
+                kind,
+                AccessKind::IndexBuffer | AccessKind::StorageTexelBuffer | AccessKind::TileAttachment
+            );
             let used = frame.accesses().iter().any(|access| access.kind == kind);
             assert_eq!(used, !absent, "{kind:?}");
         }

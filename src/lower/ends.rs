@@ -19,7 +19,8 @@ const WRITES: A = A::from_raw(
         | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
         | A::TRANSFER_WRITE.as_raw()
         | A::HOST_WRITE.as_raw()
-        | A::MEMORY_WRITE.as_raw(),
+        | A::MEMORY_WRITE.as_raw()
+        | crate::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM.as_raw(),
 );
 
 impl Resolver<'_> {

@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::Chains;
-use super::create::{shader_view, whole};
+use super::create::{attachment_view, shader_view, whole};
 use super::placed::Placed;
 use super::renderings::{ViewRows, rendering};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
@@ -15,7 +15,7 @@ use super::tables::commands::{
 use super::tables::objects::AccessRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::Contents;
-use crate::frame::{ClearValue, PassId};
+use crate::frame::{AccessKind, ClearValue, PassId};
 use crate::units::{Bytes, Run};
 
 /// Fills the tables of what is recorded; gives the passes of each command buffer.
@@ -98,6 +98,9 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
     for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
+            Object::Image(image) if access.kind == AccessKind::TileAttachment => {
+                Some(attachment_view(image, &lowered.images[image as usize]))
+            }
             Object::Image(image) if access.kind.is_shader() => {
                 shader_view(image, &lowered.images[image as usize])
             }

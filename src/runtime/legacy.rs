@@ -2,16 +2,20 @@
 
 use ash::vk;
 
+use crate::ffi;
+
 /// The older access flags. Those that synchronization2 split are joined again.
 ///
 /// Source: VK_KHR_synchronization2, "Interactions": the low 32 bits are the same flags.
 pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
     use vk::AccessFlags2 as A;
     let mut old = vk::AccessFlags::from_raw(flags.as_raw() as u32);
-    if flags.intersects(A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ) {
+    if flags.intersects(
+        A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM,
+    ) {
         old |= vk::AccessFlags::SHADER_READ;
     }
-    if flags.intersects(A::SHADER_STORAGE_WRITE) {
+    if flags.intersects(A::SHADER_STORAGE_WRITE | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM) {
         old |= vk::AccessFlags::SHADER_WRITE;
     }
     old

@@ -79,7 +79,7 @@ fn pass(frame: &Frame, pass: &Pass) -> doc::Pass {
 
 fn access(frame: &Frame, pass: &Pass, access: &Access) -> doc::Access {
     let name = |resource| frame.resource(resource).name.clone();
-    let default_stages = access.kind.default_stages(pass.kind);
+    let default_stages = access.kind.stages_in(pass.kind, pass.tile_shading);
     doc::Access {
         resource: name(access.resource),
         kind: access.kind,

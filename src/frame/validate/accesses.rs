@@ -35,8 +35,9 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     && access.resource == depth.resource
                     && access.version == depth.version
             });
-            // Only the current version can be written.
-            let twice = access.writes && std::mem::replace(&mut written_by[resource], id) == id;
+            // Only the current version can be written; tile attachments are attachments that are listed besides.
+            let tile = access.kind == AccessKind::TileAttachment;
+            let twice = access.writes && !tile && std::mem::replace(&mut written_by[resource], id) == id;
             if twice || same_depth {
                 return Err(FrameError::TwoWriters {
                     pass: pass.name.clone(),
@@ -52,6 +53,18 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             }
         }
         for access in accesses {
+            let attached = |other: &Access| {
+                other.resource == access.resource
+                    && other.version == access.version
+                    && (other.kind.is_attachment() || other.kind == AccessKind::InputAttachment)
+            };
+            if access.kind == AccessKind::TileAttachment && !accesses.iter().any(attached) {
+                return Err(misuse(
+                    tables,
+                    access,
+                    "a tile attachment is an attachment of the pass, declared as such too",
+                ));
+            }
             let source = access.resolves.and_then(|source| resolvable_in[source.index()]);
             if access.kind == AccessKind::ResolveAttachment && source != id {
                 return Err(FrameError::ResolveSource {
@@ -105,6 +118,9 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     }
     if pass.kind != PassKind::Render && (kind.is_attachment() || kind == AccessKind::InputAttachment) {
         return misuse("only render passes have attachments");
+    }
+    if kind == AccessKind::TileAttachment && !pass.tile_shading {
+        return misuse("only passes with tile shading reach attachments so");
     }
     if pass.kind == PassKind::Transfer && !kind.is_transfer() {
         return misuse("a transfer pass can only copy, fill and clear");

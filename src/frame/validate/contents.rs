@@ -53,7 +53,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
         let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
         for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
             // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
-            // attachment in the same pass.
+            // or tile attachment in the same pass.
             let anew = in_pass
                 .iter()
                 .map(access_of)
@@ -69,7 +69,11 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
                     }
                     continue;
                 }
-                let same_pass = anew && access.kind == AccessKind::InputAttachment;
+                let same_pass = anew
+                    && matches!(
+                        access.kind,
+                        AccessKind::InputAttachment | AccessKind::TileAttachment
+                    );
                 if access.needs_contents() && !contents && !same_pass {
                     return Err(FrameError::ReadBeforeWrite {
                         pass: pass_name(access),

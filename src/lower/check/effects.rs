@@ -95,15 +95,17 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Option<Use> {
     })
 }
 
-/// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input attachment that the same
+/// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same
 /// pass clears or overwrites reads what the pass itself makes.
 fn needs_contents(frame: &Frame, access: &Access) -> bool {
-    let made_here = access.kind == AccessKind::InputAttachment
-        && frame.accesses_of(access.pass).iter().any(|other| {
-            other.resource == access.resource
-                && other.version == access.version
-                && other.writes
-                && other.load_op != LoadOp::Load
-        });
+    let made_here = matches!(
+        access.kind,
+        AccessKind::InputAttachment | AccessKind::TileAttachment
+    ) && frame.accesses_of(access.pass).iter().any(|other| {
+        other.resource == access.resource
+            && other.version == access.version
+            && other.writes
+            && other.load_op != LoadOp::Load
+    });
     (access.reads || access.writes && access.load_op == LoadOp::Load) && !made_here
 }

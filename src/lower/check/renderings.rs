@@ -7,6 +7,7 @@ use crate::frame::tables::{Access, Contents, PassKind};
 use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
 use crate::lower::tables::Object;
 use crate::lower::tables::commands::{AttachmentRow, Operations, PassContents, RenderingRow};
+use crate::lower::tables::objects::ViewRow;
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
@@ -286,6 +287,29 @@ fn check_resolve(
 }
 
 /// Descriptors get a view of the image that is used, of one aspect.
+/// A tile attachment's descriptor names the view of the attachment.
+///
+/// Source: `VK_QCOM_tile_shading`, "Tile Attachments".
+fn check_tile_attachment(checker: &mut Checker<'_>, what: &str, access: &Access, view: ViewRow) {
+    let rows = checker.tables.passes.iter();
+    let row = rows
+        .into_iter()
+        .find(|row| row.contents == PassContents::Described(access.pass));
+    let Some(rendering) = row.and_then(|row| row.rendering) else {
+        return;
+    };
+    let rendering = &checker.tables.renderings[rendering as usize];
+    let attachments = [rendering.colors, rendering.inputs]
+        .into_iter()
+        .flat_map(|run| run.indices());
+    let mut views = attachments
+        .chain(rendering.depth.map(|depth| depth as usize))
+        .map(|row| checker.tables.views[checker.tables.attachments[row].view as usize]);
+    if !views.any(|other| other == view) {
+        checker.wrong(what, "view", view, "that of an attachment of the pass");
+    }
+}
+
 fn check_access_views(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {
@@ -303,6 +327,10 @@ fn check_access_views(checker: &mut Checker<'_>) {
         };
         let view = checker.tables.views[view as usize];
         checker.equal(&what, "view", Object::Image(view.image), row.object);
+        if access.kind == AccessKind::TileAttachment {
+            check_tile_attachment(checker, &what, access, view);
+            continue;
+        }
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         if view.range.aspects.contains(both) {
             let needs = "one of depth and stencil (VUID-VkDescriptorImageInfo-imageView-01976)";

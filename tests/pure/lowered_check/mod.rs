@@ -2,6 +2,7 @@
 
 mod accepted;
 mod mutations;
+mod tile_shading;
 
 use std::sync::Arc;
 

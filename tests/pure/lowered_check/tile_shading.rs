@@ -1,0 +1,201 @@
+//! Passes with tile shading, and what they leave in tile memory for the passes after them.
+//!
+//! Source: the proposal of `VK_QCOM_tile_memory_heap`, "Interactions with VK_QCOM_tile_shading".
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::PipelineStageFlags2 as S;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::lower::check::CheckError;
+use tileheap::lower::tables::Object;
+use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{MemoryKind, Plan, PlanOptions, plan};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
+
+use super::device;
+
+const TILE_READ: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM;
+const TILE_WRITE: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM;
+
+/// ```text
+/// first    shade: draws albedo; per tile, a dispatch reads it where it is, sharpens it, and writes light
+/// second   blur: samples light      show: samples light and albedo
+/// ```
+fn shaded() -> Plan {
+    let extent = vk::Extent2D {
+        width: 480,
+        height: 270,
+    };
+    let mut frame = FrameBuilder::new("tile shading", extent);
+    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+    let [albedo, light, blurred] = ["albedo", "light", "blurred"].map(|name| frame.image(name, image()));
+    let screen = frame.resource("screen", image(), Persistence::External(ExternalDesc::SWAPCHAIN));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "first");
+    frame
+        .render_pass(commands, "shade")
+        .tile_shading()
+        .color(albedo, LoadOp::Clear(ClearValue::ZERO))
+        .tile_write(albedo)
+        .storage_write(light);
+    let commands = frame.command_buffer(batch, "second");
+    frame
+        .compute_pass(commands, "blur")
+        .sampled(light)
+        .storage_write(blurred);
+    frame
+        .render_pass(commands, "show")
+        .sampled(blurred)
+        .sampled(albedo)
+        .color(screen, LoadOp::DontCare);
+    let frame = frame.build().unwrap();
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+}
+
+#[test]
+fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
+    let plan = shaded();
+    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let tables = lower(&plan, &situation).unwrap();
+    // It stays on chip past the pass, with memory of the same size bound as the pass was begun for.
+    let [shade, blur, show] = tables.passes[..] else {
+        panic!("{} passes", tables.passes.len())
+    };
+    let bound = shade.tile_memory.expect("tile memory is bound");
+    assert_eq!([blur.tile_memory, show.tile_memory], [Some(bound); 2]);
+    for name in ["albedo", "light"] {
+        let resource = plan.frame.resource_named(name).unwrap();
+        assert_eq!(plan.placements_of(resource)[0].memory, MemoryKind::Tile, "{name}");
+    }
+    let rendering = tables.renderings[shade.rendering.unwrap() as usize];
+    assert!(rendering.tile_shading);
+    assert_eq!(rendering.tile_memory, tables.memory[bound as usize].size);
+    // Draws and dispatches alike may have written, through the attachment, within the tile and as a storage image.
+    let light = tables.accesses[2].object;
+    let waits = |object| {
+        let barriers = blur.before.images.of(&tables.image_barriers).iter();
+        let mut all = barriers.chain(show.before.images.of(&tables.image_barriers));
+        all.find(|one| Object::Image(one.image) == object).unwrap().scopes
+    };
+    assert!(
+        waits(light)
+            .src_stages
+            .contains(S::COMPUTE_SHADER | S::FRAGMENT_SHADER)
+    );
+    let albedo = waits(tables.accesses[0].object);
+    assert!(
+        albedo
+            .src_stages
+            .contains(S::COMPUTE_SHADER | S::COLOR_ATTACHMENT_OUTPUT)
+    );
+    assert!(
+        albedo
+            .src_access
+            .contains(TILE_WRITE | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE)
+    );
+    assert!(!albedo.dst_access.intersects(TILE_READ));
+    // The tile attachment's descriptor names the attachment's view.
+    assert_eq!(
+        tables.accesses[1].view,
+        Some(tables.attachments[rendering.colors.first as usize].view)
+    );
+}
+
+#[test]
+fn damaged_tables_of_tile_shading_are_refused() {
+    let plan = shaded();
+    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let device = device(&plan, &situation);
+    let sound = lower(&plan, &situation).unwrap().into_inner();
+    let scopes = |tables: &mut Lowered, change: fn(&mut vk::PipelineStageFlags2, &mut vk::AccessFlags2)| {
+        let images = tables.image_barriers.iter_mut().map(|one| &mut one.scopes);
+        for scopes in images.chain(tables.memory_barriers.iter_mut().map(|one| &mut one.scopes)) {
+            change(&mut scopes.src_stages, &mut scopes.src_access);
+        }
+    };
+    type Damage<'a> = (&'a str, &'a dyn Fn(&mut Lowered), fn(&CheckError) -> bool);
+    let damages: [Damage<'_>; 7] = [
+        (
+            "no tile shading",
+            &|it| it.renderings[0].tile_shading = false,
+            is_parameter,
+        ),
+        (
+            "another size",
+            &|it| it.renderings[0].tile_memory = Bytes(12_288),
+            is_parameter,
+        ),
+        (
+            "no size",
+            &|it| it.renderings[0].tile_memory = Bytes::ZERO,
+            is_parameter,
+        ),
+        (
+            "not bound later",
+            &|it| it.passes[1].tile_memory = None,
+            is_parameter,
+        ),
+        (
+            "another view",
+            &|it| it.accesses[1].view = it.accesses[2].view,
+            is_parameter,
+        ),
+        (
+            "no wait for tile attachments",
+            &|it| scopes(it, |_, access| *access &= !TILE_WRITE),
+            |error| matches!(error, CheckError::Hazard(_)),
+        ),
+        (
+            "no wait for dispatches",
+            &|it| scopes(it, |stages, _| *stages &= !S::COMPUTE_SHADER),
+            |error| matches!(error, CheckError::Hazard(_)),
+        ),
+    ];
+    for (name, damage, is_reason) in damages {
+        let mut tables = sound.clone();
+        damage(&mut tables);
+        let errors = tables.violations(&plan.frame, &situation, &device);
+        assert!(errors.iter().any(is_reason), "{name}: {errors:?}");
+    }
+}
+
+fn is_parameter(error: &CheckError) -> bool {
+    matches!(error, CheckError::Parameter(_))
+}
+
+#[test]
+fn tile_attachments_are_attachments_of_passes_with_tile_shading() {
+    let extent = vk::Extent2D {
+        width: 64,
+        height: 64,
+    };
+    let refusal = |tiles: bool, attached: bool| {
+        let mut frame = FrameBuilder::new("f", extent);
+        let [a, b] =
+            ["a", "b"].map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent)));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "commands");
+        let pass = frame.render_pass(commands, "shade");
+        let pass = if tiles { pass.tile_shading() } else { pass };
+        let pass = pass.color(a, LoadOp::DontCare);
+        pass.tile_read(if attached { a } else { b });
+        frame.build().map_err(|error| error.to_string())
+    };
+    assert!(refusal(true, true).is_ok());
+    assert!(
+        refusal(false, true)
+            .unwrap_err()
+            .contains("only passes with tile shading")
+    );
+    assert!(refusal(true, false).unwrap_err().contains("declared as such too"));
+}
