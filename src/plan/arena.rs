@@ -4,8 +4,8 @@ use super::context::Context;
 use super::eligible::Ruling;
 use super::residency::Residency;
 use super::{DEFAULT_BUDGET, MemoryKind, Object, ObjectId, Placement, PlanError, Strategy};
-use crate::frame::tables::Version;
-use crate::frame::{Frame, PassId, Persistence, ResourceId};
+use crate::frame::tables::{Batch, Version};
+use crate::frame::{BatchId, Frame, PassId, Persistence, ResourceId};
 use crate::measure::Dedicated;
 use crate::units::{Alignment, Bytes, Run, Span};
 use std::ops::ControlFlow;
@@ -193,9 +193,7 @@ fn pack_arena(
     }
     let mut problem = ProblemDesc::new(items);
     if options.aliasing {
-        for (a, b) in unordered_pairs(frame, group, placements) {
-            problem = problem.conflict(a, b);
-        }
+        problem.conflicts = unordered_pairs(frame, group, placements);
     }
     let problem = problem.build()?;
     let packing = match options.strategy {
@@ -257,46 +255,114 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
 
 /// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not
 /// ordered before some use of the other, on two queues.
+///
+/// The batches of a queue that come after a batch of another one are its last: what is not ordered behind a last use is first used in
+/// a stretch of passes.
+///
+/// ```text
+/// queue 0   … last use of a ──► signal ─┐
+/// queue 1   │   b        c              └─► wait   d …      a and b, a and c must not share bytes
+///           a.end                           ordered from here on
+/// ```
 fn unordered_pairs(frame: &Frame, group: &[(u32, u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
-    if frame.queues().len() < 2 {
+    let queues = frame.queues().len();
+    if queues < 2 {
         return pairs;
     }
+    let queue_of = |batch: &Batch| frame.submits()[batch.submit.index()].queue.index();
+    let mut batches_on = vec![Vec::new(); queues];
+    for (id, batch) in (0..).map(BatchId).zip(frame.batches()) {
+        batches_on[queue_of(batch)].push(id);
+    }
     // On each queue, only the first and the last use matter.
-    let ends: Vec<Vec<(PassId, PassId)>> = group
-        .iter()
-        .map(|&(_, p)| ends_per_queue(frame, placements[p as usize].resource))
-        .collect();
-    for a in 0..group.len() {
-        for b in 0..group.len() {
-            let (first, second) = (&placements[group[a].1 as usize], &placements[group[b].1 as usize]);
-            if first.span.end > second.span.first {
+    let span = |item: u32| placements[group[item as usize].1 as usize].span;
+    let mut first_on: Vec<Vec<(PassId, u32)>> = vec![Vec::new(); queues];
+    let mut lasts: Vec<(u32, PassId)> = Vec::new();
+    for (item, &(_, placement)) in (0..).zip(group) {
+        let known = lasts.len();
+        for &index in frame.uses_of(placements[placement as usize].resource) {
+            let pass = frame.accesses()[index as usize].pass;
+            let queue = frame.queue_of(pass);
+            let mut of_item = lasts[known..].iter_mut();
+            match of_item.find(|(_, last)| frame.queue_of(*last) == queue) {
+                Some((_, last)) => *last = pass,
+                None => {
+                    lasts.push((item, pass));
+                    first_on[queue.index()].push((pass, item));
+                }
+            }
+        }
+    }
+    first_on.iter_mut().for_each(|firsts| firsts.sort_unstable());
+    for &(item, last) in &lasts {
+        let (end, batch) = (PassId(span(item).end.0), frame.batch_of(last));
+        for (queue, firsts) in first_on.iter().enumerate() {
+            if queue == frame.queue_of(last).index() {
                 continue;
             }
-            let ordered = ends[a].iter().all(|&(_, last)| {
-                ends[b]
-                    .iter()
-                    .all(|&(first, _)| frame.happens_before(last, first))
-            });
-            if !ordered {
-                pairs.push((a as u32, b as u32));
-            }
+            let before = |other: &BatchId| !frame.batch_happens_before(batch, *other);
+            let ordered = batches_on[queue].partition_point(before);
+            let limit = batches_on[queue].get(ordered).copied();
+            let later = firsts.partition_point(|&(pass, _)| pass < end);
+            let unordered = firsts[later..]
+                .iter()
+                .take_while(|(pass, _)| limit.is_none_or(|limit| frame.batch_of(*pass) < limit))
+                .filter(|&&(_, other)| span(other).first >= span(item).end);
+            pairs.extend(unordered.map(|&(_, other)| (item, other)));
         }
     }
     pairs
 }
 
-fn ends_per_queue(frame: &Frame, id: ResourceId) -> Vec<(PassId, PassId)> {
-    let mut ends: Vec<(PassId, PassId)> = Vec::new();
-    for &index in frame.uses_of(id) {
-        let pass = frame.accesses()[index as usize].pass;
-        match ends
-            .iter_mut()
-            .find(|(_, last)| frame.queue_of(*last) == frame.queue_of(pass))
-        {
-            Some((_, last)) => *last = pass,
-            None => ends.push((pass, pass)),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::synthetic::{SyntheticDesc, synthetic};
+
+    #[test]
+    fn pairs_are_those_that_comparing_all_finds() {
+        let mut found = 0;
+        for seed in 0..60 {
+            let desc = SyntheticDesc {
+                passes: 24,
+                resources: 30,
+                batches: 9,
+                queues: 2 + (seed % 2) as u32,
+                ..SyntheticDesc::default()
+            };
+            let frame = synthetic(seed, desc);
+            let used = |id: &ResourceId| !frame.lifetime_of(*id).is_empty();
+            let placement = |id| Placement {
+                resource: id,
+                memory: MemoryKind::Arena,
+                object: None,
+                offset: Bytes::ZERO,
+                size: Bytes(1),
+                span: frame.lifetime_of(id),
+            };
+            let placements: Vec<Placement> = frame.resource_ids().filter(used).map(placement).collect();
+            let group: Vec<(u32, u32)> = (0..placements.len() as u32).map(|item| (0, item)).collect();
+            let mut pairs = unordered_pairs(&frame, &group, &placements);
+            pairs.sort_unstable();
+            pairs.dedup();
+            let passes = |id| {
+                let uses = frame.uses_of(id).iter();
+                uses.map(|&index| frame.accesses()[index as usize].pass)
+            };
+            let mut expected = Vec::new();
+            for (a, first) in (0..).zip(&placements) {
+                for (b, second) in (0..).zip(&placements) {
+                    let ordered = passes(first.resource)
+                        .all(|a| passes(second.resource).all(|b| frame.happens_before(a, b)));
+                    if first.span.end <= second.span.first && !ordered {
+                        expected.push((a, b));
+                    }
+                }
+            }
+            assert_eq!(pairs, expected, "seed {seed}");
+            found += pairs.len();
         }
+        assert!(found > 100, "{found}");
     }
-    ends
 }
