@@ -75,7 +75,7 @@ pub(crate) unsafe fn begin_pass(
     // SAFETY: The caller's promise.
     let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
     let again = match pass.again {
-        None => Err("it has several subpasses"),
+        None => Err("it has several subpasses, or memory was short when it was created"),
         Some(_) if contents != vk::SubpassContents::INLINE => {
             Err("its contents are secondary command buffers")
         }

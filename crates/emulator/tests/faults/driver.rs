@@ -160,6 +160,14 @@ wrappers! {
     fallible vkCreateGraphicsPipelines(
         device: vk::Device, cache: vk::PipelineCache, count: u32, infos: Any, allocator: Any, out: *mut vk::Pipeline
     ) makes i64::from(count);
+    fallible vkCreateDescriptorSetLayout(
+        device: vk::Device, info: Any, allocator: Any, out: *mut vk::DescriptorSetLayout
+    ) makes 1;
+    fallible vkCreatePipelineLayout(device: vk::Device, info: Any, allocator: Any, out: *mut vk::PipelineLayout) makes 1;
+    fallible vkMapMemory(
+        device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, flags: vk::MemoryMapFlags,
+        out: *mut *mut c_void
+    );
     fallible vkCreateDescriptorPool(device: vk::Device, info: Any, allocator: Any, out: *mut vk::DescriptorPool) makes 1;
     fallible vkAllocateDescriptorSets(device: vk::Device, info: Any, out: *mut vk::DescriptorSet);
     fallible vkResetDescriptorPool(device: vk::Device, pool: vk::DescriptorPool, flags: vk::DescriptorPoolResetFlags);
@@ -187,6 +195,8 @@ wrappers! {
     destroys vkDestroyFramebuffer(vk::Device, vk::Framebuffer);
     destroys vkDestroyRenderPass(vk::Device, vk::RenderPass);
     destroys vkDestroyShaderModule(vk::Device, vk::ShaderModule);
+    destroys vkDestroyDescriptorSetLayout(vk::Device, vk::DescriptorSetLayout);
+    destroys vkDestroyPipelineLayout(vk::Device, vk::PipelineLayout);
     destroys vkDestroyDescriptorPool(vk::Device, vk::DescriptorPool);
     destroys vkDestroyDescriptorUpdateTemplate(vk::Device, vk::DescriptorUpdateTemplate);
     destroys vkDestroySemaphore(vk::Device, vk::Semaphore);

@@ -238,7 +238,11 @@ impl Owned {
             .expect("a tile type");
         let mut under = link();
         under.device_look_up = device_look_up as Any;
-        let heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
+        let shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
+            .tile_shading(true)
+            .tile_shading_per_tile_dispatch(true);
+        let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
+        heap.p_next = (&raw const shading).cast_mut().cast();
         let core14 = Vulkan14Features {
             s_type: vk::StructureType::from_raw(55),
             p_next: (&raw const heap).cast(),
@@ -268,6 +272,8 @@ impl Owned {
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0, 1.0])];
         let extensions = [
             ffi::tile_memory_heap::NAME.as_ptr(),
+            ffi::tile_properties::NAME.as_ptr(),
+            ffi::tile_shading::NAME.as_ptr(),
             ash::khr::push_descriptor::NAME.as_ptr(),
         ];
         let mut info = vk::DeviceCreateInfo::default()
