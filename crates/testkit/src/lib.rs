@@ -28,6 +28,8 @@ pub mod glsl;
 pub mod gpu;
 pub mod places;
 #[cfg(feature = "runtime")]
+pub mod queue_rig;
+#[cfg(feature = "runtime")]
 pub mod runtime_rig;
 mod skips;
 #[cfg(feature = "runtime")]

@@ -7,6 +7,7 @@ mod frame;
 mod history;
 mod misuse;
 mod queues;
+mod reordered;
 mod resize;
 mod secondary;
 mod split;
