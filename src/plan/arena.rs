@@ -1,7 +1,6 @@
 //! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
 
-use super::context::Context;
-use super::eligible::Ruling;
+use super::context::{Context, Ruling};
 use super::residency::Residency;
 use super::{DEFAULT_BUDGET, MemoryKind, Object, ObjectId, Placement, PlanError, Strategy};
 use crate::frame::tables::{Batch, Version};

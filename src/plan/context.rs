@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::eligible::{self, Ruling};
-use super::residency::{BinningCost, binning_costs};
+use super::residency::BinningCost;
 use super::timeline::Timeline;
-use super::{PlanError, PlanOptions, Strategy};
-use crate::frame::Frame;
+use super::{NotTile, PlanOptions};
+use crate::frame::{Frame, PassId};
 use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
+use crate::units::Bytes;
 
 /// The inputs of planning, and what the rules say of them before any choice.
 pub(super) struct Context<'a> {
@@ -25,36 +25,17 @@ pub(super) struct Context<'a> {
     pub(super) binning_costs: Vec<BinningCost>,
 }
 
-impl<'a> Context<'a> {
-    pub(super) fn new(
-        frame: &'a Frame,
-        requirements: &'a Arc<Requirements>,
-        profile: &'a Arc<DeviceProfile>,
-        options: &'a PlanOptions,
-    ) -> Result<Context<'a>, PlanError> {
-        if requirements.resources.len() != frame.resources().len() {
-            return Err(PlanError::Requirements {
-                frame: frame.name().to_owned(),
-                resources: frame.resources().len(),
-                requirements: requirements.resources.len(),
-            });
-        }
-        let mut context = Context {
-            frame,
-            requirements,
-            profile,
-            options,
-            heap: options
-                .tile_heap(profile)
-                .filter(|_| options.strategy != Strategy::Off),
-            timeline: Timeline::new(frame, profile, options.windows),
-            rulings: Vec::new(),
-            binning_costs: Vec::new(),
-        };
-        context.rulings = eligible::judge(&context);
-        if options.strategy == Strategy::Optimal && context.heap.is_some() {
-            context.binning_costs = binning_costs(&context);
-        }
-        Ok(context)
-    }
+/// What the rules say of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ruling {
+    /// Nothing uses it.
+    Unused,
+    /// The caller owns it.
+    External,
+    /// Fits into lazily allocated memory.
+    Lazy(PassId),
+    /// May be placed in tile memory, where it saves so many bytes per frame.
+    Tile(Bytes),
+    /// Must live in ordinary memory.
+    Ordinary(NotTile),
 }

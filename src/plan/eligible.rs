@@ -2,28 +2,13 @@
 
 use ash::vk;
 
-use super::context::Context;
+use super::context::{Context, Ruling};
 use super::{NotTile, WindowRule, model};
 use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::Dedicated;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
-
-/// What the rules say of one resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ruling {
-    /// Nothing uses it.
-    Unused,
-    /// The caller owns it.
-    External,
-    /// Fits into lazily allocated memory.
-    Lazy(PassId),
-    /// May be placed in tile memory, where it saves so many bytes per frame.
-    Tile(Bytes),
-    /// Must live in ordinary memory.
-    Ordinary(NotTile),
-}
 
 pub(super) fn judge(context: &Context<'_>) -> Vec<Ruling> {
     let frame = context.frame;

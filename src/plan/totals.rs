@@ -1,8 +1,8 @@
 //! What the plan amounts to: per pass, per resource with reasons, in sum.
 
 use super::arena::Placed;
-use super::context::Context;
-use super::eligible::{Ruling, could_be_whole, eligible_traffic};
+use super::context::{Context, Ruling};
+use super::eligible::{could_be_whole, eligible_traffic};
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::{MemoryKind, NotTile, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};

@@ -1,9 +1,48 @@
 //! From a frame to its plan with every lifetime whole: the stages in order.
 
+use std::sync::Arc;
+
 use super::context::Context;
-use super::{NotTile, PlacementReason, Plan, PlanError};
-use super::{arena, residency, totals};
-use crate::frame::TileConstraint;
+use super::residency::binning_costs;
+use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions, Strategy};
+use super::{arena, eligible, residency, timeline, totals};
+use crate::frame::{Frame, TileConstraint};
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
+
+impl<'a> Context<'a> {
+    pub(super) fn new(
+        frame: &'a Frame,
+        requirements: &'a Arc<Requirements>,
+        profile: &'a Arc<DeviceProfile>,
+        options: &'a PlanOptions,
+    ) -> Result<Context<'a>, PlanError> {
+        if requirements.resources.len() != frame.resources().len() {
+            return Err(PlanError::Requirements {
+                frame: frame.name().to_owned(),
+                resources: frame.resources().len(),
+                requirements: requirements.resources.len(),
+            });
+        }
+        let mut context = Context {
+            frame,
+            requirements,
+            profile,
+            options,
+            heap: options
+                .tile_heap(profile)
+                .filter(|_| options.strategy != Strategy::Off),
+            timeline: timeline::Timeline::new(frame, profile, options.windows),
+            rulings: Vec::new(),
+            binning_costs: Vec::new(),
+        };
+        context.rulings = eligible::judge(&context);
+        if options.strategy == Strategy::Optimal && context.heap.is_some() {
+            context.binning_costs = binning_costs(frame, profile, options.bin_cost);
+        }
+        Ok(context)
+    }
+}
 
 /// Plans a frame without splitting lifetimes; `old` is a plan whose residents are kept where they still fit.
 pub(super) fn make_whole(context: &Context<'_>, old: Option<&Plan>) -> crate::Result<Plan> {

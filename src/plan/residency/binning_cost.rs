@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::plan::context::Context;
+use crate::frame::Frame;
 use crate::plan::model::{self, PassShape};
+use crate::profile::DeviceProfile;
 use crate::profile::binning::GRANULARITY;
 use crate::units::Bytes;
 
@@ -66,9 +67,11 @@ impl BinningCost {
 }
 
 /// Per pass of the frame, the binning cost of reserving tile memory; none where bins cost nothing.
-pub(in crate::plan) fn binning_costs(context: &Context<'_>) -> Vec<BinningCost> {
-    let Context { frame, profile, .. } = context;
-    let bin_cost = context.options.bin_cost;
+pub(in crate::plan) fn binning_costs(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    bin_cost: Bytes,
+) -> Vec<BinningCost> {
     let mut known: HashMap<PassShape, BinningCost> = HashMap::new();
     let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
     let mut binning_costs = Vec::with_capacity(frame.passes().len());
