@@ -55,7 +55,7 @@ sequences() {
     say "ANGLE $1, driver $2"
     [ ${#options[@]} -gt 0 ] || set -- "$1" "$2" "$3" "${@:4}" --seconds $((seconds * $3 / 100))
     VK_DRIVER_FILES=$2 "$folder/sequences" "$folder/$1" "$root/target/emulator" "${options[@]}" "${@:4}" 2>"$log" || {
-        grep -v UNSUPPORTED "$log" | tail -n 5
+        grep -v UNSUPPORTED "$log" | tail -n 5 || true
         failed=1
     }
 }
