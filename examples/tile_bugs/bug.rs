@@ -21,6 +21,16 @@ pub(crate) enum Bug {
     UndefinedLayout,
     /// The last pass binds another object than the one that its images are bound to
     WrongObject,
+    /// The barrier between painting and showing names a stage that comes too late
+    ReadAfterWrite,
+    /// The medallion is painted again behind a barrier that does not wait for what shows it
+    WriteAfterRead,
+    /// The dunes are painted twice without a barrier between
+    WriteAfterWrite,
+    /// A second submit paints an image of another object into the same bytes, and waits for compute shaders alone
+    AcrossPlans,
+    /// The second submit waits for a semaphore of the first, at a stage that its barrier does not name
+    AcrossQueues,
 }
 
 /// Everything that a bug can be in. The program without any is [`Program::RIGHT`].
@@ -39,6 +49,28 @@ pub(crate) struct Program {
     pub(crate) keeps_layout: bool,
     /// The last pass binds the object that the images are bound to.
     pub(crate) same_object: bool,
+    /// The barrier after painting names the stage that shows.
+    pub(crate) in_time: bool,
+    pub(crate) again: Again,
+}
+
+/// What is painted once more, and whether a dependency orders it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    Nothing,
+    /// The dunes, at once.
+    Dunes {
+        ordered: bool,
+    },
+    /// The medallion, after it was shown.
+    Medallion {
+        ordered: bool,
+    },
+    /// An image of another object, in another submit.
+    Other {
+        ordered: bool,
+        semaphore: bool,
+    },
 }
 
 /// The pass between painting and showing, which uses no tile memory of its own.
@@ -61,6 +93,8 @@ impl Program {
         stores: true,
         keeps_layout: true,
         same_object: true,
+        in_time: true,
+        again: Again::Nothing,
     };
 }
 
@@ -101,6 +135,26 @@ impl Bug {
                 same_object: false,
                 ..right
             },
+            Bug::ReadAfterWrite => Program {
+                in_time: false,
+                ..right
+            },
+            Bug::WriteAfterRead | Bug::WriteAfterWrite | Bug::AcrossPlans | Bug::AcrossQueues => Program {
+                again: self.again(false),
+                ..right
+            },
+        }
+    }
+
+    fn again(self, ordered: bool) -> Again {
+        match self {
+            Bug::WriteAfterRead => Again::Medallion { ordered },
+            Bug::WriteAfterWrite => Again::Dunes { ordered },
+            Bug::AcrossPlans | Bug::AcrossQueues => Again::Other {
+                ordered,
+                semaphore: self == Bug::AcrossQueues,
+            },
+            _ => Again::Nothing,
         }
     }
 
@@ -112,6 +166,7 @@ impl Bug {
         };
         Program {
             interlude,
+            again: self.again(true),
             ..Program::RIGHT
         }
     }
@@ -136,6 +191,19 @@ impl Bug {
             Bug::UndefinedLayout => "name the layout that the image is in",
             Bug::WrongObject => {
                 "bind the very VkDeviceMemory that the images are bound to, not one that covers the same bytes"
+            }
+            Bug::ReadAfterWrite => {
+                "name the stage that reads as dstStageMask, and its access as dstAccessMask"
+            }
+            Bug::WriteAfterRead => {
+                "name the stage that reads as srcStageMask of the barrier before the bytes are written again"
+            }
+            Bug::WriteAfterWrite => "put a memory dependency between two passes that write the same bytes",
+            Bug::AcrossPlans => {
+                "all tile memory objects share their bytes: wait for whoever used them last, whatever plan it was of"
+            }
+            Bug::AcrossQueues => {
+                "wait for the semaphore at a stage that the barrier behind it names as srcStageMask"
             }
         }
     }

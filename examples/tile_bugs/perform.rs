@@ -9,7 +9,7 @@ use ash::vk;
 use tileheap::ffi;
 use tileheap::runtime::Capabilities;
 
-use crate::bug::{Interlude, Program};
+use crate::bug::{Again, Interlude, Program};
 use crate::stage::{EXTENT, FORMAT, Image, Stage, WHOLE_IMAGE};
 use crate::support::error::{Called, Result};
 use crate::support::picture::copy_to_buffer;
@@ -30,8 +30,22 @@ pub(crate) fn perform(stage: &Stage<'_>, program: &Program) -> Result<Vec<[u8; 4
     } else {
         vk::AttachmentStoreOp::DONT_CARE
     };
-    draw_motif(stage, paint, stage.dunes, 0, dunes);
-    draw_motif(stage, paint, stage.medallion, 1, vk::AttachmentStoreOp::STORE);
+    draw_motif(stage, paint, stage.dunes, 0, dunes, (ALL, program.again));
+    let shown_in = if program.in_time {
+        ALL
+    } else {
+        vk::PipelineStageFlags2::COMPUTE_SHADER
+    };
+    barrier(stage, paint, stage.dunes, (PAINTED, READ), (ALL, shown_in));
+    draw_motif(
+        stage,
+        paint,
+        stage.medallion,
+        1,
+        vk::AttachmentStoreOp::STORE,
+        (ALL, Again::Nothing),
+    );
+    barrier(stage, paint, stage.medallion, (PAINTED, READ), (ALL, ALL));
     interlude(stage, paint, program.interlude)?;
     // SAFETY: the command buffer is recording, and no pass is open.
     unsafe { device.end_command_buffer(paint) }.called("vkEndCommandBuffer")?;
@@ -45,10 +59,53 @@ pub(crate) fn perform(stage: &Stage<'_>, program: &Program) -> Result<Vec<[u8; 4
         bind(stage, show, object);
     }
     exhibit(stage, show, program.keeps_layout);
+    let none = vk::PipelineStageFlags2::NONE;
+    if let Again::Medallion { ordered } = program.again {
+        let after = (if ordered { ALL } else { none }, Again::Nothing);
+        draw_motif(
+            stage,
+            show,
+            stage.medallion,
+            1,
+            vk::AttachmentStoreOp::STORE,
+            after,
+        );
+    }
     // SAFETY: as above.
     unsafe { device.end_command_buffer(show) }.called("vkEndCommandBuffer")?;
 
-    submit(stage, &[paint, show], program.second_batch)?;
+    submit(
+        stage,
+        &[paint, show],
+        program.second_batch,
+        signals(program.again),
+    )?;
+    if let Again::Other { ordered, semaphore } = program.again {
+        let other = begin(stage, vk::CommandBufferLevel::PRIMARY, None)?;
+        bind(stage, other, stage.twin);
+        let compute = vk::PipelineStageFlags2::COMPUTE_SHADER;
+        // Behind the semaphore the barrier names where it is waited for.
+        let after = if ordered && !semaphore { ALL } else { compute };
+        draw_motif(
+            stage,
+            other,
+            stage.other,
+            0,
+            vk::AttachmentStoreOp::STORE,
+            (after, Again::Nothing),
+        );
+        // SAFETY: as above.
+        unsafe { device.end_command_buffer(other) }.called("vkEndCommandBuffer")?;
+        let waits_at = match (semaphore, ordered) {
+            (false, _) => none,
+            (true, true) => compute,
+            (true, false) => vk::PipelineStageFlags2::COPY,
+        };
+        submit(stage, &[other], false, [none, waits_at])?;
+    }
+    let queue = stage.context.queues()[0].handle;
+    // SAFETY: no other thread uses the queue.
+    unsafe { device.queue_wait_idle(queue) }.called("vkQueueWaitIdle")?;
     stage.read_texels()
 }
 
@@ -95,20 +152,44 @@ fn bind(stage: &Stage<'_>, commands: vk::CommandBuffer, object: vk::DeviceMemory
     unsafe { stage.tile.cmd_bind_tile_memory(commands, Some(&info)) };
 }
 
-/// Paints into an image of tile memory, and makes it ready to be read.
+/// The stages at which the first submit signals the semaphore, and those at which it waits.
+fn signals(again: Again) -> [vk::PipelineStageFlags2; 2] {
+    let signals = matches!(again, Again::Other { semaphore: true, .. });
+    let none = vk::PipelineStageFlags2::NONE;
+    [if signals { ALL } else { none }, none]
+}
+
+/// Paints into an image of tile memory behind the work of some stages, once or twice.
 fn draw_motif(
     stage: &Stage<'_>,
     commands: vk::CommandBuffer,
     image: Image,
     motif: u32,
     store: vk::AttachmentStoreOp,
+    (after, again): (vk::PipelineStageFlags2, Again),
 ) {
-    barrier(stage, commands, image, vk::ImageLayout::UNDEFINED, PAINTED);
-    pass(stage, commands, image, store, vk::RenderingFlags::empty(), || {
-        draw_painting(stage, commands, motif);
-    });
-    barrier(stage, commands, image, PAINTED, READ);
+    barrier(
+        stage,
+        commands,
+        image,
+        (vk::ImageLayout::UNDEFINED, PAINTED),
+        (after, ALL),
+    );
+    let paint = || {
+        pass(stage, commands, image, store, vk::RenderingFlags::empty(), || {
+            draw_painting(stage, commands, motif);
+        });
+    };
+    paint();
+    if let Again::Dunes { ordered } = again {
+        if ordered {
+            barrier(stage, commands, image, (PAINTED, PAINTED), (ALL, ALL));
+        }
+        paint();
+    }
 }
+
+const ALL: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::ALL_COMMANDS;
 
 const PAINTED: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
 const READ: vk::ImageLayout = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
@@ -119,7 +200,13 @@ fn interlude(stage: &Stage<'_>, commands: vk::CommandBuffer, interlude: Interlud
     if interlude == Interlude::Smaller {
         bind(stage, commands, stage.smaller);
     }
-    barrier(stage, commands, stage.sketch, vk::ImageLayout::UNDEFINED, PAINTED);
+    barrier(
+        stage,
+        commands,
+        stage.sketch,
+        (vk::ImageLayout::UNDEFINED, PAINTED),
+        (ALL, ALL),
+    );
     let store = vk::AttachmentStoreOp::STORE;
     match interlude {
         Interlude::Secondary { says_so } => {
@@ -176,15 +263,21 @@ fn draw_painting(stage: &Stage<'_>, commands: vk::CommandBuffer, motif: u32) {
 /// Shows both pictures, and copies what is shown to the host.
 fn exhibit(stage: &Stage<'_>, commands: vk::CommandBuffer, keeps_layout: bool) {
     if !keeps_layout {
-        barrier(stage, commands, stage.dunes, vk::ImageLayout::UNDEFINED, READ);
+        barrier(
+            stage,
+            commands,
+            stage.dunes,
+            (vk::ImageLayout::UNDEFINED, READ),
+            (ALL, ALL),
+        );
     }
     let (device, pipeline) = (stage.device, stage.exhibition);
     barrier(
         stage,
         commands,
         stage.picture,
-        vk::ImageLayout::UNDEFINED,
-        PAINTED,
+        (vk::ImageLayout::UNDEFINED, PAINTED),
+        (ALL, ALL),
     );
     let store = vk::AttachmentStoreOp::STORE;
     pass(
@@ -203,7 +296,18 @@ fn exhibit(stage: &Stage<'_>, commands: vk::CommandBuffer, keeps_layout: bool) {
             }
         },
     );
-    barrier(stage, commands, stage.picture, PAINTED, COPIED);
+    // No more than the copy: what comes after it must wait for the pictures by itself.
+    let (painted, copied) = (
+        vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+        vk::PipelineStageFlags2::COPY,
+    );
+    barrier(
+        stage,
+        commands,
+        stage.picture,
+        (PAINTED, COPIED),
+        (painted, copied),
+    );
     // SAFETY: the buffer holds that many texels, and the image is in that layout.
     unsafe { copy_to_buffer(device, commands, (stage.picture.handle, EXTENT), stage.texels) };
     let to_host = [vk::MemoryBarrier2::default()
@@ -242,19 +346,23 @@ fn pass(
     unsafe { stage.device.cmd_end_rendering(commands) };
 }
 
-/// Everything before, and everything after: this program is not about speed.
+/// From layout to layout, with all accesses of the stages before and after: this program is not about speed.
 fn barrier(
     stage: &Stage<'_>,
     commands: vk::CommandBuffer,
     image: Image,
-    from: vk::ImageLayout,
-    to: vk::ImageLayout,
+    (from, to): (vk::ImageLayout, vk::ImageLayout),
+    (before, after): (vk::PipelineStageFlags2, vk::PipelineStageFlags2),
 ) {
-    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+    let src_access = if before == vk::PipelineStageFlags2::NONE {
+        vk::AccessFlags2::NONE
+    } else {
+        vk::AccessFlags2::MEMORY_WRITE
+    };
     let barriers = [vk::ImageMemoryBarrier2::default()
-        .src_stage_mask(all)
-        .src_access_mask(vk::AccessFlags2::MEMORY_WRITE)
-        .dst_stage_mask(all)
+        .src_stage_mask(before)
+        .src_access_mask(src_access)
+        .dst_stage_mask(after)
         .dst_access_mask(vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE)
         .old_layout(from)
         .new_layout(to)
@@ -265,19 +373,34 @@ fn barrier(
     unsafe { stage.device.cmd_pipeline_barrier2(commands, &info) };
 }
 
-/// Submits both command buffers, in one batch or in two, and waits.
-fn submit(stage: &Stage<'_>, commands: &[vk::CommandBuffer], second_batch: bool) -> Result<()> {
+/// Submits command buffers, in one batch or in two; the semaphore is signaled and waited for at those stages, if any.
+fn submit(
+    stage: &Stage<'_>,
+    commands: &[vk::CommandBuffer],
+    second_batch: bool,
+    [signals, waits]: [vk::PipelineStageFlags2; 2],
+) -> Result<()> {
     let infos: Vec<_> = commands
         .iter()
         .map(|&commands| vk::CommandBufferSubmitInfo::default().command_buffer(commands))
         .collect();
-    let batches: Vec<_> = infos
+    let mut batches: Vec<_> = infos
         .chunks(if second_batch { 1 } else { infos.len() })
         .map(|infos| vk::SubmitInfo2::default().command_buffer_infos(infos))
         .collect();
+    let at = |stages| {
+        vk::SemaphoreSubmitInfo::default()
+            .semaphore(stage.semaphore)
+            .stage_mask(stages)
+    };
+    let (signaled, waited) = ([at(signals)], [at(waits)]);
+    if let Some(first) = batches.first_mut().filter(|_| !waits.is_empty()) {
+        *first = first.wait_semaphore_infos(&waited);
+    }
+    if let Some(last) = batches.last_mut().filter(|_| !signals.is_empty()) {
+        *last = last.signal_semaphore_infos(&signaled);
+    }
     let queue = stage.context.queues()[0].handle;
     // SAFETY: the command buffers are recorded, and no other thread uses the queue.
-    unsafe { stage.device.queue_submit2(queue, &batches, vk::Fence::null()) }.called("vkQueueSubmit2")?;
-    // SAFETY: as above.
-    unsafe { stage.device.queue_wait_idle(queue) }.called("vkQueueWaitIdle")
+    unsafe { stage.device.queue_submit2(queue, &batches, vk::Fence::null()) }.called("vkQueueSubmit2")
 }

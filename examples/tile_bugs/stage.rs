@@ -43,6 +43,10 @@ pub(crate) struct Stage<'a> {
     pub(crate) whole_size: vk::DeviceSize,
     pub(crate) dunes: Image,
     pub(crate) medallion: Image,
+    /// In the bytes of the medallion, and bound to the other object.
+    pub(crate) other: Image,
+    /// Between two submits.
+    pub(crate) semaphore: vk::Semaphore,
     /// In ordinary memory: what the pass in between draws, and the picture that is shown.
     pub(crate) sketch: Image,
     pub(crate) picture: Image,
@@ -81,6 +85,8 @@ impl<'a> Stage<'a> {
             whole_size: 0,
             dunes: Image::default(),
             medallion: Image::default(),
+            other: Image::default(),
+            semaphore: vk::Semaphore::null(),
             sketch: Image::default(),
             picture: Image::default(),
             texels: vk::Buffer::null(),
@@ -109,6 +115,7 @@ impl<'a> Stage<'a> {
             | vk::ImageUsageFlags::SAMPLED
             | ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
         let (dunes, medallion) = (self.create_image(usage)?, self.create_image(usage)?);
+        let other = self.create_image(usage)?;
         let mut needs = ffi::TileMemoryRequirementsQCOM::default();
         let mut ordinary = vk::MemoryRequirements2::default().push_next(&mut needs);
         let info = vk::ImageMemoryRequirementsInfo2::default().image(dunes);
@@ -131,13 +138,21 @@ impl<'a> Stage<'a> {
         self.whole = self.allocate_tile(self.whole_size)?;
         self.twin = self.allocate_tile(self.whole_size)?;
         self.smaller = self.allocate_tile(dunes_at + half)?;
-        for (image, offset) in [(medallion, 0), (dunes, dunes_at)] {
+        for (image, memory, offset) in [
+            (medallion, self.whole, 0),
+            (dunes, self.whole, dunes_at),
+            (other, self.twin, 0),
+        ] {
             // SAFETY: the offset is a multiple of the alignment, and the image fits behind it.
-            unsafe { self.device.bind_image_memory(image, self.whole, offset) }
-                .called("vkBindImageMemory")?;
+            unsafe { self.device.bind_image_memory(image, memory, offset) }.called("vkBindImageMemory")?;
         }
         self.dunes = self.with_view(dunes)?;
         self.medallion = self.with_view(medallion)?;
+        self.other = self.with_view(other)?;
+        let semaphore = vk::SemaphoreCreateInfo::default();
+        // SAFETY: the description is complete.
+        self.semaphore =
+            unsafe { self.device.create_semaphore(&semaphore, None) }.called("vkCreateSemaphore")?;
         Ok(())
     }
 
@@ -317,7 +332,8 @@ impl<'a> Stage<'a> {
                 device.destroy_pipeline_layout(pipeline.layout, None);
             }
             device.destroy_descriptor_set_layout(self.set_layout.handle, None);
-            for image in [self.dunes, self.medallion, self.sketch, self.picture] {
+            device.destroy_semaphore(self.semaphore, None);
+            for image in [self.dunes, self.medallion, self.other, self.sketch, self.picture] {
                 device.destroy_image_view(image.view, None);
                 device.destroy_image(image.handle, None);
             }

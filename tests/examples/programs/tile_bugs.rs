@@ -113,7 +113,23 @@ fn what_lies_above_a_smaller_object_is_lost() {
 
 #[test]
 fn pictures_that_share_bytes_damage_each_other() {
-    is_seen("shared-bytes", &[Shows::Damage]);
+    is_seen(
+        "shared-bytes",
+        &[Shows::Damage, Shows::Message("TILEHEAP-reads-discarded")],
+    );
+}
+
+#[test]
+fn accesses_without_order_are_told() {
+    for bug in [
+        "read-after-write",
+        "write-after-read",
+        "write-after-write",
+        "across-plans",
+        "across-queues",
+    ] {
+        is_seen(bug, &[Shows::Message("TILEHEAP-missing-order")]);
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_M
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::arrays::elements;
 use tileheap_layer::call_down;
+use tileheap_layer::sharded::spread;
 
 use super::creates::creates;
 use super::device::Device;
@@ -163,6 +164,7 @@ fn remember_image(
             width: info.extent.width,
             height: info.extent.height,
         },
+        contents: contents_of(handle, info),
         two_aspects: has_two_aspects(info.format),
         single: info.mip_levels == 1 && info.array_layers == 1,
         addressable: false,
@@ -172,6 +174,25 @@ fn remember_image(
         .resources
         .images
         .insert(handle.as_raw(), Arc::new(resource));
+}
+
+/// The number of the images that interpret the same bytes in the same way (section 12.8 of the specification).
+fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
+    if !info.flags.contains(vk::ImageCreateFlags::ALIAS) {
+        return spread(handle.as_raw()) | 1;
+    }
+    let created = [
+        info.flags.as_raw(),
+        info.format.as_raw() as u32,
+        info.extent.width,
+        info.extent.height,
+        info.mip_levels,
+        info.array_layers,
+        info.samples.as_raw(),
+        info.tiling.as_raw() as u32,
+        info.usage.as_raw(),
+    ];
+    created.iter().fold(1, |all, one| spread(all ^ u64::from(*one))) | 1
 }
 
 /// Registers a new buffer, if it has the tile usage bit.
@@ -195,6 +216,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
         extent: vk::Extent2D::default(),
+        contents: 0,
         two_aspects: false,
         single: true,
         addressable: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),

@@ -37,6 +37,7 @@ struct Read {
     object: Object,
     first: u64,
     end: u64,
+    contents: u64,
     at: Position,
 }
 
@@ -91,8 +92,12 @@ impl Contents {
 
     /// Records a write.
     pub(crate) fn write(&mut self, object: Object, place: &Place, at: Position) {
-        self.history
-            .write(place.first, place.end, Event::of(at, Some(object)));
+        let contents = place.contents;
+        let event = Event {
+            contents,
+            ..Event::of(at, Some(object))
+        };
+        self.history.write(place.first, place.end, event);
     }
 
     /// Records a read; returns a finding if its contents are known to be undefined.
@@ -101,6 +106,7 @@ impl Contents {
             object: resource.object,
             first: place.first,
             end: place.end,
+            contents: place.contents,
             at,
         })
     }
@@ -109,7 +115,8 @@ impl Contents {
         let Read {
             object, first, end, ..
         } = read;
-        if let Some(fate) = self.history.all_lost(first, end) {
+        let fate = self.history.all_lost(first, end);
+        if let Some(fate) = fate.or_else(|| self.history.overwritten(first, end, read.contents)) {
             return Some(finding(&read, fate, None));
         }
         let is_known = |known: &Read| (known.object, known.first, known.end) == (object, first, end);
@@ -186,11 +193,13 @@ impl Window {
             at: Some(contents.entered),
             object: None,
             submit: Some(submit),
+            contents: 0,
         };
         self.history
             .lose(entry, self.heap, DiscardReason::LessBound, event);
         let reads = contents.reads.iter().filter_map(|read| {
-            let fate = self.history.all_lost(read.first, read.end)?;
+            let fate = self.history.all_lost(read.first, read.end);
+            let fate = fate.or_else(|| self.history.overwritten(read.first, read.end, read.contents))?;
             Some(finding(read, fate, Some(submit)))
         });
         let losses = contents.losses.iter().filter_map(|loss| {
@@ -229,6 +238,7 @@ fn finding(read: &Read, fate: Fate, submit: Option<Submit>) -> Finding {
         first,
         end,
         at,
+        ..
     } = *read;
     let text = format!("{object} is read at [{first}, {end}) of the tile heap, where nothing is defined");
     Finding {
@@ -251,6 +261,7 @@ mod tests {
             object_size: 100,
             first,
             end,
+            contents: 1,
         }
     }
 
@@ -263,6 +274,7 @@ mod tests {
             object: image(),
             first,
             end,
+            contents: 1,
             at: Position::default(),
         };
         contents.read_of(read).is_some()
@@ -286,6 +298,21 @@ mod tests {
         batch: 0,
         queue: 5,
     };
+
+    #[test]
+    fn what_another_resource_wrote_is_undefined() {
+        let mut contents = Contents::default();
+        write(&mut contents, 0, 4);
+        assert!(!read(&mut contents, 0, 4));
+        let other = Place {
+            contents: 3,
+            ..place(2, 6)
+        };
+        contents.write(image(), &other, Position::default());
+        assert!(read(&mut contents, 0, 4) && !read(&mut contents, 0, 2));
+        write(&mut contents, 0, 4);
+        assert!(!read(&mut contents, 0, 4));
+    }
 
     #[test]
     fn a_smaller_binding_discards_above_itself() {

@@ -53,6 +53,8 @@ reasons! {
     /// Without `queueSubmitBoundary`.
     BatchEnd = "the end of the batch",
         "write and read it in the same batch, or keep it in ordinary memory: this device has no queueSubmitBoundary";
+    /// By a resource that interprets them otherwise.
+    Overwritten = "a write to another resource in the same bytes", "give what lives at the same time bytes of its own";
     /// With `queueSubmitBoundary`.
     SubmitEnd = "the end of the submit", "write and read it in the same submit call, or keep it in ordinary memory";
 }
@@ -74,6 +76,8 @@ pub(crate) struct Event {
     pub(crate) object: Option<Object>,
     /// `None` in a command buffer that was not submitted yet.
     pub(crate) submit: Option<Submit>,
+    /// What is written: as [`super::resources::Place::contents`].
+    pub(crate) contents: u64,
 }
 
 impl Event {
@@ -83,6 +87,7 @@ impl Event {
             at: Some(at),
             object,
             submit: None,
+            contents: 0,
         }
     }
 
@@ -145,6 +150,7 @@ impl fmt::Display for Fate {
                 let at = event.at.map(|at| format!(" by {at}")).unwrap_or_default();
                 write!(f, "last write{}{at}{}", of(event), submit(event))?;
             }
+            None if matches!(self.lost, Some((DiscardReason::Overwritten, _))) => {}
             None if self
                 .lost
                 .is_some_and(|(_, event)| event.submit.is_none() && event.at.is_some()) =>
@@ -157,9 +163,13 @@ impl fmt::Display for Fate {
             None | Some((DiscardReason::NeverWritten, _)) => Ok(()),
             Some((reason, event)) => {
                 let at = event.at.map(|at| format!(": {at}")).unwrap_or_default();
+                let separator = match reason {
+                    DiscardReason::Overwritten => "",
+                    _ => "; ",
+                };
                 write!(
                     f,
-                    "; contents lost by {}{}{at}{}",
+                    "{separator}contents lost by {}{}{at}{}",
                     reason.text(),
                     of(event),
                     submit(event)
@@ -250,6 +260,18 @@ impl History {
         let bytes: u64 = lost.map(|range| range.1 - range.0).sum();
         let largest = self.within(first, end).max_by_key(|range| range.1 - range.0);
         largest.filter(|_| bytes == end - first).map(|range| range.2)
+    }
+
+    /// The history of most of `[first, end)` that a resource with other contents has written, if any of it is.
+    pub(crate) fn overwritten(&self, first: u64, end: u64, contents: u64) -> Option<Fate> {
+        let other = |fate: Fate| {
+            fate.written
+                .filter(|event| event.contents != contents && fate.lost.is_none())
+        };
+        let parts = self.within(first, end).filter(|range| other(range.2).is_some());
+        let largest = parts.max_by_key(|range| range.1 - range.0)?;
+        let lost = other(largest.2).map(|event| (DiscardReason::Overwritten, event));
+        Some(Fate { written: None, lost })
     }
 
     /// Whether any of `[first, end)` has a history.

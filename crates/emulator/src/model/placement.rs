@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::sharded::spread;
 
 use super::finding::Finding;
 use super::objects::Object;
@@ -40,6 +41,10 @@ pub(crate) fn place(
         object_size,
         first: offset,
         end: offset.saturating_add(resource.driver_size),
+        contents: match resource.contents {
+            0 => 0,
+            contents => spread(contents ^ offset) | 1,
+        },
     };
     let Some(needs) = resource.needs else {
         let text = format!(

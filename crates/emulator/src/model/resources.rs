@@ -41,6 +41,8 @@ pub(crate) struct Resource {
     pub(crate) extent: vk::Extent2D,
     /// Depth and stencil: two contents in the same bytes.
     pub(crate) two_aspects: bool,
+    /// As [`Place::contents`], of those at the same offset.
+    pub(crate) contents: u64,
     /// One mip level and one layer.
     pub(crate) single: bool,
     /// A buffer whose address shaders may have: its accesses are invisible.
@@ -60,6 +62,9 @@ pub(crate) struct Place {
     pub(crate) first: u64,
     /// The end of the driver's bytes.
     pub(crate) end: u64,
+    /// Resources with the same number interpret the same bytes in the same way: all buffers, and images that were created with the
+    /// alias flag and are otherwise the same.
+    pub(crate) contents: u64,
 }
 
 /// A framebuffer with views.
