@@ -284,8 +284,10 @@ unsafe fn before_barriers(
     counted: Counted<'_>,
 ) {
     let (_, _, (count, first)) = counted;
-    // SAFETY: The caller's promise.
-    unsafe { order_barriers(recorder, command, events, scopes, counted) };
+    if recorder.follows_order {
+        // SAFETY: The caller's promise.
+        unsafe { order_barriers(recorder, command, events, scopes, counted) };
+    }
     // Most have none.
     if count > 0 {
         // SAFETY: The caller's promise.

@@ -162,7 +162,7 @@ pub(super) type Counted<'a> = (
 ///
 /// # Safety
 /// The pointers are to as many valid structures.
-#[inline]
+#[inline(never)]
 pub(super) unsafe fn order_barriers(
     recorder: &Recorder,
     command: &'static str,
@@ -171,9 +171,6 @@ pub(super) unsafe fn order_barriers(
     ((memory_count, memory), (buffer_count, buffers), (image_count, images)): Counted<'_>,
 ) {
     let recording = &mut *recorder.lock();
-    if !recording.order.is_on {
-        return;
-    }
     recording.at.is_between(command);
     let (src, dst) = (wide(from), wide(to));
     let one = |src_access, dst_access, memory, change| Dependency {

@@ -27,6 +27,8 @@ pub(crate) struct Recorder {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) pool: vk::CommandPool,
     pub(crate) is_primary: bool,
+    /// As [`Recorded::is_on`](crate::model::order::log::Recorded::is_on), without a lock.
+    pub(crate) follows_order: bool,
     recording: Exclusive<Recording>,
 }
 
@@ -157,6 +159,7 @@ pub(crate) fn remember(
             handle: *commands,
             pool: info.command_pool,
             is_primary: info.level == vk::CommandBufferLevel::PRIMARY,
+            follows_order: device.tile.as_ref().is_some_and(|tile| tile.order.is_some()),
             recording: Exclusive::default(),
         };
         RECORDERS.insert(commands.as_raw(), Arc::new(recorder));
@@ -218,7 +221,7 @@ impl Recorder {
         flags: vk::CommandBufferUsageFlags,
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
     ) {
-        let mut recording = Recording::new(self.handle, self.tile().order.is_some());
+        let mut recording = Recording::new(self.handle, self.follows_order);
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);

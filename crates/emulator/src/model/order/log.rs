@@ -79,10 +79,32 @@ pub(crate) enum Event {
     Run(Arc<Log>, u32),
 }
 
+/// Events in pieces: a vector that grows would copy them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Events {
+    full: Vec<Vec<Event>>,
+    last: Vec<Event>,
+}
+
+impl Events {
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.last.len() == self.last.capacity() {
+            let next = Vec::with_capacity((self.last.capacity() * 2).clamp(16, 1024));
+            self.full.push(std::mem::replace(&mut self.last, next));
+        }
+        self.last.push(event);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.full.iter().flatten().chain(&self.last)
+    }
+}
+
 /// The events of a command buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Events,
     pub(crate) lists: Vec<Vec<Access>>,
     pub(crate) dependencies: Vec<Dependency>,
     /// It accesses tile memory, or passes resources to another queue family; else only its dependencies matter.
@@ -167,26 +189,21 @@ impl Recorded {
         let log = &mut self.log;
         let first = log.dependencies.len();
         log.dependencies.extend(dependencies);
-        let end = log.dependencies.len();
-        let changes = log.dependencies[first..]
-            .iter()
-            .any(|one| one.change != Change::None);
         self.barriers += 1;
-        if !events.is_empty() {
-            log.events
-                .push(Event::Wait(events.to_vec(), first as u32, end as u32, *at));
-            log.has_accesses |= changes;
-            return;
+        let (before, new) = log.dependencies.split_at(first);
+        log.has_accesses |= new.iter().any(|one| one.change != Change::None);
+        // Most are the same as the one before.
+        let count = new.len() as u32;
+        if before.ends_with(new) {
+            log.dependencies.truncate(first);
         }
-        log.has_accesses |= changes;
-        // The same one twice, with nothing between.
-        if let Some(Event::Barrier(before, until, _)) = log.events.last() {
-            if log.dependencies[*before as usize..*until as usize] == log.dependencies[first..end] {
-                log.dependencies.truncate(first);
-                return;
-            }
-        }
-        log.events.push(Event::Barrier(first as u32, end as u32, *at));
+        let end = log.dependencies.len() as u32;
+        let first = end - count;
+        log.events.push(if events.is_empty() {
+            Event::Barrier(first, end, *at)
+        } else {
+            Event::Wait(events.to_vec(), first, end, *at)
+        });
     }
 
     /// An event is set or reset.

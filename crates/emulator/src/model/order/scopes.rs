@@ -18,8 +18,8 @@ const TRANSFERS: S =
 const BARRIERS: S = S::from_raw(1 << 63);
 
 /// The uses of tile memory: stages of which any one will do, and the access.
-const USAGES: [(S, A); 52] = {
-    let mut all = [(BARRIERS, A::NONE); 52];
+const USAGES: [(S, A); 48] = {
+    let mut all = [(BARRIERS, A::NONE); 48];
     let shaders = [
         S::VERTEX_SHADER,
         S::TESSELLATION_CONTROL_SHADER,
@@ -38,10 +38,6 @@ const USAGES: [(S, A); 52] = {
         A::SHADER_STORAGE_WRITE,
     ];
     let others = [
-        (S::FRAGMENT_SHADER, TILE_READ),
-        (S::FRAGMENT_SHADER, TILE_WRITE),
-        (S::COMPUTE_SHADER, TILE_READ),
-        (S::COMPUTE_SHADER, TILE_WRITE),
         (S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ),
         (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_READ),
         (S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE),
@@ -103,8 +99,7 @@ const WRITES: A = A::from_raw(
     A::SHADER_STORAGE_WRITE.as_raw()
         | A::COLOR_ATTACHMENT_WRITE.as_raw()
         | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
-        | A::TRANSFER_WRITE.as_raw()
-        | TILE_WRITE.as_raw(),
+        | A::TRANSFER_WRITE.as_raw(),
 );
 
 /// A set of usages.
@@ -121,11 +116,15 @@ impl Usages {
         if access.contains(A::MEMORY_WRITE) {
             accesses |= WRITES;
         }
-        if access.contains(A::SHADER_READ) {
-            accesses |= A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ | TILE_READ;
+        // Tile attachments are accessed through descriptors of these kinds.
+        if access.intersects(A::SHADER_READ | TILE_READ) {
+            accesses |= A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ;
         }
-        if access.contains(A::SHADER_WRITE) {
-            accesses |= A::SHADER_STORAGE_WRITE | TILE_WRITE;
+        if access.intersects(TILE_READ) {
+            accesses |= A::INPUT_ATTACHMENT_READ;
+        }
+        if access.intersects(A::SHADER_WRITE | TILE_WRITE) {
+            accesses |= A::SHADER_STORAGE_WRITE;
         }
         let stages = single_stages(stages);
         let usages = USAGES.iter().enumerate().skip(1);

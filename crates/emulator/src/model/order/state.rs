@@ -133,7 +133,7 @@ impl State {
     pub(super) fn run(&mut self, log: &Log, running: Running, subpass: u64, hazards: &mut Vec<Hazard>) {
         let base = self.subpasses;
         let unique = |own: u32| if own == 0 { subpass } else { base + u64::from(own) };
-        for event in &log.events {
+        for event in log.events.iter() {
             match event {
                 Event::Access(list, own, at) => {
                     self.subpasses = self.subpasses.max(unique(*own));
