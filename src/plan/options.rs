@@ -82,7 +82,8 @@ pub struct PlanOptions {
     pub split: bool,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
-    /// The most branches that a search looks at; `u64::MAX` for a proof at any price.
+    /// The most steps of the search: branches that it looks at, and placements that it tries. `u64::MAX` for a proof at any price;
+    /// [`Planner::improve`](super::Planner::improve) spends more step by step.
     pub budget: u64,
     /// The binning cost of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
     pub bin_cost: Bytes,
