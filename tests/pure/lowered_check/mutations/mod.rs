@@ -4,6 +4,7 @@
 //! error that belongs to it. Every kind must find enough sites among the planned frames, so that none is tested on nothing.
 
 mod barriers;
+mod fields;
 mod objects;
 mod queues;
 
