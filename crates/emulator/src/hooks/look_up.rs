@@ -106,8 +106,12 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
         ),
         b"vkCmdDispatchTileQCOM" => (hook!(tile vkCmdDispatchTileQCOM PerTileCommand), is_shading),
         b"vkCmdDispatch" => (hook!(tile dispatch_per_tile vk::PFN_vkCmdDispatch), is_per_tile),
-        b"vkCmdDispatchBase" | b"vkCmdDispatchBaseKHR" => (
+        b"vkCmdDispatchBase" => (
             hook!(tile dispatch_base_per_tile vk::PFN_vkCmdDispatchBase),
+            is_per_tile,
+        ),
+        b"vkCmdDispatchBaseKHR" => (
+            hook!(tile dispatch_base_khr_per_tile vk::PFN_vkCmdDispatchBase),
             is_per_tile,
         ),
         b"vkCmdDispatchIndirect" => (

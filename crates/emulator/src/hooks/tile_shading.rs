@@ -309,6 +309,25 @@ entry_points! {
         }
     }
 
+    /// As `vkCmdDispatchBase`, where the instance has only this name.
+    fn dispatch_base_khr_per_tile(
+        commands: vk::CommandBuffer,
+        base_x: u32,
+        base_y: u32,
+        base_z: u32,
+        x: u32,
+        y: u32,
+        z: u32,
+    ) {
+        let run = |device: &Device, _: &TilePass| {
+            call_down!(device.driver.actions, vkCmdDispatchBaseKHR(commands, base_x, base_y, base_z, x, y, z));
+        };
+        if !each_tile(commands, "vkCmdDispatchBaseKHR", run) {
+            // SAFETY: The application's arguments.
+            unsafe { actions::vkCmdDispatchBaseKHR(commands, base_x, base_y, base_z, x, y, z) };
+        }
+    }
+
     /// As `vkCmdDispatch`.
     fn dispatch_indirect_per_tile(commands: vk::CommandBuffer, buffer: vk::Buffer, offset: vk::DeviceSize) {
         let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, vkCmdDispatchIndirect(commands, buffer, offset));

@@ -61,6 +61,7 @@ fn once(strange: bool, all: bool) -> (Result<(), vk::Result>, i64) {
     let before = BYTES.load(SeqCst);
     let result = {
         let mut owned = Owned::default();
+        owned.per_tile = true;
         if all {
             owned.run_all(strange)
         } else {

@@ -13,6 +13,8 @@ use crate::loader::{LayerInfo, Unknown, layer, link, set_loader_data};
 /// What a program has, destroyed in order whatever became of it.
 #[derive(Default)]
 pub(crate) struct Owned {
+    /// Its device has a feature for dispatches per tile.
+    pub(crate) per_tile: bool,
     pub(crate) instance: Option<ash::Instance>,
     pub(crate) device: Option<ash::Device>,
     pub(crate) memory: Vec<vk::DeviceMemory>,
@@ -240,7 +242,7 @@ impl Owned {
         under.device_look_up = device_look_up as Any;
         let shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default()
             .tile_shading(true)
-            .tile_shading_per_tile_dispatch(true);
+            .tile_shading_per_tile_dispatch(self.per_tile);
         let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
         heap.p_next = (&raw const shading).cast_mut().cast();
         let core14 = Vulkan14Features {
