@@ -4,8 +4,10 @@ use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::access_kind::AccessKind;
-use super::{PassId, ResourceId};
+use super::{PassId, ResourceId, SubresourceRange};
+use crate::names;
 use crate::units::Bytes;
+use tileheap_json::is_default;
 
 /// Which of a history resource's two versions an access means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -154,6 +156,18 @@ pub enum LoadOp {
     DontCare,
 }
 
+/// How an access views an image, where that does not follow from the image and the part that it uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ViewDesc {
+    /// Another type: a cube as an array, one layer as an array of one.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
+    pub view_type: Option<vk::ImageViewType>,
+    /// Another format of the same texel size (`VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT` and the list of formats follow from it).
+    #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
+    pub format: Option<vk::Format>,
+}
+
 /// One use of one resource by one pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
@@ -163,6 +177,10 @@ pub struct Access {
     pub resource: ResourceId,
     /// How it is used.
     pub kind: AccessKind,
+    /// The part of an image that it uses; in a validated frame nothing of it is left open. Empty for buffers.
+    pub range: SubresourceRange,
+    /// The type and format of the view that shaders and render passes get.
+    pub view: ViewDesc,
     /// Whether contents from before the pass matter to it.
     pub reads: bool,
     /// Whether it changes the contents.

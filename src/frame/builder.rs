@@ -1,5 +1,6 @@
 //! The builder of a frame: things are declared in submission order, each under an id.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ash::vk;
@@ -9,7 +10,7 @@ use super::validate::finish;
 use super::*;
 use crate::frame::tables::{
     Access, Batch, CommandBuffer, Contents, Pass, PassKind, Queue, Resource, ResourceKind, Semaphore,
-    SemaphoreOp, Submit, Version,
+    SemaphoreOp, Submit, Version, ViewDesc,
 };
 use crate::units::{Bytes, Run};
 
@@ -226,8 +227,10 @@ impl FrameBuilder {
             contents: Contents::Inline,
             tile_shading: false,
             accesses: Run { first: end, end },
-            area: vk::Extent2D::default(),
+            render_area: None,
+            area: vk::Rect2D::default(),
             layers: 1,
+            view_mask: 0,
         });
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
@@ -296,10 +299,19 @@ impl PassBuilder<'_> {
         self
     }
 
+    /// Restricts rendering to an area; by default it is all that every attachment covers.
+    pub fn area(self, area: vk::Rect2D) -> Self {
+        self.change(|pass| pass.render_area = Some(area))
+    }
+
+    /// Renders several views at once (`VK_KHR_multiview`): view n of the mask to layer n of every attachment.
+    pub fn views(self, view_mask: u32) -> Self {
+        self.change(|pass| pass.view_mask = view_mask)
+    }
+
     /// Declares where the pass is recorded.
     pub fn contents(self, contents: Contents) -> Self {
-        self.frame.tables.passes[self.pass.index()].contents = contents;
-        self
+        self.change(|pass| pass.contents = contents)
     }
 
     /// A colour attachment; the n-th call declares attachment n.
@@ -406,6 +418,8 @@ impl PassBuilder<'_> {
             pass,
             resource,
             kind,
+            range: SubresourceRange::ALL,
+            view: ViewDesc::default(),
             reads,
             writes,
             version: Version::Current,
@@ -436,6 +450,41 @@ impl PassBuilder<'_> {
         self
     }
 
+    /// Restricts the access declared last to a part of the image.
+    pub fn part(self, range: SubresourceRange) -> Self {
+        self.change_last(|access| access.range = range)
+    }
+
+    /// Restricts the access declared last to one level.
+    pub fn level(self, level: u32) -> Self {
+        self.levels(level..level + 1)
+    }
+
+    /// Restricts the access declared last to some levels.
+    pub fn levels(self, levels: Range<u32>) -> Self {
+        self.change_last(|access| access.range.levels = run(levels))
+    }
+
+    /// Restricts the access declared last to one layer; of a 3D image, to one slice.
+    pub fn layer(self, layer: u32) -> Self {
+        self.layers(layer..layer + 1)
+    }
+
+    /// Restricts the access declared last to some layers; of a 3D image, to some slices.
+    pub fn layers(self, layers: Range<u32>) -> Self {
+        self.change_last(|access| access.range.layers = run(layers))
+    }
+
+    /// Restricts the access declared last to depth or to stencil.
+    pub fn aspect(self, aspect: vk::ImageAspectFlags) -> Self {
+        self.change_last(|access| access.range.aspects = aspect)
+    }
+
+    /// Views the image of the access declared last as another type or in another format.
+    pub fn viewed(self, view: ViewDesc) -> Self {
+        self.change_last(|access| access.view = view)
+    }
+
     /// Replaces the savings on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
     pub fn measured(self, saves: Bytes) -> Self {
         self.change_last(|access| access.measured = Some(saves))
@@ -455,6 +504,11 @@ impl PassBuilder<'_> {
         self.access(resource, kind, load_op == LoadOp::Load, true, load_op)
     }
 
+    fn change(self, change: impl FnOnce(&mut Pass)) -> Self {
+        change(&mut self.frame.tables.passes[self.pass.index()]);
+        self
+    }
+
     /// Changes the access declared last; a setting without one changes nothing.
     pub(super) fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
@@ -470,4 +524,8 @@ impl PassBuilder<'_> {
             _ => AccessKind::StorageImage,
         }
     }
+}
+
+fn run(Range { start, end }: Range<u32>) -> Run {
+    Run { first: start, end }
 }

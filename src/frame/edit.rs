@@ -73,7 +73,7 @@ impl Frame {
                 pass.kind,
                 pass.command_buffer,
                 pass.area,
-                pass.layers,
+                (pass.layers, pass.view_mask),
                 pass.contents,
             )
         };

@@ -108,15 +108,63 @@ pub enum FrameError {
         /// What does not fit.
         why: &'static str,
     },
+    /// An access to levels, layers or slices that the image does not have.
+    #[error("pass `{pass}` uses {what} [{first}, {end}) of `{resource}`, which has {count}")]
+    Range {
+        /// The pass.
+        pass: String,
+        /// The image.
+        resource: String,
+        /// Levels, layers or slices.
+        what: &'static str,
+        /// The first that is used.
+        first: u32,
+        /// After the last that is used.
+        end: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// A render area that reaches beyond what every attachment covers, or is empty.
+    #[error(
+        "the render area of pass `{pass}`, {width} x {height} at ({x}, {y}), is not inside of the {limit_width} x {limit_height} texels that its attachments cover"
+    )]
+    RenderArea {
+        /// The pass.
+        pass: String,
+        /// Its left.
+        x: i32,
+        /// Its top.
+        y: i32,
+        /// Its width.
+        width: u32,
+        /// Its height.
+        height: u32,
+        /// The width that every attachment has.
+        limit_width: u32,
+        /// The height that every attachment has.
+        limit_height: u32,
+    },
+    /// A view mask with views for which an attachment has no layer.
+    #[error("pass `{pass}` renders views {mask:#b}, and its attachments have {layers} layers")]
+    ViewMask {
+        /// The pass.
+        pass: String,
+        /// The mask.
+        mask: u32,
+        /// The layers that every attachment has.
+        layers: u32,
+    },
     /// Contents are needed that nothing wrote.
     #[error(
-        "pass `{pass}` reads `{resource}` before anything in the frame has written it: write or clear it first, or declare it History or External"
+        "pass `{pass}` reads {part}`{resource}` before anything in the frame has written it: write or clear it first, or declare it History or External"
     )]
     ReadBeforeWrite {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
+        /// The part of an image, as words that end with `of `; empty for all of it.
+        part: String,
     },
     /// One pass writes one resource through two accesses.
     #[error("pass `{pass}` declares two writers of `{resource}`: merge the accesses or split the pass")]

@@ -9,7 +9,7 @@
 //! [`Frame`]: immutable, cheap to clone, known to be sound. Everything is kept in flat tables indexed by the ids, and a
 //! pass's id is its [`Step`](crate::units::Step) on the timeline.
 //!
-//! Access tracking is per whole resource: all mip levels and layers of an image share one state.
+//! An access is of a whole resource, or of [part](SubresourceRange) of an image: layouts, hazards and contents are those of parts.
 
 mod access;
 mod access_kind;
@@ -25,6 +25,7 @@ mod resource;
 pub mod shaders;
 mod split;
 mod store;
+mod subresources;
 pub mod synthetic;
 pub mod tables;
 mod validate;
@@ -44,5 +45,6 @@ pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 #[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use store::{Texels, texels_of};
+pub use subresources::SubresourceRange;
 #[doc(inline)]
 pub use tables::Frame;

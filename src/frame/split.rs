@@ -15,8 +15,8 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::store::{Store, store_of};
-use super::tables::{Access, Contents, Pass, PassKind, Resource, Version};
-use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, TileConstraint};
+use super::tables::{Access, Contents, Pass, PassKind, Resource, Version, ViewDesc};
+use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, SubresourceRange, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {
@@ -95,6 +95,8 @@ impl Frame {
             pass: store,
             resource,
             kind,
+            range: SubresourceRange::ALL,
+            view: ViewDesc::default(),
             reads: !writes,
             writes,
             version: Version::Current,
@@ -125,8 +127,10 @@ impl Frame {
                 first: at,
                 end: at + 2,
             },
-            area: vk::Extent2D::default(),
+            render_area: None,
+            area: vk::Rect2D::default(),
             layers: 1,
+            view_mask: 0,
         };
         tables.passes.insert(store.index(), pass);
         for commands in &mut tables.command_buffers {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-pub use super::access::{Access, Version};
+pub use super::access::{Access, Version, ViewDesc};
 pub use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use super::resource::{Resource, ResourceKind};
+use super::subresources::SubresourceRange;
 use crate::names;
 use crate::units::{Run, Span};
 use tileheap_json::is_default;
@@ -105,10 +106,14 @@ pub struct Pass {
     pub tile_shading: bool,
     /// Its accesses, in declaration order.
     pub accesses: Run,
-    /// For a render pass: the area every attachment covers (the base extent where there is no attachment).
-    pub area: vk::Extent2D,
+    /// The declared render area; `None` for all that every attachment covers.
+    pub render_area: Option<vk::Rect2D>,
+    /// For a render pass: the area it renders to (the base extent where there is neither an attachment nor a declared area).
+    pub area: vk::Rect2D,
     /// For a render pass: layers that every attachment has.
     pub layers: u32,
+    /// For a render pass: the views of multiview, 0 without; view n renders to layer n.
+    pub view_mask: u32,
 }
 
 /// A validated frame.
@@ -144,6 +149,10 @@ pub(super) struct Tables {
     pub(super) uses_of: Vec<Run>,
     /// Per resource, from its first to after its last use.
     pub(super) lifetimes: Vec<Span>,
+    /// The parts of every image.
+    pub(super) parts: Vec<SubresourceRange>,
+    /// Per resource, its run in `parts`.
+    pub(super) parts_of: Vec<Run>,
     /// Per batch, the batches that finish before it starts; empty where one queue orders everything.
     pub(super) before: Vec<Vec<u64>>,
 }
@@ -226,6 +235,12 @@ impl Frame {
     /// Indices into [`Frame::accesses`] of every use of `resource`, in timeline order.
     pub fn uses_of(&self, resource: ResourceId) -> &[u32] {
         self.tables.uses_of[resource.index()].of(&self.tables.uses)
+    }
+
+    /// The parts of `resource` that its accesses tell apart: disjoint, and each access is of some of them. A buffer is one part, as is an
+    /// image of which no access names a part.
+    pub fn parts_of(&self, resource: ResourceId) -> &[SubresourceRange] {
+        self.tables.parts_of[resource.index()].of(&self.tables.parts)
     }
 
     /// From the first to after the last use of `resource`; empty if nothing uses it.

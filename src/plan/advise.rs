@@ -249,7 +249,7 @@ pub fn dram_traffic(plan: &Plan) -> Bytes {
             {
                 Bytes::ZERO
             }
-            MemoryKind::Arena | MemoryKind::Dedicated => model::savings(access, placement.size),
+            MemoryKind::Arena | MemoryKind::Dedicated => model::savings(&plan.frame, access, placement.size),
         }
     });
     moved.sum()

@@ -66,7 +66,10 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
             heap: heap.size,
         }),
         Some(tile) => {
-            let savings = uses.iter().map(|access| model::savings(access, tile.size)).sum();
+            let savings = uses
+                .iter()
+                .map(|access| model::savings(frame, access, tile.size))
+                .sum();
             match frame.resource(id).tile_constraint {
                 TileConstraint::Excluded => Ruling::Ordinary(NotTile::Excluded { savings }),
                 TileConstraint::None | TileConstraint::Pinned => Ruling::Tile(savings),
@@ -99,8 +102,9 @@ pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
     let uses = uses
         .iter()
         .filter(|access| frame.pass(access.pass).contents != Contents::Store);
-    let count: u64 = uses.map(|access| u64::from(access.count())).sum();
-    Bytes(count * size.0)
+    let resource = frame.resource(id);
+    uses.map(|access| Bytes(u64::from(access.count()) * resource.bytes_in(access.range, size).0))
+        .sum()
 }
 
 /// An attachment of one render pass whose contents are made there and wanted nowhere else.

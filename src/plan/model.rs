@@ -43,10 +43,11 @@ use crate::units::Bytes;
 /// includes more than bins.
 pub const BIN_COST: Bytes = Bytes(16 << 10);
 
-/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or all of it
-/// once for reading, once for writing.
-pub fn savings(access: &Access, size: Bytes) -> Bytes {
-    let modelled = || Bytes(size.0.saturating_mul(u64::from(access.count())));
+/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or the part that
+/// it uses once for reading, once for writing.
+pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
+    let used = || frame.resource(access.resource).bytes_in(access.range, size).0;
+    let modelled = || Bytes(used().saturating_mul(u64::from(access.count())));
     access.measured.unwrap_or_else(modelled)
 }
 
@@ -79,7 +80,9 @@ pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
             area: (0, 0),
             bytes_per_pixel: 0,
         });
-        shape.area = (shape.area.0.max(extent.width), shape.area.1.max(extent.height));
+        let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+        let (width, height) = (side(extent.width), side(extent.height));
+        shape.area = (shape.area.0.max(width), shape.area.1.max(height));
         shape.bytes_per_pixel += texel * u64::from(desc.samples.as_raw());
     }
     shape

@@ -8,8 +8,8 @@ use super::ImportError;
 use super::document::{Document, Entry, Pass};
 use super::formats::{Reading, parse_format};
 use super::uses::{Use, parse_use};
-use crate::frame::tables::{Access, PassKind, Version};
-use crate::frame::{AccessKind, ClearValue, FrameError, LoadOp, PassId, ResourceId};
+use crate::frame::tables::{Access, PassKind, Version, ViewDesc};
+use crate::frame::{AccessKind, ClearValue, FrameError, LoadOp, PassId, ResourceId, SubresourceRange};
 use crate::names::shortened;
 
 /// The passes, understood; accesses refer to resources by their position in the file.
@@ -270,6 +270,8 @@ impl Context {
             pass: PassId(0),
             resource: ResourceId(entry.resource as u32),
             kind: entry.kind,
+            range: SubresourceRange::ALL,
+            view: ViewDesc::default(),
             reads,
             writes,
             version,

@@ -4,8 +4,10 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 use tileheap_json::is_default;
 
-use super::super::tables::{Contents, PassKind, Queue, Semaphore, Version};
-use super::super::{AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, TileConstraint};
+use super::super::tables::{Contents, PassKind, Queue, Semaphore, Version, ViewDesc};
+use super::super::{
+    AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, SubresourceRange, TileConstraint,
+};
 use crate::names;
 use crate::units::Bytes;
 
@@ -85,6 +87,11 @@ pub(super) struct Pass {
     pub(super) contents: Contents,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) tile_shading: bool,
+    /// `[x, y, width, height]`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) render_area: Option<(i32, i32, u32, u32)>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) view_mask: u32,
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }
@@ -94,6 +101,11 @@ pub(super) struct Pass {
 pub(super) struct Access {
     pub(super) resource: String,
     pub(super) kind: AccessKind,
+    /// Left out where it is what the kind means.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) part: SubresourceRange,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) view: ViewDesc,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) reads: bool,
     #[serde(default, skip_serializing_if = "is_default")]

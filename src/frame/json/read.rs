@@ -156,6 +156,13 @@ fn pass(
     if pass.tile_shading {
         builder = builder.tile_shading();
     }
+    if let Some((x, y, width, height)) = pass.render_area {
+        builder = builder.area(vk::Rect2D {
+            offset: vk::Offset2D { x, y },
+            extent: vk::Extent2D { width, height },
+        });
+    }
+    builder = builder.views(pass.view_mask);
     for access in pass.accesses {
         let resource = find_resource(&access.resource)?;
         let resolves = access.resolves.as_deref().map(find_resource).transpose()?;
@@ -165,6 +172,7 @@ fn pass(
                 if let Some(doc::Stages(stages)) = access.stages {
                     last.stages = stages;
                 }
+                (last.range, last.view) = (access.part, access.view);
                 last.version = access.version;
                 last.measured = access.measured;
                 last.resolves = resolves;

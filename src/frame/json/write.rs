@@ -73,6 +73,10 @@ fn pass(frame: &Frame, pass: &Pass) -> doc::Pass {
         kind: pass.kind,
         contents: pass.contents,
         tile_shading: pass.tile_shading,
+        render_area: pass
+            .render_area
+            .map(|vk::Rect2D { offset, extent }| (offset.x, offset.y, extent.width, extent.height)),
+        view_mask: pass.view_mask,
         accesses: accesses.map(|it| access(frame, pass, it)).collect(),
     }
 }
@@ -83,6 +87,10 @@ fn access(frame: &Frame, pass: &Pass, access: &Access) -> doc::Access {
     doc::Access {
         resource: name(access.resource),
         kind: access.kind,
+        part: frame
+            .resource(access.resource)
+            .declared(access.range, access.kind),
+        view: access.view,
         reads: access.reads,
         writes: access.writes,
         version: access.version,

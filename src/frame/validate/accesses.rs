@@ -4,7 +4,8 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Contents, Pass, PassKind, Resource, ResourceKind, Version};
+use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
+use crate::units::Run;
 
 /// O(accesses): per resource, the scratch remembers the last pass that had it as something.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
@@ -30,23 +31,33 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         for access in accesses {
             check_access(tables, pass, access)?;
             let resource = access.resource.index();
-            let same_depth = depth.is_some_and(|depth| {
-                access.kind == depth.kind
-                    && access.resource == depth.resource
-                    && access.version == depth.version
-            });
+            let of_depth = access.kind == AccessKind::DepthStencilAttachment;
             // Only the current version can be written; tile attachments are attachments that are listed besides.
-            let tile = access.kind == AccessKind::TileAttachment;
-            let twice = access.writes && !tile && std::mem::replace(&mut written_by[resource], id) == id;
-            if twice || same_depth {
+            let tile = |of: &Access| of.kind == AccessKind::TileAttachment;
+            let again =
+                access.writes && !tile(access) && std::mem::replace(&mut written_by[resource], id) == id;
+            let twice = |other: &Access| {
+                !std::ptr::eq(other, access)
+                    && !tile(other)
+                    && (other.resource, other.version) == (access.resource, access.version)
+                    && (other.writes && access.writes || of_depth && other.kind == access.kind)
+                    && other.range.intersects(access.range)
+            };
+            if (again || of_depth) && accesses.iter().any(twice) {
                 return Err(FrameError::TwoWriters {
                     pass: pass.name.clone(),
                     resource: tables.resources[resource].name.clone(),
                 });
             }
-            if access.kind == AccessKind::DepthStencilAttachment && depth.replace(access).is_some() {
+            // Depth and stencil of one image may be declared apart.
+            let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers);
+            let other = depth.filter(|other| of_depth && part(other) != part(access));
+            if other.is_some() {
                 let why = "a pass has at most one depth and stencil attachment";
                 return Err(misuse(tables, access, why));
+            }
+            if of_depth {
+                depth = Some(access);
             }
             if access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment {
                 resolvable_in[resource] = id;
@@ -98,10 +109,6 @@ fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameError {
     }
 }
 
-fn is_3d(resource: &Resource) -> bool {
-    matches!(resource.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
-}
-
 fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameError> {
     let resource = &tables.resources[access.resource.index()];
     let misuse = |why| Err(misuse(tables, access, why));
@@ -135,8 +142,30 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     if kind == AccessKind::DepthStencilAttachment && color {
         return misuse("its format has no depth or stencil aspect");
     }
-    if kind.is_attachment() && is_3d(resource) {
-        return misuse("attachments have two dimensions (VUID-VkRenderingAttachmentInfo-imageView-12470)");
+    if (kind.is_attachment() || kind == AccessKind::InputAttachment) && access.range.levels.len() != 1 {
+        return misuse("an attachment is one level");
+    }
+    if kind.is_attachment()
+        && !color
+        && access.range.aspects != resource.aspects()
+        && kind != AccessKind::DepthStencilAttachment
+    {
+        return misuse("depth and stencil are resolved together");
+    }
+    if resource.is_3d()
+        && access.range.levels.len() > 1
+        && access.range.layers
+            != resource
+                .resolved(
+                    SubresourceRange {
+                        layers: Run::default(),
+                        ..access.range
+                    },
+                    kind,
+                )
+                .layers
+    {
+        return misuse("the slices of several levels are used together");
     }
     if !access.reads && !access.writes {
         return misuse("it neither reads nor writes");
@@ -174,26 +203,28 @@ pub(super) fn derive_usage(tables: &mut Tables) {
         let resource = &mut tables.resources[access.resource.index()];
         let depth = !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
         match &mut resource.kind {
-            ResourceKind::Image { usage, .. } => *usage |= access.kind.image_usage(depth),
+            ResourceKind::Image { desc, usage, .. } => {
+                *usage |= access.kind.image_usage(depth);
+                if access.kind.is_attachment() && desc.image_type == vk::ImageType::TYPE_3D {
+                    // Slices are attached by views of two dimensions (VUID-VkImageViewCreateInfo-image-06723).
+                    desc.flags |= vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
+                }
+                if access.view.format.is_some_and(|format| format != desc.format) {
+                    desc.flags |= vk::ImageCreateFlags::MUTABLE_FORMAT;
+                }
+            }
             ResourceKind::Buffer { usage, .. } => *usage |= access.kind.buffer_usage(),
         }
     }
 }
 
 pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError> {
-    for pass in tables
-        .passes
-        .iter_mut()
-        .filter(|pass| pass.kind == PassKind::Render)
-    {
-        let mut area: Option<(vk::Extent2D, u32)> = None;
+    let of_render = |pass: &&mut Pass| pass.kind == PassKind::Render;
+    for pass in tables.passes.iter_mut().filter(of_render) {
+        let mut covered: Option<(vk::Extent2D, u32)> = None;
         let mut samples = vk::SampleCountFlags::empty();
-        for access in pass
-            .accesses
-            .of(&tables.accesses)
-            .iter()
-            .filter(|access| access.kind.is_attachment())
-        {
+        let attached = pass.accesses.of(&tables.accesses).iter();
+        for access in attached.filter(|access| access.kind.is_attachment()) {
             let ResourceKind::Image { desc, extent, .. } = tables.resources[access.resource.index()].kind
             else {
                 continue;
@@ -207,18 +238,40 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError>
                 }
                 samples = desc.samples;
             }
-            let (seen, layers) = area.get_or_insert((
-                vk::Extent2D {
-                    width: extent.width,
-                    height: extent.height,
-                },
-                desc.array_layers,
-            ));
-            seen.width = seen.width.min(extent.width);
-            seen.height = seen.height.min(extent.height);
-            *layers = (*layers).min(desc.array_layers);
+            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+            let (width, height) = (side(extent.width), side(extent.height));
+            let of_access = access.range.layers.len() as u32;
+            let (seen, layers) = covered.get_or_insert((vk::Extent2D { width, height }, of_access));
+            seen.width = seen.width.min(width);
+            seen.height = seen.height.min(height);
+            *layers = (*layers).min(of_access);
         }
-        (pass.area, pass.layers) = area.unwrap_or((tables.base_extent, 1));
+        let (limit, layers) = covered.unwrap_or((tables.base_extent, 1));
+        let area = pass.render_area.unwrap_or(limit.into());
+        let inside = |at: i32, side: u32, limit: u32| {
+            side > 0 && at >= 0 && (at as u32).checked_add(side).is_some_and(|end| end <= limit)
+        };
+        if !inside(area.offset.x, area.extent.width, limit.width)
+            || !inside(area.offset.y, area.extent.height, limit.height)
+        {
+            return Err(FrameError::RenderArea {
+                pass: pass.name.clone(),
+                x: area.offset.x,
+                y: area.offset.y,
+                width: area.extent.width,
+                height: area.extent.height,
+                limit_width: limit.width,
+                limit_height: limit.height,
+            });
+        }
+        if covered.is_some() && u32::BITS - pass.view_mask.leading_zeros() > layers {
+            return Err(FrameError::ViewMask {
+                pass: pass.name.clone(),
+                mask: pass.view_mask,
+                layers,
+            });
+        }
+        (pass.area, pass.layers) = (area, layers);
     }
     Ok(())
 }

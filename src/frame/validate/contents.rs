@@ -39,50 +39,62 @@ pub(super) fn derive_uses(tables: &mut Tables) {
 
 /// Every read finds contents: written by an earlier pass, brought in by the caller, or left by the frame before.
 pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
-    for (index, resource) in tables.resources.iter().enumerate() {
-        // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
-        let mut contents = match resource.persistence {
-            Persistence::External(desc) => {
-                !resource.is_image() || desc.entry.layout != vk::ImageLayout::UNDEFINED
-            }
-            Persistence::Transient | Persistence::History => false,
-        };
-        let uses = tables.uses_of[index].of(&tables.uses);
-        let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
-        let never_written = !uses.iter().any(|use_index| access_of(use_index).writes);
-        let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
-        for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
-            // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
-            // or tile attachment in the same pass.
-            let anew = in_pass
-                .iter()
-                .map(access_of)
-                .any(|access| access.writes && access.load_op != LoadOp::Load);
-            for access in in_pass.iter().map(access_of) {
-                if access.version == Version::Previous {
-                    if never_written {
-                        return Err(FrameError::Previous {
-                            pass: pass_name(access),
-                            resource: resource.name.clone(),
-                            why: "no pass writes its current version",
-                        });
-                    }
-                    continue;
-                }
-                let same_pass = anew
-                    && matches!(
-                        access.kind,
-                        AccessKind::InputAttachment | AccessKind::TileAttachment
-                    );
-                if access.needs_contents() && !contents && !same_pass {
-                    return Err(FrameError::ReadBeforeWrite {
+    for index in 0..tables.resources.len() {
+        for part in tables.parts_of[index].of(&tables.parts) {
+            check_part(tables, index, *part)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same of one part of a resource.
+fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(), FrameError> {
+    let resource = &tables.resources[index];
+    // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
+    let mut contents = match resource.persistence {
+        Persistence::External(desc) => {
+            !resource.is_image() || desc.entry.layout != vk::ImageLayout::UNDEFINED
+        }
+        Persistence::Transient | Persistence::History => false,
+    };
+    let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
+    let uses = tables.uses_of[index].of(&tables.uses);
+    let of_part = |use_index: &&u32| access_of(use_index).range.intersects(part);
+    let uses: Vec<u32> = uses.iter().filter(of_part).copied().collect();
+    let never_written = !uses.iter().any(|use_index| access_of(use_index).writes);
+    let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
+    for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
+        // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
+        // or tile attachment in the same pass.
+        let anew = in_pass
+            .iter()
+            .map(access_of)
+            .any(|access| access.writes && access.load_op != LoadOp::Load);
+        for access in in_pass.iter().map(access_of) {
+            if access.version == Version::Previous {
+                if never_written {
+                    return Err(FrameError::Previous {
                         pass: pass_name(access),
                         resource: resource.name.clone(),
+                        why: "no pass writes its current version",
                     });
                 }
+                continue;
             }
-            contents |= in_pass.iter().map(access_of).any(|access| access.writes);
+            let same_pass = anew
+                && matches!(
+                    access.kind,
+                    AccessKind::InputAttachment | AccessKind::TileAttachment
+                );
+            if access.needs_contents() && !contents && !same_pass {
+                return Err(FrameError::ReadBeforeWrite {
+                    pass: pass_name(access),
+                    resource: resource.name.clone(),
+                    part: part.words_in(resource),
+                });
+            }
         }
+        contents |= in_pass.iter().map(access_of).any(|access| access.writes);
     }
     Ok(())
 }

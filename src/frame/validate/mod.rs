@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use ash::vk;
 
+use super::subresources::{derive_parts, resolve_ranges};
 use super::tables::Tables;
 use super::*;
 use crate::format::texel_block;
@@ -35,11 +36,13 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     check_tile_shading(&tables)?;
     queues::check_queues(&tables)?;
     queues::check_semaphores(&tables)?;
+    resolve_ranges(&mut tables)?;
     accesses::normalize_accesses(&mut tables);
     accesses::check_accesses(&tables)?;
     accesses::derive_usage(&mut tables);
     accesses::derive_render_areas(&mut tables)?;
     contents::derive_uses(&mut tables);
+    derive_parts(&mut tables)?;
     contents::check_contents(&tables)?;
     queues::derive_order(&mut tables);
     queues::check_order(&tables)?;

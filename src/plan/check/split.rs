@@ -115,7 +115,7 @@ fn check_described(checker: &mut Checker<'_>, split: &Split) {
                 pass.contents,
                 pass.tile_shading,
                 pass.area,
-                pass.layers,
+                (pass.layers, pass.view_mask),
             )
         };
         let ours_accesses = planned.accesses_of(*pass).iter().map(|access| Access {

@@ -188,7 +188,7 @@ fn eligible(checker: &Checker<'_>) -> Bytes {
                 tile_rule(checker, from).is_none() && (published || uses.all(|access| place(access) == first))
             });
         if let Some(tile) = tile.filter(|_| admitted) {
-            sum = add(sum, moved(access, tile.size));
+            sum = add(sum, moved(checker, access, tile.size));
         }
     }
     sum
@@ -240,15 +240,16 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
     let accesses = accesses.filter(|access| !in_store(checker, access));
     let of_tile = accesses.filter_map(|access| {
         let placement = plan.placements[plan.placement_of(access).index()];
-        let bytes = moved(access, placement.size);
+        let bytes = moved(checker, access, placement.size);
         (placement.memory == MemoryKind::Tile).then_some(bytes)
     });
     of_tile.fold(Bytes::ZERO, add)
 }
 
 /// Bytes that an access moves.
-fn moved(access: &Access, size: Bytes) -> Bytes {
-    Bytes(u64::from(access.count()).saturating_mul(size.0))
+fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
+    let resource = checker.plan.frame.resource(access.resource);
+    Bytes(u64::from(access.count()).saturating_mul(resource.bytes_in(access.range, size).0))
 }
 
 /// Adds without overflow: the plan may come from anywhere.

@@ -104,7 +104,7 @@ pub(super) fn stretches(context: &Context<'_>, heap: &TileHeap) -> Vec<Candidate
             }
             let of_pass = in_pass
                 .iter()
-                .map(|&index| model::savings(&frame.accesses()[index as usize], tile.size));
+                .map(|&index| model::savings(frame, &frame.accesses()[index as usize], tile.size));
             savings += of_pass.sum();
             // The whole lifetime, and nothing wants it afterwards.
             if count == uses.len() && !kept {

@@ -139,6 +139,37 @@ pub mod value {
     }
 }
 
+/// `serde` form of an enumerant that may be missing: its name as a string, or null.
+pub mod option {
+    use super::Vocabulary;
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(transparent, bound = "")]
+    struct Named<T: Vocabulary>(#[serde(with = "super::value")] T);
+
+    /// Writes the name.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<T: Vocabulary, S: serde::Serializer>(
+        value: &Option<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        serde::Serialize::serialize(&value.map(Named), to)
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// The deserializer's, and a name that is none: with the nearest one that is.
+    pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
+        let named: Option<Named<T>> = serde::Deserialize::deserialize(from)?;
+        Ok(named.map(|Named(value)| value))
+    }
+}
+
 /// `serde` form of a set of bits: an array of their names.
 pub mod bits {
     use super::Vocabulary;
