@@ -7,6 +7,7 @@ use super::sharing::Shared;
 use super::tables::Lowered;
 use super::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, SubresourceRange, ViewRow};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use crate::frame::tables::ViewDesc;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, Placement};
@@ -36,9 +37,11 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
         let binding = binding(placement);
         let alias = placed.is_ladder(placement.resource);
         if let Some(image) = image(placement.resource, resource, placement.memory, alias) {
+            let view_formats = view_formats(placed, image.format, placement.resource, lowered);
             lowered.images.push(ImageRow {
                 sharing,
                 binding,
+                view_formats,
                 ..image
             });
         }
@@ -49,6 +52,25 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
                 ..buffer
             });
         }
+    }
+}
+
+/// The formats of an image's views, its own first; none where all views have that.
+fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowered: &mut Lowered) -> Run {
+    let frame = &placed.plan.frame;
+    let first = lowered.formats.len();
+    let uses = frame.uses_of(resource).iter();
+    for format in uses.filter_map(|&index| frame.accesses()[index as usize].view.format) {
+        if lowered.formats.len() == first {
+            lowered.formats.push(own);
+        }
+        if !lowered.formats[first..].contains(&format) {
+            lowered.formats.push(format);
+        }
+    }
+    Run {
+        first: first as u32,
+        end: lowered.formats.len() as u32,
     }
 }
 
@@ -149,8 +171,16 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw() | ATTACHED.as_raw(),
 );
 
+/// A part of an image as barriers and clears name it: of 3D images they name no slices.
+pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> SubresourceRange {
+    if image.image_type == vk::ImageType::TYPE_3D {
+        range.layers = Run { first: 0, end: 1 };
+    }
+    range
+}
+
 /// Every level and layer of an image.
-pub(super) fn whole(image: &ImageRow) -> SubresourceRange {
+fn whole(image: &ImageRow) -> SubresourceRange {
     SubresourceRange {
         aspects: crate::format::aspects(image.format),
         levels: Run {
@@ -164,45 +194,76 @@ pub(super) fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// The view of an image for shaders; `None` where its usage allows none.
-pub(crate) fn shader_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
+/// The view of all of an image for shaders; `None` where its usage allows none.
+pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
+    shader_view(index, image, whole(image), ViewDesc::default())
+}
+
+/// The view of level 0 of an image as an attachment.
+pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
+    let mut range = whole(image);
+    range.levels.end = 1;
+    if image.image_type == vk::ImageType::TYPE_3D {
+        range.layers.end = image.extent.depth;
+    }
+    attachment_view(index, image, range, ViewDesc::default())
+}
+
+/// The view of a part of an image for shaders; `None` where its usage allows none.
+pub(crate) fn shader_view(
+    index: u32,
+    image: &ImageRow,
+    range: SubresourceRange,
+    desc: ViewDesc,
+) -> Option<ViewRow> {
     if !image.usage.intersects(VIEWED) {
         return None;
     }
-    let cube = image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && image.array_layers % 6 == 0;
-    let view_type = match (cube, image.array_layers) {
+    // Shaders see all slices of a level.
+    let mut range = in_barrier(image, range);
+    let cubes = image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && range.layers.len() % 6 == 0;
+    let view_type = match (cubes, range.layers.len()) {
         (true, 6) => vk::ImageViewType::CUBE,
         (true, _) => vk::ImageViewType::CUBE_ARRAY,
-        (false, _) => plain_type(image),
+        (false, _) => plain_type(image.image_type, range),
     };
-    let mut range = whole(image);
     if range.aspects.contains(vk::ImageAspectFlags::DEPTH) {
         // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
         range.aspects = vk::ImageAspectFlags::DEPTH;
     }
-    let format = image.format;
     Some(ViewRow {
         image: index,
-        view_type,
-        format,
+        view_type: desc.view_type.unwrap_or(view_type),
+        format: desc.format.unwrap_or(image.format),
         range,
     })
 }
 
-/// The view of an image as an attachment: level 0.
-pub(crate) fn attachment_view(index: u32, image: &ImageRow) -> ViewRow {
-    let mut range = whole(image);
-    range.levels.end = 1;
+/// The view of a part of an image as an attachment, with all aspects: slices of a 3D image as layers.
+pub(crate) fn attachment_view(
+    index: u32,
+    image: &ImageRow,
+    range: SubresourceRange,
+    desc: ViewDesc,
+) -> ViewRow {
+    let flat = match image.image_type {
+        vk::ImageType::TYPE_3D => vk::ImageType::TYPE_2D,
+        other => other,
+    };
+    let format = desc.format.unwrap_or(image.format);
     ViewRow {
         image: index,
-        view_type: plain_type(image),
-        format: image.format,
-        range,
+        view_type: desc.view_type.unwrap_or_else(|| plain_type(flat, range)),
+        format,
+        range: SubresourceRange {
+            aspects: crate::format::aspects(format),
+            ..range
+        },
     }
 }
 
-fn plain_type(image: &ImageRow) -> vk::ImageViewType {
-    match (image.image_type, image.array_layers) {
+fn plain_type(image_type: vk::ImageType, range: SubresourceRange) -> vk::ImageViewType {
+    match (image_type, range.layers.len()) {
         (vk::ImageType::TYPE_1D, 1) => vk::ImageViewType::TYPE_1D,
         (vk::ImageType::TYPE_1D, _) => vk::ImageViewType::TYPE_1D_ARRAY,
         (vk::ImageType::TYPE_3D, _) => vk::ImageViewType::TYPE_3D,

@@ -93,18 +93,20 @@ impl Resolver<'_> {
         let known = self
             .kept_sources
             .iter()
-            .find(|(placement, _)| *placement == chain.placement);
-        let (Some(&(_, source)), Some(first)) = (known, self.chains.first_of(chain).copied()) else {
+            .find(|(placement, range, _)| (*placement, *range) == (chain.placement, chain.range));
+        let (Some(&(_, _, source)), Some(first)) = (known, self.chains.first_of(chain).copied()) else {
             return Ok(());
         };
         let to = self.chains.uses_of(&first)[0];
         let object = self.placed.object(chain.placement);
-        let state = self.before.contents.iter().find(|state| state.object == object);
+        let of_part = |state: &&ContentState| state.object == object && state.range == chain.range;
+        let state = self.before.contents.iter().find(of_part);
         let Some(state) = state.filter(|state| state.defined) else {
             self.found.clears.push(FirstContents {
                 pass: to.first,
                 object,
                 resource: chain.resource,
+                range: chain.range,
                 layout: first.layout,
                 source,
                 to: (to.stages, to.access),
@@ -143,14 +145,12 @@ impl Resolver<'_> {
             let concurrent = self.shared.is_concurrent(chain.resource);
             self.found.after.contents.push(ContentState {
                 object: self.placed.object(chain.placement),
+                range: chain.range,
                 defined: true,
                 layout: last.layout,
                 family: (!concurrent).then(|| self.placed.family_of(use_.queue)),
             });
         }
-        self.found
-            .after
-            .contents
-            .sort_unstable_by_key(|state| state.object);
+        self.found.after.contents.sort_by_key(|state| state.object);
     }
 }

@@ -50,7 +50,10 @@ impl Resolver<'_> {
                         earlier.push(holder);
                     }
                 });
-                self.first_use(index, &earlier);
+                let chains = self.chains;
+                for chain in chains.of_placement(index) {
+                    self.first_use(chain, &earlier);
+                }
             }
             self.leave(space, holders.held());
         }
@@ -66,29 +69,21 @@ impl Resolver<'_> {
         })
     }
 
-    fn chain(&self, placement: u32) -> Option<Chain> {
-        let chain = self.chain_of[placement as usize];
-        self.chains.chains.get(chain as usize).copied()
-    }
-
-    /// The barriers before the first use of a placement's bytes.
-    fn first_use(&mut self, placement: u32, earlier: &[Holder]) {
-        let Some(chain) = self.chain(placement) else {
-            return;
-        };
-        let Some(first) = self.chains.first_of(&chain).copied() else {
+    /// The barriers before the first use of a part of a placement, whose bytes `earlier` had.
+    fn first_use(&mut self, chain: &Chain, earlier: &[Holder]) {
+        let Some(first) = self.chains.first_of(chain).copied() else {
             return;
         };
         let source = self.source_of(&first, earlier);
-        let kept = self.is_previous(&chain);
+        let kept = self.is_previous(chain);
         if kept {
             // Its contents stay: see `previous`.
-            self.kept_sources.push((chain.placement, source));
+            self.kept_sources.push((chain.placement, chain.range, source));
             return;
         }
         // Earlier work may have written the bytes through any image or buffer.
         let own = |holder: &Holder| match *holder {
-            Holder::Placement(other) => other == placement,
+            Holder::Placement(other) => other == chain.placement,
             Holder::Earlier(index) => self.before.bytes[index as usize].last.writes.is_empty(),
         };
         let ladder = self.placed.is_ladder(chain.resource);
@@ -98,7 +93,7 @@ impl Resolver<'_> {
             (true, false) => BarrierCause::EarlierFrame,
         };
         let to = self.chains.uses_of(&first)[0];
-        let barrier = self.barrier(&chain, &to, &first, source, cause);
+        let barrier = self.barrier(chain, &to, &first, source, cause);
         self.found.barriers.push(barrier);
         if ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
             // All aliases come into their layout now: later, a transition would discard what another one holds.
@@ -107,7 +102,7 @@ impl Resolver<'_> {
                 self.found.barriers.push(Barrier { object, ..barrier });
             }
         }
-        self.follow(&chain, &first, cause);
+        self.follow(chain, &first, cause);
     }
 
     /// What the first use of an epoch waits for on its queue; the waits for other queues go to its batch.
@@ -117,12 +112,13 @@ impl Resolver<'_> {
         for &holder in earlier {
             match holder {
                 Holder::Placement(other) => {
-                    let last = self
-                        .chain(other)
-                        .and_then(|chain| self.chains.last_of(&chain).copied());
-                    if let Some(last) = last {
-                        let uses = self.chains.uses_of(&last);
-                        let more = self.source_in_frame(uses, last.writes, &to);
+                    let chains = self.chains;
+                    for last in chains
+                        .of_placement(other)
+                        .iter()
+                        .filter_map(|chain| chains.last_of(chain))
+                    {
+                        let more = self.source_in_frame(chains.uses_of(last), last.writes, &to);
                         source.add(more.stages, more.access);
                     }
                 }
@@ -160,26 +156,39 @@ impl Resolver<'_> {
                     self.leave_use(space, bytes, last);
                 }
                 Holder::Placement(placement) => {
-                    let last = self
-                        .chain(placement)
-                        .and_then(|chain| self.chains.last_of(&chain).copied());
-                    let Some(last) = last else { continue };
-                    for one in self.chains.uses_of(&last) {
-                        let mut value = self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
-                        if self.is_local(space) {
-                            value = 0;
-                        }
-                        let (queue, stages, writes) = (one.queue, one.stages, last.writes);
-                        self.leave_use(
-                            space,
-                            bytes,
-                            LastUse {
+                    let first = self.found.after.bytes.len();
+                    let chains = self.chains;
+                    for last in chains
+                        .of_placement(placement)
+                        .iter()
+                        .filter_map(|chain| chains.last_of(chain))
+                    {
+                        for one in chains.uses_of(last) {
+                            let mut value =
+                                self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
+                            if self.is_local(space) {
+                                value = 0;
+                            }
+                            // The last uses of all parts are one: to wait for a later batch is in order too.
+                            let left = self.found.after.bytes[first..].iter_mut();
+                            if let Some(known) = left
+                                .map(|left| &mut left.last)
+                                .find(|known| known.queue == one.queue)
+                            {
+                                known.value = known.value.max(value);
+                                known.stages |= one.stages;
+                                known.writes |= last.writes;
+                                continue;
+                            }
+                            let (queue, stages, writes) = (one.queue, one.stages, last.writes);
+                            let last = LastUse {
                                 queue,
                                 value,
                                 stages,
                                 writes,
-                            },
-                        );
+                            };
+                            self.leave_use(space, bytes, last);
+                        }
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Load and store operations of attachments.
+//! Load and store operations of attachments: what nothing reads is not stored; a read-only attachment is left alone where the device
+//! can say so.
 
 use ash::vk;
 
@@ -7,59 +8,79 @@ use crate::frame::tables::{Access, Version};
 use crate::frame::{AccessKind, Frame, LoadOp, Persistence};
 use crate::profile::Features;
 
-/// Per access of the frame, its operations as an attachment.
-pub(super) fn operations(frame: &Frame, features: Features) -> Vec<Operations> {
-    let load = |access: &Access| match access.load_op {
-        LoadOp::Load => vk::AttachmentLoadOp::LOAD,
-        LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
-        LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
-    };
-    let store = vk::AttachmentStoreOp::STORE;
-    let accesses = frame.accesses().iter();
-    let mut operations: Vec<_> = accesses
-        .map(|access| Operations {
-            load: load(access),
-            store,
-        })
-        .collect();
-    store_what_is_read(frame, features.contains(Features::STORE_OP_NONE), &mut operations);
-    operations
+/// The operations of an access as an attachment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccessOperations {
+    /// Of colour and depth.
+    pub(super) main: Operations,
+    /// Of stencil.
+    pub(super) stencil: Operations,
 }
 
-/// What nothing reads is not stored; a read-only attachment is left alone where the device can say so.
-fn store_what_is_read(frame: &Frame, store_none: bool, operations: &mut [Operations]) {
+/// Per access of the frame, its operations as an attachment.
+pub(super) fn operations(frame: &Frame, features: Features) -> Vec<AccessOperations> {
+    let wanted = wanted(frame);
+    let store_none = features.contains(Features::STORE_OP_NONE);
+    let accesses = frame.accesses().iter().zip(wanted);
+    let of_access = |(access, wanted): (&Access, Wanted)| {
+        let load = match access.load_op {
+            LoadOp::Load => vk::AttachmentLoadOp::LOAD,
+            LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
+            LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
+        };
+        let of_aspect = |wanted| Operations {
+            load,
+            store: store_op(access, wanted, store_none),
+        };
+        AccessOperations {
+            main: of_aspect(wanted.main),
+            stencil: of_aspect(wanted.stencil),
+        }
+    };
+    accesses.map(of_access).collect()
+}
+
+/// Whether something of what an access leaves is read later, or outlives the frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    main: bool,
+    stencil: bool,
+}
+
+/// What nothing reads is not stored.
+fn wanted(frame: &Frame) -> Vec<Wanted> {
+    let mut all = vec![Wanted::default(); frame.accesses().len()];
     for id in frame.resource_ids() {
-        // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
-        let at_the_end = frame.resource(id).persistence != Persistence::Transient;
-        let mut wanted = at_the_end;
-        let uses = frame.uses_of(id);
-        let mut end = uses.len();
-        while end > 0 {
-            let pass = frame.accesses()[uses[end - 1] as usize].pass;
-            let of_pass = |&index: &u32| frame.accesses()[index as usize].pass == pass;
-            let start = uses[..end]
-                .iter()
-                .rposition(|index| !of_pass(index))
-                .map_or(0, |last| last + 1);
-            for &index in &uses[start..end] {
-                let access = &frame.accesses()[index as usize];
-                operations[index as usize].store = store_op(access, wanted, store_none);
+        for &part in frame.parts_of(id) {
+            // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
+            let mut wanted = frame.resource(id).persistence != Persistence::Transient;
+            let of_part = |index: &&u32| frame.accesses()[**index as usize].range.intersects(part);
+            let uses: Vec<u32> = frame.uses_of(id).iter().filter(of_part).copied().collect();
+            let access_of = |index: &u32| &frame.accesses()[*index as usize];
+            for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass).rev() {
+                for &index in in_pass {
+                    let known = &mut all[index as usize];
+                    let is_stencil = part.aspects.contains(vk::ImageAspectFlags::STENCIL);
+                    let other = |aspect| !frame.resource(id).aspects().contains(aspect);
+                    known.main |= wanted
+                        && (part.aspects != vk::ImageAspectFlags::STENCIL
+                            || other(vk::ImageAspectFlags::DEPTH));
+                    known.stencil |= wanted && (is_stencil || other(vk::ImageAspectFlags::STENCIL));
+                }
+                let current = in_pass.iter().map(access_of);
+                let mut current = current
+                    .filter(|access| access.version == Version::Current)
+                    .peekable();
+                if current.peek().is_some() {
+                    let replaces = |access: &Access| {
+                        access.writes && !access.needs_contents() && access.range.contains(part)
+                    };
+                    wanted = !current.any(replaces);
+                }
             }
-            let current = uses[start..end]
-                .iter()
-                .map(|&index| &frame.accesses()[index as usize])
-                .filter(|access| access.version == Version::Current);
-            let (mut touched, mut replaced) = (false, false);
-            for access in current {
-                touched = true;
-                replaced |= access.writes && !access.needs_contents();
-            }
-            if touched {
-                wanted = !replaced;
-            }
-            end = start;
         }
     }
+    all
 }
 
 fn store_op(access: &Access, wanted: bool, store_none: bool) -> vk::AttachmentStoreOp {

@@ -4,29 +4,30 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::Chains;
-use super::create::{attachment_view, shader_view, whole};
+use super::create::{attachment_view, in_barrier, shader_view};
+use super::operations::AccessOperations;
 use super::placed::Placed;
 use super::renderings::{ViewRows, rendering};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
 use super::tables::commands::{
-    BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, Operations,
-    PassContents, PassRow, Scopes,
+    BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, PassContents, PassRow,
+    Scopes,
 };
 use super::tables::objects::AccessRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::Contents;
-use crate::frame::{AccessKind, ClearValue, PassId};
+use crate::frame::{AccessKind, ClearValue, PassId, SubresourceRange};
 use crate::units::{Bytes, Run};
 
 /// Fills the tables of what is recorded; gives the passes of each command buffer.
 pub(super) fn record(
     placed: &Placed<'_>,
     chains: &Chains,
-    operations: &[Operations],
+    operations: &[AccessOperations],
     found: &mut Dependencies,
     lowered: &mut Lowered,
 ) -> Vec<Run> {
-    let mut views = ViewRows(vec![[None; 2]; lowered.images.len()]);
+    let mut views = ViewRows::new(lowered.images.len());
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
     let barriers = in_order(&found.barriers, frame.passes().len());
@@ -93,23 +94,24 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 
 /// Per access of the frame, what a descriptor names.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
-    lowered.accesses.reserve(chains.epoch_of.len());
-    lowered.attachments.reserve(chains.epoch_of.len());
-    for (access, &epoch) in placed.plan.frame.accesses().iter().zip(&chains.epoch_of) {
+    lowered.accesses.reserve(chains.layouts.len());
+    lowered.attachments.reserve(chains.layouts.len());
+    for (access, layouts) in placed.plan.frame.accesses().iter().zip(&chains.layouts) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
             Object::Image(image) if access.kind == AccessKind::TileAttachment => {
-                Some(attachment_view(image, &lowered.images[image as usize]))
+                let row = &lowered.images[image as usize];
+                Some(attachment_view(image, row, access.range, access.view))
             }
             Object::Image(image) if access.kind.is_shader() => {
-                shader_view(image, &lowered.images[image as usize])
+                shader_view(image, &lowered.images[image as usize], access.range, access.view)
             }
             _ => None,
         };
         let row = AccessRow {
             object,
             view: view.map(|view| views.row_of(lowered, view)),
-            layout: chains.epochs[epoch as usize].layout,
+            layout: layouts.main,
         };
         lowered.accesses.push(row);
     }
@@ -124,6 +126,45 @@ fn dependency(rest: &mut &[&Barrier], side: (PassId, bool), lowered: &mut Lowere
     let (here, later) = rest.split_at(count);
     *rest = later;
     dependency_of(here, lowered)
+}
+
+/// Adds a barrier behind row `first`; parts next to each other for which the same is said are one.
+fn join(barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
+    let joined = |a: &ImageBarrierRow, b: &ImageBarrierRow| {
+        let range = SubresourceRange {
+            aspects: a.range.aspects | b.range.aspects,
+            levels: Run {
+                first: a.range.levels.first.min(b.range.levels.first),
+                end: a.range.levels.end.max(b.range.levels.end),
+            },
+            layers: Run {
+                first: a.range.layers.first.min(b.range.layers.first),
+                end: a.range.layers.end.max(b.range.layers.end),
+            },
+        };
+        let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
+        let (one, other) = (a.range, b.range);
+        let adjoin = match (
+            one.aspects == other.aspects,
+            one.levels == other.levels,
+            one.layers == other.layers,
+        ) {
+            (true, true, false) => next(one.layers, other.layers),
+            (true, false, true) => next(one.levels, other.levels),
+            (same, true, true) => !same,
+            _ => false,
+        };
+        (adjoin && ImageBarrierRow { range, ..*a } == ImageBarrierRow { range, ..*b }).then_some(range)
+    };
+    while let Some((at, range)) = barriers[first..]
+        .iter()
+        .enumerate()
+        .find_map(|(at, other)| Some((first + at, joined(other, &row)?)))
+    {
+        barriers.remove(at);
+        row.range = range;
+    }
+    barriers.push(row);
 }
 
 fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow {
@@ -148,15 +189,18 @@ fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow 
             }
         }
         match barrier.object {
-            Object::Image(image) => lowered.image_barriers.push(ImageBarrierRow {
-                image,
-                range: whole(&lowered.images[image as usize]),
-                scopes,
-                old_layout: barrier.layouts.0,
-                new_layout: barrier.layouts.1,
-                families,
-                cause,
-            }),
+            Object::Image(image) => {
+                let row = ImageBarrierRow {
+                    image,
+                    range: in_barrier(&lowered.images[image as usize], barrier.range),
+                    scopes,
+                    old_layout: barrier.layouts.0,
+                    new_layout: barrier.layouts.1,
+                    families,
+                    cause,
+                };
+                join(&mut lowered.image_barriers, images as usize, row);
+            }
             Object::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
                 buffer,
                 offset: Bytes::ZERO,
@@ -193,6 +237,7 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             after: false,
             object: first.object,
             resource: first.resource,
+            range: first.range,
             scopes,
             layouts,
             families: IGNORED,
@@ -218,13 +263,17 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
         };
         let before = dependency_of(&[&barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
         let after = dependency_of(&[&barrier(out, (clearing, first.layout))], lowered);
-        let value = match first.object {
-            Object::Image(image) => ClearValue::zero_of(lowered.images[image as usize].format),
-            Object::Buffer(_) => ClearValue::ZERO,
+        let (value, range) = match first.object {
+            Object::Image(image) => {
+                let row = &lowered.images[image as usize];
+                (ClearValue::zero_of(row.format), in_barrier(row, first.range))
+            }
+            Object::Buffer(_) => (ClearValue::ZERO, first.range),
         };
         lowered.passes.push(PassRow {
             contents: PassContents::Clear {
                 object: first.object,
+                range,
                 value,
             },
             tile_memory: bound(placed, pass),

@@ -4,8 +4,9 @@ use ash::vk;
 
 use super::chains::Chains;
 use super::create::attachment_view;
+use super::operations::AccessOperations;
 use super::placed::Placed;
-use super::tables::commands::{AttachmentRow, Operations, RenderingRow, ResolveRow};
+use super::tables::commands::{AttachmentRow, RenderingRow, ResolveRow};
 use super::tables::objects::ViewRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::{Access, Contents, PassKind};
@@ -17,7 +18,7 @@ use crate::units::{Bytes, Run};
 pub(super) fn rendering(
     placed: &Placed<'_>,
     chains: &Chains,
-    operations: &[Operations],
+    operations: &[AccessOperations],
     pass: PassId,
     views: &mut ViewRows,
     lowered: &mut Lowered,
@@ -41,8 +42,10 @@ pub(super) fn rendering(
         end: lowered.formats.len() as u32,
     };
     let of_depth = depth.of(&lowered.attachments).first();
-    let aspects = of_depth.map_or(vk::ImageAspectFlags::empty(), |one| {
-        crate::format::aspects(one.format)
+    let declared = frame.accesses_of(pass).iter();
+    let declared = declared.filter(|access| access.kind == AccessKind::DepthStencilAttachment);
+    let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, access| {
+        all | access.range.aspects
     });
     let format_of = |aspect| match of_depth {
         Some(one) if aspects.contains(aspect) => one.format,
@@ -58,9 +61,9 @@ pub(super) fn rendering(
     let row = RenderingRow {
         dynamic: placed.plan.profile.features.contains(Features::DYNAMIC_RENDERING) && inputs.is_empty(),
         secondary: described.contents == Contents::Secondary,
-        area: described.area.into(),
+        area: described.area,
         layers: described.layers,
-        view_mask: 0,
+        view_mask: described.view_mask,
         colors,
         depth: (!depth.is_empty()).then_some(depth.first),
         depth_aspects: aspects,
@@ -77,11 +80,11 @@ pub(super) fn rendering(
     Some(lowered.renderings.len() as u32 - 1)
 }
 
-/// Adds the attachments of one kind.
+/// Adds the attachments of one kind. Depth and stencil that are declared apart are one.
 fn attachments(
     placed: &Placed<'_>,
     chains: &Chains,
-    operations: &[Operations],
+    operations: &[AccessOperations],
     pass: PassId,
     kind: AccessKind,
     views: &mut ViewRows,
@@ -98,20 +101,27 @@ fn attachments(
             continue;
         };
         let row = lowered.images[image as usize];
-        let view = views.row_of(lowered, attachment_view(image, &row));
-        lowered.attachments.push(AttachmentRow {
+        let view = views.row_of(lowered, attachment_view(image, &row, access.range, access.view));
+        let layouts = chains.layouts[index];
+        let own = AttachmentRow {
             view,
-            format: row.format,
+            format: lowered.views[view as usize].format,
             samples: row.samples,
-            layout: chains.epochs[chains.epoch_of[index] as usize].layout,
-            operations: operations[index],
-            stencil: operations[index],
+            layout: layouts.main,
+            stencil_layout: layouts.stencil,
+            operations: operations[index].main,
+            stencil: operations[index].stencil,
             clear: match access.load_op {
                 LoadOp::Clear(value) => value,
                 _ => ClearValue::ZERO,
             },
             resolve: None,
-        });
+        };
+        let apart = kind == AccessKind::DepthStencilAttachment && lowered.attachments.len() as u32 > first;
+        match lowered.attachments.last_mut().filter(|_| apart) {
+            Some(other) => join_aspects(other, &own, access.range.aspects),
+            None => lowered.attachments.push(own),
+        }
     }
     Run {
         first,
@@ -119,24 +129,57 @@ fn attachments(
     }
 }
 
-/// Per image, the rows of its views: one for shaders, one as an attachment.
-pub(super) struct ViewRows(pub(super) Vec<[Option<u32>; 2]>);
+/// Adds what is said of `aspects` to the attachment that has the other one.
+fn join_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk::ImageAspectFlags) {
+    let is_stencil = aspects.contains(vk::ImageAspectFlags::STENCIL);
+    let value = |clear| match clear {
+        ClearValue::DepthStencil(depth, stencil) => (depth, stencil),
+        _ => (0.0, 0),
+    };
+    let (depth, stencil) = if is_stencil {
+        (attachment.clear, own.clear)
+    } else {
+        (own.clear, attachment.clear)
+    };
+    attachment.clear = ClearValue::DepthStencil(value(depth).0, value(stencil).1);
+    if is_stencil {
+        (attachment.stencil, attachment.stencil_layout) = (own.stencil, own.stencil_layout);
+    } else {
+        (attachment.operations, attachment.layout) = (own.operations, own.layout);
+    }
+}
+
+/// The rows of every image's views.
+pub(super) struct ViewRows {
+    /// Per image, its first.
+    first: Vec<Option<u32>>,
+    /// Per row, the next one of the same image.
+    next: Vec<Option<u32>>,
+}
 
 impl ViewRows {
+    /// None so far.
+    pub(super) fn new(images: usize) -> ViewRows {
+        ViewRows {
+            first: vec![None; images],
+            next: Vec::with_capacity(2 * images),
+        }
+    }
+
     /// The row of a view, added if there is none like it.
     pub(super) fn row_of(&mut self, lowered: &mut Lowered, view: ViewRow) -> u32 {
-        for row in &mut self.0[view.image as usize] {
-            match *row {
-                Some(row) if lowered.views[row as usize] == view => return row,
-                Some(_) => {}
-                None => {
-                    *row = Some(lowered.views.len() as u32);
-                    break;
-                }
+        let new = lowered.views.len() as u32;
+        let mut at = &mut self.first[view.image as usize];
+        while let Some(row) = *at {
+            if lowered.views[row as usize] == view {
+                return row;
             }
+            at = &mut self.next[row as usize];
         }
+        *at = Some(new);
+        self.next.push(None);
         lowered.views.push(view);
-        lowered.views.len() as u32 - 1
+        new
     }
 }
 

@@ -9,7 +9,7 @@ use super::sharing::Shared;
 use super::state::MemoryState;
 use super::tables::commands::{BarrierCause, Families, Scopes};
 use super::tables::{DeviceQueueIndex, Object};
-use crate::frame::{BatchId, PassId, Persistence, ResourceId};
+use crate::frame::{BatchId, PassId, Persistence, ResourceId, SubresourceRange};
 
 /// The families of a barrier that transfers nothing.
 pub(super) const IGNORED: Families = Families {
@@ -24,6 +24,8 @@ pub(super) struct Barrier {
     pub(super) after: bool,
     pub(super) object: Object,
     pub(super) resource: ResourceId,
+    /// The part of an image.
+    pub(super) range: SubresourceRange,
     pub(super) scopes: Scopes,
     pub(super) layouts: (vk::ImageLayout, vk::ImageLayout),
     pub(super) families: Families,
@@ -63,6 +65,7 @@ pub(super) struct FirstContents {
     pub(super) pass: PassId,
     pub(super) object: Object,
     pub(super) resource: ResourceId,
+    pub(super) range: SubresourceRange,
     /// The layout in which they are used first.
     pub(super) layout: vk::ImageLayout,
     /// What the clear waits for.
@@ -87,10 +90,8 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: &'a Shared,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
-    /// Per placement, its chain; of aliases of one resident, the first has it.
-    pub(super) chain_of: Vec<u32>,
-    /// Per previous version of a history, what the first use of its bytes waits for.
-    pub(super) kept_sources: Vec<(u32, Source)>,
+    /// Per part of a previous version of a history, what the first use of its bytes waits for.
+    pub(super) kept_sources: Vec<(u32, SubresourceRange, Source)>,
     pub(super) found: Dependencies,
 }
 
@@ -115,16 +116,11 @@ impl<'a> Resolver<'a> {
         chains: &'a Chains,
         before: &'a MemoryState,
     ) -> Resolver<'a> {
-        let mut chain_of = vec![u32::MAX; placed.plan.placements.len()];
-        for (index, chain) in chains.chains.iter().enumerate() {
-            chain_of[chain.placement as usize] = index as u32;
-        }
         Resolver {
             placed,
             shared,
             chains,
             before,
-            chain_of,
             kept_sources: Vec::new(),
             found: Dependencies::default(),
         }
@@ -194,6 +190,7 @@ impl<'a> Resolver<'a> {
             after: false,
             object: self.placed.object(placement),
             resource: chain.resource,
+            range: chain.range,
             scopes: Scopes {
                 src_stages: from.stages,
                 src_access: from.access,

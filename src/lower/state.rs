@@ -9,6 +9,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::ids::{DeviceQueueIndex, Object};
+use crate::frame::SubresourceRange;
 use crate::names;
 use crate::units::Bytes;
 
@@ -78,6 +79,8 @@ impl LastUse {
 pub struct ContentState {
     /// The image or buffer.
     pub object: Object,
+    /// The part of an image.
+    pub range: SubresourceRange,
     /// Whether it was ever written.
     pub defined: bool,
     /// The layout that it was left in; `UNDEFINED` for buffers.

@@ -5,7 +5,8 @@ use std::ffi::CStr;
 
 use ash::vk::{
     self, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceDynamicRenderingFeatures,
-    PhysicalDeviceMaintenance4Features, PhysicalDeviceSynchronization2Features,
+    PhysicalDeviceMaintenance4Features, PhysicalDeviceMultiviewFeatures,
+    PhysicalDeviceSeparateDepthStencilLayoutsFeatures, PhysicalDeviceSynchronization2Features,
     PhysicalDeviceTilePropertiesFeaturesQCOM, PhysicalDeviceTimelineSemaphoreFeatures,
 };
 use bitflags::bitflags;
@@ -39,6 +40,10 @@ bitflags! {
         const TILE_PROPERTIES = 1 << 8;
         /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
         const TILE_SHADING = 1 << 9;
+        /// Depth and stencil of one image in layouts of their own.
+        const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;
+        /// Several views at once ([`PassBuilder::views`](crate::frame::PassBuilder::views)).
+        const MULTIVIEW = 1 << 11;
     }
 }
 
@@ -51,10 +56,10 @@ impl Capabilities {
 const NEVER: u32 = u32::MAX;
 
 /// What each capability needs below a version of Vulkan: an extension, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 11] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 13] = {
     use Capabilities as C;
     use ash::{ext, khr};
-    use vk::{API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
+    use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
     [
         (C::SYNCHRONIZATION_2, V1_3, khr::synchronization2::NAME),
         (C::DYNAMIC_RENDERING, V1_3, khr::dynamic_rendering::NAME),
@@ -65,6 +70,12 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 11] = {
         (C::MAINTENANCE_4, V1_3, khr::maintenance4::NAME),
         (C::STORE_OP_NONE, V1_3, ext::load_store_op_none::NAME),
         (C::BUFFER_DEVICE_ADDRESS, V1_2, khr::buffer_device_address::NAME),
+        (
+            C::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+            V1_2,
+            khr::separate_depth_stencil_layouts::NAME,
+        ),
+        (C::MULTIVIEW, V1_1, khr::multiview::NAME),
         (C::TILE_MEMORY, NEVER, tile_memory_heap::NAME),
         (C::TILE_PROPERTIES, NEVER, tile_properties::NAME),
         (C::TILE_SHADING, NEVER, tile_shading::NAME),
@@ -136,6 +147,8 @@ features! {
     timeline: TIMELINE_SEMAPHORE, PhysicalDeviceTimelineSemaphoreFeatures.timeline_semaphore;
     maintenance: MAINTENANCE_4, PhysicalDeviceMaintenance4Features.maintenance4;
     address: BUFFER_DEVICE_ADDRESS, PhysicalDeviceBufferDeviceAddressFeatures.buffer_device_address;
+    apart: SEPARATE_DEPTH_STENCIL_LAYOUTS, PhysicalDeviceSeparateDepthStencilLayoutsFeatures.separate_depth_stencil_layouts;
+    views: MULTIVIEW, PhysicalDeviceMultiviewFeatures.multiview;
     tile: TILE_MEMORY, PhysicalDeviceTileMemoryHeapFeaturesQCOM.tile_memory_heap;
     tiles: TILE_PROPERTIES, PhysicalDeviceTilePropertiesFeaturesQCOM.tile_properties;
     shading: TILE_SHADING, PhysicalDeviceTileShadingFeaturesQCOM.tile_shading;

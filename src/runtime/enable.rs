@@ -162,6 +162,14 @@ unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> ChainedFeature
                 let all = read!(vk::PhysicalDeviceVulkan12Features<'_>);
                 chained.state(C::TIMELINE_SEMAPHORE, all.timeline_semaphore);
                 chained.state(C::BUFFER_DEVICE_ADDRESS, all.buffer_device_address);
+                chained.state(
+                    C::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+                    all.separate_depth_stencil_layouts,
+                );
+            }
+            S::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES => {
+                let all = read!(vk::PhysicalDeviceVulkan11Features<'_>);
+                chained.state(C::MULTIVIEW, all.multiview);
             }
             // SAFETY: as above.
             kind => unsafe { chained.read(next, kind) },

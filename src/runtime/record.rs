@@ -10,11 +10,12 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image};
-use super::create_info::full_subresource_range;
+use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
+use crate::frame::SubresourceRange;
 use crate::frame::tables::{Contents, Version};
 use crate::frame::{ClearValue, CommandBufferId, PassId, ResourceId};
 use crate::lower::Parity;
@@ -242,10 +243,10 @@ impl<'a> Commands<'a> {
                     // SAFETY: `before` began the pass, with its barriers.
                     unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
                 }
-                PassContents::Clear { object, value } => {
+                PassContents::Clear { object, range, value } => {
                     self.before(false);
                     // SAFETY: `before` recorded the barriers; the queue can clear it (checked when the plan was bound).
-                    unsafe { self.clear(object, value) };
+                    unsafe { self.clear(object, range, value) };
                 }
             }
             self.after();
@@ -254,14 +255,14 @@ impl<'a> Commands<'a> {
 
     /// # Safety
     /// Recording outside render passes; the object is in the layout for it.
-    unsafe fn clear(&self, object: Object, value: ClearValue) {
+    unsafe fn clear(&self, object: Object, part: SubresourceRange, value: ClearValue) {
         let BoundFrame { state, handles, .. } = self.bound;
         let (device, layout) = (&state.device, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
         match object {
             Object::Image(index) => {
                 let image = handles.images[index as usize].handle;
                 let aspects = crate::format::aspects(self.encoded.tables.images[index as usize].format);
-                let ranges = [full_subresource_range(aspects)];
+                let ranges = [range(&part)];
                 let value = value.to_vk();
                 if aspects.contains(vk::ImageAspectFlags::COLOR) {
                     // SAFETY: the union was made for a colour format.

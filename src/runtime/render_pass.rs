@@ -136,6 +136,29 @@ fn each_once<'a>(tables: &'a Lowered, row: &RenderingRow) -> Vec<&'a AttachmentR
     list
 }
 
+/// The one layout that is equivalent to an attachment's of depth and of stencil.
+///
+/// Source: Vulkan specification, "Image Layouts".
+fn layout_of(attachment: &AttachmentRow) -> Option<vk::ImageLayout> {
+    use vk::ImageLayout as L;
+    match (attachment.layout, attachment.stencil_layout) {
+        (one, other) if one == other => Some(one),
+        (L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL) => {
+            Some(L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL)
+        }
+        (L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL) => {
+            Some(L::DEPTH_STENCIL_READ_ONLY_OPTIMAL)
+        }
+        (L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL) => {
+            Some(L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL)
+        }
+        (L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL) => {
+            Some(L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL)
+        }
+        _ => None,
+    }
+}
+
 /// Creates the render pass object of a pass.
 pub(super) fn create(
     state: &DeviceState,
@@ -153,6 +176,16 @@ pub(super) fn create(
         }
         .into());
     }
+    if let Some(depth) = depth {
+        let why = "depth and stencil with layouts of their own require dynamic rendering, which input attachments rule out";
+        if row.depth_aspects != crate::format::aspects(depth.format) || layout_of(depth).is_none() {
+            return Err(RuntimeError::UnsupportedPass {
+                pass: name.to_owned(),
+                why,
+            }
+            .into());
+        }
+    }
     let [all_colors, all_inputs] = [row.colors, row.inputs].map(|run| run.of(&tables.attachments));
     let list = each_once(tables, row);
     let reference = |attachment: &AttachmentRow| {
@@ -160,7 +193,7 @@ pub(super) fn create(
         let index = index.expect("every attachment is in the list");
         vk::AttachmentReference {
             attachment: index as u32,
-            layout: attachment.layout,
+            layout: layout_of(attachment).unwrap_or(attachment.layout),
         }
     };
     let describe = |attachment: &&AttachmentRow| {
@@ -171,8 +204,8 @@ pub(super) fn create(
             .store_op(attachment.operations.store)
             .stencil_load_op(attachment.stencil.load)
             .stencil_store_op(attachment.stencil.store)
-            .initial_layout(attachment.layout)
-            .final_layout(attachment.layout)
+            .initial_layout(layout_of(attachment).unwrap_or(attachment.layout))
+            .final_layout(layout_of(attachment).unwrap_or(attachment.layout))
     };
     let descriptions: Vec<_> = list.iter().map(describe).collect();
     let colors: Vec<_> = all_colors.iter().map(reference).collect();

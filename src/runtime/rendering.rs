@@ -36,31 +36,35 @@ impl Dynamic {
         tiles: Tiles,
         views: &[vk::ImageView],
     ) -> Dynamic {
-        let info = |attachment: &AttachmentRow, operations: Operations| {
+        type Aspect = fn(&AttachmentRow) -> (Operations, vk::ImageLayout);
+        let main: Aspect = |attachment| (attachment.operations, attachment.layout);
+        let stencil: Aspect = |attachment| (attachment.stencil, attachment.stencil_layout);
+        let info = |attachment: &AttachmentRow, of: Aspect| {
+            let (operations, layout) = of(attachment);
             let mut info = vk::RenderingAttachmentInfo::default()
-                .image_layout(attachment.layout)
+                .image_layout(layout)
                 .load_op(operations.load)
                 .store_op(operations.store)
                 .clear_value(attachment.clear.to_vk());
             if let Some(resolve) = attachment.resolve {
                 info = info
                     .resolve_mode(resolve.mode)
-                    .resolve_image_layout(tables.attachments[resolve.attachment as usize].layout);
+                    .resolve_image_layout(of(&tables.attachments[resolve.attachment as usize]).1);
             }
             info
         };
-        let aspect = |aspect, operations: fn(&AttachmentRow) -> Operations| {
+        let aspect = |aspect, of| {
             let depth = row.depth.map(|index| &tables.attachments[index as usize]);
             depth
                 .filter(|_| row.depth_aspects.contains(aspect))
-                .map(|depth| info(depth, operations(depth)))
+                .map(|depth| info(depth, of))
         };
         let colors = row.colors.of(&tables.attachments).iter();
         let mut dynamic = Dynamic {
             row: *row,
-            colors: colors.map(|color| info(color, color.operations)).collect(),
-            depth: aspect(vk::ImageAspectFlags::DEPTH, |depth| depth.operations),
-            stencil: aspect(vk::ImageAspectFlags::STENCIL, |depth| depth.stencil),
+            colors: colors.map(|color| info(color, main)).collect(),
+            depth: aspect(vk::ImageAspectFlags::DEPTH, main),
+            stencil: aspect(vk::ImageAspectFlags::STENCIL, stencil),
             tiles,
         };
         dynamic.refresh(tables, views);

@@ -13,7 +13,7 @@ use crate::Result;
 use crate::frame::ResourceId;
 use crate::frame::tables::Resource;
 use crate::lower::Lowered;
-use crate::lower::create::{attachment_view, shader_view};
+use crate::lower::create::{level_0_view, whole_view};
 use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, ViewRow};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
@@ -124,12 +124,12 @@ pub(super) fn create(
         if row.binding == Binding::Imported {
             continue;
         }
-        let Some(reading) = shader_view(index, row) else {
+        let Some(reading) = whole_view(index, row) else {
             continue;
         };
         let view = handles.view(&reading, tables, plan, owned)?;
         let attachment = if row.usage.intersects(crate::lower::create::ATTACHED) {
-            handles.view(&attachment_view(index, row), tables, plan, owned)?
+            handles.view(&level_0_view(index, row), tables, plan, owned)?
         } else {
             view
         };

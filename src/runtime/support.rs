@@ -173,6 +173,11 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
         (Capabilities::TIMELINE_SEMAPHORE, Features::TIMELINE_SEMAPHORE),
         (Capabilities::MAINTENANCE_4, Features::MAINTENANCE_4),
         (Capabilities::STORE_OP_NONE, Features::STORE_OP_NONE),
+        (
+            Capabilities::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+            Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+        ),
+        (Capabilities::MULTIVIEW, Features::MULTIVIEW),
     ];
     // Not LOCAL_READ: a pass with input attachments is recorded as a render pass object.
     let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));

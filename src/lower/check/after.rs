@@ -1,7 +1,5 @@
 //! What the frame leaves: whatever takes over bytes and waits for the uses that `after` lists there waits for all uses there were.
 
-use ash::vk::ImageLayout as L;
-
 use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::contents::Contents;
@@ -9,9 +7,9 @@ use super::hazards::Hazards;
 use super::layouts::Layouts;
 use super::records::{Conflicts, Dependency, Record};
 use super::replay_errors::AfterError;
-use super::sites::{Place, Site};
+use super::sites::Place;
 use crate::lower::state::{ByteUse, ContentState};
-use crate::lower::tables::Object;
+use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::tables::submission::Semaphore;
 use crate::scopes::Scope;
 use crate::units::Bytes;
@@ -52,8 +50,7 @@ fn covers(one: &ByteUse, record: &Record, batches: &[i64]) -> bool {
         value: last.value + batches[queue.0 as usize],
     };
     let barrier = Dependency {
-        object: None,
-        whole: true,
+        parts: None,
         source: Scope::source(last.stages, last.writes),
         destination: Scope::all(),
         kind: BarrierKind::Plain,
@@ -73,37 +70,37 @@ fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Byte
     (at < end).then_some((Bytes(at), Bytes(end)))
 }
 
-/// Judges the contents that `after` lists: of every image and buffer of a history that the frame uses, its state.
-pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &mut Layouts) {
-    let said = checker.tables.after.contents.clone();
+/// Judges the contents that `after` lists: of every used part of an image and of every used buffer of a history, its state.
+pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &Layouts) {
+    let said = &checker.tables.after.contents;
     for object in checker.objects() {
         let resource = checker.resource_of(object);
-        let used = checker
-            .tables
-            .accesses
-            .iter()
-            .any(|access| access.object == object);
-        let listed: Vec<&ContentState> = said.iter().filter(|one| one.object == object).collect();
-        let found = (checker.is_history(resource) && used).then(|| {
-            let site = Site::of(checker, object, crate::lower::tables::DeviceQueueIndex(0));
-            ContentState {
+        let used = checker.used_parts(object);
+        for part in checker.parts.of(object) {
+            let lists = |one: &&ContentState| {
+                one.object == object
+                    && checker
+                        .parts
+                        .within(checker.tables, object, one.range)
+                        .contains(&part)
+            };
+            let listed: Vec<ContentState> = said.iter().filter(lists).copied().collect();
+            let found = (checker.is_history(resource) && used.contains(&part)).then(|| ContentState {
                 object,
-                defined: contents.loss(site, object).is_none(),
-                layout: match object {
-                    Object::Image(_) => layouts.layout_of(object).unwrap_or(L::UNDEFINED),
-                    Object::Buffer(_) => L::UNDEFINED,
-                },
-                family: layouts.owner_of(object),
-            }
-        });
-        if listed != Vec::from_iter(&found) {
-            let resource = checker.resource(resource);
-            let (found, said) = (format!("{found:?}"), format!("{listed:?}"));
-            checker.report(AfterError::Contents {
-                resource,
-                found,
-                said,
+                range: listed.first().map_or(checker.parts.range(part), |one| one.range),
+                defined: contents.loss(checker, DeviceQueueIndex(0), part).is_none(),
+                layout: layouts.layout_of(part),
+                family: layouts.owner_of(part),
             });
+            if listed != Vec::from_iter(found) {
+                let resource = checker.resource(resource);
+                let (found, said) = (format!("{found:?}"), format!("{listed:?}"));
+                checker.report(AfterError::Contents {
+                    resource,
+                    found,
+                    said,
+                });
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, S
 use crate::lower::tables::objects::{Binding, ImageRow};
 use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::profile::Features;
 use crate::scopes::{unmade, unsupported};
 use crate::units::Bytes;
 
@@ -66,6 +67,7 @@ pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: Pa
         }
         let again = |other: &&ImageBarrierRow| {
             other.image == barrier.image
+                && other.range.intersects(barrier.range)
                 && (other.old_layout != other.new_layout || other.families.src != other.families.dst)
         };
         if kind != BarrierKind::Plain && images[..index].iter().any(|other| again(&other)) {
@@ -195,7 +197,11 @@ fn check_families(
 fn check_range(checker: &mut Checker<'_>, what: &str, barrier: &ImageBarrierRow) {
     let image = checker.tables.images[barrier.image as usize];
     let aspects = crate::format::aspects(image.format);
-    if barrier.range.aspects != aspects {
+    let apart = Features::SEPARATE_DEPTH_STENCIL_LAYOUTS;
+    let some = checker.device.profile.features.contains(apart)
+        && !barrier.range.aspects.is_empty()
+        && aspects.contains(barrier.range.aspects);
+    if barrier.range.aspects != aspects && !some {
         let needs = format!("{aspects:?} (VUID-VkImageMemoryBarrier2-image-03320)");
         checker.wrong(what, "aspectMask", barrier.range.aspects, needs);
     }
@@ -221,10 +227,12 @@ fn check_layouts(checker: &mut Checker<'_>, what: &str, barrier: &ImageBarrierRo
     ] {
         let needs = match layout {
             L::COLOR_ATTACHMENT_OPTIMAL => I::COLOR_ATTACHMENT,
-            L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL => I::DEPTH_STENCIL_ATTACHMENT,
-            L::DEPTH_STENCIL_READ_ONLY_OPTIMAL => {
-                I::DEPTH_STENCIL_ATTACHMENT | I::SAMPLED | I::INPUT_ATTACHMENT
-            }
+            L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL
+            | L::DEPTH_ATTACHMENT_OPTIMAL
+            | L::STENCIL_ATTACHMENT_OPTIMAL => I::DEPTH_STENCIL_ATTACHMENT,
+            L::DEPTH_STENCIL_READ_ONLY_OPTIMAL
+            | L::DEPTH_READ_ONLY_OPTIMAL
+            | L::STENCIL_READ_ONLY_OPTIMAL => I::DEPTH_STENCIL_ATTACHMENT | I::SAMPLED | I::INPUT_ATTACHMENT,
             L::SHADER_READ_ONLY_OPTIMAL => I::SAMPLED | I::INPUT_ATTACHMENT,
             L::TRANSFER_SRC_OPTIMAL => I::TRANSFER_SRC,
             L::TRANSFER_DST_OPTIMAL => I::TRANSFER_DST,

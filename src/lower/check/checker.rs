@@ -6,6 +6,7 @@ use ash::vk;
 
 use super::error::{CheckError, ParameterError};
 use super::facts::DeviceFacts;
+use super::parts::{Part, Parts};
 use crate::frame::tables::{Contents, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
@@ -20,6 +21,8 @@ pub(super) struct Checker<'a> {
     pub(super) frame: &'a Frame,
     pub(super) situation: &'a Situation,
     pub(super) device: &'a DeviceFacts,
+    /// The parts of images that are told apart; known once the tables refer to each other soundly.
+    pub(super) parts: Parts,
     pub(super) errors: Vec<CheckError>,
 }
 
@@ -103,6 +106,23 @@ impl<'a> Checker<'a> {
             Object::Buffer(row) => self.tables.buffers[row as usize].sharing,
         };
         !sharing.families.is_empty()
+    }
+
+    /// The parts that an access of the frame uses.
+    pub(super) fn parts_of(&self, access: usize) -> Vec<Part> {
+        let range = self.frame.accesses()[access].range;
+        let object = self.tables.accesses[access].object;
+        self.parts.within(self.tables, object, range)
+    }
+
+    /// The parts of an object that some pass uses.
+    pub(super) fn used_parts(&self, object: Object) -> Vec<Part> {
+        let used = |part: &Part| {
+            let accesses = 0..self.tables.accesses.len();
+            let mut accesses = accesses.filter(|&index| self.tables.accesses[index].object == object);
+            accesses.any(|index| self.parts_of(index).contains(part))
+        };
+        self.parts.of(object).into_iter().filter(used).collect()
     }
 
     /// Every image, then every buffer.

@@ -1,6 +1,7 @@
 //! Contents: what every image and buffer holds, step by step.
 
 use super::checker::Checker;
+use super::parts::Part;
 use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::{Place, Site};
 use crate::frame::PassId;
@@ -15,70 +16,63 @@ enum State {
     Lost(ContentsLoss),
 }
 
-/// What every image and buffer holds; of tile memory, on every queue.
+/// What every part of every image and every buffer holds; of tile memory, on every queue.
 pub(super) struct Contents {
     objects: Vec<Object>,
-    /// Per queue and object.
+    /// Per queue and part; of parts of the same texels, the first has it.
     states: Vec<Vec<State>>,
-    /// Per object, the first one of the same resource in the same bytes: they share their contents.
-    shared: Vec<usize>,
 }
 
 impl Contents {
     /// Nothing is written yet.
     pub(super) fn new(checker: &Checker<'_>) -> Contents {
-        let objects: Vec<Object> = checker.objects().collect();
-        let site = |object| Site::of(checker, object, DeviceQueueIndex(0));
-        let same = |a: usize, b: usize| {
-            let (a, b) = (objects[a], objects[b]);
-            let tile = matches!(site(a).place, Place::Tile(_));
-            tile && checker.resource_of(a) == checker.resource_of(b) && site(a) == site(b)
-        };
-        let first = |index| (0..index).find(|&other| same(other, index)).unwrap_or(index);
         let queues = checker.situation.queues.len();
         Contents {
-            states: vec![vec![State::Lost(ContentsLoss::NeverWritten); objects.len()]; queues],
-            shared: (0..objects.len()).map(first).collect(),
-            objects,
+            objects: checker.objects().collect(),
+            states: vec![vec![State::Lost(ContentsLoss::NeverWritten); checker.parts.len()]; queues],
         }
     }
 
-    fn index(&self, object: Object) -> usize {
-        let index = self.objects.iter().position(|&other| other == object);
-        self.shared[index.expect("every object is listed")]
-    }
-
-    /// Where the state of an object is: what is not in tile memory is the same on every queue.
-    fn state(&mut self, site: Site, object: Object) -> &mut State {
-        let queue = match site.place {
-            Place::Tile(queue) => queue.0 as usize,
-            Place::Memory(_) | Place::Caller(_) => 0,
-        };
-        let index = self.index(object);
-        &mut self.states[queue][index]
-    }
-
-    /// Whether two objects share their contents: they are one, or images of one resource in the same bytes.
-    fn share(&self, a: Object, b: Object) -> bool {
-        self.index(a) == self.index(b)
+    /// The state of a part: what is not in tile memory is the same on every queue.
+    fn state(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part) -> &mut State {
+        let tile = matches!(Site::of(checker, part.object, queue).place, Place::Tile(_));
+        let queue = if tile { queue.0 as usize } else { 0 };
+        &mut self.states[queue][checker.parts.texels(part).index]
     }
 
     /// The contents are whole from here on, written by a pass or by what came before the frame.
-    pub(super) fn define(&mut self, site: Site, object: Object, by: Option<PassId>) {
-        *self.state(site, object) = State::Holds(by);
+    pub(super) fn define(
+        &mut self,
+        checker: &Checker<'_>,
+        queue: DeviceQueueIndex,
+        part: Part,
+        by: Option<PassId>,
+    ) {
+        *self.state(checker, queue, part) = State::Holds(by);
     }
 
     /// The contents are undefined from here on. Of several losses the first is remembered.
-    pub(super) fn lose(&mut self, site: Site, object: Object, loss: ContentsLoss) {
-        let state = self.state(site, object);
+    pub(super) fn lose(
+        &mut self,
+        checker: &Checker<'_>,
+        queue: DeviceQueueIndex,
+        part: Part,
+        loss: ContentsLoss,
+    ) {
+        let state = self.state(checker, queue, part);
         if let State::Holds(_) | State::Lost(ContentsLoss::NeverWritten) = state {
             *state = State::Lost(loss);
         }
     }
 
     /// Why the contents are undefined, if they are.
-    pub(super) fn loss(&mut self, site: Site, object: Object) -> Option<ContentsLoss> {
-        match self.state(site, object) {
+    pub(super) fn loss(
+        &mut self,
+        checker: &Checker<'_>,
+        queue: DeviceQueueIndex,
+        part: Part,
+    ) -> Option<ContentsLoss> {
+        match self.state(checker, queue, part) {
             State::Holds(_) => None,
             State::Lost(loss) => Some(loss.clone()),
         }
@@ -88,22 +82,22 @@ impl Contents {
     pub(super) fn need(
         &mut self,
         checker: &mut Checker<'_>,
-        site: Site,
-        object: Object,
+        queue: DeviceQueueIndex,
+        part: Part,
         pass: PassId,
         writer: Option<PassId>,
     ) {
-        let loss = match self.state(site, object) {
+        let loss = match self.state(checker, queue, part) {
             State::Holds(by) if *by == writer => return,
             State::Holds(Some(by)) => ContentsLoss::Overwritten {
-                by: checker.name_of(object),
+                by: checker.name_of(part.object),
                 pass: checker.pass(*by),
             },
             State::Holds(None) => ContentsLoss::NeverWritten,
             State::Lost(loss) => loss.clone(),
         };
-        *self.state(site, object) = State::Holds(writer);
-        let (pass, resource) = (checker.pass(pass), checker.name_of(object));
+        *self.state(checker, queue, part) = State::Holds(writer);
+        let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
         checker.report(ContentsError::Lost { pass, resource, loss });
     }
 
@@ -122,10 +116,15 @@ impl Contents {
             }
             let pass = checker.pass(pass);
             match bound {
-                None => self.lose_held(site, object, ContentsLoss::Unbound { pass }),
+                None => self.lose_held(checker, queue, object, ContentsLoss::Unbound { pass }),
                 Some(bound) if site.end > bound.0 => {
                     let end = Bytes(site.end);
-                    self.lose_held(site, object, ContentsLoss::BoundTooSmall { pass, bound, end });
+                    self.lose_held(
+                        checker,
+                        queue,
+                        object,
+                        ContentsLoss::BoundTooSmall { pass, bound, end },
+                    );
                 }
                 Some(_) => {}
             }
@@ -138,35 +137,48 @@ impl Contents {
             let site = Site::of(checker, object, queue);
             if site.place == Place::Tile(queue) {
                 let last = checker.pass(last);
-                self.lose_held(site, object, ContentsLoss::WindowEnded { last });
+                self.lose_held(checker, queue, object, ContentsLoss::WindowEnded { last });
             }
         }
     }
 
-    /// Loses what there is.
-    fn lose_held(&mut self, site: Site, object: Object, loss: ContentsLoss) {
-        let state = self.state(site, object);
-        if let State::Holds(_) = state {
-            *state = State::Lost(loss);
+    /// Loses what there is of all parts.
+    fn lose_held(
+        &mut self,
+        checker: &Checker<'_>,
+        queue: DeviceQueueIndex,
+        object: Object,
+        loss: ContentsLoss,
+    ) {
+        for part in checker.parts.of(object) {
+            let state = self.state(checker, queue, part);
+            if let State::Holds(_) = state {
+                *state = State::Lost(loss.clone());
+            }
         }
     }
 
-    /// The objects that lose their bytes when `writer` writes, or changes its layout.
+    /// The objects that lose their bytes when `writer` writes, or changes its layout: any of them, since where a part of an image is in
+    /// its bytes is not known.
     pub(super) fn overwrite(
         &mut self,
         checker: &Checker<'_>,
         queue: DeviceQueueIndex,
-        writer: Object,
+        writer: Part,
         pass: PassId,
     ) -> Vec<Object> {
-        let site = Site::of(checker, writer, queue);
+        let texels = |object: Object| checker.parts.texels(checker.parts.of(object)[0]).object;
+        let site = Site::of(checker, writer.object, queue);
         let granularity = checker.device.profile.limits.buffer_image_granularity;
         let mut victims = Vec::new();
         for object in self.objects.clone() {
             let other = Site::of(checker, object, queue);
-            if !self.share(object, writer) && other.aliases(site, granularity) {
-                let (by, pass) = (checker.name_of(writer), checker.pass(pass));
-                self.lose(other, object, ContentsLoss::Overwritten { by, pass });
+            if texels(object) != texels(writer.object) && other.aliases(site, granularity) {
+                let (by, pass) = (checker.name_of(writer.object), checker.pass(pass));
+                for part in checker.parts.of(object) {
+                    let (by, pass) = (by.clone(), pass.clone());
+                    self.lose(checker, queue, part, ContentsLoss::Overwritten { by, pass });
+                }
                 victims.push(object);
             }
         }

@@ -28,13 +28,15 @@ pub(super) struct Effect {
 }
 
 impl Effect {
-    pub(super) fn to_use(&self) -> Use {
-        Use {
-            object: self.row.object,
+    /// The uses of its parts.
+    pub(super) fn to_uses(&self, checker: &Checker<'_>) -> Vec<Use> {
+        let of_part = |part| Use {
+            part,
             stages: self.stages,
             access: self.access,
             writes: self.writes,
-        }
+        };
+        checker.parts_of(self.index).into_iter().map(of_part).collect()
     }
 }
 
@@ -48,7 +50,7 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
     let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, index));
     let operations = attachment
         .filter(|_| access.kind.is_attachment())
-        .map(operations_of);
+        .map(|attachment| operations_of(attachment, access.range.aspects));
     let operations = operations.unwrap_or_default();
     let loads = operations
         .iter()
@@ -81,18 +83,20 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
 /// The resolve at the end of a render pass reads the samples as colour attachments are read, those of depth too.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
-pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Option<Use> {
+pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     let access = &checker.frame.accesses()[index];
     let others = checker.frame.accesses_of(access.pass).iter();
     let resolved = others
         .into_iter()
         .any(|other| other.resolves == Some(access.resource));
-    (access.kind.is_attachment() && resolved).then(|| Use {
-        object: checker.tables.accesses[index].object,
+    let of_part = |part| Use {
+        part,
         stages: S::COLOR_ATTACHMENT_OUTPUT,
         access: A::COLOR_ATTACHMENT_READ,
         writes: false,
-    })
+    };
+    let parts = (access.kind.is_attachment() && resolved).then(|| checker.parts_of(index));
+    parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 
 /// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same
@@ -103,6 +107,7 @@ fn needs_contents(frame: &Frame, access: &Access) -> bool {
         AccessKind::InputAttachment | AccessKind::TileAttachment
     ) && frame.accesses_of(access.pass).iter().any(|other| {
         other.resource == access.resource
+            && other.range.intersects(access.range)
             && other.version == access.version
             && other.writes
             && other.load_op != LoadOp::Load

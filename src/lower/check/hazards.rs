@@ -17,6 +17,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
+use super::parts::Part;
 use super::records::{Conflicts, Dependency, OrderedAfter, Record};
 use super::replay_errors::MissingDependency;
 use super::replay_errors::{HazardError, HazardUse, UsedBy};
@@ -28,9 +29,9 @@ use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{Scope, WRITES, each, made_at};
 use crate::units::Bytes;
 
-/// A use of an image or buffer by a pass.
+/// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
-    pub(super) object: Object,
+    pub(super) part: Part,
     pub(super) stages: S,
     pub(super) access: A,
     pub(super) writes: bool,
@@ -61,16 +62,22 @@ impl Hazards {
     ) {
         for one in left {
             let object = holder(one);
+            let parts = object.map_or(vec![None], |object| {
+                checker.parts.of(object).into_iter().map(Some).collect()
+            });
             let last = one.last;
-            for stage in each(last.stages) {
+            for (part, stage) in parts
+                .iter()
+                .flat_map(|part| each(last.stages).map(move |stage| (*part, stage)))
+            {
                 let access = made_at(stage, last.writes) & WRITES;
-                let conflicts = if object.is_none() && access.is_empty() {
+                let conflicts = if part.is_none() && access.is_empty() {
                     Conflicts::AllWait
                 } else {
                     Conflicts::AllSee
                 };
                 self.records.push(Record {
-                    object,
+                    part,
                     site: Site {
                         place: Place::from(one.space),
                         first: one.first.0,
@@ -78,6 +85,7 @@ impl Hazards {
                         linear: object.map(|object| matches!(object, Object::Buffer(_))),
                     },
                     bytes: vec![(one.first.0, one.end.0)],
+                    taken: Vec::new(),
                     queue: last.queue,
                     row: None,
                     user: used(UsedBy::Earlier, String::new(), String::new()),
@@ -96,8 +104,8 @@ impl Hazards {
     }
 
     /// An external resource comes in: its first use waits for what the caller did.
-    pub(super) fn enter(&mut self, checker: &Checker<'_>, object: Object, here: Here, entry: ResourceState) {
-        self.records.retain(|record| record.object != Some(object));
+    pub(super) fn enter(&mut self, checker: &Checker<'_>, part: Part, here: Here, entry: ResourceState) {
+        self.records.retain(|record| record.part != Some(part));
         for stage in each(entry.stages) {
             let access = made_at(stage, entry.access);
             let (access, conflicts) = if entry.access.is_empty() {
@@ -107,28 +115,22 @@ impl Hazards {
             } else {
                 (access, Conflicts::Writes)
             };
-            let user = used(UsedBy::Entry, checker.name_of(object), String::new());
-            self.record(checker, object, here, user, stage, access, conflicts)
+            let user = used(UsedBy::Entry, checker.name_of(part.object), String::new());
+            self.record(checker, part, here, user, stage, access, conflicts)
                 .row = None;
         }
     }
 
     /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
-    pub(super) fn exit(
-        &mut self,
-        checker: &mut Checker<'_>,
-        object: Object,
-        here: Here,
-        exit: ResourceState,
-    ) {
+    pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, here: Here, exit: ResourceState) {
         for stage in each(exit.stages) {
             let access = made_at(stage, exit.access);
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
-            let user = used(UsedBy::Exit, checker.name_of(object), String::new());
+            let user = used(UsedBy::Exit, checker.name_of(part.object), String::new());
             let access = Use {
-                object,
+                part,
                 stages: stage,
                 access,
                 writes: exit.access.is_empty() || access.intersects(WRITES),
@@ -161,18 +163,19 @@ impl Hazards {
             }
         }
         for barrier in barriers.iter().filter(writes) {
-            let Some(object) = barrier.object else { continue };
             let release = barrier.kind == BarrierKind::Release;
-            self.supersede(checker, object, queue, |_| true);
-            let user = used(
-                UsedBy::Transition,
-                checker.name_of(object),
-                checker.pass(here.pass),
-            );
-            let record = self.record(checker, object, here, user, S::NONE, A::NONE, Conflicts::AllSee);
-            record.release = release;
-            if !release {
-                record.reach[queue.0 as usize].add(&barrier.destination, true, true);
+            for &part in barrier.parts.iter().flatten() {
+                self.supersede(checker, part, queue, |_| true);
+                let user = used(
+                    UsedBy::Transition,
+                    checker.name_of(part.object),
+                    checker.pass(here.pass),
+                );
+                let record = self.record(checker, part, here, user, S::NONE, A::NONE, Conflicts::AllSee);
+                record.release = release;
+                if !release {
+                    record.reach[queue.0 as usize].add(&barrier.destination, true, true);
+                }
             }
         }
     }
@@ -185,7 +188,7 @@ impl Hazards {
             } else {
                 UsedBy::Read
             };
-            let user = used(by, checker.name_of(access.object), checker.pass(here.pass));
+            let user = used(by, checker.name_of(access.part.object), checker.pass(here.pass));
             for stage in each(access.stages) {
                 self.demand(checker, here.queue, access, stage, &user, |_| false);
             }
@@ -194,17 +197,17 @@ impl Hazards {
             let of_pass = |record: &Record| {
                 record.row == Some(here.row) && matches!(record.user.by, UsedBy::Read | UsedBy::Write)
             };
-            self.supersede(checker, access.object, here.queue, |record| !of_pass(record));
+            self.supersede(checker, access.part, here.queue, |record| !of_pass(record));
             for stage in each(access.stages) {
                 let user = used(
                     UsedBy::Write,
-                    checker.name_of(access.object),
+                    checker.name_of(access.part.object),
                     checker.pass(here.pass),
                 );
                 let written = access.access & WRITES;
                 self.record(
                     checker,
-                    access.object,
+                    access.part,
                     here,
                     user,
                     stage,
@@ -217,12 +220,12 @@ impl Hazards {
             for stage in each(access.stages) {
                 let user = used(
                     UsedBy::Read,
-                    checker.name_of(access.object),
+                    checker.name_of(access.part.object),
                     checker.pass(here.pass),
                 );
                 self.record(
                     checker,
-                    access.object,
+                    access.part,
                     here,
                     user,
                     stage,
@@ -268,14 +271,17 @@ impl Hazards {
         barrier: &Dependency,
         together: &[Dependency],
     ) {
-        let Some(object) = barrier.object else { return };
-        for record in &self.records {
-            if !touches(checker, record, object, here.queue) {
+        for (record, &part) in self
+            .records
+            .iter()
+            .flat_map(|record| barrier.parts.iter().flatten().map(move |part| (record, part)))
+        {
+            if !touches(checker, record, part, here.queue) {
                 continue;
             }
             let reach = &record.reach[here.queue.0 as usize];
             let (ordered, available) = record.passes_through(reach, here.queue, barrier);
-            let global = together.iter().filter(|other| other.object.is_none());
+            let global = together.iter().filter(|other| other.parts.is_none());
             let mut global = global.map(|other| record.passes_through(reach, here.queue, other));
             let available = available || global.any(|(_, available)| available);
             let missing = match record.conflicts {
@@ -285,10 +291,10 @@ impl Hazards {
             };
             let user = used(
                 UsedBy::Transition,
-                checker.name_of(object),
+                checker.name_of(part.object),
                 checker.pass(here.pass),
             );
-            report(checker, record, user, object, here.queue, missing);
+            report(checker, record, user, part.object, here.queue, missing);
         }
     }
 
@@ -304,7 +310,7 @@ impl Hazards {
     ) {
         for record in &self.records {
             let conflict = access.writes || record.conflicts != Conflicts::Writes;
-            if !conflict || ignored(record) || !touches(checker, record, access.object, queue) {
+            if !conflict || ignored(record) || !touches(checker, record, access.part, queue) {
                 continue;
             }
             let reach = &record.reach[queue.0 as usize];
@@ -317,33 +323,40 @@ impl Hazards {
             } else {
                 continue;
             };
-            report(checker, record, user.clone(), access.object, queue, missing);
+            report(checker, record, user.clone(), access.part.object, queue, missing);
         }
     }
 
-    /// A write to an object replaces what is recorded of its bytes.
+    /// A write to a part replaces what is recorded of its bytes.
     fn supersede(
         &mut self,
         checker: &Checker<'_>,
-        object: Object,
+        part: Part,
         queue: DeviceQueueIndex,
         replaced: impl Fn(&Record) -> bool,
     ) {
-        let mine = Site::of(checker, object, queue);
+        let mine = Site::of(checker, part.object, queue);
         for record in &mut self.records {
             if mine.place != record.site.place || !replaced(record) {
                 continue;
             }
-            let granularity = checker.device.profile.limits.buffer_image_granularity;
-            let (first, end) = mine.seen_by(record.site, granularity);
-            let mut left = Vec::new();
-            for &(from, to) in &record.bytes {
-                // Ranges of no bytes vanish.
-                left.push((from, to.min(first)));
-                left.push((from.max(end), to));
+            match record.part.map(|other| same_texels(checker, other, part)) {
+                Some(Some(true)) => record.bytes.clear(),
+                Some(Some(false)) => {}
+                _ if !checker.parts.is_whole(part) => record.taken.push(part),
+                _ => {
+                    let granularity = checker.device.profile.limits.buffer_image_granularity;
+                    let (first, end) = mine.seen_by(record.site, granularity);
+                    let mut left = Vec::new();
+                    for &(from, to) in &record.bytes {
+                        // Ranges of no bytes vanish.
+                        left.push((from, to.min(first)));
+                        left.push((from.max(end), to));
+                    }
+                    left.retain(|(from, to)| from < to);
+                    record.bytes = left;
+                }
             }
-            left.retain(|(from, to)| from < to);
-            record.bytes = left;
         }
         self.records.retain(|record| !record.bytes.is_empty());
     }
@@ -351,18 +364,19 @@ impl Hazards {
     fn record(
         &mut self,
         checker: &Checker<'_>,
-        object: Object,
+        part: Part,
         here: Here,
         user: HazardUse,
         stage: S,
         access: A,
         conflicts: Conflicts,
     ) -> &mut Record {
-        let site = Site::of(checker, object, here.queue);
+        let site = Site::of(checker, part.object, here.queue);
         self.records.push(Record {
-            object: Some(object),
+            part: Some(part),
             site,
             bytes: vec![(site.first, site.end)],
+            taken: Vec::new(),
             queue: here.queue,
             row: Some(here.row),
             user,
@@ -394,12 +408,22 @@ impl Record {
     }
 }
 
-/// Whether some of the bytes that a record still stands for are the object's, used on `queue`.
-fn touches(checker: &Checker<'_>, record: &Record, object: Object, queue: DeviceQueueIndex) -> bool {
-    let mine = Site::of(checker, object, queue);
+/// Whether some of the bytes that a record still stands for are the part's, used on `queue`.
+fn touches(checker: &Checker<'_>, record: &Record, part: Part, queue: DeviceQueueIndex) -> bool {
+    let mine = Site::of(checker, part.object, queue);
+    let same = record.part.and_then(|other| same_texels(checker, other, part));
+    if mine.place != record.site.place || same == Some(false) || record.taken.contains(&part) {
+        return false;
+    }
     let granularity = checker.device.profile.limits.buffer_image_granularity;
     let (first, end) = mine.seen_by(record.site, granularity);
-    mine.place == record.site.place && record.bytes.iter().any(|&(from, to)| from < end && first < to)
+    record.bytes.iter().any(|&(from, to)| from < end && first < to)
+}
+
+/// Whether two parts of one image are one; `None` for those of different images.
+fn same_texels(checker: &Checker<'_>, a: Part, b: Part) -> Option<bool> {
+    let (a, b) = (checker.parts.texels(a), checker.parts.texels(b));
+    (a.object == b.object).then_some(a == b)
 }
 
 fn used(by: UsedBy, resource: String, pass: String) -> HazardUse {

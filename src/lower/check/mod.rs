@@ -12,8 +12,8 @@
 //! looked up where it is stated, quadratic loops are fine, and no code is shared with lowering. If the tables do not refer to each other
 //! soundly, nothing else is judged.
 //!
-//! Not judged: hazards inside a pass and semaphores of the caller's, which are the caller's. Contents are those of whole images and
-//! buffers; a barrier of a part makes nothing in memory available, but changes the layout of its part.
+//! Not judged: hazards inside a pass and semaphores of the caller's, which are the caller's. Contents, layouts and hazards are those of
+//! parts of images; the slices of 3D images are one part.
 
 mod after;
 mod barriers;
@@ -25,6 +25,7 @@ mod error;
 mod facts;
 mod hazards;
 mod layouts;
+mod parts;
 mod records;
 mod renderings;
 mod replay;
@@ -39,6 +40,7 @@ pub use replay_errors::{
 };
 
 use self::checker::Checker;
+use self::parts::Parts;
 use super::checked::Checked;
 use super::situation::Situation;
 use super::tables::Lowered;
@@ -91,12 +93,14 @@ impl Lowered {
             frame,
             situation,
             device,
+            parts: Parts::default(),
             errors: Vec::new(),
         };
         structure::check(&mut checker);
         if !checker.errors.is_empty() {
             return checker.errors;
         }
+        checker.parts = Parts::new(self, frame, situation);
         creation::check(&mut checker);
         renderings::check(&mut checker);
         replay::run(&mut checker);

@@ -3,19 +3,22 @@
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::barriers::BarrierKind;
+use super::parts::Part;
 use super::replay_errors::{HazardUse, UsedBy};
 use super::sites::Site;
+use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::tables::submission::Semaphore;
-use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.
 pub(super) struct Record {
     /// What was used; `None` if only earlier work knows.
-    pub(super) object: Option<Object>,
+    pub(super) part: Option<Part>,
     pub(super) site: Site,
     /// The bytes that no later write took, in ranges `[first, end)`.
     pub(super) bytes: Vec<(u64, u64)>,
+    /// Parts of other images that later writes took: whichever bytes those are in.
+    pub(super) taken: Vec<Part>,
     pub(super) queue: DeviceQueueIndex,
     /// The row of the pass that used them; `None` for what is outside of the frame.
     pub(super) row: Option<usize>,
@@ -78,10 +81,8 @@ impl OrderedAfter {
 
 /// A barrier as the hazards see it.
 pub(super) struct Dependency {
-    /// Its image or buffer; `None` for a memory barrier.
-    pub(super) object: Option<Object>,
-    /// Whether it covers all of it. Of one that covers a part, nothing in memory is taken for covered.
-    pub(super) whole: bool,
+    /// The parts of its image, or its buffer; `None` for a memory barrier.
+    pub(super) parts: Option<Vec<Part>>,
     pub(super) source: Scope,
     pub(super) destination: Scope,
     pub(super) kind: BarrierKind,
@@ -90,9 +91,9 @@ pub(super) struct Dependency {
 impl Dependency {
     /// Whether it covers the memory of a record: that of its own image or buffer, or all.
     pub(super) fn covers(&self, record: &Record) -> bool {
-        match self.object {
+        match &self.parts {
             None => true,
-            Some(_) => self.whole && record.object == self.object,
+            Some(parts) => record.part.is_some_and(|part| parts.contains(&part)),
         }
     }
 }

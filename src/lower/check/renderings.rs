@@ -45,9 +45,17 @@ fn check_parameters(checker: &mut Checker<'_>, what: &str, pass: PassId, renderi
         rendering.secondary,
         described.contents == Contents::Secondary,
     );
-    checker.equal(what, "renderArea", rendering.area, described.area.into());
+    checker.equal(what, "renderArea", rendering.area, described.area);
     checker.equal(what, "layerCount", rendering.layers, described.layers);
-    checker.equal(what, "viewMask", rendering.view_mask, 0);
+    checker.equal(what, "viewMask", rendering.view_mask, described.view_mask);
+    if rendering.view_mask != 0 && !features.contains(Features::MULTIVIEW) {
+        checker.wrong(
+            what,
+            "viewMask",
+            rendering.view_mask,
+            "0: the device has no multiview",
+        );
+    }
     checker.equal(
         what,
         "tile_shading",
@@ -76,9 +84,9 @@ fn check_parameters(checker: &mut Checker<'_>, what: &str, pass: PassId, renderi
     let listed = rendering.color_formats.of(&tables.formats);
     checker.equal(what, "colorAttachmentFormats", listed, &formats);
     let depth = rendering.depth.map(|depth| &tables.attachments[depth as usize]);
-    let aspects = depth.map_or(vk::ImageAspectFlags::empty(), |depth| {
-        crate::format::aspects(depth.format)
-    });
+    let declared = declared(checker, pass, AccessKind::DepthStencilAttachment).into_iter();
+    let declared = declared.map(|index| checker.frame.accesses()[index].range.aspects);
+    let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
     let format_of = |aspect| match depth {
         Some(depth) if aspects.contains(aspect) => depth.format,
         _ => vk::Format::UNDEFINED,
@@ -141,6 +149,9 @@ pub(super) fn attachment_of<'a>(
     let nth = declared(checker, described.pass, described.kind)
         .iter()
         .position(|&other| other == access)?;
+    // Depth and stencil that are declared apart are one attachment.
+    let depth = described.kind == AccessKind::DepthStencilAttachment;
+    let nth = if depth { 0 } else { nth };
     let row = rows_of(rendering, described.kind).indices().nth(nth)?;
     checker.tables.attachments.get(row)
 }
@@ -153,7 +164,13 @@ fn check_attachments(checker: &mut Checker<'_>, what: &str, pass: PassId, render
         (AccessKind::InputAttachment, "input attachments"),
     ] {
         let declared = declared(checker, pass, kind);
-        checker.equal(what, parameter, rows_of(rendering, kind).len(), declared.len());
+        let depth = kind == AccessKind::DepthStencilAttachment;
+        let count = if depth {
+            declared.len().min(1)
+        } else {
+            declared.len()
+        };
+        checker.equal(what, parameter, rows_of(rendering, kind).len(), count);
         for access in declared {
             if let Some(attachment) = attachment_of(checker, rendering, access) {
                 check_attachment(checker, pass, access, attachment);
@@ -176,21 +193,15 @@ fn check_attachment(checker: &mut Checker<'_>, pass: PassId, index: usize, attac
     let image = checker.tables.images[view.image as usize];
     checker.equal(&what, "format", attachment.format, view.format);
     checker.equal(&what, "samples", attachment.samples, image.samples);
-    checker.equal(&what, "layout", attachment.layout, row.layout);
-    checker.equal(&what, "levels", view.range.levels, Run { first: 0, end: 1 });
-    let layers = checker.frame.pass(pass).layers;
-    let flat = image.image_type != vk::ImageType::TYPE_3D;
-    if flat {
-        checker.equal(
-            &what,
-            "layers",
-            view.range.layers,
-            Run {
-                first: 0,
-                end: layers,
-            },
-        );
-    }
+    let stencil = access.range.aspects == vk::ImageAspectFlags::STENCIL;
+    let layout = if stencil {
+        attachment.stencil_layout
+    } else {
+        attachment.layout
+    };
+    checker.equal(&what, "layout", layout, row.layout);
+    checker.equal(&what, "levels", view.range.levels, access.range.levels);
+    checker.equal(&what, "layers", view.range.layers, access.range.layers);
     checker.equal(
         &what,
         "aspectMask",
@@ -198,18 +209,31 @@ fn check_attachment(checker: &mut Checker<'_>, pass: PassId, index: usize, attac
         crate::format::aspects(view.format),
     );
     if access.kind.is_attachment() {
-        for operations in operations_of(attachment) {
+        for operations in operations_of(attachment, access.range.aspects) {
             check_operations(checker, &what, access, operations);
         }
         if let LoadOp::Clear(value) = access.load_op {
-            checker.equal::<ClearValue>(&what, "clearValue", attachment.clear, value);
+            let (found, needs) = (cleared(attachment.clear, access), cleared(value, access));
+            checker.equal::<ClearValue>(&what, "clearValue", found, needs);
         }
     }
 }
 
-/// The operations of the aspects that an attachment has.
-pub(super) fn operations_of(attachment: &AttachmentRow) -> Vec<Operations> {
-    let aspects = crate::format::aspects(attachment.format);
+/// What of a clear value counts for an access: of one aspect, its number.
+fn cleared(value: ClearValue, access: &Access) -> ClearValue {
+    match value {
+        ClearValue::DepthStencil(depth, _) if access.range.aspects == vk::ImageAspectFlags::DEPTH => {
+            ClearValue::DepthStencil(depth, 0)
+        }
+        ClearValue::DepthStencil(_, stencil) if access.range.aspects == vk::ImageAspectFlags::STENCIL => {
+            ClearValue::DepthStencil(0.0, stencil)
+        }
+        other => other,
+    }
+}
+
+/// The operations of the aspects that an access uses.
+pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspectFlags) -> Vec<Operations> {
     let mut operations = Vec::new();
     if aspects.intersects(vk::ImageAspectFlags::COLOR | vk::ImageAspectFlags::DEPTH) {
         operations.push(attachment.operations);
@@ -330,6 +354,19 @@ fn check_access_views(checker: &mut Checker<'_>) {
         if access.kind == AccessKind::TileAttachment {
             check_tile_attachment(checker, &what, access, view);
             continue;
+        }
+        checker.equal(&what, "levels", view.range.levels, access.range.levels);
+        if checker.frame.resource(access.resource).is_3d() {
+            checker.equal(&what, "layers", view.range.layers, Run { first: 0, end: 1 });
+        } else {
+            checker.equal(&what, "layers", view.range.layers, access.range.layers);
+        }
+        if !access.range.aspects.contains(view.range.aspects) {
+            let needs = format!("among {:?}, which the access uses", access.range.aspects);
+            checker.wrong(&what, "aspectMask", view.range.aspects, needs);
+        }
+        if let Some(format) = access.view.format {
+            checker.equal(&what, "format", view.format, format);
         }
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         if view.range.aspects.contains(both) {

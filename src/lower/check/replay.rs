@@ -8,14 +8,16 @@ use super::contents::Contents;
 use super::effects::{Effect, effect, resolve_of};
 use super::hazards::{Hazards, Here, Use};
 use super::layouts::{Layouts, check_fit};
+use super::parts::Part;
 use super::records::Dependency;
+use super::renderings::attachment_of;
 use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::ExternalDesc;
-use crate::frame::tables::Version;
-use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId};
-use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scopes};
+use crate::frame::tables::{Access, Version};
+use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId, SubresourceRange};
+use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, RenderingRow, Scopes};
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
@@ -37,7 +39,7 @@ pub(super) fn run(checker: &mut Checker<'_>) {
     }
     replay.exit(checker);
     replay.layouts.finish(checker);
-    after::check_contents(checker, &mut replay.contents, &mut replay.layouts);
+    after::check_contents(checker, &mut replay.contents, &replay.layouts);
     after::check_bytes(checker, &replay.hazards, &replay.signalled);
 }
 
@@ -47,8 +49,8 @@ struct Replay {
     hazards: Hazards,
     /// Per device queue, the batches that were submitted.
     signalled: Vec<i64>,
-    /// Objects that the frame wrote.
-    written: Vec<Object>,
+    /// Parts that the frame wrote.
+    written: Vec<Part>,
 }
 
 impl Replay {
@@ -71,25 +73,23 @@ impl Replay {
             }
         }
         let kept = |one: &&crate::lower::state::ContentState| one.defined;
-        let kept: Vec<Object> = before
-            .contents
-            .iter()
-            .filter(kept)
-            .map(|one| one.object)
-            .collect();
-        for &object in &kept {
-            let site = Site::of(checker, object, DeviceQueueIndex(0));
-            self.contents.define(site, object, None);
+        let kept: Vec<_> = before.contents.iter().filter(kept).collect();
+        for one in &kept {
+            for part in checker.parts.within(checker.tables, one.object, one.range) {
+                self.contents.define(checker, DeviceQueueIndex(0), part, None);
+            }
         }
         self.hazards.begin(checker, &before.bytes, |one| {
-            kept.iter().copied().find(|&object| {
+            let objects = kept.iter().map(|one| one.object);
+            objects.into_iter().find(|&object| {
                 let site = Site::of(checker, object, one.last.queue);
                 site.place == one.space.into() && site.first <= one.first.0 && one.end.0 <= site.end
             })
         });
         for (object, _, external) in externals(checker) {
-            let site = Site::of(checker, object, DeviceQueueIndex(0));
-            self.contents.define(site, object, None);
+            for part in checker.parts.of(object) {
+                self.contents.define(checker, DeviceQueueIndex(0), part, None);
+            }
             self.layouts.enter(object, external.entry.layout);
         }
     }
@@ -97,22 +97,23 @@ impl Replay {
     /// The caller gets back what it handed in.
     fn exit(&mut self, checker: &mut Checker<'_>) {
         for (object, id, external) in externals(checker) {
-            let pass = PassId(checker.frame.lifetime_of(id).end.0 - 1);
-            let queue = checker.queue_of(pass);
-            self.layouts.exit(checker, object, external.exit.layout);
-            let here = Here {
-                queue,
-                row: usize::MAX,
-                pass,
-            };
-            self.hazards.exit(checker, object, here, external.exit);
-            let image = matches!(object, Object::Image(_));
-            let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
-            let site = Site::of(checker, object, queue);
-            let loss = self.contents.loss(site, object);
-            if let Some(loss) = loss.filter(|_| held || self.written.contains(&object)) {
-                let resource = checker.resource(id);
-                checker.report(ContentsError::Exit { resource, loss });
+            for part in checker.used_parts(object) {
+                let pass = last_use(checker, part);
+                let queue = checker.queue_of(pass);
+                self.layouts.exit(checker, part, external.exit.layout);
+                let here = Here {
+                    queue,
+                    row: usize::MAX,
+                    pass,
+                };
+                self.hazards.exit(checker, part, here, external.exit);
+                let image = matches!(object, Object::Image(_));
+                let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
+                let loss = self.contents.loss(checker, queue, part);
+                if let Some(loss) = loss.filter(|_| held || self.written.contains(&part)) {
+                    let resource = checker.resource(id);
+                    checker.report(ContentsError::Exit { resource, loss });
+                }
             }
         }
     }
@@ -175,7 +176,9 @@ impl Replay {
                     row: usize::MAX,
                     pass,
                 };
-                self.hazards.enter(checker, object, here, external.entry);
+                for part in checker.parts.of(object) {
+                    self.hazards.enter(checker, part, here, external.entry);
+                }
             }
         }
     }
@@ -189,7 +192,7 @@ impl Replay {
             .map(|memory| checker.tables.memory[memory as usize].size);
         self.contents.act(checker, here.queue, here.pass, bound);
         match row.contents {
-            PassContents::Clear { object, value } => self.clear(checker, here, object, value),
+            PassContents::Clear { object, range, value } => self.clear(checker, here, (object, range), value),
             PassContents::Described(_) | PassContents::Store(_) => self.accesses(checker, here, row),
         }
         self.dependency(checker, here, row.after);
@@ -242,9 +245,8 @@ impl Replay {
     fn dependency(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
         barriers::check(checker, here.queue, here.pass, row);
         let tables = checker.tables;
-        let of = |object, whole, scopes: Scopes, kind| Dependency {
-            object,
-            whole,
+        let of = |parts, scopes: Scopes, kind| Dependency {
+            parts,
             source: Scope::source(scopes.src_stages, scopes.src_access),
             destination: Scope::destination(scopes.dst_stages, scopes.dst_access),
             kind,
@@ -253,31 +255,21 @@ impl Replay {
         for barrier in row.images.of(&tables.image_barriers) {
             let changes = barrier.old_layout != barrier.new_layout;
             let kind = kind_of(checker, here.queue, barrier.families, changes);
-            let image = tables.images[barrier.image as usize];
-            let (levels, layers) = (barrier.range.levels, barrier.range.layers);
-            let whole = (levels.first, levels.end) == (0, image.mip_levels)
-                && (layers.first, layers.end) == (0, image.array_layers)
-                && barrier.range.aspects == crate::format::aspects(image.format);
-            dependencies.push(of(
-                Some(Object::Image(barrier.image)),
-                whole,
-                barrier.scopes,
-                kind,
-            ));
+            let parts = checker
+                .parts
+                .within(tables, Object::Image(barrier.image), barrier.range);
+            dependencies.push(of(Some(parts), barrier.scopes, kind));
         }
         for barrier in row.buffers.of(&tables.buffer_barriers) {
             let kind = kind_of(checker, here.queue, barrier.families, false);
             let size = tables.buffers[barrier.buffer as usize].size;
-            let whole = barrier.offset == Bytes::ZERO && barrier.size == size;
-            dependencies.push(of(
-                Some(Object::Buffer(barrier.buffer)),
-                whole,
-                barrier.scopes,
-                kind,
-            ));
+            // Of one that covers a part of a buffer, nothing is taken for covered.
+            let mut parts = checker.parts.of(Object::Buffer(barrier.buffer));
+            parts.retain(|_| barrier.offset == Bytes::ZERO && barrier.size == size);
+            dependencies.push(of(Some(parts), barrier.scopes, kind));
         }
         for barrier in row.memory.of(&tables.memory_barriers) {
-            dependencies.push(of(None, true, barrier.scopes, BarrierKind::Plain));
+            dependencies.push(of(None, barrier.scopes, BarrierKind::Plain));
         }
         if dependencies.is_empty() {
             return;
@@ -294,25 +286,29 @@ impl Replay {
             let changes = barrier.old_layout != barrier.new_layout;
             let kind = kind_of(checker, here.queue, barrier.families, changes);
             let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
-            // The caller of an image in `UNDEFINED` makes do with whatever is in it.
-            let external = checker.binding_of(object) == Binding::Imported;
-            let undefined = self.layouts.layout_of(object) == Some(vk::ImageLayout::UNDEFINED);
-            let indifferent = external && !self.written.contains(&object) && undefined;
-            self.layouts
-                .image_barrier(checker, barrier, kind, family, here.pass);
-            if discards && !indifferent {
-                let pass = checker.pass(here.pass);
-                let site = Site::of(checker, object, here.queue);
-                self.contents.lose(site, object, ContentsLoss::Discarded { pass });
-            }
-            if kind != BarrierKind::Plain {
-                self.take_bytes(checker, here, object);
+            for part in checker.parts.within(checker.tables, object, barrier.range) {
+                // The caller of an image in `UNDEFINED` makes do with whatever is in it.
+                let external = checker.binding_of(object) == Binding::Imported;
+                let undefined = self.layouts.layout_of(part) == vk::ImageLayout::UNDEFINED;
+                let indifferent = external && !self.written.contains(&part) && undefined;
+                self.layouts
+                    .image_barrier(checker, barrier, part, kind, (family, here.pass));
+                if discards && !indifferent {
+                    let pass = checker.pass(here.pass);
+                    self.contents
+                        .lose(checker, here.queue, part, ContentsLoss::Discarded { pass });
+                }
+                if kind != BarrierKind::Plain {
+                    self.take_bytes(checker, here, part);
+                }
             }
         }
         for barrier in row.buffers.of(&checker.tables.buffer_barriers) {
             let kind = kind_of(checker, here.queue, barrier.families, false);
-            self.layouts
-                .buffer_barrier(checker, barrier.buffer, barrier.families, kind, family, here.pass);
+            for part in checker.parts.of(Object::Buffer(barrier.buffer)) {
+                self.layouts
+                    .buffer_barrier(checker, part, barrier.families, kind, (family, here.pass));
+            }
         }
     }
 
@@ -327,96 +323,144 @@ impl Replay {
             let object = one.row.object;
             let mut same = effects.iter().filter(|other| other.row.object == object);
             let fresh = same.all(|other| !other.needs);
-            let level_0 = checker.frame.accesses()[one.index].kind.is_attachment();
-            let (layout, of) = (one.row.layout, (family, here.pass));
-            self.layouts.access(checker, object, layout, of, (level_0, fresh));
+            for part in checker.parts_of(one.index) {
+                let layout = layout_in(checker, rendering, one, part);
+                let of = (family, here.pass);
+                self.layouts.access(checker, part, layout, of, fresh);
+            }
         }
         for one in effects.iter().filter(|one| one.needs) {
-            let writer = writer_before(checker, one.index);
-            let site = Site::of(checker, one.row.object, here.queue);
-            self.contents
-                .need(checker, site, one.row.object, here.pass, writer);
+            for part in checker.parts_of(one.index) {
+                let writer = writer_before(checker, one.index, part);
+                self.contents.need(checker, here.queue, part, here.pass, writer);
+            }
         }
-        let resolves = effects.iter().filter_map(|one| resolve_of(checker, one.index));
-        let uses: Vec<Use> = effects.iter().map(Effect::to_use).chain(resolves).collect();
+        let resolves = effects.iter().flat_map(|one| resolve_of(checker, one.index));
+        let uses = effects.iter().flat_map(|one| one.to_uses(checker));
+        let uses: Vec<Use> = uses.chain(resolves).collect();
         self.hazards.access(checker, here, &uses);
         for one in effects.iter().filter(|one| one.writes) {
             let access = &checker.frame.accesses()[one.index];
-            self.take_bytes(checker, here, one.row.object);
-            // What stores what it only tested against changes nothing.
-            let by = if access.writes {
-                Some(here.pass)
-            } else {
-                writer_before(checker, one.index)
-            };
-            let site = Site::of(checker, one.row.object, here.queue);
-            self.contents.define(site, one.row.object, by);
-            self.written.push(one.row.object);
+            for part in checker.parts_of(one.index) {
+                self.take_bytes(checker, here, part);
+                // What stores what it only tested against changes nothing.
+                let by = if access.writes {
+                    Some(here.pass)
+                } else {
+                    writer_before(checker, one.index, part)
+                };
+                self.contents.define(checker, here.queue, part, by);
+                self.written.push(part);
+            }
         }
         for one in effects.iter().filter(|one| one.drops) {
-            let site = Site::of(checker, one.row.object, here.queue);
-            let pass = checker.pass(here.pass);
-            self.contents
-                .lose(site, one.row.object, ContentsLoss::NotStored { pass });
+            for part in checker.parts_of(one.index) {
+                let pass = checker.pass(here.pass);
+                self.contents
+                    .lose(checker, here.queue, part, ContentsLoss::NotStored { pass });
+            }
         }
     }
 
     /// A clear of contents that no frame has written.
-    fn clear(&mut self, checker: &mut Checker<'_>, here: Here, object: Object, value: ClearValue) {
+    fn clear(
+        &mut self,
+        checker: &mut Checker<'_>,
+        here: Here,
+        (object, range): (Object, SubresourceRange),
+        value: ClearValue,
+    ) {
         let resource = checker.resource_of(object);
         let what = format!(
             "the clear of `{}` before pass `{}`",
             checker.resource(resource),
             checker.pass(here.pass)
         );
-        let site = Site::of(checker, object, here.queue);
-        if !checker.holds(object, resource, Version::Previous) || self.contents.loss(site, object).is_none() {
+        let parts = checker.parts.within(checker.tables, object, range);
+        let held = |part: &Part| self.contents.loss(checker, here.queue, *part).is_none();
+        if !checker.holds(object, resource, Version::Previous) || parts.is_empty() || parts.iter().any(held) {
             checker.wrong(&what, "object", object, "a history that no frame has written");
         }
         creation::check_clear(checker, &what, here.queue, object, value);
         let of = (checker.family(here.queue), here.pass);
-        if let Object::Image(_) = object {
-            let layout = self
-                .layouts
-                .layout_of(object)
-                .unwrap_or(vk::ImageLayout::UNDEFINED);
+        for &part in &parts {
+            let layout = self.layouts.layout_of(part);
             let fits = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL].contains(&layout);
-            if !fits {
+            if !fits && matches!(object, Object::Image(_)) {
                 let needs = "TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
                 checker.wrong(&what, "imageLayout", layout, needs);
             }
-            self.layouts.access(checker, object, layout, of, (false, true));
-        } else {
-            self.layouts
-                .access(checker, object, vk::ImageLayout::UNDEFINED, of, (false, true));
+            self.layouts.access(checker, part, Some(layout), of, true);
         }
-        let one = Use {
-            object,
+        let of_part = |&part: &Part| Use {
+            part,
             stages: S::ALL_TRANSFER,
             access: A::TRANSFER_WRITE,
             writes: true,
         };
-        self.hazards.access(checker, here, &[one]);
-        self.take_bytes(checker, here, object);
-        self.contents.define(site, object, None);
+        let uses: Vec<Use> = parts.iter().map(of_part).collect();
+        self.hazards.access(checker, here, &uses);
+        for part in parts {
+            self.take_bytes(checker, here, part);
+            self.contents.define(checker, here.queue, part, None);
+        }
     }
 
     /// Whatever else had these bytes has lost them.
-    fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, object: Object) {
-        for victim in self.contents.overwrite(checker, here.queue, object, here.pass) {
+    fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, part: Part) {
+        for victim in self.contents.overwrite(checker, here.queue, part, here.pass) {
             self.layouts.clobber(victim);
         }
     }
 }
 
-/// The pass that wrote what an access reads, by the frame's description; `None` for earlier work and the caller.
-fn writer_before(checker: &Checker<'_>, index: usize) -> Option<PassId> {
+/// The layout that a part has to be in for an access; `None` for an aspect that its view leaves out.
+fn layout_in(
+    checker: &Checker<'_>,
+    rendering: Option<&RenderingRow>,
+    effect: &Effect,
+    part: Part,
+) -> Option<vk::ImageLayout> {
+    let stencil = checker.parts.range(part).aspects == vk::ImageAspectFlags::STENCIL;
+    let access = &checker.frame.accesses()[effect.index];
+    if access.kind.is_attachment() {
+        let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, effect.index));
+        if let Some(attachment) = attachment.filter(|_| stencil) {
+            return Some(attachment.stencil_layout);
+        }
+    }
+    let view = effect
+        .row
+        .view
+        .map(|view| checker.tables.views[view as usize].range.aspects);
+    let seen = |aspects: vk::ImageAspectFlags| aspects.intersects(checker.parts.range(part).aspects);
+    view.is_none_or(seen).then_some(effect.row.layout)
+}
+
+/// The pass that wrote what an access reads of a part, by the frame's description; `None` for earlier work and the caller.
+fn writer_before(checker: &Checker<'_>, index: usize, part: Part) -> Option<PassId> {
     let access = &checker.frame.accesses()[index];
-    let earlier = checker.frame.accesses()[..index].iter().rev();
-    earlier
-        .filter(|other| other.pass < access.pass && other.writes)
-        .find(|other| (other.resource, other.version) == (access.resource, access.version))
-        .map(|other| other.pass)
+    let mut earlier = (0..index)
+        .rev()
+        .map(|index| (index, &checker.frame.accesses()[index]));
+    let wrote = |(other_index, other): &(usize, &Access)| {
+        let same = (other.resource, other.version) == (access.resource, access.version);
+        let texels = |part: Part| checker.parts.texels(part);
+        let parts = checker.parts_of(*other_index);
+        same && other.pass < access.pass
+            && other.writes
+            && parts.iter().any(|&one| texels(one) == texels(part))
+    };
+    earlier.find(wrote).map(|(_, other)| other.pass)
+}
+
+/// The last pass that uses a part.
+fn last_use(checker: &Checker<'_>, part: Part) -> PassId {
+    let of_part = |&index: &usize| {
+        checker.tables.accesses[index].object == part.object && checker.parts_of(index).contains(&part)
+    };
+    let last = (0..checker.tables.accesses.len()).rev().find(of_part);
+    checker.frame.accesses()[last.expect("some pass uses it")].pass
 }
 
 /// The external resources that the frame uses, each with its object.

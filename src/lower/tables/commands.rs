@@ -36,6 +36,9 @@ pub struct AttachmentRow {
     /// The layout before, during and after the render pass.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
+    /// The layout of its stencil aspect, the same where it has none of its own.
+    #[serde(with = "names::value")]
+    pub stencil_layout: vk::ImageLayout,
     /// Of colour and depth.
     pub operations: Operations,
     /// Of stencil.
@@ -76,7 +79,7 @@ pub struct RenderingRow {
     pub colors: Run,
     /// The depth and stencil attachment, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub depth: Option<u32>,
-    /// Aspects of that attachment.
+    /// The aspects of that attachment that the pass uses.
     #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
     /// Resolve attachments: a run of [`Lowered::attachments`](super::Lowered::attachments).
@@ -108,11 +111,13 @@ pub enum PassContents {
     Described(PassId),
     /// A copy out of tile memory by a draw or a dispatch: a row of the plan's stores.
     Store(u32),
-    /// `vkCmdClearColorImage`, `vkCmdClearDepthStencilImage` or `vkCmdFillBuffer` of all of an object: contents that the frame reads
-    /// and no earlier frame has written.
+    /// `vkCmdClearColorImage`, `vkCmdClearDepthStencilImage` or `vkCmdFillBuffer`: contents that the frame reads and no earlier frame
+    /// has written.
     Clear {
         /// What is cleared.
         object: Object,
+        /// The part of an image; a buffer is cleared whole.
+        range: SubresourceRange,
         /// Zero, as its format has it.
         value: ClearValue,
     },

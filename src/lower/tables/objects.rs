@@ -4,6 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::ResourceId;
+pub use crate::frame::SubresourceRange;
 use crate::lower::ids::Object;
 use crate::names;
 use crate::plan::MemoryKind;
@@ -127,19 +128,6 @@ pub struct BufferRow {
     pub sharing: Sharing,
     /// Its bytes.
     pub binding: Binding,
-}
-
-/// A range of an image: `VkImageSubresourceRange`, counts resolved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubresourceRange {
-    /// Aspects.
-    #[serde(with = "names::bits")]
-    pub aspects: vk::ImageAspectFlags,
-    /// Levels `[first, end)`.
-    pub levels: Run,
-    /// Layers `[first, end)`; of 3D attachments, slices.
-    pub layers: Run,
 }
 
 /// An image view: `vkCreateImageView`.

@@ -118,6 +118,10 @@ bitflags! {
         const STORE_OP_NONE = 1 << 4;
         /// Input attachments in dynamic rendering.
         const LOCAL_READ = 1 << 5;
+        /// Depth and stencil of one image in layouts of their own.
+        const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 6;
+        /// Several views of a render pass at once.
+        const MULTIVIEW = 1 << 7;
     }
 }
 

@@ -47,13 +47,18 @@ const FORMAT: &str = "tileheap-profile";
 const VERSION: u64 = 1;
 
 /// Vulkan's names of the features that profiles know.
-const FEATURES: [(&str, Features); 6] = [
+const FEATURES: [(&str, Features); 8] = [
     ("synchronization2", Features::SYNCHRONIZATION_2),
     ("dynamicRendering", Features::DYNAMIC_RENDERING),
     ("timelineSemaphore", Features::TIMELINE_SEMAPHORE),
     ("maintenance4", Features::MAINTENANCE_4),
     ("attachmentStoreOpNone", Features::STORE_OP_NONE),
     ("dynamicRenderingLocalRead", Features::LOCAL_READ),
+    (
+        "separateDepthStencilLayouts",
+        Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
+    ),
+    ("multiview", Features::MULTIVIEW),
 ];
 
 impl DeviceProfile {

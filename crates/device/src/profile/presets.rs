@@ -254,7 +254,9 @@ const VULKAN_1_3: Features = Features::SYNCHRONIZATION_2
     .union(Features::DYNAMIC_RENDERING)
     .union(Features::TIMELINE_SEMAPHORE)
     .union(Features::MAINTENANCE_4)
-    .union(Features::STORE_OP_NONE);
+    .union(Features::STORE_OP_NONE)
+    .union(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS)
+    .union(Features::MULTIVIEW);
 
 fn find(name: &str) -> Result<&'static Preset> {
     TABLE
