@@ -51,7 +51,12 @@ impl Resolver<'_> {
                     }
                 });
                 let chains = self.chains;
-                for chain in chains.of_placement(index) {
+                let parts = chains.of_placement(index);
+                if parts.iter().any(|chain| chain.epochs.is_empty()) {
+                    // Some of its bytes are still as earlier work left them.
+                    self.untouched.push((index, earlier.clone()));
+                }
+                for chain in parts {
                     self.first_use(chain, &earlier);
                 }
             }
@@ -144,52 +149,63 @@ impl Resolver<'_> {
     /// What holds the bytes of a space when the frame is over.
     fn leave(&mut self, space: Space, held: &[Held]) {
         for one in held {
-            let bytes = (Bytes(one.first), Bytes(one.end));
-            match one.by {
-                Holder::Earlier(index) => {
-                    let mut last = self.before.bytes[index as usize].last;
-                    // Later than necessary is in order: a state that nothing touches any more comes to rest.
-                    last.age(self.placed.batches_on(last.queue));
-                    if self.is_local(space) {
-                        last.value = 0;
-                    }
-                    self.leave_use(space, bytes, last);
+            let mut uses = Vec::new();
+            self.last_uses(space, one.by, &mut uses);
+            self.found
+                .after
+                .bytes
+                .extend(uses.into_iter().map(|last| ByteUse {
+                    space,
+                    first: Bytes(one.first),
+                    end: Bytes(one.end),
+                    last,
+                }));
+        }
+    }
+
+    /// The last uses by what holds bytes, one for each queue.
+    fn last_uses(&self, space: Space, holder: Holder, uses: &mut Vec<LastUse>) {
+        let mut add = |mut last: LastUse| {
+            if self.is_local(space) {
+                last.value = 0;
+            }
+            // To wait for a later batch is in order too.
+            match uses.iter_mut().find(|known| known.queue == last.queue) {
+                Some(known) => {
+                    known.value = known.value.max(last.value);
+                    known.stages |= last.stages;
+                    known.writes |= last.writes;
                 }
-                Holder::Placement(placement) => {
-                    let first = self.found.after.bytes.len();
-                    let chains = self.chains;
-                    for last in chains
-                        .of_placement(placement)
-                        .iter()
-                        .filter_map(|chain| chains.last_of(chain))
-                    {
-                        for one in chains.uses_of(last) {
-                            let mut value =
-                                self.placed.value_of(one.last) - self.placed.batches_on(one.queue);
-                            if self.is_local(space) {
-                                value = 0;
-                            }
-                            // The last uses of all parts are one: to wait for a later batch is in order too.
-                            let left = self.found.after.bytes[first..].iter_mut();
-                            if let Some(known) = left
-                                .map(|left| &mut left.last)
-                                .find(|known| known.queue == one.queue)
-                            {
-                                known.value = known.value.max(value);
-                                known.stages |= one.stages;
-                                known.writes |= last.writes;
-                                continue;
-                            }
-                            let (queue, stages, writes) = (one.queue, one.stages, last.writes);
-                            let last = LastUse {
-                                queue,
-                                value,
-                                stages,
-                                writes,
-                            };
-                            self.leave_use(space, bytes, last);
-                        }
+                None => uses.push(last),
+            }
+        };
+        match holder {
+            Holder::Earlier(index) => {
+                let mut last = self.before.bytes[index as usize].last;
+                // Later than necessary is in order: a state that nothing touches any more comes to rest.
+                last.age(self.placed.batches_on(last.queue));
+                add(last);
+            }
+            Holder::Placement(placement) => {
+                let chains = self.chains.of_placement(placement).iter();
+                for last in chains.filter_map(|chain| self.chains.last_of(chain)) {
+                    for one in self.chains.uses_of(last) {
+                        add(LastUse {
+                            queue: one.queue,
+                            value: self.placed.value_of(one.last) - self.placed.batches_on(one.queue),
+                            stages: one.stages,
+                            writes: last.writes,
+                        });
                     }
+                }
+                for (_, earlier) in self
+                    .untouched
+                    .iter()
+                    .filter(|(untouched, _)| *untouched == placement)
+                {
+                    earlier
+                        .iter()
+                        .for_each(|&holder| self.last_uses(space, holder, uses));
                 }
             }
         }
@@ -198,14 +214,5 @@ impl Resolver<'_> {
     /// Whether one queue alone uses a space: barriers order its uses, whatever batch they are in.
     fn is_local(&self, space: Space) -> bool {
         matches!(space, Space::Tile(_)) || self.placed.queues.len() == 1
-    }
-
-    fn leave_use(&mut self, space: Space, (first, end): (Bytes, Bytes), last: LastUse) {
-        self.found.after.bytes.push(ByteUse {
-            space,
-            first,
-            end,
-            last,
-        });
     }
 }

@@ -6,6 +6,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::chains::{Chain, Chains, Epoch, QueueUse};
 use super::placed::Placed;
 use super::sharing::Shared;
+use super::sources::Holder;
 use super::state::MemoryState;
 use super::tables::commands::{BarrierCause, Families, Scopes};
 use super::tables::{DeviceQueueIndex, Object};
@@ -90,6 +91,8 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: &'a Shared,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
+    /// Placements of which the frame uses a part, with what had the bytes of the others.
+    pub(super) untouched: Vec<(u32, Vec<Holder>)>,
     /// Per part of a previous version of a history, what the first use of its bytes waits for.
     pub(super) kept_sources: Vec<(u32, SubresourceRange, Source)>,
     pub(super) found: Dependencies,
@@ -121,6 +124,7 @@ impl<'a> Resolver<'a> {
             shared,
             chains,
             before,
+            untouched: Vec::new(),
             kept_sources: Vec::new(),
             found: Dependencies::default(),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::bound_resource::{Buffer, Image};
+use super::bound_resource::{Buffer, Image, PartView};
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
@@ -130,6 +130,20 @@ impl BoundFrame {
     pub fn image_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Image {
         let pass = self.plan.pass_of(pass);
         self.image_of(resource, self.object_in(pass, resource, version, parity))
+    }
+
+    /// What a pass sees of an image in frames of `parity`, one for each of its accesses of `resource` in the order of their declaration.
+    pub fn views_in(
+        &self,
+        pass: PassId,
+        resource: ResourceId,
+        parity: Parity,
+    ) -> impl Iterator<Item = PartView> + '_ {
+        self.part_views(
+            &self.encoded[parity.index() % self.parities],
+            self.plan.pass_of(pass),
+            resource,
+        )
     }
 
     /// The layout that the image of `resource` has during a pass that declares the access (for descriptor sets).
@@ -368,6 +382,24 @@ impl BoundFrame {
                 self.name_of(resource)
             ),
         }
+    }
+
+    pub(super) fn part_views<'a>(
+        &'a self,
+        encoded: &'a EncodedFrame,
+        pass: PassId,
+        resource: ResourceId,
+    ) -> impl Iterator<Item = PartView> + 'a {
+        let frame = &self.plan.frame;
+        let of_resource =
+            move |index: &usize| self.plan.described_resource(frame.accesses()[*index].resource) == resource;
+        let accesses = frame.pass(pass).accesses.indices().filter(of_resource);
+        accesses.map(move |index| PartView {
+            kind: frame.accesses()[index].kind,
+            range: frame.accesses()[index].range,
+            view: encoded.view_of(index),
+            layout: encoded.tables.accesses[index].layout,
+        })
     }
 
     pub(super) fn image_of(&self, resource: ResourceId, object: Object) -> Image {

@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::frame::{AccessKind, SubresourceRange};
+
 /// An image and its views. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
@@ -13,6 +15,19 @@ pub struct Image {
     pub view: vk::ImageView,
     /// Level 0 with all aspects, as an attachment.
     pub attachment: vk::ImageView,
+}
+
+/// What a pass sees of an image through one of its accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartView {
+    /// How the pass uses it.
+    pub kind: AccessKind,
+    /// The part of the image.
+    pub range: SubresourceRange,
+    /// A view of it for descriptors; null for attachments and copies.
+    pub view: vk::ImageView,
+    /// The layout that it has during the pass.
+    pub layout: vk::ImageLayout,
 }
 
 /// A buffer. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).

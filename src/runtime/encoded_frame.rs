@@ -95,6 +95,12 @@ impl EncodedFrame {
         &self.tables.passes[self.rows[pass.index()] as usize]
     }
 
+    /// The view for descriptors of an access of the frame; null where it has none.
+    pub(super) fn view_of(&self, access: usize) -> vk::ImageView {
+        let view = self.tables.accesses[access].view;
+        view.map_or(vk::ImageView::null(), |view| self.views[view as usize])
+    }
+
     /// Which pass of the planned frame a row belongs to: a clear to the pass that it comes before.
     pub(super) fn label(&self, row: u32) -> usize {
         self.rows.partition_point(|&other| other < row)
@@ -108,7 +114,7 @@ impl EncodedFrame {
         let tables = &self.tables;
         for (view, row) in self.views.iter_mut().zip(&tables.views) {
             if tables.images[row.image as usize].binding == Binding::Imported {
-                *view = with.handles.images[row.image as usize].view;
+                *view = with.handles.imported(row);
             }
         }
         self.barriers.refresh(tables, with.handles);
@@ -127,7 +133,10 @@ impl EncodedFrame {
             };
             if let Rendering::Object(object) = &mut self.renderings[index as usize] {
                 let name = &with.plan.frame.pass(id).name;
-                let layers = (self.tables.renderings[index as usize].layers, name.as_str());
+                let row = &self.tables.renderings[index as usize];
+                // Of several views at once, each is a layer of the one framebuffer (VUID-VkFramebufferCreateInfo-renderPass-02531).
+                let layers = if row.view_mask == 0 { row.layers } else { 1 };
+                let layers = (layers, name.as_str());
                 object.refresh(with.state, with.owned, with.framebuffers, &self.views, layers)?;
             }
         }

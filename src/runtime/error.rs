@@ -125,10 +125,20 @@ pub enum RuntimeError {
     /// An external resource or semaphore that the frame uses is not imported.
     #[error("external {what} `{name}` is not imported: add it to Imports")]
     NotImported {
-        /// Image, buffer or semaphore.
+        /// Image, view, buffer or semaphore.
         what: &'static str,
         /// Its name.
         name: String,
+    },
+    /// Two external resources are the same part of one image.
+    #[error(
+        "external images `{first}` and `{second}` are imported as the same image, and passes use the same part of both: declare them as one resource"
+    )]
+    ImportedTwice {
+        /// The one imported first.
+        first: String,
+        /// The other.
+        second: String,
     },
     /// An import is of a resource that is not external, or not of that kind.
     #[error("`{name}` is imported as external {what}, but the frame does not declare it as one")]

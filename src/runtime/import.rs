@@ -6,8 +6,10 @@ use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image};
 use super::error::RuntimeError;
 use super::progress::FrameNumber;
+use super::resources::Handles;
 use crate::Result;
-use crate::frame::{Persistence, ResourceId, SemaphoreId};
+use crate::frame::{Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
+use crate::lower::Lowered;
 use crate::lower::tables::objects::Binding;
 
 /// The caller's objects for the external resources and semaphores of one frame.
@@ -15,6 +17,8 @@ use crate::lower::tables::objects::Binding;
 pub struct Imports<'a> {
     /// One for every external image that a pass uses.
     pub images: &'a [ImportedImage],
+    /// Views of parts of external images that passes see in several parts.
+    pub views: &'a [ImportedView],
     /// One for every external buffer that a pass uses.
     pub buffers: &'a [ImportedBuffer],
     /// One for every external semaphore that a batch waits for or signals.
@@ -28,7 +32,18 @@ pub struct ImportedImage {
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
-    /// A view of it: as attachment, if the frame uses it so.
+    /// A view of it: as attachment, if the frame uses it so. Where all passes use one part of the image, a view of that part.
+    pub view: vk::ImageView,
+}
+
+/// A view of a part of an external image.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportedView {
+    /// The external resource.
+    pub resource: ResourceId,
+    /// Its levels and layers, as accesses of the frame name them; aspects do not count.
+    pub range: SubresourceRange,
+    /// The view.
     pub view: vk::ImageView,
 }
 
@@ -94,6 +109,16 @@ impl BoundFrame {
                 }
             }
         }
+        handles.imported_views.clear();
+        for import in imports.views {
+            external(import.resource, true)?;
+            let rows = (0..).zip(&tables.images);
+            let of_resource = rows.filter(|(_, row)| row.resource == import.resource);
+            let views = of_resource.map(|(row, _)| (row, import.range, import.view));
+            handles.imported_views.extend(views);
+        }
+        check_views(frame, tables, handles)?;
+        check_once(frame, imports.images)?;
         for import in imports.buffers {
             external(import.resource, false)?;
             for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
@@ -156,6 +181,51 @@ impl BoundFrame {
         }
         Ok(())
     }
+}
+
+/// Every part of an imported image that a pass sees has its view.
+fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()> {
+    for view in &tables.views {
+        let image = &tables.images[view.image as usize];
+        if image.binding != Binding::Imported || handles.imported_view(view).is_some() {
+            continue;
+        }
+        let others = tables.views.iter().filter(|other| other.image == view.image);
+        let alone = others.into_iter().all(|other| other.range == view.range);
+        let resource = frame.resource(image.resource);
+        let whole = resource.whole();
+        let level_0 = view.range.levels.first == 0 && view.range.layers.len() == whole.layers.len();
+        if !alone && !level_0 {
+            let words = view.range.words_in(resource);
+            return Err(RuntimeError::NotImported {
+                what: "view",
+                name: format!("{words}{}", resource.name),
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// No part of an image is imported twice: the frame orders only what it knows to be the same.
+fn check_once(frame: &Frame, images: &[ImportedImage]) -> Result<()> {
+    for (index, one) in images.iter().enumerate() {
+        let earlier = images[..index].iter();
+        for other in earlier.filter(|other| other.image == one.image && other.resource != one.resource) {
+            let range = |index: &u32| frame.accesses()[*index as usize].range;
+            let mut mine = frame.uses_of(one.resource).iter().map(range);
+            let theirs = frame.uses_of(other.resource).iter().map(range);
+            if mine.any(|mine| theirs.clone().any(|their| their.intersects(mine))) {
+                let name = |of: &ImportedImage| frame.resource(of.resource).name.clone();
+                return Err(RuntimeError::ImportedTwice {
+                    first: name(other),
+                    second: name(one),
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn kind_of(is_image: bool) -> &'static str {

@@ -98,6 +98,11 @@ mod target;
 mod tiles;
 mod timelines;
 
+/// What passes see of images part by part.
+pub mod parts {
+    pub use super::bound_resource::PartView;
+}
+
 /// Devices of this machine, and what to enable on them.
 pub mod detect {
     pub use super::enable::Enable;

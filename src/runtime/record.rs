@@ -9,7 +9,7 @@ use std::fmt;
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
-use super::bound_resource::{Buffer, Image};
+use super::bound_resource::{Buffer, Image, PartView};
 use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeError, VkResultExt};
@@ -393,7 +393,7 @@ impl PassCommands<'_> {
 
     /// The render area of a render pass.
     pub fn area(&self) -> vk::Rect2D {
-        vk::Rect2D::from(self.commands.bound.plan.frame.pass(self.pass).area)
+        self.commands.bound.plan.frame.pass(self.pass).area
     }
 
     /// The image that this pass uses for (the current version of) `resource`.
@@ -414,6 +414,12 @@ impl PassCommands<'_> {
         self.commands
             .bound
             .image_of(resource, self.object(resource, Version::Previous))
+    }
+
+    /// What this pass sees of an image, one for each of its accesses of `resource` in the order of their declaration.
+    pub fn views(&self, resource: ResourceId) -> impl Iterator<Item = PartView> + '_ {
+        let Commands { bound, encoded, .. } = self.commands;
+        bound.part_views(encoded, self.pass, resource)
     }
 
     /// The layout that the image of (the current version of) `resource` has during this pass.

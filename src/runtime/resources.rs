@@ -10,8 +10,8 @@ use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use crate::Result;
-use crate::frame::ResourceId;
 use crate::frame::tables::Resource;
+use crate::frame::{ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::create::{level_0_view, whole_view};
 use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, ViewRow};
@@ -30,9 +30,25 @@ pub(super) struct Handles {
     pub(super) buffers: Vec<Buffer>,
     /// The views of images that are not imported.
     views: Vec<(ViewRow, vk::ImageView)>,
+    /// Per view of a part of an imported image, the row of the image, its levels and layers, and itself.
+    pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
 }
 
 impl Handles {
+    /// The caller's view of a part of an imported image, if there is one for it.
+    pub(super) fn imported_view(&self, row: &ViewRow) -> Option<vk::ImageView> {
+        let part = |range: SubresourceRange| (range.levels, range.layers);
+        let mut views = self.imported_views.iter();
+        let found = views.find(|(image, range, _)| *image == row.image && part(*range) == part(row.range));
+        found.map(|(_, _, view)| *view)
+    }
+
+    /// The caller's view for a row of an imported image.
+    pub(super) fn imported(&self, row: &ViewRow) -> vk::ImageView {
+        let view = self.imported_view(row);
+        view.unwrap_or(self.images[row.image as usize].view)
+    }
+
     /// The view of a row, created if there is none like it; of an imported image the caller's.
     pub(super) fn view(
         &mut self,
@@ -43,7 +59,7 @@ impl Handles {
     ) -> Result<vk::ImageView> {
         let image = &tables.images[row.image as usize];
         if image.binding == Binding::Imported {
-            return Ok(self.images[row.image as usize].view);
+            return Ok(self.imported(row));
         }
         if let Some((_, view)) = self.views.iter().find(|(known, _)| known == row) {
             return Ok(*view);

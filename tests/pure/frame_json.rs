@@ -183,7 +183,7 @@ fn what_is_misspelt_is_refused_with_its_place() {
     let cases = [
         (
             minimal(IMAGE, &DRAW.replace("\"load_op\"", "\"load_o\"")),
-            "frame JSON, line 6 column 119, at `submits[0].batches[0].command_buffers[0].passes[0].accesses[0].load_o`: unknown field `load_o`, expected one of `resource`, `kind`, `reads`, `writes`, `version`, `load_op`, `stages`, `resolves`",
+            "frame JSON, line 6 column 119, at `submits[0].batches[0].command_buffers[0].passes[0].accesses[0].load_o`: unknown field `load_o`, expected one of `resource`, `kind`, `part`, `view`, `reads`, `writes`, `version`, `load_op`, `stages`, `resolves`",
         ),
         (
             minimal(&IMAGE.replace("R8_UNORM", "R8_UNROM"), DRAW),

@@ -13,6 +13,7 @@ mod hand;
 mod lower;
 mod lowered_check;
 mod mutations;
+mod parts;
 mod plan_check;
 mod plan_planner;
 mod plan_properties;

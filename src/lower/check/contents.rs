@@ -167,13 +167,14 @@ impl Contents {
         writer: Part,
         pass: PassId,
     ) -> Vec<Object> {
-        let texels = |object: Object| checker.parts.texels(checker.parts.of(object)[0]).object;
         let site = Site::of(checker, writer.object, queue);
         let granularity = checker.device.profile.limits.buffer_image_granularity;
         let mut victims = Vec::new();
         for object in self.objects.clone() {
             let other = Site::of(checker, object, queue);
-            if texels(object) != texels(writer.object) && other.aliases(site, granularity) {
+            if checker.parts.first_alias(object) != checker.parts.first_alias(writer.object)
+                && other.aliases(site, granularity)
+            {
                 let (by, pass) = (checker.name_of(writer.object), checker.pass(pass));
                 for part in checker.parts.of(object) {
                     let (by, pass) = (by.clone(), pass.clone());

@@ -23,13 +23,19 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Parts {
     all: Vec<(Part, SubresourceRange)>,
-    /// Per part, the first one of the same texels: images of one resource in the same bytes of tile memory share them.
+    /// Per image, then per buffer, its run of `all`.
+    of_object: Vec<Run>,
+    images: usize,
+    /// Per part, the first one of the same contents: images or buffers of one resource in the same bytes of tile memory share them.
     same_texels: Vec<Part>,
 }
 
 impl Parts {
     pub(super) fn new(tables: &Lowered, frame: &Frame, situation: &Situation) -> Parts {
-        let mut parts = Parts::default();
+        let mut parts = Parts {
+            images: tables.images.len(),
+            ..Parts::default()
+        };
         for (row, image) in (0..).zip(&tables.images) {
             let object = Object::Image(row);
             let whole = whole(image);
@@ -65,11 +71,29 @@ impl Parts {
         for row in 0..tables.buffers.len() as u32 {
             parts.add(Object::Buffer(row), SubresourceRange::ALL);
         }
+        for (part, _) in &parts.all {
+            let at = parts.position(part.object);
+            parts.of_object.resize(at + 1, Run::default());
+            let run = &mut parts.of_object[at];
+            run.first = if run.is_empty() {
+                part.index as u32
+            } else {
+                run.first
+            };
+            run.end = part.index as u32 + 1;
+        }
+        let objects: Vec<Object> = parts
+            .of_object
+            .iter()
+            .map(|run| parts.all[run.first as usize].0.object)
+            .collect();
         let same = |one: &(Part, SubresourceRange)| {
-            let other = parts.all.iter().find(|other| {
-                other.0 == one.0 || other.1 == one.1 && share_bytes(tables, other.0.object, one.0.object)
-            });
-            other.map_or(one.0, |other| other.0)
+            let mut earlier = objects
+                .iter()
+                .filter(|&&other| share_bytes(tables, other, one.0.object));
+            let first = earlier.next().map(|&other| parts.entries(other).iter());
+            let same = first.and_then(|mut entries| entries.find(|other| other.1 == one.1));
+            same.map_or(one.0, |other| other.0)
         };
         parts.same_texels = parts.all.iter().map(same).collect();
         parts
@@ -85,10 +109,25 @@ impl Parts {
         self.all.len()
     }
 
+    fn position(&self, object: Object) -> usize {
+        match object {
+            Object::Image(row) => row as usize,
+            Object::Buffer(row) => self.images + row as usize,
+        }
+    }
+
+    fn entries(&self, object: Object) -> &[(Part, SubresourceRange)] {
+        self.of_object[self.position(object)].of(&self.all)
+    }
+
     /// All parts of an image; a buffer.
     pub(super) fn of(&self, object: Object) -> Vec<Part> {
-        let all = self.all.iter().map(|(part, _)| *part);
-        all.filter(|part| part.object == object).collect()
+        self.entries(object).iter().map(|(part, _)| *part).collect()
+    }
+
+    /// Stands for all objects of the same contents.
+    pub(super) fn first_alias(&self, object: Object) -> Object {
+        self.texels(self.entries(object)[0].0).object
     }
 
     /// The parts inside of a range of an image; a buffer, whatever the range.
@@ -97,11 +136,8 @@ impl Parts {
             return self.of(object);
         };
         let range = flat(&tables.images[row as usize], range);
-        let all = self
-            .all
-            .iter()
-            .filter(|(part, of)| part.object == object && of.intersects(range));
-        all.map(|(part, _)| *part).collect()
+        let inside = self.entries(object).iter().filter(|(_, of)| of.intersects(range));
+        inside.map(|(part, _)| *part).collect()
     }
 
     /// The range of a part.
@@ -116,11 +152,7 @@ impl Parts {
 
     /// Whether there is no other part of the image.
     pub(super) fn is_whole(&self, part: Part) -> bool {
-        let of_object = |at: Option<usize>| {
-            let other = at.and_then(|at| self.all.get(at));
-            other.is_some_and(|other| other.0.object == part.object)
-        };
-        !of_object(part.index.checked_sub(1)) && !of_object(Some(part.index + 1))
+        self.of_object[self.position(part.object)].len() == 1
     }
 }
 
@@ -198,17 +230,27 @@ fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
         .collect()
 }
 
-/// Whether two objects are images of one resource in the same bytes of tile memory.
+/// Whether two objects are of one resource in the same bytes of tile memory.
 fn share_bytes(tables: &Lowered, a: Object, b: Object) -> bool {
-    let (Object::Image(a), Object::Image(b)) = (a, b) else {
-        return false;
-    };
-    let (one, other) = (&tables.images[a as usize], &tables.images[b as usize]);
-    let tile = |image: &ImageRow| match image.binding {
-        Binding::Memory { memory, offset, size } => {
-            (tables.memory[memory as usize].kind == MemoryKind::Tile).then_some((offset, size))
+    let of = |object: Object| {
+        let (resource, binding) = match object {
+            Object::Image(row) => (
+                tables.images[row as usize].resource,
+                tables.images[row as usize].binding,
+            ),
+            Object::Buffer(row) => (
+                tables.buffers[row as usize].resource,
+                tables.buffers[row as usize].binding,
+            ),
+        };
+        match binding {
+            Binding::Memory { memory, offset, size }
+                if tables.memory[memory as usize].kind == MemoryKind::Tile =>
+            {
+                Some((resource, offset, size))
+            }
+            _ => None,
         }
-        Binding::Imported => None,
     };
-    one.resource == other.resource && tile(one).is_some() && tile(one) == tile(other)
+    of(a).is_some() && of(a) == of(b)
 }

@@ -217,15 +217,6 @@ fn misuse() {
         },
         "pass `p` uses `two` as DepthStencilAttachment: a pass has at most one depth and stencil attachment",
     );
-    refused(
-        |frame, commands| {
-            let mut volume = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-            volume.image_type = vk::ImageType::TYPE_3D;
-            let volume = frame.image("volume", volume);
-            frame.render_pass(commands, "p").color(volume, LoadOp::DontCare);
-        },
-        "pass `p` uses `volume` as ColorAttachment: attachments have two dimensions (VUID-VkRenderingAttachmentInfo-imageView-12470)",
-    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tileheap::lower::{DeviceQueues, FamilyQueue, Situation};
 use tileheap::plan::Plan;
 
 /// The device of a plan, with families that can do what the frame declares.
-fn device(plan: &Plan, situation: &Situation) -> DeviceFacts {
+pub(crate) fn device(plan: &Plan, situation: &Situation) -> DeviceFacts {
     DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues)
 }
 

@@ -257,6 +257,7 @@ impl Outside {
             buffer,
         }];
         with(&Imports {
+            views: &[],
             images: &images,
             buffers: &buffers,
             semaphores: &[],

@@ -124,6 +124,7 @@ fn external_images_take_turns() {
             // SAFETY: the semaphore is not signalled: the frame before has waited for it.
             unsafe { device.queue_submit(queue, &[signal], vk::Fence::null()) }.expect("submitted");
             let imports = Imports {
+                views: &[],
                 images: &[ImportedImage {
                     resource: canvas,
                     image: canvases[which].image,
