@@ -10,8 +10,8 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::tables::{Resource, ResourceKind, Tables};
-use super::{AccessKind, FrameError};
+use super::tables::{Access, Resource, ResourceKind, Tables};
+use super::{AccessKind, Frame, FrameError};
 use crate::names;
 use crate::units::{Bytes, Run};
 use tileheap_json::is_default;
@@ -183,6 +183,28 @@ impl Resource {
             of.levels.indices().map(of_level).sum()
         };
         Bytes((u128::from(size.0) * texels(range) / texels(whole).max(1)) as u64)
+    }
+}
+
+impl Frame {
+    /// Whether a write leaves nothing of a part as it was: it names all of it, and its pass renders to all of that.
+    pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
+        let pass = self.pass(access.pass);
+        let covers = |extent: vk::Extent3D| {
+            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+            let whole = vk::Extent2D {
+                width: side(extent.width),
+                height: side(extent.height),
+            };
+            let views =
+                pass.view_mask == 0 || pass.view_mask.count_ones() as usize == access.range.layers.len();
+            pass.area == whole.into() && views
+        };
+        let all = match self.resource(access.resource).kind {
+            ResourceKind::Image { extent, .. } => !access.kind.is_attachment() || covers(extent),
+            ResourceKind::Buffer { .. } => true,
+        };
+        access.writes && !access.needs_contents() && access.range.contains(part) && all
     }
 }
 

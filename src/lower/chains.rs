@@ -303,7 +303,7 @@ impl Gather<'_> {
             }
             all.writes |= writes;
             // A clear or an overwrite by one access is what an input attachment of the same pass then reads.
-            all.needs_contents &= access.needs_contents() || !access.range.contains(range);
+            all.needs_contents &= !self.frame.replaces(access, range);
         }
         all
     }

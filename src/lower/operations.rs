@@ -72,10 +72,7 @@ fn wanted(frame: &Frame) -> Vec<Wanted> {
                     .filter(|access| access.version == Version::Current)
                     .peekable();
                 if current.peek().is_some() {
-                    let replaces = |access: &Access| {
-                        access.writes && !access.needs_contents() && access.range.contains(part)
-                    };
-                    wanted = !current.any(replaces);
+                    wanted = !current.any(|access| frame.replaces(access, part));
                 }
             }
         }

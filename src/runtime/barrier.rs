@@ -42,15 +42,24 @@ pub(super) struct Structs<I, B, M> {
 
 impl Barriers {
     pub(super) fn new(tables: &Lowered, handles: &Handles, synchronization_2: bool) -> Barriers {
+        let range = |row: &ImageBarrierRow| {
+            let mut range = range(&row.range);
+            if tables.images[row.image as usize].image_type == vk::ImageType::TYPE_3D {
+                // With maintenance9, one layer would be one slice.
+                range.layer_count = vk::REMAINING_ARRAY_LAYERS;
+            }
+            range
+        };
+        let images = || tables.image_barriers.iter().map(|row| (row, range(row)));
         let mut barriers = if synchronization_2 {
             Barriers::Two(Structs {
-                images: tables.image_barriers.iter().map(image_2).collect(),
+                images: images().map(image_2).collect(),
                 buffers: tables.buffer_barriers.iter().map(buffer_2).collect(),
                 memory: tables.memory_barriers.iter().map(memory_2).collect(),
             })
         } else {
             Barriers::One(Structs {
-                images: tables.image_barriers.iter().map(image_1).collect(),
+                images: images().map(image_1).collect(),
                 buffers: tables.buffer_barriers.iter().map(buffer_1).collect(),
                 memory: tables.memory_barriers.iter().map(memory_1).collect(),
             })
@@ -155,7 +164,7 @@ fn stages(tables: &Lowered, row: &DependencyRow) -> (vk::PipelineStageFlags2, vk
     })
 }
 
-fn image_2(row: &ImageBarrierRow) -> vk::ImageMemoryBarrier2<'static> {
+fn image_2((row, range): (&ImageBarrierRow, vk::ImageSubresourceRange)) -> vk::ImageMemoryBarrier2<'static> {
     vk::ImageMemoryBarrier2::default()
         .src_stage_mask(row.scopes.src_stages)
         .src_access_mask(row.scopes.src_access)
@@ -165,7 +174,7 @@ fn image_2(row: &ImageBarrierRow) -> vk::ImageMemoryBarrier2<'static> {
         .new_layout(row.new_layout)
         .src_queue_family_index(row.families.src)
         .dst_queue_family_index(row.families.dst)
-        .subresource_range(range(&row.range))
+        .subresource_range(range)
 }
 
 fn buffer_2(row: &BufferBarrierRow) -> vk::BufferMemoryBarrier2<'static> {
@@ -187,7 +196,7 @@ fn memory_2(row: &MemoryBarrierRow) -> vk::MemoryBarrier2<'static> {
         .dst_access_mask(row.scopes.dst_access)
 }
 
-fn image_1(row: &ImageBarrierRow) -> vk::ImageMemoryBarrier<'static> {
+fn image_1((row, range): (&ImageBarrierRow, vk::ImageSubresourceRange)) -> vk::ImageMemoryBarrier<'static> {
     vk::ImageMemoryBarrier::default()
         .src_access_mask(legacy::access(row.scopes.src_access))
         .dst_access_mask(legacy::access(row.scopes.dst_access))
@@ -195,7 +204,7 @@ fn image_1(row: &ImageBarrierRow) -> vk::ImageMemoryBarrier<'static> {
         .new_layout(row.new_layout)
         .src_queue_family_index(row.families.src)
         .dst_queue_family_index(row.families.dst)
-        .subresource_range(range(&row.range))
+        .subresource_range(range)
 }
 
 fn buffer_1(row: &BufferBarrierRow) -> vk::BufferMemoryBarrier<'static> {

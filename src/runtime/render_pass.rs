@@ -64,8 +64,8 @@ impl PassObject {
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(self.render_pass)
             .attachments(&attachments)
-            .width(self.area.extent.width)
-            .height(self.area.extent.height)
+            .width(self.area.offset.x as u32 + self.area.extent.width)
+            .height(self.area.offset.y as u32 + self.area.extent.height)
             .layers(layers);
         // SAFETY: the render pass and the views are alive, and match by construction.
         let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }

@@ -105,7 +105,11 @@ impl Dynamic {
         let mut info = vk::RenderingInfo::default()
             .flags(flags)
             .render_area(self.row.area)
-            .layer_count(self.row.layers)
+            .layer_count(if self.row.view_mask == 0 {
+                self.row.layers
+            } else {
+                1
+            })
             .view_mask(self.row.view_mask)
             .color_attachments(&self.colors);
         if let Some(depth) = &self.depth {

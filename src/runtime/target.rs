@@ -20,8 +20,10 @@ pub struct Target {
     pub samples: vk::SampleCountFlags,
     /// The render area.
     pub extent: vk::Extent2D,
-    /// Layers rendered to.
+    /// Layers rendered to, without a view mask.
     pub layers: u32,
+    /// `viewMask`; 0 without multiview.
+    pub view_mask: u32,
     /// The render pass (subpass 0 is the only one), or null: dynamic rendering.
     pub render_pass: vk::RenderPass,
 }
@@ -36,6 +38,7 @@ impl Target {
             samples: row.samples,
             extent: row.area.extent,
             layers: row.layers,
+            view_mask: row.view_mask,
             render_pass,
         }
     }
@@ -43,6 +46,7 @@ impl Target {
     /// The struct to chain to a pipeline's creation where rendering is dynamic.
     pub fn rendering(&self) -> vk::PipelineRenderingCreateInfo<'_> {
         vk::PipelineRenderingCreateInfo::default()
+            .view_mask(self.view_mask)
             .color_attachment_formats(&self.color_formats)
             .depth_attachment_format(self.depth_format)
             .stencil_attachment_format(self.stencil_format)

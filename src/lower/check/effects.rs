@@ -5,7 +5,7 @@ use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::checker::Checker;
 use super::hazards::Use;
 use super::renderings::{attachment_of, operations_of};
-use crate::frame::tables::Access;
+use crate::frame::tables::{Access, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp};
 use crate::lower::tables::commands::RenderingRow;
 use crate::lower::tables::objects::AccessRow;
@@ -23,8 +23,10 @@ pub(super) struct Effect {
     pub(super) writes: bool,
     /// Whether contents from before the pass are needed.
     pub(super) needs: bool,
-    /// Whether the contents are undefined after the pass.
-    pub(super) drops: bool,
+    /// Whether it writes less than it names: contents from before the pass are kept where there are some.
+    pub(super) in_part: bool,
+    /// The aspects whose contents are undefined after the pass.
+    pub(super) drops: vk::ImageAspectFlags,
 }
 
 impl Effect {
@@ -58,11 +60,24 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
     let stores = operations
         .iter()
         .any(|one| one.store != vk::AttachmentStoreOp::NONE);
-    let kept = operations.iter().all(|one| match one.store {
-        vk::AttachmentStoreOp::STORE => true,
-        vk::AttachmentStoreOp::NONE => !access.writes,
-        _ => false,
-    });
+    let dropped = |store| match store {
+        vk::AttachmentStoreOp::STORE => false,
+        vk::AttachmentStoreOp::NONE => access.writes,
+        _ => true,
+    };
+    let mut drops = vk::ImageAspectFlags::empty();
+    if let Some(attachment) = attachment.filter(|_| access.kind.is_attachment()) {
+        for bit in [
+            vk::ImageAspectFlags::COLOR,
+            vk::ImageAspectFlags::DEPTH,
+            vk::ImageAspectFlags::STENCIL,
+        ] {
+            let of_bit = operations_of(attachment, access.range.aspects & bit);
+            if of_bit.iter().any(|one| dropped(one.store)) {
+                drops |= bit;
+            }
+        }
+    }
     let writes = access.writes || stores;
     let stages = if access.stages.is_empty() {
         access.kind.default_stages(checker.frame.pass(access.pass).kind)
@@ -76,7 +91,8 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
         access: access.kind.access_flags(access.reads || loads, writes),
         writes,
         needs: needs_contents(checker.frame, access),
-        drops: !kept,
+        in_part: access.writes && writes_in_part(checker.frame, access),
+        drops,
     }
 }
 
@@ -97,6 +113,20 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     };
     let parts = (access.kind.is_attachment() && resolved).then(|| checker.parts_of(index));
     parts.unwrap_or_default().into_iter().map(of_part).collect()
+}
+
+/// Whether a pass renders to less than the attachment's texels: a smaller area, some of the views, some slices.
+fn writes_in_part(frame: &Frame, access: &Access) -> bool {
+    let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
+    let ResourceKind::Image { extent, .. } = resource.kind else {
+        return false;
+    };
+    let side = |texels: u32| (texels >> access.range.levels.first).max(1);
+    let slices = resource.is_3d() && access.range.layers.len() as u32 != side(extent.depth);
+    let vk::Extent2D { width, height } = pass.area.extent;
+    let area = width * height < side(extent.width) * side(extent.height);
+    let views = pass.view_mask != 0 && (pass.view_mask.count_ones() as usize) < access.range.layers.len();
+    slices || access.kind.is_attachment() && (area || views)
 }
 
 /// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same

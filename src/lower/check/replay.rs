@@ -329,9 +329,12 @@ impl Replay {
                 self.layouts.access(checker, part, layout, of, fresh);
             }
         }
-        for one in effects.iter().filter(|one| one.needs) {
+        for one in effects.iter().filter(|one| one.needs || one.in_part) {
             for part in checker.parts_of(one.index) {
                 let writer = writer_before(checker, one.index, part);
+                if !one.needs && writer.is_none() {
+                    continue;
+                }
                 self.contents.need(checker, here.queue, part, here.pass, writer);
             }
         }
@@ -353,8 +356,10 @@ impl Replay {
                 self.written.push(part);
             }
         }
-        for one in effects.iter().filter(|one| one.drops) {
-            for part in checker.parts_of(one.index) {
+        for one in &effects {
+            let mut parts = checker.parts_of(one.index);
+            parts.retain(|part| checker.parts.range(*part).aspects.intersects(one.drops));
+            for part in parts {
                 let pass = checker.pass(here.pass);
                 self.contents
                     .lose(checker, here.queue, part, ContentsLoss::NotStored { pass });

@@ -19,13 +19,13 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn new(gpu: &Gpu) -> Canvas {
+    fn new(gpu: &Gpu, array_layers: u32) -> Canvas {
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(vk::Format::R8G8B8A8_UNORM)
             .extent(EXTENT.into())
             .mip_levels(1)
-            .array_layers(1)
+            .array_layers(array_layers)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
         let device = gpu.device();
@@ -41,9 +41,15 @@ impl Canvas {
         let memory = unsafe { device.allocate_memory(&info, None) }.expect("memory");
         // SAFETY: made for each other.
         unsafe { device.bind_image_memory(image, memory, 0) }.expect("bound");
+        let view = Canvas::view_of(device, image, 0);
+        Canvas { image, view, memory }
+    }
+
+    fn view_of(device: &ash::Device, image: vk::Image, base_array_layer: u32) -> vk::ImageView {
         let range = vk::ImageSubresourceRange {
             aspect_mask: vk::ImageAspectFlags::COLOR,
             level_count: 1,
+            base_array_layer,
             layer_count: 1,
             ..Default::default()
         };
@@ -53,8 +59,7 @@ impl Canvas {
             .format(vk::Format::R8G8B8A8_UNORM)
             .subresource_range(range);
         // SAFETY: the image is alive and bound.
-        let view = unsafe { device.create_image_view(&info, None) }.expect("a view");
-        Canvas { image, view, memory }
+        unsafe { device.create_image_view(&info, None) }.expect("a view")
     }
 
     fn destroy(self, device: &ash::Device) {
@@ -101,7 +106,7 @@ fn external_images_take_turns() {
         let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
 
         let device = gpu.device().clone();
-        let canvases = [Canvas::new(&gpu), Canvas::new(&gpu), Canvas::new(&gpu)];
+        let canvases = [0; 3].map(|_| Canvas::new(&gpu, 1));
         let hosts = [0; 3].map(|_| gpu.host_buffer(8 * 4 * 4));
         let command_buffers = gpu.primaries(6);
         let queue = gpu.context.queues()[0].handle;
@@ -198,6 +203,97 @@ fn external_images_take_turns() {
             // SAFETY: idle.
             unsafe { device.destroy_semaphore(semaphore, None) };
         }
+        gpu.finish();
+    }
+}
+
+/// Two cascades of one image, each an external of its own: neither touches the other's layer.
+#[test]
+fn two_externals_are_layers_of_one_image() {
+    for (way, without) in ways() {
+        let mut gpu = Gpu::new(without);
+        let exit = ResourceState {
+            layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+            stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+            access: vk::AccessFlags2::TRANSFER_READ,
+        };
+        let desc = ExternalDesc {
+            exit,
+            ..ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED)
+        };
+        let mut builder = FrameBuilder::new("cascades", EXTENT);
+        let image = ImageDesc {
+            array_layers: 2,
+            ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
+        };
+        let layers = ["near", "far"].map(|name| builder.resource(name, image, Persistence::External(desc)));
+        let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
+        let submit = builder.submit(queue);
+        let batch = builder.batch(submit);
+        let scene = builder.command_buffer(batch, "scene");
+        let clear = [1.0, 0.0].map(|value| LoadOp::Clear(ClearValue::Float([value; 4])));
+        let passes = [0, 1].map(|layer| {
+            let pass = builder.render_pass(scene, format!("layer {layer}"));
+            pass.color(layers[layer], clear[layer]).layer(layer as u32).id()
+        });
+        let frame = builder.build().expect("a sound frame");
+        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
+        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let device = gpu.device().clone();
+        let canvas = Canvas::new(&gpu, 2);
+        let far = Canvas::view_of(&device, canvas.image, 1);
+        let host = gpu.host_buffer(2 * 8 * 4 * 4);
+        let primaries = gpu.primaries(2);
+        let images = [(0, canvas.view), (1, far)].map(|(layer, view)| ImportedImage {
+            resource: layers[layer],
+            image: canvas.image,
+            view,
+        });
+        let imports = Imports {
+            images: &images,
+            ..Imports::default()
+        };
+        // SAFETY: alive until the end of the test.
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        // SAFETY: new.
+        let mut commands = unsafe { recorder.record(primaries[0], scene) }.expect("recording");
+        for pass in passes {
+            commands.pass(pass, |_| ()).expect("recorded");
+        }
+        commands.finish().expect("recorded");
+        // SAFETY: the test has one thread.
+        unsafe { recorder.submit() }.expect("submitted");
+        assert!(bound.wait(FrameNumber(0), u64::MAX).expect("waited"));
+        // SAFETY: new.
+        unsafe { device.begin_command_buffer(primaries[1], &Default::default()) }.expect("begun");
+        let region = vk::BufferImageCopy {
+            image_subresource: vk::ImageSubresourceLayers {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                layer_count: 2,
+                ..Default::default()
+            },
+            image_extent: EXTENT.into(),
+            ..Default::default()
+        };
+        let (layout, to) = (exit.layout, host.buffer.handle);
+        // SAFETY: recording; the frame is complete and left both layers in this layout.
+        unsafe { device.cmd_copy_image_to_buffer(primaries[1], canvas.image, layout, to, &[region]) };
+        // SAFETY: recording.
+        unsafe { device.end_command_buffer(primaries[1]) }.expect("ended");
+        let readers = [primaries[1]];
+        let read = vk::SubmitInfo::default().command_buffers(&readers);
+        let queue = gpu.context.queues()[0].handle;
+        // SAFETY: the test has one thread.
+        unsafe { device.queue_submit(queue, &[read], vk::Fence::null()) }.expect("submitted");
+        // SAFETY: the queue is used by nobody else.
+        unsafe { device.queue_wait_idle(queue) }.expect("idle");
+        let words = host.words();
+        assert_eq!((words[0], words[32]), (u32::MAX, 0), "{way}");
+        // SAFETY: idle.
+        unsafe { bound.destroy() };
+        // SAFETY: idle.
+        unsafe { device.destroy_image_view(far, None) };
+        canvas.destroy(&device);
         gpu.finish();
     }
 }

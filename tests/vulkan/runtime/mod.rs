@@ -6,6 +6,7 @@ mod externals;
 mod frame;
 mod history;
 mod misuse;
+mod parts;
 mod queues;
 mod reordered;
 mod resize;
