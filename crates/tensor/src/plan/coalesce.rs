@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expand::Expander;
-use super::expansion::{Bind, Expansion, InPlaceCandidate, LoopExit, Rules, Value, ValueId, ValueKind};
+use super::expansion::{Bind, Expansion, InPlaceCandidate, LoopExit, Next, Rules, Value, ValueId, ValueKind};
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::error::{Error, Result};
@@ -20,6 +20,10 @@ pub(super) struct Classes {
     in_place_candidates: BTreeMap<(ValueId, ValueId), u32>,
     loop_exits: BTreeMap<(ValueId, u32), BTreeSet<LoopExit>>,
     held: BTreeSet<(ValueId, u32)>,
+    /// Parameters of one loop that one value is carried into: after the first round they are the same.
+    twins: BTreeSet<(ValueId, ValueId)>,
+    /// Parameters that are in their own bytes in the first round too, since others take them for these bytes.
+    in_own_bytes: BTreeSet<ValueId>,
 }
 
 impl Classes {
@@ -32,7 +36,35 @@ impl Classes {
             in_place_candidates: expansion.in_place_candidates.iter().map(candidate).collect(),
             loop_exits: expansion.loop_exits.clone(),
             held: expansion.held.clone(),
+            twins: BTreeSet::new(),
+            in_own_bytes: BTreeSet::new(),
         }
+    }
+
+    /// Merges a value's class with those of all values of a binding, or none.
+    fn join(&mut self, rules: &Rules<'_>, expansion: &Expansion, value: ValueId, bind: Bind) -> bool {
+        let Some(others) = expansion.whole_values(bind) else {
+            return false;
+        };
+        let saved = (others.len() > 1).then(|| self.clone());
+        for other in others {
+            let next = match expansion.values[other].kind {
+                ValueKind::Parameter { next, .. } => Some(next),
+                _ => None,
+            };
+            let is_apart = next.is_some() && rules.apart.contains(&expansion.values[other].tensor);
+            let is_elsewhere = other != value && (is_apart || matches!(next, Some(Next::Outside(_))));
+            if is_elsewhere || !self.coalesce(rules, &expansion.values, value, other) {
+                if let Some(saved) = saved {
+                    *self = saved;
+                }
+                return false;
+            }
+            if next.is_some() && !(other == value && matches!(bind, Bind::Value(..))) {
+                self.in_own_bytes.insert(other);
+            }
+        }
+        true
     }
 
     /// Merges the classes of two values, unless one is external, their requirements differ, or their lifetimes overlap.
@@ -58,7 +90,21 @@ impl Classes {
         possible
     }
 
+    /// Extends a value's lifetime to that of another, which is read where it is.
+    fn live_as(&mut self, expansion: &mut Expansion, reader: ValueId, value: ValueId) {
+        let spans = expansion.values[reader].spans.clone();
+        let held = spans
+            .iter()
+            .filter(|span| self.held.contains(&(reader, span.end.0)));
+        let held: Vec<(ValueId, u32)> = held.map(|span| (value, span.end.0)).collect();
+        self.held.extend(held);
+        expansion.values[value].spans.extend(spans);
+    }
+
     fn lifetimes_disjoint(&self, values: &[Value], a: ValueId, b: ValueId) -> bool {
+        if self.twins.contains(&(a.min(b), a.max(b))) {
+            return true;
+        }
         let mut meetings = values[a].spans.iter().flat_map(|one| {
             let met = values[b].spans.iter().filter(|other| one.overlaps(**other));
             met.map(|other| (*one, *other))
@@ -101,159 +147,302 @@ fn same_requirements(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
 }
 
 /// The expansion with its classes of values.
+#[derive(Clone, Debug)]
 pub(super) struct Coalesced {
     pub(super) expansion: Expansion,
     pub(super) classes: Classes,
+    /// Parameters whose next value cannot be in their bytes.
+    failed: Vec<(NodeId, TensorId)>,
 }
 
-/// Expands the graph and coalesces its values; loops are unrolled until their carried values need no copies.
+/// Two values that would share bytes: what a round carries and its parameter, or an arm's result and the branch's output; by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Join {
+    Carry(usize),
+    Merge(usize),
+}
+
+/// Expands the graph and coalesces its values; loops are unrolled until their carried values need as few copies as possible.
 pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Result<Coalesced> {
-    choose_unroll_counts(rules, BlockId::ROOT, carry, limit)?;
-    let mut expansion = Expander::run(rules);
-    let mut classes = Classes::new(&expansion);
-    let failed = coalesce_back_edges(rules, &expansion, &mut classes);
-    debug_assert!(
-        failed.is_empty(),
-        "loops are unrolled until their carried values coalesce"
-    );
-    for edge in &expansion.back_edges {
-        if edge.value == Bind::Value(edge.head, 0) {
-            if let ValueKind::Parameter { is_invariant, .. } = &mut expansion.values[edge.head].kind {
-                *is_invariant = true;
-            }
-        }
+    choose_unroll_counts(rules, BlockId::ROOT, carry, limit);
+    let mut best = best_order(rules, &Expander::run(rules));
+    if carry != CarryRule::Copy && best.copies() > 0 {
+        best = improve(rules, best, limit);
     }
-    merge_arms(rules, &mut expansion, &mut classes);
-    place_initial_values(rules, &mut expansion, &mut classes);
-    for index in 0..expansion.in_place_candidates.len() {
-        let InPlaceCandidate { output, input, .. } = expansion.in_place_candidates[index];
-        classes.coalesce(rules, &expansion.values, output, input);
-    }
-    Ok(Coalesced { expansion, classes })
-}
-
-/// Chooses the unroll count of each loop of a block, inner loops first.
-fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule, limit: u32) -> Result<()> {
-    let graph: &Graph = rules.graph;
-    for &id in &graph.block(block).nodes {
-        let node = graph.node(id);
-        match &node.kind {
-            NodeKind::Operator(_) => {}
-            NodeKind::Branch(of) => {
-                for &arm in &of.arms {
-                    choose_unroll_counts(rules, arm, carry, limit)?;
-                }
-            }
-            NodeKind::Loop(of) => {
-                choose_unroll_counts(rules, of.body, carry, limit)?;
-                if carry == CarryRule::Copy {
-                    rules
-                        .copied
-                        .extend(of.carried.iter().map(|carry| (carry.into, ())));
-                } else {
-                    unroll(rules, id, carry, limit)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Unrolls a loop as little as its carried values allow; past the limit they are copied, or refused.
-fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<()> {
-    for copies in 1..=limit.max(1) {
-        rules.unroll.insert(id, copies);
-        if uncoalesced_parameters(rules, id).is_empty() {
-            return Ok(());
-        }
-    }
-    rules.unroll.insert(id, 1);
     loop {
-        let failed = uncoalesced_parameters(rules, id);
-        let Some(&(_, tensor)) = failed.first() else {
-            return Ok(());
-        };
-        if carry == CarryRule::Forbid {
+        let failed: BTreeSet<_> = best.failed.iter().copied().collect();
+        if let (CarryRule::Forbid, Some(&(node, tensor))) = (carry, failed.first()) {
             return Err(Error::LoopCopies {
-                node: rules.graph.node(id).name.clone(),
+                node: rules.graph.node(node).name.clone(),
                 tensor: rules.graph.tensor(tensor).name.clone(),
                 limit: limit.max(1),
             });
         }
-        rules.copied.insert(tensor, ());
-    }
-}
-
-/// Parameters of a loop, at its current unroll count, that do not coalesce with their next value.
-fn uncoalesced_parameters(rules: &Rules<'_>, id: NodeId) -> Vec<(NodeId, TensorId)> {
-    let expansion = Expander::run_loop(rules, id);
-    let mut classes = Classes::new(&expansion);
-    coalesce_back_edges(rules, &expansion, &mut classes)
-}
-
-fn coalesce_back_edges(
-    rules: &Rules<'_>,
-    expansion: &Expansion,
-    classes: &mut Classes,
-) -> Vec<(NodeId, TensorId)> {
-    let mut failed = Vec::new();
-    for edge in &expansion.back_edges {
-        let joined = match edge.value {
-            Bind::Value(value, 0) if value == edge.head => true,
-            // Another parameter may have another placement in the first round.
-            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) => {
-                false
+        // Of those without a place the one whose copy helps the others most.
+        let mut found: Option<(Coalesced, TensorId)> = None;
+        for (_, tensor) in failed.into_iter().take(4) {
+            let (copied, apart) = (rules.copied.clone(), rules.apart.clone());
+            if rules.copied.insert(tensor, ()).is_some() {
+                rules.apart.insert(tensor);
             }
-            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, edge.head, value),
-            _ => false,
-        };
-        if !joined {
-            failed.push((edge.node, edge.into));
+            let tried = best_order(rules, &Expander::run(rules));
+            if found
+                .as_ref()
+                .is_none_or(|(found, _)| tried.copies() < found.copies())
+            {
+                found = Some((tried, tensor));
+            }
+            (rules.copied, rules.apart) = (copied, apart);
+        }
+        let Some((next, tensor)) = found else { break };
+        if rules.copied.insert(tensor, ()).is_some() {
+            let is_new = rules.apart.insert(tensor);
+            assert!(is_new, "a parameter apart from all others can be where it began");
+        }
+        best = next;
+    }
+    for index in 0..best.expansion.in_place_candidates.len() {
+        let InPlaceCandidate { output, input, .. } = best.expansion.in_place_candidates[index];
+        best.classes
+            .coalesce(rules, &best.expansion.values, output, input);
+    }
+    Ok(best)
+}
+
+/// Other unroll counts, one loop at a time, as long as there are fewer copies for it.
+fn improve(rules: &mut Rules<'_>, mut best: Coalesced, limit: u32) -> Coalesced {
+    /// Larger graphs keep the counts that each loop has for itself.
+    const MOST_VALUES: usize = 2_000;
+    let loops: Vec<NodeId> = rules.unroll.keys().copied().collect();
+    for &id in loops.iter().chain(&loops) {
+        for count in 1..=limit.clamp(1, 4) {
+            if best.copies() == 0 || best.expansion.values.len() > MOST_VALUES {
+                return best;
+            }
+            let before = rules.unroll.insert(id, count);
+            let tried = best_order(rules, &Expander::run(rules));
+            if tried.copies() < best.copies() {
+                best = tried;
+            } else {
+                rules.unroll.insert(id, before.unwrap_or(1));
+            }
         }
     }
-    failed
+    best
 }
 
-/// Coalesces results of arms with the branch's outputs, or adds copies.
-fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
-    for index in 0..expansion.merges.len() {
-        let merge = expansion.merges[index];
-        let joined = match merge.result {
-            // A loop's parameter may have another placement in the first rounds.
-            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Parameter { .. }) => {
-                false
+/// Chooses the unroll count of each loop of a block, inner loops first: the least that leaves it the fewest copies.
+fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule, limit: u32) {
+    let graph: &Graph = rules.graph;
+    for &id in &graph.block(block).nodes {
+        match &graph.node(id).kind {
+            NodeKind::Operator(_) => {}
+            NodeKind::Branch(of) => {
+                of.arms
+                    .iter()
+                    .for_each(|&arm| choose_unroll_counts(rules, arm, carry, limit));
             }
-            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, merge.output, value),
-            _ => false,
+            NodeKind::Loop(of) => {
+                choose_unroll_counts(rules, of.body, carry, limit);
+                if carry == CarryRule::Copy {
+                    rules
+                        .copied
+                        .extend(of.carried.iter().map(|carry| (carry.into, ())));
+                    continue;
+                }
+                let mut best = (usize::MAX, 1);
+                for count in 1..=limit.max(1) {
+                    rules.unroll.insert(id, count);
+                    best = best.min((best_order(rules, &Expander::run_loop(rules, id)).copies(), count));
+                    if best.0 == 0 {
+                        break;
+                    }
+                }
+                rules.unroll.insert(id, best.1);
+            }
+        }
+    }
+}
+
+/// Coalesces in the order that leaves the fewest copies: carried values or results of arms first, then what had no place before the rest.
+fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
+    let carries = (0..expansion.back_edges.len()).map(Join::Carry);
+    let merges = (0..expansion.merges.len()).map(Join::Merge);
+    let orders = [
+        carries.clone().chain(merges.clone()).collect(),
+        merges.chain(carries).collect(),
+    ];
+    let mut best: Option<Coalesced> = None;
+    for mut order in orders as [Vec<Join>; 2] {
+        for _ in 0..4 {
+            let (found, first) = in_order(rules, expansion, &order);
+            let is_better = best.as_ref().is_none_or(|best| found.copies() < best.copies());
+            if is_better {
+                best = Some(found);
+            }
+            if first.is_empty() || best.as_ref().is_some_and(|best| best.copies() == 0) {
+                break;
+            }
+            order.sort_by_key(|join| !first.contains(join));
+        }
+    }
+    best.expect("there are two orders")
+}
+
+/// The fewest copies of all orders, at the rules' unroll counts; `None` for more than `most` joins.
+#[cfg(test)]
+pub(super) fn fewest_in_any_order(rules: &Rules<'_>, most: usize) -> Option<usize> {
+    fn go(rules: &Rules<'_>, expansion: &Expansion, order: &mut Vec<Join>, from: usize) -> usize {
+        if from == order.len() {
+            return in_order(rules, expansion, order).0.copies();
+        }
+        let count = order.len();
+        let each = |at| {
+            order.swap(from, at);
+            let fewest = go(rules, expansion, order, from + 1);
+            order.swap(from, at);
+            fewest
         };
-        if !joined {
-            let output = expansion.values[merge.output].tensor;
-            expansion
-                .copies
-                .push((merge.node, merge.from, output, CopyTime::Leave));
+        (from..count).map(each).min().unwrap_or(usize::MAX)
+    }
+    let expansion = Expander::run(rules);
+    let carries = (0..expansion.back_edges.len()).map(Join::Carry);
+    let mut joins: Vec<Join> = carries
+        .chain((0..expansion.merges.len()).map(Join::Merge))
+        .collect();
+    (joins.len() <= most).then(|| go(rules, &expansion, &mut joins, 0))
+}
+
+/// Coalesces in an order; gives also what found no place.
+fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coalesced, Vec<Join>) {
+    let mut copied: Vec<usize> = Vec::new();
+    loop {
+        let mut this = Coalesced::new(expansion, rules, &copied);
+        let mut failed = Vec::new();
+        let before = copied.len();
+        for &join in order {
+            let (value, bind) = match join {
+                Join::Carry(index) => (
+                    expansion.back_edges[index].head,
+                    expansion.back_edges[index].value,
+                ),
+                Join::Merge(index) => (expansion.merges[index].output, expansion.merges[index].result),
+            };
+            let is_done = match join {
+                Join::Carry(index) => {
+                    let is_moved = |next| next != Next::Own && expansion.back_edges[index].is_last;
+                    matches!(this.expansion.values[value].kind, ValueKind::Parameter { next, .. } if is_moved(next))
+                }
+                Join::Merge(index) => copied.contains(&index),
+            };
+            // A copy overwrites its parameter as the round ends: no other can be there next.
+            let is_overwritten = matches!(join, Join::Carry(_))
+                && bind != Bind::Value(value, 0)
+                && rules.overwrites(expansion, bind);
+            if !is_done && (is_overwritten || !this.classes.join(rules, &this.expansion, value, bind)) {
+                failed.push(join);
+                match join {
+                    Join::Carry(index) => this
+                        .failed
+                        .push((expansion.back_edges[index].node, expansion.back_edges[index].into)),
+                    Join::Merge(index) => copied.push(index),
+                }
+            }
+        }
+        // A copied result is written while others live, which the rest has to know from the start.
+        if copied.len() == before {
+            failed.extend(copied.into_iter().map(Join::Merge));
+            place_initial_values(rules, &mut this);
+            return (this, failed);
+        }
+    }
+}
+
+impl Coalesced {
+    /// Nothing is merged, and some results of arms are copied.
+    fn new(expansion: &Expansion, rules: &Rules<'_>, copied: &[usize]) -> Coalesced {
+        let mut expansion = expansion.clone();
+        let mut classes = Classes::new(&expansion);
+        for (index, edge) in expansion.back_edges.clone().into_iter().enumerate() {
+            if !edge.is_last {
+                continue;
+            }
+            let layout = |value: ValueId| {
+                let tensor = expansion.values[value].tensor.index();
+                (&rules.layouts[tensor].rule, rules.requirements[tensor].size)
+            };
+            let others = expansion.values_of(edge.value);
+            let alike = others.iter().all(|&value| layout(value) == layout(edge.head));
+            let new = match edge.is_outside && alike {
+                _ if edge.value == Bind::Value(edge.head, 0) => Next::Itself,
+                true => Next::Outside(edge.value),
+                false => Next::Own,
+            };
+            if let ValueKind::Parameter { next, .. } = &mut expansion.values[edge.head].kind {
+                *next = new;
+            }
+            if matches!(new, Next::Outside(_)) {
+                // Whoever reads the parameter, within the loop or after it, reads these.
+                others
+                    .into_iter()
+                    .for_each(|other| classes.live_as(&mut expansion, edge.head, other));
+            }
+            let same = expansion.back_edges[..index]
+                .iter()
+                .filter(|other| other.is_last && other.value == edge.value);
+            let pairs = same.map(|other| (other.head.min(edge.head), other.head.max(edge.head)));
+            classes.twins.extend(pairs);
+        }
+        for &index in copied {
+            let merge = expansion.merges[index];
+            let output = &mut expansion.values[merge.output];
             // Written while the arm's result is live.
-            let spans = &mut expansion.values[merge.output].spans;
-            spans.push(Span::new(merge.step, merge.step + 1));
+            output.spans.insert(0, Span::new(merge.step, merge.step + 1));
+            let copy = (merge.node, merge.from, output.tensor, CopyTime::Leave);
+            expansion.copies.push(copy);
             expansion.writes.push((merge.step, merge.output));
         }
+        Coalesced {
+            expansion,
+            classes,
+            failed: Vec::new(),
+        }
+    }
+
+    /// How many copies there are; one in several unrolled copies is one.
+    pub(super) fn copies(&self) -> usize {
+        let key =
+            |&(node, from, to, time): &(NodeId, TensorId, TensorId, CopyTime)| (node, from, to, time as u8);
+        let copies: BTreeSet<_> = self.expansion.copies.iter().map(key).collect();
+        let failed: BTreeSet<_> = self.failed.iter().collect();
+        copies.len() + failed.len()
     }
 }
 
 /// Places the value that a carried parameter has before the first round: coalesced with the parameter, else where it was (type II),
 /// live as long as the parameter is read, else copied.
-fn place_initial_values(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
+fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
+    let Coalesced {
+        expansion,
+        classes,
+        failed,
+    } = of;
+    let initial = |value: &Value| match value.kind {
+        ValueKind::Parameter { before, .. } => Some(before),
+        _ => None,
+    };
+    let mut shared: Vec<Bind> = expansion.values.iter().filter_map(initial).collect();
     // Inner loops first, since they may extend the lifetimes of an outer loop's parameters.
     for head in (0..expansion.values.len()).rev() {
-        let ValueKind::Parameter {
-            before,
-            depth,
-            is_invariant,
-        } = expansion.values[head].kind
-        else {
+        let ValueKind::Parameter { before, depth, next } = expansion.values[head].kind else {
             continue;
         };
+        let in_own_bytes = classes.in_own_bytes.contains(&head);
+        // What several parameters begin with stays where it is, for all of them.
+        let is_shared = shared.iter().filter(|&&other| other == before).count() > 1;
         let joined = match before {
-            Bind::Value(value, 0) => classes.coalesce(rules, &expansion.values, head, value),
+            _ if in_own_bytes => classes.join(rules, expansion, head, before),
+            Bind::Value(value, 0) if !is_shared => classes.coalesce(rules, &expansion.values, head, value),
             _ => false,
         };
         let spans = expansion.values[head].spans.clone();
@@ -266,13 +455,14 @@ fn place_initial_values(rules: &Rules<'_>, expansion: &mut Expansion, classes: &
             }
             continue;
         }
-        if can_extend(expansion, classes, before, &spans) {
-            let ends: Vec<u32> = spans.iter().map(|span| span.end.0).collect();
-            for value in expansion.values_of(before) {
-                expansion.values[value].spans.extend(&spans);
-                let held = ends.iter().filter(|&&end| classes.held.contains(&(head, end)));
-                let held: Vec<(ValueId, u32)> = held.map(|&end| (value, end)).collect();
-                classes.held.extend(held);
+        if !in_own_bytes && can_extend(expansion, classes, before, &spans) {
+            let values = expansion.values_of(before);
+            values
+                .into_iter()
+                .for_each(|value| classes.live_as(expansion, head, value));
+            if next != Next::Own {
+                // It is never in its own bytes.
+                expansion.values[head].spans.clear();
             }
             continue;
         }
@@ -280,29 +470,27 @@ fn place_initial_values(rules: &Rules<'_>, expansion: &mut Expansion, classes: &
         let from = spans[0].first.0;
         let node = expansion.timeline[from as usize - 1].node;
         let into = expansion.values[head].tensor;
-        let at = rules
-            .graph
-            .block(body_of(rules.graph, node))
-            .inputs
-            .iter()
-            .position(|&input| input == into);
+        let enter = Span::new(from - 1, from);
+        if !can_extend(expansion, classes, Bind::Value(head, 0), &[enter]) {
+            failed.push((node, into));
+            continue;
+        }
+        let parameters = match &rules.graph.node(node).kind {
+            NodeKind::Loop(of) => &rules.graph.block(of.body).inputs,
+            _ => unreachable!("only loops have carried parameters"),
+        };
+        let at = parameters.iter().position(|&input| input == into);
         let source = rules.graph.node(node).inputs[at.expect("it is a parameter of the body")];
         expansion.copies.push((node, source, into, CopyTime::Enter));
-        expansion.values[head].spans.push(Span::new(from - 1, from));
+        expansion.values[head].spans.push(enter);
         expansion.writes.push((from - 1, head));
-        let before = Bind::Value(head, 0);
+        let own = Bind::Value(head, 0);
+        shared.push(own);
         expansion.values[head].kind = ValueKind::Parameter {
-            before,
+            before: own,
             depth,
-            is_invariant,
+            next,
         };
-    }
-}
-
-fn body_of(graph: &Graph, node: NodeId) -> BlockId {
-    match &graph.node(node).kind {
-        NodeKind::Loop(of) => of.body,
-        _ => unreachable!("only loops have carried parameters"),
     }
 }
 

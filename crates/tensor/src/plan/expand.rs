@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 
 use super::expansion::{
-    BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Rules, Value, ValueId,
+    BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, LoopOutput, Merge, Next, Rules, Value, ValueId,
     ValueKind,
 };
 use super::types::{CopyTime, TimelineStep};
@@ -77,13 +77,13 @@ impl<'a> Expander<'a> {
         this.out
     }
 
-    /// Expands one loop alone: its inputs are external, its outputs are read afterwards.
+    /// Expands one loop alone: its inputs come from before it, its outputs are read afterwards.
     pub(super) fn run_loop(rules: &'a Rules<'a>, id: NodeId) -> Expansion {
         let mut this = Expander::new(rules);
         let node = rules.graph.node(id);
         for &input in &node.inputs {
             if this.bound[input.index()].is_none() {
-                this.define(input, ValueKind::External);
+                this.define(input, ValueKind::Planned);
             }
         }
         this.node(id);
@@ -225,6 +225,10 @@ impl<'a> Expander<'a> {
     /// Extends the lifetime of a binding to `end`, and forbids the steps before to overwrite it in place.
     fn hold(&mut self, bind: Bind, end: u32) {
         self.extend_binding(bind, end, end);
+        // What leaves a loop now was held when it was left: no step comes between.
+        if matches!(bind, Bind::LoopOutput(left, _) if self.out.loop_outputs[left].end == end) {
+            return;
+        }
         let values = self.out.values_of(bind);
         self.out.held.extend(values.into_iter().map(|value| (value, end)));
     }
@@ -377,6 +381,7 @@ impl<'a> Expander<'a> {
         }
         let depth = self.path.len();
         let from = self.now();
+        let outside = [self.out.values.len(), self.out.loop_outputs.len()];
         // The binding of each parameter at the beginning of a round.
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
@@ -391,7 +396,7 @@ impl<'a> Expander<'a> {
                     ValueKind::Parameter {
                         before,
                         depth,
-                        is_invariant: false,
+                        next: Next::Own,
                     },
                 );
                 self.out.values[head].spans.push(Span::new(from, from));
@@ -403,7 +408,6 @@ impl<'a> Expander<'a> {
         let heads = state.clone();
         let unroll = rules.unroll.get(&id).copied().unwrap_or(1);
         let mut exits: Vec<Vec<Vec<Bind>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
-        let mut last = Vec::new();
         for copy in 0..unroll {
             self.path.push(copy);
             self.forget(of.body);
@@ -428,20 +432,10 @@ impl<'a> Expander<'a> {
                 }
             }
             let next = of.carried.iter().map(|carry| (*carry, self.resolve(carry.value)));
-            last = next.collect::<Vec<_>>();
-            for (carry, bind) in &last {
-                let at = body.inputs.iter().position(|&parameter| parameter == carry.into);
-                let at = at.expect("a carried value goes into a parameter");
-                if rules.copied.contains_key(&carry.into) {
-                    // Copied into the same bytes in every round.
-                    state[at] = heads[at];
-                } else {
-                    state[at] = *bind;
-                }
-            }
+            let last = next.collect::<Vec<_>>();
             self.path.pop();
+            self.end_round(id, of, (&heads, &mut state), &last, outside, [copy, unroll]);
         }
-        self.end_round(id, of, &heads, &body.inputs, &last);
         let end = self.now();
         let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
@@ -463,49 +457,80 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Extends carried values to the end of the round, and adds their back edges or copies.
+    /// Adds the back edges of a round, or its copies; after the last unrolled copy carried values live to the end.
     fn end_round(
         &mut self,
         id: NodeId,
         of: &Loop,
-        heads: &[Bind],
-        parameters: &[TensorId],
+        (heads, state): (&[Bind], &mut [Bind]),
         last: &[(Carry, Bind)],
+        outside: [usize; 2],
+        [copy, unroll]: [u32; 2],
     ) {
-        let copied = of
-            .carried
-            .iter()
-            .any(|carry| self.rules.copied.contains_key(&carry.into));
-        let step = if copied { self.add_step(id) } else { self.now() };
+        let rules = self.rules;
+        let parameters = &rules.graph.block(of.body).inputs;
+        let is_copied = |carry: &Carry| rules.copied.contains_key(&carry.into);
+        let is_last = copy + 1 == unroll;
+        let step = match of.carried.iter().any(is_copied) {
+            true => self.add_step(id),
+            false => self.now(),
+        };
         let end = self.now();
+        let moved = || last.iter().filter(|(carry, _)| carry.value != carry.into);
         // All copies read before any of them writes.
-        for (_, bind) in last.iter().filter(|(carry, _)| carry.value != carry.into) {
+        for (_, bind) in moved().filter(|(carry, _)| is_last || is_copied(carry)) {
             self.hold(*bind, end);
         }
-        for (carry, bind) in last {
+        for &(carry, value) in moved() {
             let at = parameters.iter().position(|&parameter| parameter == carry.into);
-            let Bind::Value(head, _) = heads[at.expect("a carried value goes into a parameter")] else {
+            let at = at.expect("a carried value goes into a parameter");
+            state[at] = value;
+            let Bind::Value(head, _) = heads[at] else {
                 continue;
             };
-            if carry.value == carry.into {
-                continue;
-            }
-            if self.rules.copied.contains_key(&carry.into) {
-                self.out
-                    .copies
-                    .push((id, carry.value, carry.into, CopyTime::Round));
-                let spans = &mut self.out.values[head].spans;
+            let (node, into) = (id, carry.into);
+            if is_copied(&carry) {
+                if copy == 0 {
+                    self.out.copies.push((id, carry.value, into, CopyTime::Round));
+                }
+                let to = match is_last {
+                    true => head,
+                    false => self.new_value(into, ValueKind::Planned),
+                };
+                state[at] = Bind::Value(to, 0);
+                let spans = &mut self.out.values[to].spans;
                 if spans.last().is_none_or(|last| last.end.0 < end) {
                     spans.push(Span::new(step, end));
                 }
-                self.out.writes.push((step, head));
-            } else {
+                self.out.writes.push((step, to));
+            } else if is_last {
+                let is_outside = match value {
+                    Bind::Value(value, _) => {
+                        value < outside[0] || self.out.values[value].kind == ValueKind::External
+                    }
+                    Bind::LoopOutput(left, _) => left < outside[1],
+                };
                 self.out.back_edges.push(BackEdge {
-                    node: id,
-                    into: carry.into,
-                    value: *bind,
+                    node,
+                    into,
+                    value,
                     head,
+                    is_last,
+                    is_outside,
                 });
+            } else if matches!(value, Bind::LoopOutput(left, _) if left >= outside[1]) {
+                // The next unrolled copy has to find it whichever way the inner loop was left.
+                if let Some(&head) = self.out.values_of(value).first() {
+                    let is_outside = false;
+                    self.out.back_edges.push(BackEdge {
+                        node,
+                        into,
+                        value,
+                        head,
+                        is_last,
+                        is_outside,
+                    });
+                }
             }
         }
     }

@@ -27,13 +27,19 @@ pub(super) enum ValueKind {
     Planned,
     /// The caller supplies it, or it is a constant.
     External,
-    /// A carried parameter at the beginning of a round; `before` is its binding before the first round. An invariant one has the same
-    /// value after all unrolled copies, and so never moves.
-    Parameter {
-        before: Bind,
-        depth: usize,
-        is_invariant: bool,
-    },
+    /// A carried parameter at the beginning of a round; `before` is its binding before the first round.
+    Parameter { before: Bind, depth: usize, next: Next },
+}
+
+/// What a carried parameter is after the first rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A value of the previous round, in the parameter's own bytes.
+    Own,
+    /// What it was: the same value after all unrolled copies, which never moves.
+    Itself,
+    /// A value from outside of the loop, wherever that is.
+    Outside(Bind),
 }
 
 /// What a tensor is bound to.
@@ -78,6 +84,10 @@ pub(super) struct BackEdge {
     pub(super) into: TensorId,
     pub(super) value: Bind,
     pub(super) head: ValueId,
+    /// Whether the last unrolled copy carries it; else it is an inner loop's output that the next copy reads, and `head` one of its values.
+    pub(super) is_last: bool,
+    /// Whether the value is the same in every round, since it comes from outside of the loop.
+    pub(super) is_outside: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +142,20 @@ impl Expansion {
             }
         }
     }
+
+    /// The same, where each is all of a value.
+    pub(super) fn whole_values(&self, bind: Bind) -> Option<Vec<ValueId>> {
+        match bind {
+            Bind::Value(value, 0) => Some(vec![value]),
+            Bind::LoopOutput(left, 0) => {
+                let results = self.loop_outputs[left].exits.iter().flatten();
+                let values: Option<Vec<Vec<ValueId>>> =
+                    results.map(|&bind| self.whole_values(bind)).collect();
+                Some(values?.concat())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The inputs of the expansion.
@@ -148,4 +172,17 @@ pub(super) struct Rules<'a> {
     pub(super) unroll: BTreeMap<NodeId, u32>,
     /// Carried parameters whose next value is copied.
     pub(super) copied: BTreeMap<TensorId, ()>,
+    /// Those of them that nothing else may take for its own bytes.
+    pub(super) apart: BTreeSet<TensorId>,
+}
+
+impl Rules<'_> {
+    /// Whether a binding is a parameter whose next value is copied over it.
+    pub(super) fn overwrites(&self, expansion: &Expansion, bind: Bind) -> bool {
+        let Bind::Value(value, _) = bind else {
+            return false;
+        };
+        let of = &expansion.values[value];
+        matches!(of.kind, ValueKind::Parameter { .. }) && self.copied.contains_key(&of.tensor)
+    }
 }

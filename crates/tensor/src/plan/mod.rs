@@ -12,6 +12,8 @@ mod by_memory;
 mod coalesce;
 mod expand;
 mod expansion;
+#[cfg(test)]
+mod fewest;
 pub mod flow;
 mod item;
 mod memory;
@@ -34,7 +36,7 @@ pub mod placement {
     pub use super::strategy::PlacedItems;
 }
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coalesce::{Coalesced, coalesce};
 use expansion::{Rules, ValueKind};
@@ -89,6 +91,7 @@ pub fn plan(
         external: &options.external,
         unroll: BTreeMap::new(),
         copied: BTreeMap::new(),
+        apart: BTreeSet::new(),
     };
     let coalesced = coalesce(&mut rules, options.carry, options.unroll_limit)?;
     let (items, item_of) = items(&rules, &coalesced, options);
@@ -139,7 +142,9 @@ fn items(
     coalesced: &Coalesced,
     options: &TensorPlanOptions<'_>,
 ) -> (Vec<SpaceItem>, Vec<Option<usize>>) {
-    let Coalesced { expansion, classes } = coalesced;
+    let Coalesced {
+        expansion, classes, ..
+    } = coalesced;
     let images = |value: &expansion::Value| rules.requirements[value.tensor.index()].image;
     let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
     let mut items = Vec::new();

@@ -1,6 +1,6 @@
 //! Places of tensors: regions of their values, from round to round.
 
-use super::expansion::{Bind, Expansion, Rules, ValueKind};
+use super::expansion::{Bind, Expansion, Next, Rules, ValueKind};
 use super::types::{Backing, MultiView, PlacedTensor, Placement, Region};
 use crate::graph::{BlockId, NodeId, NodeKind, Source, TensorId};
 use crate::units::{Bytes, Span};
@@ -124,15 +124,14 @@ impl Builder<'_> {
         match bind {
             Bind::Value(value, offset) => {
                 let of = &self.expansion.values[value];
-                if let ValueKind::Parameter {
-                    before,
-                    depth,
-                    is_invariant,
-                } = of.kind
-                {
-                    if (is_invariant || initial.get(depth) == Some(&true)) && before != Bind::Value(value, 0)
-                    {
-                        return self.place(before.part(offset), initial);
+                if let ValueKind::Parameter { before, depth, next } = of.kind {
+                    let is_first = initial.get(depth) == Some(&true);
+                    match next {
+                        Next::Outside(bind) if !is_first => return self.place(bind.part(offset), initial),
+                        _ if (is_first || next == Next::Itself) && before != Bind::Value(value, 0) => {
+                            return self.place(before.part(offset), initial);
+                        }
+                        _ => {}
                     }
                 }
                 match self.regions[value] {
@@ -149,12 +148,6 @@ impl Builder<'_> {
             }
             Bind::LoopOutput(left, offset) => {
                 let of = &self.expansion.loop_outputs[left];
-                if of.tensor != self.tensor {
-                    return Placement::Within {
-                        tensor: of.tensor,
-                        offset: Bytes(offset),
-                    };
-                }
                 let exit = |binds: &Vec<Bind>| {
                     per_round(|is_first| {
                         let mut around = initial[..of.depth.min(initial.len())].to_vec();
@@ -167,8 +160,13 @@ impl Builder<'_> {
                     [Placement::At(region), rest @ ..]
                         if rest.iter().all(|other| *other == Placement::At(*region)) =>
                     {
-                        Placement::At(*region)
+                        let offset = region.offset + Bytes(offset);
+                        Placement::At(Region { offset, ..*region })
                     }
+                    _ if of.tensor != self.tensor => Placement::Within {
+                        tensor: of.tensor,
+                        offset: Bytes(offset),
+                    },
                     _ => Placement::AtExit(exits),
                 }
             }

@@ -135,6 +135,171 @@ fn past_the_limit_it_is_copied_or_an_error() {
     );
 }
 
+/// A loop, left at the beginning with the first parameter, or at the end with the first value that `body` carries.
+fn looped(
+    graph: &mut GraphBuilder,
+    name: &str,
+    inputs: &[TensorId],
+    at_end: bool,
+    body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Vec<(TensorId, TensorId)>,
+) -> TensorId {
+    let built = graph.repeat(name, inputs, |graph, p| {
+        if !at_end {
+            graph.leave_unless(p[0], &[p[0]]);
+        }
+        let carried = body(graph, p);
+        if at_end {
+            graph.leave_unless(carried[0].0, &[carried[0].0]);
+        }
+        carried
+            .into_iter()
+            .for_each(|(value, into)| graph.carry(value, into));
+        Ok(())
+    });
+    built.unwrap()[0]
+}
+
+type Body = fn(&mut GraphBuilder, &[TensorId]) -> Vec<(TensorId, TensorId)>;
+
+/// What each round carries, and the copies that it needs: none where the values can be in one another's bytes.
+#[test]
+fn ordinary_loops_are_not_copied() {
+    fn f(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId]) -> TensorId {
+        op(graph, name, inputs, false)
+    }
+    fn inner(graph: &mut GraphBuilder, name: &str, x: TensorId, at_end: bool, in_place: bool) -> TensorId {
+        let node = format!("{name}.f");
+        looped(graph, name, &[x], at_end, |graph, p| {
+            vec![(op(graph, &node, p, in_place), p[0])]
+        })
+    }
+    let shapes: [(&str, Body, bool, [usize; 2]); 12] = [
+        ("an invariant", |_, p| vec![(p[1], p[0])], false, [0, 0]),
+        (
+            "an invariant, and a value beside it",
+            |g, p| vec![(p[1], p[0]), (f(g, "y", &p[..2]), p[2])],
+            false,
+            [0, 0],
+        ),
+        (
+            "one value into two",
+            |g, p| {
+                let y = f(g, "y", &p[..2]);
+                vec![(y, p[0]), (y, p[1])]
+            },
+            false,
+            [0, 0],
+        ),
+        (
+            "one value into three",
+            |g, p| {
+                let y = f(g, "y", p);
+                vec![(y, p[0]), (y, p[1]), (y, p[2])]
+            },
+            true,
+            [0, 0],
+        ),
+        (
+            "a swap",
+            |g, p| {
+                f(g, "y", p);
+                vec![(p[1], p[0]), (p[0], p[1])]
+            },
+            false,
+            [0, 0],
+        ),
+        (
+            "an inner loop's output",
+            |g, p| vec![(inner(g, "inner", p[0], false, true), p[0])],
+            false,
+            [0, 1],
+        ),
+        (
+            "an inner loop's output, made before",
+            |g, p| {
+                let y = f(g, "y", p);
+                vec![(inner(g, "inner", y, true, true), p[0])]
+            },
+            true,
+            [0, 0],
+        ),
+        (
+            "three deep",
+            |g, p| {
+                let x = looped(g, "middle", &[p[0]], false, |g, q| {
+                    vec![(inner(g, "inner", q[0], false, true), q[0])]
+                });
+                vec![(x, p[0])]
+            },
+            false,
+            [0, 1],
+        ),
+        (
+            "a branch",
+            |g, p| {
+                let y = g.branch("if", &p[..1], 2, |arm, index, q| {
+                    Ok(vec![f(arm, &format!("arm{index}"), q)])
+                });
+                vec![(y.unwrap()[0], p[0])]
+            },
+            false,
+            [0, 0],
+        ),
+        // Needs none: the timeline has one arm after the other, so that the first seems to write over what the second reads.
+        (
+            "a branch within an inner loop",
+            |g, p| {
+                let x = looped(g, "inner", &[p[0]], false, |g, q| {
+                    let y = g.branch("if", q, 2, |arm, index, r| {
+                        Ok(vec![op(arm, &format!("arm{index}"), r, true)])
+                    });
+                    vec![(y.unwrap()[0], q[0])]
+                });
+                vec![(x, p[0])]
+            },
+            false,
+            [1, 1],
+        ),
+        // The inner loop's output is in one of two places, and the next inner loop cannot write to either.
+        (
+            "an inner loop that turns",
+            |g, p| vec![(inner(g, "inner", p[0], false, false), p[0])],
+            false,
+            [1, 1],
+        ),
+        // What the arm gives is the parameter itself, which the other arm reads to the end.
+        (
+            "an arm that does nothing",
+            |g, p| {
+                let arm = |arm: &mut GraphBuilder, index, q: &[TensorId]| {
+                    Ok(vec![if index == 0 { q[0] } else { f(arm, "g", q) }])
+                };
+                vec![(g.branch("if", &p[..1], 2, arm).unwrap()[0], p[0])]
+            },
+            false,
+            [1, 2],
+        ),
+    ];
+    for (name, body, at_end, copies) in shapes {
+        let mut graph = GraphBuilder::new(name);
+        let inputs: Vec<TensorId> = ["x", "v", "w"]
+            .map(|name| graph.input(name, ElementType::UInt8, [4]))
+            .to_vec();
+        let out = looped(&mut graph, "outer", &inputs, at_end, body);
+        let end = op(&mut graph, "end", &[out], false);
+        graph.output(end);
+        let graph = graph.build().unwrap();
+        for (plan_inputs, copies) in [true, false].into_iter().zip(copies) {
+            let options = TensorPlanOptions {
+                plan_inputs,
+                ..TensorPlanOptions::default()
+            };
+            let plan = planned(&graph, &options).unwrap();
+            assert_eq!(plan.copies.len(), copies, "{name}: {:?}", plan.copies);
+        }
+    }
+}
+
 /// A random body: nodes over what is there, loops and branches among them, several exits.
 fn random_body(
     graph: &mut GraphBuilder,
@@ -224,7 +389,7 @@ fn random_loops_are_right_in_every_round() {
         "{loops} loops; values copied a round: {} where that is avoided, {} where not",
         copies[0], copies[1]
     );
-    assert!(loops > 100 && copies[0] * 2 < copies[1]);
+    assert!(loops > 100 && copies[0] * 10 < copies[1]);
 }
 
 #[test]
