@@ -20,6 +20,7 @@ mod id_names;
 mod ids;
 pub mod import;
 pub mod json;
+mod parts;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;

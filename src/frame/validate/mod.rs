@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use ash::vk;
 
-use super::subresources::{derive_parts, resolve_ranges};
+use super::parts::{derive_parts, resolve_ranges};
 use super::tables::Tables;
 use super::*;
 use crate::format::texel_block;

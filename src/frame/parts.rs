@@ -1,0 +1,289 @@
+//! Parts of images: the levels, layers and aspects that an access uses, and the parts into which a frame's accesses divide an image.
+//!
+//! ```text
+//! accesses                         parts
+//! level 0           ├──┤           ├──┤            an access is of all parts that it covers;
+//! levels 0 to 4     ├────────┤        ├─────┤      layouts, hazards and contents are those of parts
+//! levels 1 to 6        ├─────────┤          ├───┤
+//! ```
+
+use ash::vk;
+
+use super::subresources::SubresourceRange;
+use super::tables::{Access, Resource, ResourceKind, Tables};
+use super::{AccessKind, Frame, FrameError};
+use crate::units::{Bytes, Run};
+
+impl SubresourceRange {
+    /// The part of a resource in words that end with `of `; nothing where it is all of it.
+    pub(crate) fn words_in(self, resource: &Resource) -> String {
+        let whole = resource.whole();
+        let mut words = Vec::new();
+        let mut of_run = |one: &str, run: Run, all: Run| match run.len() {
+            _ if run == all => {}
+            1 => words.push(format!("{one} {}", run.first)),
+            _ => words.push(format!("{one}s {} to {}", run.first, run.end - 1)),
+        };
+        of_run("level", self.levels, whole.levels);
+        of_run(
+            if resource.is_3d() { "slice" } else { "layer" },
+            self.layers,
+            whole.layers,
+        );
+        if self.aspects != whole.aspects {
+            let depth = self.aspects.contains(vk::ImageAspectFlags::DEPTH);
+            words.push(if depth { "the depth" } else { "the stencil" }.to_owned());
+        }
+        if words.is_empty() {
+            return String::new();
+        }
+        words.join(", ") + " of "
+    }
+}
+
+impl Resource {
+    /// Every aspect, level and layer (of 3D images, slice); empty for a buffer.
+    pub fn whole(&self) -> SubresourceRange {
+        match self.kind {
+            ResourceKind::Image { desc, extent, .. } => SubresourceRange {
+                aspects: self.aspects(),
+                levels: up_to(desc.mip_levels),
+                layers: up_to(if self.is_3d() {
+                    extent.depth
+                } else {
+                    desc.array_layers
+                }),
+            },
+            ResourceKind::Buffer { .. } => SubresourceRange::ALL,
+        }
+    }
+
+    /// Whether this is an image of three dimensions: its slices have no layouts of their own.
+    pub fn is_3d(&self) -> bool {
+        matches!(self.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
+    }
+
+    /// What an access of this kind means by a range that is left open in part: attachments are of level 0 unless they name another.
+    pub(super) fn resolved(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
+        let whole = self.whole();
+        let or = |run: Run, all: Run| if run.is_empty() { all } else { run };
+        let attached = [AccessKind::InputAttachment, AccessKind::TileAttachment].contains(&kind);
+        let all_levels = if kind.is_attachment() || attached {
+            up_to(whole.levels.end.min(1))
+        } else {
+            whole.levels
+        };
+        let levels = or(range.levels, all_levels);
+        let slices = |all: Run| Run {
+            first: 0,
+            end: (all.end >> levels.first.min(31)).max(1),
+        };
+        let all_layers = if self.is_3d() {
+            slices(whole.layers)
+        } else {
+            whole.layers
+        };
+        SubresourceRange {
+            aspects: if range.aspects.is_empty() {
+                whole.aspects
+            } else {
+                range.aspects
+            },
+            levels,
+            layers: or(range.layers, all_layers),
+        }
+    }
+}
+
+impl Resource {
+    /// A range with everything left open that an access of this kind means so anyway.
+    pub(super) fn declared(&self, range: SubresourceRange, kind: AccessKind) -> SubresourceRange {
+        let open = |run: Run, meant: Run| if run == meant { Run::default() } else { run };
+        let meant = self.resolved(
+            SubresourceRange {
+                levels: range.levels,
+                ..SubresourceRange::ALL
+            },
+            kind,
+        );
+        let levels = self.resolved(SubresourceRange::ALL, kind).levels;
+        SubresourceRange {
+            aspects: if range.aspects == meant.aspects {
+                vk::ImageAspectFlags::empty()
+            } else {
+                range.aspects
+            },
+            levels: open(range.levels, levels),
+            layers: open(range.layers, meant.layers),
+        }
+    }
+
+    /// The bytes of a part of an image that has `size` bytes in all, by its share of the texels; of a buffer, all.
+    pub fn bytes_in(&self, range: SubresourceRange, size: Bytes) -> Bytes {
+        let ResourceKind::Image { extent, .. } = self.kind else {
+            return size;
+        };
+        let whole = self.whole();
+        if range == whole {
+            return size;
+        }
+        let texels = |of: SubresourceRange| -> u128 {
+            let of_level = |level: usize| {
+                let side = |texels: u32| u128::from((texels >> level.min(31)).max(1));
+                let layers = of.layers.len() as u128;
+                let layers = if self.is_3d() {
+                    layers.min(side(extent.depth))
+                } else {
+                    layers
+                };
+                side(extent.width) * side(extent.height) * layers
+            };
+            of.levels.indices().map(of_level).sum()
+        };
+        Bytes((u128::from(size.0) * texels(range) / texels(whole).max(1)) as u64)
+    }
+}
+
+impl Frame {
+    /// Whether a write leaves nothing of a part as it was: it names all of it, and its pass renders to all of that.
+    pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
+        let pass = self.pass(access.pass);
+        let covers = |extent: vk::Extent3D| {
+            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+            let whole = vk::Extent2D {
+                width: side(extent.width),
+                height: side(extent.height),
+            };
+            let views =
+                pass.view_mask == 0 || pass.view_mask.count_ones() as usize == access.range.layers.len();
+            pass.area == whole.into() && views
+        };
+        let all = match self.resource(access.resource).kind {
+            ResourceKind::Image { extent, .. } => !access.kind.is_attachment() || covers(extent),
+            ResourceKind::Buffer { .. } => true,
+        };
+        access.writes && !access.needs_contents() && access.range.contains(part) && all
+    }
+}
+
+fn up_to(end: u32) -> Run {
+    Run { first: 0, end }
+}
+
+/// The most parts of all images together.
+const MOST_PARTS: usize = 1 << 20;
+
+/// Fills in what accesses leave open; every range is inside of its image.
+pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
+    for access in &mut tables.accesses {
+        let resource = &tables.resources[access.resource.index()];
+        let range = resource.resolved(access.range, access.kind);
+        let whole = resource.whole();
+        let outside = [
+            ("levels", range.levels, whole.levels.end),
+            ("layers", range.layers, whole.layers.end),
+        ];
+        for (what, run, count) in outside {
+            if run.first > run.end || run.end > count {
+                return Err(FrameError::Range {
+                    pass: tables.passes[access.pass.index()].name.clone(),
+                    resource: resource.name.clone(),
+                    what: if resource.is_3d() && what == "layers" {
+                        "slices"
+                    } else {
+                        what
+                    },
+                    first: run.first,
+                    end: run.end,
+                    count,
+                });
+            }
+        }
+        if !whole.aspects.contains(range.aspects) {
+            return Err(FrameError::Misuse {
+                pass: tables.passes[access.pass.index()].name.clone(),
+                resource: resource.name.clone(),
+                kind: access.kind,
+                why: "its format does not have the aspects",
+            });
+        }
+        access.range = range;
+    }
+    Ok(())
+}
+
+/// Divides every image into the parts that its accesses tell apart.
+pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
+    let mut parts = Vec::with_capacity(tables.resources.len());
+    let mut parts_of = Vec::with_capacity(tables.resources.len());
+    for (resource, uses) in tables.resources.iter().zip(&tables.uses_of) {
+        let whole = resource.whole();
+        let ranges = || {
+            let uses = uses.of(&tables.uses).iter();
+            uses.map(|&index| tables.accesses[index as usize].range)
+        };
+        let first = parts.len() as u32;
+        // Slices of 3D images have one layout.
+        let of_layers = |range: SubresourceRange| {
+            if resource.is_3d() {
+                whole.layers
+            } else {
+                range.layers
+            }
+        };
+        let plain = |range: SubresourceRange| {
+            (range.aspects, range.levels, of_layers(range)) == (whole.aspects, whole.levels, whole.layers)
+        };
+        if ranges().all(plain) {
+            parts.push(whole);
+        } else {
+            let levels = cuts(whole.levels, ranges().map(|range| range.levels));
+            let layers = cuts(whole.layers, ranges().map(of_layers));
+            let apart = ranges().any(|range| range.aspects != whole.aspects);
+            let aspects: Vec<vk::ImageAspectFlags> = if apart {
+                let bits = 0..u32::BITS;
+                let bits = bits.map(|bit| vk::ImageAspectFlags::from_raw(1 << bit));
+                bits.filter(|bit| whole.aspects.contains(*bit)).collect()
+            } else {
+                vec![whole.aspects]
+            };
+            let count = levels.len() * layers.len() * aspects.len() + parts.len();
+            if count > MOST_PARTS {
+                return Err(FrameError::TooMany {
+                    what: "parts of images",
+                    count,
+                    limit: MOST_PARTS,
+                });
+            }
+            for &levels in &levels {
+                for &layers in &layers {
+                    parts.extend(aspects.iter().map(|&aspects| SubresourceRange {
+                        aspects,
+                        levels,
+                        layers,
+                    }));
+                }
+            }
+        }
+        parts_of.push(Run {
+            first,
+            end: parts.len() as u32,
+        });
+    }
+    (tables.parts, tables.parts_of) = (parts, parts_of);
+    Ok(())
+}
+
+/// `whole`, cut at the ends of all runs.
+fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
+    let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
+    at.extend([whole.first, whole.end]);
+    at.sort_unstable();
+    at.dedup();
+    at.windows(2)
+        .map(|pair| Run {
+            first: pair[0],
+            end: pair[1],
+        })
+        .collect()
+}
