@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::vk;
-use tileheap::frame::{Extent, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::{Plan, PlanOptions, Strategy};
 use tileheap::profile::DeviceProfile;
@@ -172,17 +172,6 @@ const PROGRAMS: &[Program] = &[
     }),
     ("describe samples with levels", "multisampled", |_| {
         image(|image| (image.samples, image.mip_levels) = (vk::SampleCountFlags::TYPE_4, 2))
-    }),
-    ("draw to a 3D image", "two dimensions", |_| {
-        let depth = |image: &mut ImageDesc| {
-            image.image_type = vk::ImageType::TYPE_3D;
-            image.extent = Extent::Texels(vk::Extent3D {
-                width: 8,
-                height: 8,
-                depth: 8,
-            });
-        };
-        image(depth)
     }),
     (
         "allocate for an image of somebody else",

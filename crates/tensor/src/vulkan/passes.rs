@@ -82,7 +82,8 @@ pub struct NetworkPassesDesc<'a> {
 /// };
 /// let mut network = NetworkPasses::declare(device, frame, scene, desc)?;
 /// // Every frame, where they come.
-/// network.record(commands)?;
+/// // SAFETY: of the frame in which it was declared, bound on the same device.
+/// unsafe { network.record(commands) }?;
 /// # Ok(()) }
 /// ```
 pub struct NetworkPasses {

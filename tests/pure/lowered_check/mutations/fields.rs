@@ -18,7 +18,7 @@ const FIELDS: [(u32, &str); 4] = [
         90,
         "accesses.layout accesses.object.buffer accesses.object.image accesses.view after.bytes.last.queue \
          after.bytes.space.memory after.bytes.space.tile after.contents.defined after.contents.family \
-         after.contents.layout after.contents.object.image attachments.format attachments.layout \
+         after.contents.layout after.contents.object.image after.contents.range.aspects attachments.format attachments.layout \
          attachments.operations.load attachments.view batches.batch batches.command_buffers batches.signals \
          buffer_barriers.families.dst buffer_barriers.families.src buffer_barriers.offset \
          buffers.binding.memory.memory buffers.resource buffers.size buffers.usage command_buffers.commands \
@@ -49,7 +49,7 @@ const FIELDS: [(u32, &str); 4] = [
     (
         0,
         "after.bytes.end after.bytes.last.stages after.bytes.last.writes attachments.resolve.attachment \
-         attachments.samples attachments.stencil.load attachments.stencil.store batches.waits \
+         attachments.samples attachments.stencil.load attachments.stencil.store attachments.stencil_layout batches.waits \
          buffer_barriers.cause buffer_barriers.scopes.dst_access buffers.sharing.reason image_barriers.cause \
          images.flags images.samples images.sharing.reason memory.size memory_barriers.cause \
          passes.after.buffers passes.after.images passes.after.memory passes.before.buffers \
