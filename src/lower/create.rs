@@ -180,6 +180,7 @@ pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> Subre
 }
 
 /// Every level and layer of an image.
+#[cfg(feature = "runtime")]
 fn whole(image: &ImageRow) -> SubresourceRange {
     SubresourceRange {
         aspects: crate::format::aspects(image.format),
@@ -195,11 +196,13 @@ fn whole(image: &ImageRow) -> SubresourceRange {
 }
 
 /// The view of all of an image for shaders; `None` where its usage allows none.
+#[cfg(feature = "runtime")]
 pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
     shader_view(index, image, whole(image), ViewDesc::default())
 }
 
 /// The view of level 0 of an image as an attachment.
+#[cfg(feature = "runtime")]
 pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
     let mut range = whole(image);
     range.levels.end = 1;
