@@ -135,7 +135,12 @@ macro_rules! of_image {
         let object = Object(vk::ObjectType::IMAGE, barrier.image.as_raw());
         let memory = bytes_of(resource.as_deref(), 0, vk::WHOLE_SIZE);
         let (from, to) = (barrier.src_queue_family_index, barrier.dst_queue_family_index);
-        let is_changed = barrier.old_layout != barrier.new_layout && memory != Memory::None;
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        // A transition of a part leaves the others alone, whichever bytes they are in.
+        let is_whole = resource.as_deref().is_some_and(|image| {
+            image.single && (!image.two_aspects || barrier.subresource_range.aspect_mask.contains(both))
+        });
+        let is_changed = barrier.old_layout != barrier.new_layout && memory != Memory::None && is_whole;
         let change = match family_change($flags, object, from, to) {
             Change::None if is_changed && from == to => Change::Layout(object),
             change => change,

@@ -13,6 +13,7 @@ use super::contents::Contents;
 use super::finding::Finding;
 use super::history::{Discard, DiscardReason};
 use super::objects::Object;
+use super::order::log::AccessKind;
 use super::order::log::Log;
 use super::order::passes::Subpasses;
 use super::recording::{Pass, Preparation, Recording};
@@ -279,7 +280,12 @@ fn begin_order(
             .place
             .get()
             .filter(|place| is_bound(at.bound, place))?;
-        Some((one.resource.object, *place, one.attachment, one.index))
+        let kind = if one.resource.single {
+            AccessKind::Attachment
+        } else {
+            AccessKind::Part
+        };
+        Some((one.resource.object, *place, one.attachment, one.index, kind))
     });
     let performs = (performs.loads, performs.stores);
     Subpasses::begin(&mut recording.order, bound, render_pass, performs, &at)

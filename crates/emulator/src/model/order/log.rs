@@ -27,7 +27,7 @@ pub(crate) enum AccessKind {
     Attachment,
     /// A shader writes some of them; which ones others of the same resource access is unknown.
     Storage,
-    /// A copy of some of them.
+    /// A copy of some of them, or a use of some levels, layers or aspects of an image.
     Part,
 }
 

@@ -27,6 +27,7 @@ struct Attached {
     place: Place,
     attachment: Attachment,
     index: u32,
+    kind: AccessKind,
 }
 
 /// Where a render pass instance is.
@@ -45,7 +46,7 @@ impl Subpasses {
     /// A render pass instance begins.
     pub(crate) fn begin(
         recorded: &mut Recorded,
-        attached: impl Iterator<Item = (Object, Place, Attachment, u32)>,
+        attached: impl Iterator<Item = (Object, Place, Attachment, u32, AccessKind)>,
         pass: Option<Arc<RenderPass>>,
         (loads, stores): (bool, bool),
         at: &Position,
@@ -54,11 +55,12 @@ impl Subpasses {
             return Subpasses::default();
         }
         let attached = attached.filter(|one| !one.2.is_resolve);
-        let attached = attached.map(|(object, place, attachment, index)| Attached {
+        let attached = attached.map(|(object, place, attachment, index, kind)| Attached {
             object,
             place,
             attachment,
             index,
+            kind,
         });
         let subpasses = Subpasses {
             attached: attached.collect(),
@@ -145,7 +147,7 @@ impl Attached {
             first: self.place.first,
             end: self.place.end,
             usage,
-            kind: AccessKind::Attachment,
+            kind: self.kind,
         })
     }
 
