@@ -6,7 +6,7 @@ use ash::vk;
 use clap::Parser;
 use tileheap::units::Bytes;
 
-use crate::support::sizes::parse_bytes;
+use crate::support::sizes::{parse_bytes, parse_extent};
 
 const KEYS: &str = "\
 In the window, over the heap map:
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) frames: Option<u32>,
     /// Width and height in pixels; of a window, in points, of which a screen of high density makes several pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_extent::<1>)]
     pub(crate) size: vk::Extent2D,
     /// Prints the plan for this device profile too: a preset's name or a JSON file
     #[arg(long, value_name = "NAME|FILE")]
@@ -86,43 +86,4 @@ pub(crate) struct Args {
     /// With --window: asks for another size after so many frames
     #[arg(long, value_name = "N", requires = "window")]
     pub(crate) resize_after: Option<u32>,
-}
-
-fn parse_size(text: &str) -> Result<vk::Extent2D, String> {
-    let sides = text
-        .split_once('x')
-        .map(|(width, height)| (width.parse(), height.parse()));
-    match sides {
-        Some((Ok(0), Ok(_)) | (Ok(_), Ok(0))) => Err("both sides must be at least 1 pixel".to_owned()),
-        Some((Ok(width), Ok(height))) => Ok(vk::Extent2D { width, height }),
-        _ => Err("write it as 1280x720".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_two_sides_of_at_least_one_pixel() {
-        assert_eq!(
-            parse_size("320x180"),
-            Ok(vk::Extent2D {
-                width: 320,
-                height: 180
-            })
-        );
-        for text in [
-            "320",
-            "320x",
-            "x180",
-            "0x180",
-            "320x0",
-            "320x-1",
-            "320x180x2",
-            "99999999999x2",
-        ] {
-            assert!(parse_size(text).is_err(), "{text}");
-        }
-    }
 }

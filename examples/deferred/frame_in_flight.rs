@@ -7,6 +7,7 @@ use tileheap::runtime::{Device, FrameNumber};
 
 use crate::camera::Constants;
 use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
+use crate::support::commands::command_buffers;
 use crate::support::descriptors::SetLayout;
 use crate::support::error::{Called, Result};
 use crate::support::memory::HostBuffer;
@@ -15,7 +16,7 @@ use crate::support::memory::HostBuffer;
 pub(crate) struct FrameInFlight {
     pub(crate) pool: vk::CommandPool,
     /// For the frame's three command buffers.
-    pub(crate) command_buffers: Vec<vk::CommandBuffer>,
+    pub(crate) command_buffers: [vk::CommandBuffer; 3],
     /// [`Constants`], then lights, then instances, as [`SharedLayout`] says.
     pub(crate) data: HostBuffer,
     /// Set 0.
@@ -50,16 +51,7 @@ impl FrameInFlight {
         objects: usize,
     ) -> Result<FrameInFlight> {
         let device = tile.raw();
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
-        // SAFETY: the family is one that the device was created with.
-        let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(3);
-        // SAFETY: the pool was just created.
-        let command_buffers =
-            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
-
+        let (pool, command_buffers) = command_buffers(device, family)?;
         let instances = (objects * size_of::<Instance>()) as vk::DeviceSize;
         let size = size_of::<SharedLayout>() as vk::DeviceSize + instances;
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;

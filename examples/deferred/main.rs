@@ -32,7 +32,6 @@ mod replan;
 mod scene;
 use tileheap_examples as support;
 
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +40,7 @@ use ash::vk;
 use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::DeviceProfile;
-use tileheap::runtime::context::{DeviceChoice, Message};
+use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Bytes;
 
@@ -50,10 +49,10 @@ use crate::frame::describe;
 use crate::overlay::Request;
 use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
-use crate::support::error::{Error, Result, create_file, file};
+use crate::support::error::{Error, Result, file, write_file};
 use crate::support::output::Output;
 use crate::support::painter::WindowDesc;
-use crate::support::program::{report, start};
+use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::window;
 
 fn main() -> ExitCode {
@@ -67,8 +66,7 @@ fn run(args: &Args) -> Result<()> {
     if let Some(profile) = &args.profile {
         print_plan_for(profile, args.size)?;
     }
-    let mut desc = ContextDesc::from_env("tileheap: deferred");
-    desc.validate |= args.validate;
+    let mut desc = context_desc("tileheap: deferred", args.device.as_deref(), args.validate);
     if args.vulkan_1_1 {
         desc.api_version = vk::API_VERSION_1_1;
         desc.without = Capabilities::RECOMMENDED - Capabilities::DEBUG_UTILS - Capabilities::TILE_MEMORY;
@@ -76,13 +74,10 @@ fn run(args: &Args) -> Result<()> {
     if args.no_tile_memory {
         desc.without |= Capabilities::TILE_MEMORY;
     }
-    if let Some(device) = &args.device {
-        desc.device = DeviceChoice::parse(device);
-    }
     let messages = if args.window {
         show(args, desc)?
     } else {
-        render(args, &desc)?
+        with_context(&desc, |context| render(args, context))?
     };
     report(&messages)
 }
@@ -151,17 +146,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
 }
 
 /// Renders to a file.
-fn render(args: &Args, desc: &ContextDesc<'_>) -> Result<Vec<Message>> {
-    let context = Context::new(desc)?;
-    if let Err(fault) = render_with(args, &context) {
-        // Nothing is destroyed: the process ends, and takes it all with it.
-        let _ = report(&context.messages());
-        return Err(fault);
-    }
-    Ok(context.destroy())
-}
-
-fn render_with(args: &Args, context: &Context) -> Result<()> {
+fn render(args: &Args, context: &Context) -> Result<()> {
     let (tile, frames) = (context.tile(), args.frames.unwrap_or(4));
     let scene = || Scene::build(args.seed);
     let (objects, lights) = (scene().object_count(), scene().light_count());
@@ -210,22 +195,15 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
             ..RendererDesc::default()
         };
         let (reference, _) = picture::render(tile, scene(), args.size, frames, own, |_| ())?;
-        let of = rendered.texels.len() / 4;
-        match rendered.differences(&reference) {
-            0 => println!("identical: {of} texels with and without aliasing"),
-            texels => return Err(Error::Differ { texels, of }),
-        }
+        let of = rendered.same_texels(&reference)?;
+        println!("identical: {of} texels with and without aliasing");
     }
     Ok(())
 }
 
 /// Writes the frame as JSON; needs no Vulkan.
 fn dump_frame(size: vk::Extent2D, path: &Path) -> Result<()> {
-    let deferred = describe(size, Output::Buffer)?;
-    let json = deferred.frame.to_json();
-    create_file(path)?
-        .write_all(json.as_bytes())
-        .map_err(|error| file(path, error))
+    write_file(path, &describe(size, Output::Buffer)?.frame.to_json())
 }
 
 /// Prints the plan for a preset or a profile from a file; needs no Vulkan.

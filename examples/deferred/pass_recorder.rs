@@ -8,6 +8,7 @@ use crate::descriptors::Inputs;
 use crate::mesh::Meshes;
 use crate::pipelines::Pipelines;
 use crate::scene::Draw;
+use crate::support::commands::set_whole_viewport;
 use crate::support::picture::copy_to_buffer;
 
 /// Records into a pass of one frame.
@@ -73,25 +74,12 @@ impl PassRecorder<'_> {
         };
     }
 
-    pub(crate) fn bind_render(&self, cmd: &PassCommands<'_>, pass: PassId) {
+    fn bind_render(&self, cmd: &PassCommands<'_>, pass: PassId) {
         self.bind(cmd, pass, vk::PipelineBindPoint::GRAPHICS);
-        let area = cmd.area();
-        let viewport = vk::Viewport {
-            x: 0.0,
-            y: 0.0,
-            width: area.extent.width as f32,
-            height: area.extent.height as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        };
-        // SAFETY: the pass is being recorded.
-        unsafe {
-            self.device.cmd_set_viewport(cmd.command_buffer(), 0, &[viewport]);
-            self.device.cmd_set_scissor(cmd.command_buffer(), 0, &[area]);
-        }
+        set_whole_viewport(self.device, cmd.command_buffer(), cmd.area().extent);
     }
 
-    pub(crate) fn bind(&self, cmd: &PassCommands<'_>, pass: PassId, point: vk::PipelineBindPoint) {
+    fn bind(&self, cmd: &PassCommands<'_>, pass: PassId, point: vk::PipelineBindPoint) {
         let pipeline = self.pipelines.of(pass);
         let sets = [self.shared, self.inputs.of(pass, self.parity)];
         // SAFETY: the pass is being recorded; pipeline and sets have the same layouts.

@@ -204,27 +204,18 @@ fn render_pipeline(
         [vertex, fragment] => (vertex, Some(fragment)),
         _ => unreachable!("no render pass"),
     };
-    let meshes = matches!(program, Program::Objects { .. });
-    let blends = matches!(program, Program::Halos);
     let blend = vk::PipelineColorBlendAttachmentState::default()
         .src_color_blend_factor(vk::BlendFactor::ONE)
         .dst_color_blend_factor(vk::BlendFactor::ONE)
         .src_alpha_blend_factor(vk::BlendFactor::ONE)
         .dst_alpha_blend_factor(vk::BlendFactor::ONE);
-    let drawing = Drawing {
-        layout,
-        target,
-        vertex,
-        fragment,
-        vertex_stride: if meshes { size_of::<Vertex>() as u32 } else { 0 },
-        culls: if meshes {
-            vk::CullModeFlags::BACK
-        } else {
-            vk::CullModeFlags::NONE
-        },
-        writes_depth: meshes,
-        blend: blends.then_some(blend),
-    };
+    let mut drawing = Drawing::new(layout, target, vertex, fragment);
+    if matches!(program, Program::Objects { .. }) {
+        drawing.vertex_stride = size_of::<Vertex>() as u32;
+        drawing.culls = vk::CullModeFlags::BACK;
+        drawing.writes_depth = true;
+    }
+    drawing.blend = matches!(program, Program::Halos).then_some(blend);
     drawing.create(device)
 }
 

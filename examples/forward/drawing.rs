@@ -2,11 +2,13 @@
 
 use ash::vk;
 
+use crate::resources::Resources;
 use crate::scene::Vertex;
+use crate::support::commands::set_whole_viewport;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
-use crate::support::pipeline::Module;
-use crate::support::shaders::{FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT, Shader};
+use crate::support::pipeline::{self, plain_target};
+use crate::support::shaders::{FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT};
 
 pub(crate) const SHADOW: vk::Format = vk::Format::D16_UNORM;
 pub(crate) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
@@ -44,14 +46,7 @@ pub(crate) struct Inputs {
 }
 
 impl Drawing {
-    /// Draws so many vertices, with constants from another buffer.
-    pub(crate) fn new(
-        device: &ash::Device,
-        vertices: vk::Buffer,
-        vertex_count: u32,
-        constants: vk::Buffer,
-        inputs: &Inputs,
-    ) -> Result<Drawing> {
+    pub(crate) fn new(device: &ash::Device, resources: &Resources, inputs: &Inputs) -> Result<Drawing> {
         let nearer = vk::SamplerCreateInfo::default()
             .mag_filter(vk::Filter::LINEAR)
             .min_filter(vk::Filter::LINEAR)
@@ -65,31 +60,36 @@ impl Drawing {
         let set_layout = SetLayout::new(device, &shaders, 0, &[nearer])?;
         let pool = create_pool(device, 1, &set_layout.pool_sizes(1))?;
         let set = set_layout.allocate(device, pool)?;
+        let constants = resources.constants.handle;
         set_layout.write_buffer(device, set, 0, constants, (0, vk::WHOLE_SIZE));
         for (binding, (view, layout)) in (1..).zip([inputs.sun, inputs.lamp, inputs.hdr]) {
             set_layout.write_image(device, set, binding, view, layout);
         }
         let layout = create_pipeline_layout(device, &[set_layout.handle], &shaders)?;
-        let make = |vertex, fragment, color: Option<vk::Format>, depth| {
-            make_pipeline(device, layout, vertex, fragment, color, depth)
+        let scene = |fragment, target, bias| {
+            let scene = pipeline::Drawing {
+                vertex_stride: size_of::<Vertex>() as u32,
+                writes_depth: true,
+                nearer: vk::CompareOp::LESS_OR_EQUAL,
+                bias,
+                ..pipeline::Drawing::new(layout, target, &FORWARD_VERT, fragment)
+            };
+            scene.create(device)
         };
+        let screen = plain_target(Some(PICTURE), vk::Format::UNDEFINED);
+        let tone_map = pipeline::Drawing::new(layout, &screen, &FULLSCREEN_VERT, Some(&FORWARD_TONE_FRAG));
         Ok(Drawing {
             device: device.clone(),
-            vertices,
-            vertex_count,
+            vertices: resources.vertices.handle,
+            vertex_count: resources.vertex_count,
             set_layout,
             layout,
             nearer,
             pool,
             set,
-            shadow: make(&FORWARD_VERT, None, None, SHADOW)?,
-            forward: make(&FORWARD_VERT, Some(&FORWARD_FRAG), Some(HDR), DEPTH)?,
-            tone_map: make(
-                &FULLSCREEN_VERT,
-                Some(&FORWARD_TONE_FRAG),
-                Some(PICTURE),
-                vk::Format::UNDEFINED,
-            )?,
+            shadow: scene(None, &plain_target(None, SHADOW), Some([1.0, 2.0]))?,
+            forward: scene(Some(&FORWARD_FRAG), &plain_target(Some(HDR), DEPTH), None)?,
+            tone_map: tone_map.create(device)?,
         })
     }
 
@@ -125,19 +125,12 @@ impl Drawing {
 
     fn bind(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline, extent: vk::Extent2D) {
         let point = vk::PipelineBindPoint::GRAPHICS;
-        let viewport = vk::Viewport {
-            width: extent.width as f32,
-            height: extent.height as f32,
-            max_depth: 1.0,
-            ..vk::Viewport::default()
-        };
+        set_whole_viewport(&self.device, commands, extent);
         // SAFETY: the pass is being recorded; pipeline and set have the same layout.
         unsafe {
             self.device.cmd_bind_pipeline(commands, point, pipeline);
             self.device
                 .cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[self.set], &[]);
-            self.device.cmd_set_viewport(commands, 0, &[viewport]);
-            self.device.cmd_set_scissor(commands, 0, &[extent.into()]);
         }
     }
 
@@ -156,72 +149,4 @@ impl Drawing {
             self.device.destroy_sampler(self.nearer, None);
         }
     }
-}
-
-fn make_pipeline(
-    device: &ash::Device,
-    layout: vk::PipelineLayout,
-    vertex: &Shader,
-    fragment: Option<&Shader>,
-    color: Option<vk::Format>,
-    depth: vk::Format,
-) -> Result<vk::Pipeline> {
-    let module = |shader: &Shader| Module::new(device, shader);
-    let vertex_module = module(vertex)?;
-    let fragment = fragment.map(module).transpose()?;
-    let mut stages = vec![vertex_module.stage()];
-    stages.extend(fragment.as_ref().map(Module::stage));
-
-    let has_depth = depth != vk::Format::UNDEFINED;
-    let binding = [vk::VertexInputBindingDescription::default().stride(size_of::<Vertex>() as u32)];
-    let mut input = vk::PipelineVertexInputStateCreateInfo::default();
-    if !vertex.vertex_inputs.is_empty() {
-        input = input
-            .vertex_binding_descriptions(&binding)
-            .vertex_attribute_descriptions(vertex.vertex_inputs);
-    }
-    let assembly =
-        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewport = vk::PipelineViewportStateCreateInfo::default()
-        .viewport_count(1)
-        .scissor_count(1);
-    let is_shadow = has_depth && color.is_none();
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .line_width(1.0)
-        .depth_bias_enable(is_shadow)
-        .depth_bias_constant_factor(1.0)
-        .depth_bias_slope_factor(2.0);
-    let samples =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let depth_state = vk::PipelineDepthStencilStateCreateInfo::default()
-        .depth_test_enable(has_depth)
-        .depth_write_enable(has_depth)
-        .depth_compare_op(vk::CompareOp::LESS_OR_EQUAL);
-    let all =
-        vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA);
-    let blends: Vec<_> = color.map(|_| all).into_iter().collect();
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&states);
-    let formats: Vec<_> = color.into_iter().collect();
-    let mut rendering = vk::PipelineRenderingCreateInfo::default()
-        .color_attachment_formats(&formats)
-        .depth_attachment_format(depth);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&samples)
-        .depth_stencil_state(&depth_state)
-        .color_blend_state(&blend)
-        .dynamic_state(&dynamic)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // SAFETY: the state is complete, and the layout has what the shaders use.
-    unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }
-        .map(|pipelines| pipelines[0])
-        .map_err(|(_, result)| result)
-        .called("vkCreateGraphicsPipelines")
 }

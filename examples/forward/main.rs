@@ -22,17 +22,21 @@ mod drawing;
 mod machine;
 #[path = "../deferred/mesh.rs"]
 mod mesh;
+mod resources;
 mod scene;
 use tileheap_examples as support;
 
 /// Before: plain `ash`.
 mod step_0 {
+    mod encoder;
     mod gpu;
     pub(crate) mod renderer;
 }
 
 /// The device has tile memory enabled, where it is there.
 mod step_1 {
+    #[path = "../step_0/encoder.rs"]
+    mod encoder;
     mod gpu;
     #[path = "../step_0/renderer.rs"]
     pub(crate) mod renderer;
@@ -40,39 +44,50 @@ mod step_1 {
 
 /// The frame is described and planned, and the plan printed.
 mod step_2 {
+    #[path = "../step_0/encoder.rs"]
+    mod encoder;
     #[allow(dead_code)] // Its names are of use from the next step on.
     pub(crate) mod frame;
     #[path = "../step_1/gpu.rs"]
     mod gpu;
     pub(crate) mod renderer;
+    mod seen;
 }
 
 /// The plan's images are bound, and its passes recorded.
 mod step_3 {
     #[path = "../step_2/frame.rs"]
     pub(crate) mod frame;
+    #[path = "../step_1/gpu.rs"]
+    #[allow(dead_code)] // The runtime submits to its queue.
     mod gpu;
     pub(crate) mod renderer;
+    #[path = "../step_2/seen.rs"]
+    mod seen;
 }
 
 /// After: one batch, so that the shadow maps stay on chip too.
 mod step_4 {
+    #[path = "../step_2/frame.rs"]
     pub(crate) mod frame;
-    #[path = "../step_3/gpu.rs"]
+    #[path = "../step_1/gpu.rs"]
+    #[allow(dead_code)] // As in step 3.
     mod gpu;
     #[path = "../step_3/renderer.rs"]
     pub(crate) mod renderer;
+    mod seen;
 }
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ash::vk;
 use clap::Parser;
 
-use crate::support::error::{Error, Result, create_file, file};
+use crate::support::error::{Result, file, write_file};
 use crate::support::picture::Rendered;
+use crate::support::program::start;
+use crate::support::sizes::parse_extent;
 
 /// Renders a temple, step by step from plain Vulkan to planned memory.
 #[derive(Debug, Parser)]
@@ -82,7 +97,7 @@ struct Args {
     #[arg(long, default_value_t = LAST, value_parser = clap::value_parser!(u8).range(0..=i64::from(LAST)))]
     step: u8,
     /// Size of the picture in pixels
-    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x360", value_parser = parse_size)]
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "640x360", value_parser = parse_extent::<1>)]
     size: vk::Extent2D,
     /// How many frames to render; the last one is kept
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
@@ -102,13 +117,7 @@ struct Args {
 const LAST: u8 = 4;
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("error: {fault}");
-            ExitCode::FAILURE
-        }
-    }
+    start(run)
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -123,11 +132,8 @@ fn run(args: &Args) -> Result<()> {
     let before = render(args, 0)?;
     for step in 1..=LAST {
         let after = render(args, step)?;
-        let of = after.texels.len() / 4;
-        match before.differences(&after) {
-            0 => println!("step {step}: identical, {of} texels"),
-            texels => return Err(Error::Differ { texels, of }),
-        }
+        let of = before.same_texels(&after)?;
+        println!("step {step}: identical, {of} texels");
     }
     before.write(&args.output)
 }
@@ -149,19 +155,5 @@ fn dump_frame(args: &Args, path: &Path) -> Result<()> {
         2 | 3 => step_2::frame::describe(args.size)?.frame,
         _ => step_4::frame::describe(args.size)?.frame,
     };
-    create_file(path)?
-        .write_all(frame.to_json().as_bytes())
-        .map_err(|error| file(path, error))
-}
-
-fn parse_size(text: &str) -> std::result::Result<vk::Extent2D, String> {
-    let sides = text.split_once('x').and_then(|(width, height)| {
-        let sides = (width.parse().ok()?, height.parse().ok()?);
-        (1..=8192).contains(&sides.0).then_some(())?;
-        (1..=8192).contains(&sides.1).then_some(sides)
-    });
-    match sides {
-        Some((width, height)) => Ok(vk::Extent2D { width, height }),
-        None => Err("write it like 640x360, of sides from 1 to 8192".to_owned()),
-    }
+    write_file(path, &frame.to_json())
 }

@@ -21,9 +21,8 @@ mod timing;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Parser, ValueEnum};
-use tileheap::runtime::context::Message;
-use tileheap::runtime::{Context, ContextDesc};
+use clap::ValueEnum;
+use tileheap::runtime::Context;
 use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::{ElementType, PlacementStrategy, TensorPlan};
@@ -33,45 +32,25 @@ use crate::args::{Args, Model};
 use crate::run::{Bench, UNALIASED, images, planned};
 use crate::storage::Storing;
 use tileheap_examples::error::{Error, Result};
+use tileheap_examples::program::{context_desc, report, start, with_context};
 
 fn main() -> ExitCode {
-    match run_all(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("error: {fault}");
-            ExitCode::FAILURE
-        }
-    }
+    start(run_all)
 }
 
 fn run_all(args: &Args) -> Result<()> {
-    let mut desc = ContextDesc::from_env("tileheap: network");
-    desc.validate |= args.validate;
-    let context = Context::new(&desc)?;
     let models = if args.model.is_empty() {
         Model::value_variants()
     } else {
         &args.model
     };
-    for &model in models {
-        if let Err(fault) = run_model(&context, model, args) {
-            // Nothing is destroyed: the process ends, and takes it all with it.
-            let _ = report(&context.messages());
-            return Err(fault);
-        }
-    }
-    report(&context.destroy())
-}
-
-/// What Vulkan had to say.
-fn report(messages: &[Message]) -> Result<()> {
-    for message in messages {
-        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
-    }
-    match messages.len() {
-        0 => Ok(()),
-        count => Err(Error::Validation(count)),
-    }
+    let desc = context_desc("tileheap: network", None, args.validate);
+    let messages = with_context(&desc, |context| {
+        models
+            .iter()
+            .try_for_each(|&model| run_model(context, model, args))
+    })?;
+    report(&messages)
 }
 
 /// The largest error that is allowed, of the largest element of the result. In 32 bits sums differ in their order alone; in 16

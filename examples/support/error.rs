@@ -1,6 +1,7 @@
 //! The errors of the examples, each in one line.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ash::vk;
@@ -91,4 +92,11 @@ pub fn create_file(path: &Path) -> Result<File> {
         fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
     }
     File::create(path).map_err(|error| file(path, error))
+}
+
+/// Writes a file, and creates the folders that lead to it.
+pub fn write_file(path: &Path, text: &str) -> Result<()> {
+    create_file(path)?
+        .write_all(text.as_bytes())
+        .map_err(|error| file(path, error))
 }

@@ -114,14 +114,8 @@ fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -
         .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
         .dst_alpha_blend_factor(vk::BlendFactor::ONE);
     let drawing = Drawing {
-        layout,
-        target,
-        vertex: &OVERLAY_VERT,
-        fragment: Some(&OVERLAY_FRAG),
-        vertex_stride: 0,
-        culls: vk::CullModeFlags::NONE,
-        writes_depth: false,
         blend: Some(blend),
+        ..Drawing::new(layout, target, &OVERLAY_VERT, Some(&OVERLAY_FRAG))
     };
     drawing.create(device)
 }

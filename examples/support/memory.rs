@@ -6,6 +6,60 @@ use tileheap::runtime::Device;
 
 use super::error::{Called, Result};
 
+/// A device, and the memory types that a renderer's own resources may use, as bits.
+#[derive(Clone, Copy)]
+pub struct Allocator<'a> {
+    device: &'a ash::Device,
+    device_local: u32,
+    host_visible: u32,
+}
+
+const HOST_VISIBLE: vk::MemoryPropertyFlags = vk::MemoryPropertyFlags::from_raw(
+    vk::MemoryPropertyFlags::HOST_VISIBLE.as_raw() | vk::MemoryPropertyFlags::HOST_COHERENT.as_raw(),
+);
+
+impl<'a> Allocator<'a> {
+    /// Any type of the device.
+    pub fn of_all(device: &'a ash::Device, memory: &vk::PhysicalDeviceMemoryProperties) -> Allocator<'a> {
+        let types = || (0..).zip(memory.memory_types_as_slice());
+        let having = |wanted| {
+            let fitting = types().filter(|(_, kind)| kind.property_flags.contains(wanted));
+            fitting.fold(0, |bits, (index, _)| bits | 1 << index)
+        };
+        Allocator {
+            device,
+            device_local: having(vk::MemoryPropertyFlags::DEVICE_LOCAL),
+            host_visible: having(HOST_VISIBLE),
+        }
+    }
+
+    fn allocate(&self, needs: vk::MemoryRequirements, usable: u32) -> Result<vk::DeviceMemory> {
+        let candidates = usable & needs.memory_type_bits;
+        if candidates == 0 {
+            return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).called("finding a memory type");
+        }
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index(candidates.trailing_zeros());
+        // SAFETY: the memory type is one of the device, and not one that a feature guards.
+        unsafe { self.device.allocate_memory(&info, None) }.called("vkAllocateMemory")
+    }
+}
+
+/// The ordinary types: tile memory is device local too, and a renderer's own resources must never land there.
+impl<'a> From<&'a Device> for Allocator<'a> {
+    fn from(tile: &'a Device) -> Allocator<'a> {
+        let profile = tile.profile();
+        let having =
+            |wanted| profile.ordinary_type_bits() & profile.type_bits(|kind| kind.flags.contains(wanted));
+        Allocator {
+            device: tile.raw(),
+            device_local: having(vk::MemoryPropertyFlags::DEVICE_LOCAL),
+            host_visible: having(HOST_VISIBLE),
+        }
+    }
+}
+
 /// A buffer that the host writes or reads through a pointer.
 pub struct HostBuffer {
     pub handle: vk::Buffer,
@@ -15,15 +69,19 @@ pub struct HostBuffer {
 }
 
 impl HostBuffer {
-    pub fn new(tile: &Device, size: vk::DeviceSize, usage: vk::BufferUsageFlags) -> Result<HostBuffer> {
-        let device = tile.raw();
+    pub fn new<'a>(
+        memory: impl Into<Allocator<'a>>,
+        size: vk::DeviceSize,
+        usage: vk::BufferUsageFlags,
+    ) -> Result<HostBuffer> {
+        let allocator = memory.into();
+        let device = allocator.device;
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         // SAFETY: the info is complete and chains nothing.
         let handle = unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer")?;
         // SAFETY: the buffer was just created on this device.
         let needs = unsafe { device.get_buffer_memory_requirements(handle) };
-        let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let memory = allocate(tile, needs, wanted)?;
+        let memory = allocator.allocate(needs, allocator.host_visible)?;
         // SAFETY: the memory is large enough, of a type that the buffer allows, and nothing else is bound to it.
         unsafe { device.bind_buffer_memory(handle, memory, 0) }.called("vkBindBufferMemory")?;
         // SAFETY: the memory is host visible and not mapped yet.
@@ -38,10 +96,20 @@ impl HostBuffer {
     }
 
     /// A buffer that holds `content` for good.
-    pub fn holding<T: Pod>(tile: &Device, content: &[T], usage: vk::BufferUsageFlags) -> Result<HostBuffer> {
-        let mut buffer = HostBuffer::new(tile, size_of_val(content) as vk::DeviceSize, usage)?;
+    pub fn holding<'a, T: Pod>(
+        memory: impl Into<Allocator<'a>>,
+        content: &[T],
+        usage: vk::BufferUsageFlags,
+    ) -> Result<HostBuffer> {
+        let mut buffer = HostBuffer::new(memory, size_of_val(content) as vk::DeviceSize, usage)?;
         buffer.bytes().copy_from_slice(bytemuck::cast_slice(content));
         Ok(buffer)
+    }
+
+    /// A buffer that receives the texels of a picture, four bytes each.
+    pub fn for_texels<'a>(memory: impl Into<Allocator<'a>>, extent: vk::Extent2D) -> Result<HostBuffer> {
+        let size = u64::from(extent.width) * u64::from(extent.height) * 4;
+        HostBuffer::new(memory, size, vk::BufferUsageFlags::TRANSFER_DST)
     }
 
     /// The content. The device must not use it meanwhile.
@@ -61,80 +129,103 @@ impl HostBuffer {
     }
 }
 
-/// The image that the frame renders to where there is no swapchain.
-pub struct Picture {
-    pub image: vk::Image,
+/// An image of one level and layer, with its view and memory of its own.
+#[derive(Clone, Copy, Default)]
+pub struct Image {
+    pub handle: vk::Image,
     pub view: vk::ImageView,
+    /// All of it.
+    pub range: vk::ImageSubresourceRange,
     memory: vk::DeviceMemory,
 }
 
-impl Picture {
-    pub fn new(tile: &Device, format: vk::Format, extent: vk::Extent2D) -> Result<Picture> {
-        let device = tile.raw();
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(format)
-            .extent(extent.into())
-            .mip_levels(1)
-            .array_layers(1)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
-        // SAFETY: the info is complete and chains nothing.
-        let image = unsafe { device.create_image(&info, None) }.called("vkCreateImage")?;
+/// The usage of a picture that is drawn and read back.
+pub const PICTURE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw() | vk::ImageUsageFlags::TRANSFER_SRC.as_raw(),
+);
+
+impl Image {
+    pub fn new<'a>(
+        memory: impl Into<Allocator<'a>>,
+        format: vk::Format,
+        extent: vk::Extent2D,
+        usage: vk::ImageUsageFlags,
+    ) -> Result<Image> {
+        let allocator = memory.into();
+        let device = allocator.device;
+        let handle = create_image(device, format, extent, usage)?;
         // SAFETY: the image was just created on this device.
-        let needs = unsafe { device.get_image_memory_requirements(image) };
-        let memory = allocate(tile, needs, vk::MemoryPropertyFlags::DEVICE_LOCAL)?;
+        let needs = unsafe { device.get_image_memory_requirements(handle) };
+        let memory = allocator.allocate(needs, allocator.device_local)?;
         // SAFETY: the memory is large enough, of a type that the image allows, and nothing else is bound to it.
-        unsafe { device.bind_image_memory(image, memory, 0) }.called("vkBindImageMemory")?;
-        let view = color_view(device, image, format)?;
-        Ok(Picture { image, view, memory })
+        unsafe { device.bind_image_memory(handle, memory, 0) }.called("vkBindImageMemory")?;
+        let is_depth = usage.contains(vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT);
+        let aspect = if is_depth {
+            vk::ImageAspectFlags::DEPTH
+        } else {
+            vk::ImageAspectFlags::COLOR
+        };
+        Ok(Image {
+            memory,
+            ..Image::viewed(device, handle, format, aspect)?
+        })
+    }
+
+    /// A new view of an image whose memory is another's.
+    pub fn viewed(
+        device: &ash::Device,
+        handle: vk::Image,
+        format: vk::Format,
+        aspect: vk::ImageAspectFlags,
+    ) -> Result<Image> {
+        let range = vk::ImageSubresourceRange {
+            aspect_mask: aspect,
+            level_count: 1,
+            layer_count: 1,
+            ..vk::ImageSubresourceRange::default()
+        };
+        let info = vk::ImageViewCreateInfo::default()
+            .image(handle)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(format)
+            .subresource_range(range);
+        // SAFETY: the image is one of the device, of this format, with one level and layer, and has memory.
+        let view = unsafe { device.create_image_view(&info, None) }.called("vkCreateImageView")?;
+        Ok(Image {
+            handle,
+            view,
+            range,
+            memory: vk::DeviceMemory::null(),
+        })
     }
 
     /// # Safety
     /// The device does not use the image any more.
     pub unsafe fn destroy(&self, device: &ash::Device) {
-        // SAFETY: the caller's duty; the view goes before its image, the image before its memory.
+        // SAFETY: the caller's duty; the view goes before its image, the image before its memory; null is ignored.
         unsafe {
             device.destroy_image_view(self.view, None);
-            device.destroy_image(self.image, None);
+            device.destroy_image(self.handle, None);
             device.free_memory(self.memory, None);
         }
     }
 }
 
-/// A view of a whole colour image of one level and layer.
-pub fn color_view(device: &ash::Device, image: vk::Image, format: vk::Format) -> Result<vk::ImageView> {
-    let range = vk::ImageSubresourceRange {
-        aspect_mask: vk::ImageAspectFlags::COLOR,
-        base_mip_level: 0,
-        level_count: 1,
-        base_array_layer: 0,
-        layer_count: 1,
-    };
-    let info = vk::ImageViewCreateInfo::default()
-        .image(image)
-        .view_type(vk::ImageViewType::TYPE_2D)
+/// An image of one level and layer, without memory.
+pub fn create_image(
+    device: &ash::Device,
+    format: vk::Format,
+    extent: vk::Extent2D,
+    usage: vk::ImageUsageFlags,
+) -> Result<vk::Image> {
+    let info = vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
         .format(format)
-        .subresource_range(range);
-    // SAFETY: the image is one of the device, of this format, with one level and layer.
-    unsafe { device.create_image_view(&info, None) }.called("vkCreateImageView")
-}
-
-fn allocate(
-    tile: &Device,
-    needs: vk::MemoryRequirements,
-    wanted: vk::MemoryPropertyFlags,
-) -> Result<vk::DeviceMemory> {
-    // Tile memory is device local too: a renderer's own resources must never land there.
-    let profile = tile.profile();
-    let usable = profile.ordinary_type_bits() & profile.type_bits(|kind| kind.flags.contains(wanted));
-    let candidates = usable & needs.memory_type_bits;
-    if candidates == 0 {
-        return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).called("finding a memory type");
-    }
-    let info = vk::MemoryAllocateInfo::default()
-        .allocation_size(needs.size)
-        .memory_type_index(candidates.trailing_zeros());
-    // SAFETY: the memory type is one of the device, and not one that a feature guards.
-    unsafe { tile.raw().allocate_memory(&info, None) }.called("vkAllocateMemory")
+        .extent(extent.into())
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(usage);
+    // SAFETY: the info is complete and chains nothing.
+    unsafe { device.create_image(&info, None) }.called("vkCreateImage")
 }

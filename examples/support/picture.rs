@@ -8,14 +8,14 @@ use tileheap::frame::ResourceId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{Buffer, Device, Imports};
 
-use super::error::{Result, create_file, file};
-use super::memory::{HostBuffer, Picture};
+use super::error::{Error, Result, create_file, file};
+use super::memory::{HostBuffer, Image, PICTURE_USAGE};
 use super::output::{Output, ReadBack};
 
 /// What frames without a window render to.
 pub struct Canvas {
     extent: vk::Extent2D,
-    picture: Picture,
+    picture: Image,
     texels: HostBuffer,
 }
 
@@ -48,11 +48,10 @@ pub unsafe fn copy_to_buffer(
 
 impl Canvas {
     pub fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
-        let size = u64::from(extent.width) * u64::from(extent.height) * 4;
         Ok(Canvas {
             extent,
-            picture: Picture::new(tile, Output::Buffer.format(), extent)?,
-            texels: HostBuffer::new(tile, size, vk::BufferUsageFlags::TRANSFER_DST)?,
+            picture: Image::new(tile, Output::Buffer.format(), extent, PICTURE_USAGE)?,
+            texels: HostBuffer::for_texels(tile, extent)?,
         })
     }
 
@@ -65,7 +64,7 @@ impl Canvas {
     ) -> R {
         let images = [ImportedImage {
             resource: picture,
-            image: self.picture.image,
+            image: self.picture.handle,
             view: self.picture.view,
         }];
         let buffer = Buffer {
@@ -104,10 +103,17 @@ impl Canvas {
 }
 
 impl Rendered {
-    /// How many texels differ.
-    pub fn differences(&self, other: &Rendered) -> usize {
+    /// How many texels both have.
+    ///
+    /// # Errors
+    /// If some differ.
+    pub fn same_texels(&self, other: &Rendered) -> Result<usize> {
         let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
-        pairs.filter(|(one, other)| one != other).count()
+        let of = pairs.len();
+        match pairs.filter(|(one, other)| one != other).count() {
+            0 => Ok(of),
+            texels => Err(Error::Differ { texels, of }),
+        }
     }
 
     /// Writes a PNG file.
@@ -117,10 +123,10 @@ impl Rendered {
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-        let mut writer = encoder.write_header().map_err(|error| file(path, error))?;
-        writer
-            .write_image_data(&self.texels)
-            .map_err(|error| file(path, error))?;
-        writer.finish().map_err(|error| file(path, error))
+        let written = encoder.write_header().and_then(|mut writer| {
+            writer.write_image_data(&self.texels)?;
+            writer.finish()
+        });
+        written.map_err(|error| file(path, error))
     }
 }

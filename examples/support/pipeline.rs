@@ -40,7 +40,21 @@ impl Drop for Module<'_> {
     }
 }
 
-/// A pipeline that draws triangles over a target's whole extent, nearer ones (greater depths) first.
+/// A target of a pass that is rendered dynamically, of one colour format at most; `UNDEFINED` is no depth.
+pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Target {
+    Target {
+        color_formats: color.into_iter().collect(),
+        depth_format,
+        stencil_format: vk::Format::UNDEFINED,
+        samples: vk::SampleCountFlags::TYPE_1,
+        extent: vk::Extent2D::default(),
+        layers: 1,
+        view_mask: 0,
+        render_pass: vk::RenderPass::null(),
+    }
+}
+
+/// A pipeline that draws triangles over a target's whole extent.
 pub struct Drawing<'a> {
     pub layout: vk::PipelineLayout,
     pub target: &'a Target,
@@ -50,11 +64,36 @@ pub struct Drawing<'a> {
     pub vertex_stride: u32,
     pub culls: vk::CullModeFlags,
     pub writes_depth: bool,
+    /// Which depths are nearer.
+    pub nearer: vk::CompareOp,
+    /// Draws a little farther away, by so much and by so much of the slope.
+    pub bias: Option<[f32; 2]>,
     /// Of colours; alpha is replaced by what comes, or added up, alike.
     pub blend: Option<vk::PipelineColorBlendAttachmentState>,
 }
 
-impl Drawing<'_> {
+impl<'a> Drawing<'a> {
+    /// No vertex buffer, nothing culled or blended, no depth written, greater depths nearer.
+    pub fn new(
+        layout: vk::PipelineLayout,
+        target: &'a Target,
+        vertex: &'a Shader,
+        fragment: Option<&'a Shader>,
+    ) -> Drawing<'a> {
+        Drawing {
+            layout,
+            target,
+            vertex,
+            fragment,
+            vertex_stride: 0,
+            culls: vk::CullModeFlags::NONE,
+            writes_depth: false,
+            nearer: vk::CompareOp::GREATER_OR_EQUAL,
+            bias: None,
+            blend: None,
+        }
+    }
+
     pub fn create(&self, device: &ash::Device) -> Result<vk::Pipeline> {
         let target = self.target;
         let vertex = Module::new(device, self.vertex)?;
@@ -76,15 +115,19 @@ impl Drawing<'_> {
         let viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewport_count(1)
             .scissor_count(1);
+        let [constant, slope] = self.bias.unwrap_or_default();
         let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
             .cull_mode(self.culls)
             .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
-            .line_width(1.0);
+            .line_width(1.0)
+            .depth_bias_enable(self.bias.is_some())
+            .depth_bias_constant_factor(constant)
+            .depth_bias_slope_factor(slope);
         let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
             .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
             .depth_write_enable(self.writes_depth)
-            .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
+            .depth_compare_op(self.nearer);
         let blend = self
             .blend
             .unwrap_or_default()

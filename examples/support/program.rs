@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tileheap::runtime::context::Message;
+use tileheap::runtime::context::{DeviceChoice, Message};
+use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Error, Result};
 
@@ -25,6 +26,30 @@ pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// How a program's Vulkan is chosen, by the environment and by its arguments.
+pub fn context_desc(name: &'static str, device: Option<&str>, validate: bool) -> ContextDesc<'static> {
+    let mut desc = ContextDesc::from_env(name);
+    desc.validate |= validate;
+    if let Some(device) = device {
+        desc.device = DeviceChoice::parse(device);
+    }
+    desc
+}
+
+/// Runs with a context, which goes last; what Vulkan had to say.
+pub fn with_context(
+    desc: &ContextDesc<'_>,
+    run: impl FnOnce(&Context) -> Result<()>,
+) -> Result<Vec<Message>> {
+    let context = Context::new(desc)?;
+    if let Err(fault) = run(&context) {
+        // Nothing is destroyed: the process ends, and takes it all with it.
+        let _ = report(&context.messages());
+        return Err(fault);
+    }
+    Ok(context.destroy())
 }
 
 /// What Vulkan had to say.

@@ -1,5 +1,6 @@
 //! Sizes on the command line.
 
+use ash::vk;
 use tileheap::units::Bytes;
 
 /// `25165824`, `24576K`, `24M` or `24MiB`.
@@ -16,6 +17,15 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
         Some(bytes) if bytes > 0 => Ok(Bytes(bytes)),
         _ => Err("write it as 25165824, 24576K or 24M".to_owned()),
     }
+}
+
+/// `1280x720`, of sides from `LEAST` to 16384.
+pub fn parse_extent<const LEAST: u32>(text: &str) -> Result<vk::Extent2D, String> {
+    let side = |text: &str| text.parse().ok().filter(|side| (LEAST..=16384).contains(side));
+    text.split_once('x')
+        .and_then(|(width, height)| Some((side(width)?, side(height)?)))
+        .map(|(width, height)| vk::Extent2D { width, height })
+        .ok_or_else(|| format!("write it as 1280x720, of sides from {LEAST} to 16384"))
 }
 
 #[cfg(test)]
@@ -40,5 +50,24 @@ mod tests {
         ] {
             assert!(parse_bytes(text).is_err(), "{text}");
         }
+    }
+    #[test]
+    fn extents_have_two_sides_that_are_large_enough() {
+        let (width, height) = (320, 180);
+        assert_eq!(parse_extent::<1>("320x180"), Ok(vk::Extent2D { width, height }));
+        let wrong = [
+            "320",
+            "320x",
+            "x180",
+            "0x180",
+            "320x0",
+            "320x-1",
+            "320x180x2",
+            "16385x2",
+        ];
+        for text in wrong {
+            assert!(parse_extent::<1>(text).is_err(), "{text}");
+        }
+        assert!(parse_extent::<16>("15x20").is_err());
     }
 }

@@ -5,7 +5,7 @@ use tileheap::runtime::Context;
 
 use super::FRAMES_IN_FLIGHT;
 use super::error::{Called, Error, Result};
-use super::memory::color_view;
+use super::memory::Image;
 
 pub struct Swapchain {
     functions: khr::swapchain::Device,
@@ -117,7 +117,7 @@ impl Swapchain {
             self.images.push(SwapchainImage {
                 index: index as u32,
                 image,
-                view: color_view(device, image, self.format.format)?,
+                view: Image::viewed(device, image, self.format.format, vk::ImageAspectFlags::COLOR)?.view,
                 presentable: create_semaphore(device)?,
             });
         }

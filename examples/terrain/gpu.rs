@@ -85,16 +85,7 @@ impl Pipelines {
                 shared.write_buffer(device, *set, binding, buffer.handle, (0, vk::WHOLE_SIZE));
             }
         }
-        let drawing = |vertex, fragment| Drawing {
-            layout,
-            target,
-            vertex,
-            fragment: Some(fragment),
-            vertex_stride: 0,
-            culls: vk::CullModeFlags::NONE,
-            writes_depth: false,
-            blend: None,
-        };
+        let drawing = |vertex, fragment| Drawing::new(layout, target, vertex, Some(fragment));
         let land = |fragment| {
             let land = Drawing {
                 writes_depth: true,

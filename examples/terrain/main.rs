@@ -36,8 +36,8 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tileheap::runtime::context::{DeviceChoice, Message};
-use tileheap::runtime::{Context, ContextDesc, Device};
+use tileheap::runtime::context::Message;
+use tileheap::runtime::{ContextDesc, Device};
 use tileheap::units::Bytes;
 use tileheap_baselines::textures::HeapCache;
 use tileheap_textures::PolicyDesc;
@@ -49,7 +49,7 @@ use crate::support::error::{Error, Result};
 use crate::support::output::Output;
 use crate::support::painter::WindowDesc;
 use crate::support::picture::{Canvas, Rendered};
-use crate::support::program::{report, start};
+use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::progress;
 use crate::support::sheet::Screen;
 use crate::support::window;
@@ -59,21 +59,11 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<()> {
-    let mut desc = ContextDesc::from_env("tileheap: terrain");
-    desc.validate |= args.validate;
-    if let Some(device) = &args.device {
-        desc.device = DeviceChoice::parse(device);
-    }
+    let desc = context_desc("tileheap: terrain", args.device.as_deref(), args.validate);
     let messages = if args.window {
         show(args, desc)?
     } else {
-        let context = Context::new(&desc)?;
-        if let Err(fault) = fly(args, context.tile()) {
-            // Nothing is destroyed: the process ends, and takes it all with it.
-            let _ = report(&context.messages());
-            return Err(fault);
-        }
-        context.destroy()
+        with_context(&desc, |context| fly(args, context.tile()))?
     };
     report(&messages)
 }
@@ -121,6 +111,21 @@ impl Flight {
             .imports(picture, read_back, |imports| unsafe {
                 renderer.draw_frame(imports)
             })
+    }
+
+    fn last(&self) -> &FrameRecord {
+        self.renderer.streamer.records.last().expect("a frame was drawn")
+    }
+
+    /// Draws until nothing waits: how many frames that took; `None` if it is more than [`PATIENCE`].
+    fn settle(&mut self) -> Result<Option<u32>> {
+        for frames in 1..=PATIENCE {
+            self.draw()?;
+            if self.last().is_settled() {
+                return Ok(Some(frames));
+            }
+        }
+        Ok(None)
     }
 
     fn picture(&mut self) -> Result<Rendered> {
@@ -210,27 +215,15 @@ const PATIENCE: u32 = 600;
 /// Stands still until nothing waits, and compares with a cache that has room for everything.
 fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     (flight.renderer.moving, flight.renderer.overlay) = (false, false);
-    let mut frames = 0;
-    loop {
-        flight.draw()?;
-        frames += 1;
-        let records = &flight.renderer.streamer.records;
-        let last = records.last().expect("a frame was drawn");
-        if last.is_settled() {
-            break;
-        }
-        let waiting = last.coarser.max(last.plain);
-        if frames == PATIENCE {
-            let needs = flight.renderer.working_set();
-            let budget = args.budget;
-            return Err(Error::Behind {
-                frames,
-                waiting,
-                needs,
-                budget,
-            });
-        }
-    }
+    let Some(frames) = flight.settle()? else {
+        let last = flight.last();
+        return Err(Error::Behind {
+            frames: PATIENCE,
+            waiting: last.coarser.max(last.plain),
+            needs: flight.renderer.working_set(),
+            budget: args.budget,
+        });
+    };
     let streamed = flight.picture()?;
     let (at, needs) = (flight.renderer.at, flight.renderer.working_set());
     let world = flight.destroy(tile)?;
@@ -242,28 +235,14 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     };
     let mut whole = Flight::new(tile, &of_reference, world, (room, room))?;
     (whole.renderer.at, whole.renderer.moving, whole.renderer.overlay) = (at, false, false);
-    for _ in 0..PATIENCE {
-        whole.draw()?;
-        if whole
-            .renderer
-            .streamer
-            .records
-            .last()
-            .is_some_and(FrameRecord::is_settled)
-        {
-            break;
-        }
-    }
+    whole.settle()?;
     let reference = whole.picture()?;
     whole.destroy(tile)?;
-    let of = streamed.texels.len() / 4;
-    match streamed.differences(&reference) {
-        0 => println!("identical after {frames} frames: {of} texels, streamed and with everything there"),
-        texels => {
-            streamed.write(&args.output.join("streamed.png"))?;
-            reference.write(&args.output.join("whole.png"))?;
-            return Err(Error::Differ { texels, of });
-        }
-    }
+    let of = streamed.same_texels(&reference).inspect_err(|_| {
+        let write = |picture: &Rendered, name| picture.write(&args.output.join(name));
+        // That they differ is said in any case.
+        let _ = write(&streamed, "streamed.png").and(write(&reference, "whole.png"));
+    })?;
+    println!("identical after {frames} frames: {of} texels, streamed and with everything there");
     Ok(())
 }

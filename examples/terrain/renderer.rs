@@ -16,6 +16,7 @@ use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer};
 use crate::support::FRAMES_IN_FLIGHT;
+use crate::support::commands::{command_buffers, set_whole_viewport};
 use crate::support::error::{Called, Result};
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
@@ -254,16 +255,7 @@ impl Renderer {
 
 impl FrameInFlight {
     fn new(tile: &Device, family: u32) -> Result<FrameInFlight> {
-        let device = tile.raw();
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
-        // SAFETY: the family is one that the device was created with.
-        let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(1);
-        // SAFETY: the pool was just created.
-        let commands =
-            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
+        let (pool, [commands]) = command_buffers(tile.raw(), family)?;
         Ok(FrameInFlight {
             pool,
             commands,
@@ -323,18 +315,7 @@ impl PassRecorder<'_> {
     fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World) {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
-        let viewport = vk::Viewport {
-            width: self.extent.width as f32,
-            height: self.extent.height as f32,
-            max_depth: 1.0,
-            ..Default::default()
-        };
-        let scissor = vk::Rect2D::from(self.extent);
-        // SAFETY: recording.
-        unsafe {
-            device.cmd_set_viewport(commands, 0, &[viewport]);
-            device.cmd_set_scissor(commands, 0, &[scissor]);
-        }
+        set_whole_viewport(device, commands, self.extent);
         // SAFETY: recording inside the pass that the pipelines were made for, with sets of their layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[self.set], &[]) };
         let mut bound = vk::Pipeline::null();

@@ -101,49 +101,22 @@ impl Program {
 impl Bug {
     /// The program with this bug.
     pub(crate) fn program(self) -> Program {
-        let right = self.fixed();
+        let mut program = self.fixed();
         match self {
-            Bug::AcrossBatches => Program {
-                second_batch: true,
-                ..right
-            },
-            Bug::UnboundCommandBuffer => Program {
-                binds_again: false,
-                ..right
-            },
-            Bug::SmallerObject => Program {
-                interlude: Interlude::Smaller,
-                ..right
-            },
-            Bug::SharedBytes => Program {
-                apart: false,
-                ..right
-            },
-            Bug::UnboundSecondary => Program {
-                interlude: Interlude::Secondary { says_so: false },
-                ..right
-            },
-            Bug::StoreDontCare => Program {
-                stores: false,
-                ..right
-            },
-            Bug::UndefinedLayout => Program {
-                keeps_layout: false,
-                ..right
-            },
-            Bug::WrongObject => Program {
-                same_object: false,
-                ..right
-            },
-            Bug::ReadAfterWrite => Program {
-                in_time: false,
-                ..right
-            },
-            Bug::WriteAfterRead | Bug::WriteAfterWrite | Bug::AcrossPlans | Bug::AcrossQueues => Program {
-                again: self.again(false),
-                ..right
-            },
+            Bug::AcrossBatches => program.second_batch = true,
+            Bug::UnboundCommandBuffer => program.binds_again = false,
+            Bug::SmallerObject => program.interlude = Interlude::Smaller,
+            Bug::SharedBytes => program.apart = false,
+            Bug::UnboundSecondary => program.interlude = Interlude::Secondary { says_so: false },
+            Bug::StoreDontCare => program.stores = false,
+            Bug::UndefinedLayout => program.keeps_layout = false,
+            Bug::WrongObject => program.same_object = false,
+            Bug::ReadAfterWrite => program.in_time = false,
+            Bug::WriteAfterRead | Bug::WriteAfterWrite | Bug::AcrossPlans | Bug::AcrossQueues => {
+                program.again = self.again(false);
+            }
         }
+        program
     }
 
     fn again(self, ordered: bool) -> Again {

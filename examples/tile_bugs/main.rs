@@ -20,16 +20,16 @@ mod perform;
 mod stage;
 use tileheap_examples as support;
 
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use tileheap::runtime::{Context, ContextDesc};
 
-use crate::bug::{Bug, Program};
-use crate::stage::{EXTENT, Stage};
-use crate::support::error::{Result, create_file, file};
+use crate::bug::Bug;
+use crate::stage::Stage;
+use crate::support::error::Result;
+use crate::support::program::start;
 
 /// Shows what comes of a bug with tile memory.
 #[derive(Debug, Parser)]
@@ -47,46 +47,41 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    start(run)
+}
+
+fn run(args: &Args) -> Result<()> {
     let Some(bug) = args.bug else {
         for bug in Bug::value_variants() {
             println!("{:24} {}", name(*bug), sentence(*bug));
         }
         println!("\nRun one with --bug NAME, and the same program without it with --fixed.");
-        return ExitCode::SUCCESS;
+        return Ok(());
     };
-    match run(bug, &args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(bug: Bug, args: &Args) -> Result<()> {
     let (program, file) = if args.fixed {
         (bug.fixed(), format!("{}-fixed.png", name(bug)))
     } else {
         (bug.program(), format!("{}.png", name(bug)))
     };
-    let output = match &args.output {
-        Some(path) => path.clone(),
-        None => Path::new("target/tile_bugs").join(file),
-    };
+    let given = args.output.clone();
+    let output = given.unwrap_or_else(|| Path::new("target/tile_bugs").join(file));
     let context = Context::new(&ContextDesc::from_env("tileheap: tile_bugs"))?;
-    let texels = render(&context, &program)?;
+    let stage = Stage::new(&context, &program)?;
+    perform::perform(&stage, &program)?;
+    // SAFETY: the program was waited for.
+    let picture = unsafe { stage.finish() };
     let by = context.support().emulator().map(str::to_owned);
     let messages = context.destroy();
-    write(&output, &texels)?;
+    picture.write(&output)?;
 
     if args.fixed {
         println!("without the bug: {}", sentence(bug));
     } else {
         println!("{}", sentence(bug));
     }
-    let lost = texels.iter().filter(|texel| **texel == POISON).count();
-    println!("lost contents: {lost} of {} texels", texels.len());
+    let texels = || picture.texels.chunks_exact(4);
+    let lost = texels().filter(|texel| *texel == POISON).count();
+    println!("lost contents: {lost} of {} texels", texels().len());
     for message in &messages {
         println!("message {}: {}", message.id, message.text);
     }
@@ -104,14 +99,6 @@ fn run(bug: Bug, args: &Args) -> Result<()> {
 /// What the emulator puts where contents are lost, as RGBA8: magenta.
 const POISON: [u8; 4] = [0xFF, 0x00, 0xFF, 0xFF];
 
-fn render(context: &Context, program: &Program) -> Result<Vec<[u8; 4]>> {
-    let stage = Stage::new(context, program)?;
-    let texels = perform::perform(&stage, program)?;
-    // SAFETY: the program was waited for.
-    unsafe { stage.destroy() };
-    Ok(texels)
-}
-
 /// As on the command line.
 fn name(bug: Bug) -> String {
     let value = bug.to_possible_value().expect("every bug is listed");
@@ -121,16 +108,4 @@ fn name(bug: Bug) -> String {
 fn sentence(bug: Bug) -> String {
     let value = bug.to_possible_value().expect("every bug is listed");
     value.get_help().map(ToString::to_string).unwrap_or_default()
-}
-
-fn write(path: &Path, texels: &[[u8; 4]]) -> Result<()> {
-    let target = BufWriter::new(create_file(path)?);
-    let mut encoder = png::Encoder::new(target, EXTENT.width, EXTENT.height);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut writer| {
-        writer.write_image_data(texels.as_flattened())?;
-        writer.finish()
-    });
-    written.map_err(|error| file(path, error))
 }

@@ -105,8 +105,8 @@ fn the_guide_shows_every_difference_between_the_steps() {
 
 #[test]
 fn differences_are_found_again() {
-    let (once, marks) = with_differences("a\n<!-- diff: step_4/frame.rs -->\nb\n");
-    assert_eq!(marks, ["step_4/frame.rs"]);
+    let (once, marks) = with_differences("a\n<!-- diff: step_4/seen.rs -->\nb\n");
+    assert_eq!(marks, ["step_4/seen.rs"]);
     assert!(once.contains("-    let batch = frame.batch(submit);"), "{once}");
     assert!(once.starts_with("a\n") && once.ends_with("```\nb\n"), "{once}");
     assert_eq!(with_differences(&once).0, once);

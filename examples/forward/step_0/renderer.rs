@@ -2,128 +2,92 @@
 
 use ash::vk;
 
-use super::gpu::{Buffer, COLOR_TARGET, COPIED, DEPTH_TARGET, FAR, Gpu, Image, NOTHING, SAMPLED, attachment};
-use crate::drawing::{DEPTH, Drawing, HDR, Inputs, PICTURE, SHADOW, SHADOW_EXTENT};
-use crate::scene::{self, Constants};
+use super::encoder::{
+    COLOR_TARGET, COPIED, DEPTH_TARGET, Encoder, FAR, NOTHING, SAMPLED, attachment, submit,
+};
+use super::gpu::Gpu;
+use crate::drawing::{DEPTH, Drawing, HDR, Inputs, SHADOW, SHADOW_EXTENT};
+use crate::resources::Resources;
+use crate::scene::SKY;
 use crate::support::error::{Called, Result};
+use crate::support::memory::Image;
 use crate::support::picture::Rendered;
 
 /// Renders so many frames, one after the other; the last one's picture.
 pub(crate) fn render(extent: vk::Extent2D, frames: u32) -> Result<Rendered> {
     let mut renderer = Renderer::new(extent)?;
-    for frame in 0..frames {
-        renderer.draw(frame)?;
-    }
-    let texels = renderer.texels.bytes().to_vec();
-    // SAFETY: every frame was waited for.
-    unsafe { renderer.destroy() };
-    Ok(Rendered { extent, texels })
+    (0..frames).try_for_each(|frame| renderer.draw(frame))?;
+    Ok(renderer.finish())
 }
 
 struct Renderer {
     gpu: Gpu,
-    extent: vk::Extent2D,
+    resources: Resources,
     sun: Image,
     lamp: Image,
     depth: Image,
     hdr: Image,
-    picture: Image,
-    texels: Buffer,
-    vertices: Buffer,
-    constants: Buffer,
     drawing: Drawing,
-    pool: vk::CommandPool,
-    /// For the shadow maps, and for what is seen.
-    commands: [vk::CommandBuffer; 2],
     done: vk::Fence,
 }
 
 impl Renderer {
     fn new(extent: vk::Extent2D) -> Result<Renderer> {
         let gpu = Gpu::new()?;
+        let memory = gpu.memory();
+        let resources = Resources::new(&gpu.device, memory, gpu.machine.family, extent)?;
         let (depth_target, color_target) = (
             vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
             vk::ImageUsageFlags::COLOR_ATTACHMENT,
         );
         let sampled = vk::ImageUsageFlags::SAMPLED;
-        let sun = gpu.image(SHADOW, SHADOW_EXTENT, depth_target | sampled)?;
-        let lamp = gpu.image(SHADOW, SHADOW_EXTENT, depth_target | sampled)?;
-        let depth = gpu.image(DEPTH, extent, depth_target)?;
-        let hdr = gpu.image(HDR, extent, color_target | sampled)?;
-        let picture = gpu.image(PICTURE, extent, color_target | vk::ImageUsageFlags::TRANSFER_SRC)?;
-        let size = u64::from(extent.width) * u64::from(extent.height) * 4;
-        let texels = gpu.buffer(size, vk::BufferUsageFlags::TRANSFER_DST)?;
-
-        let scene = scene::vertices();
-        let bytes: &[u8] = bytemuck::cast_slice(&scene);
-        let mut vertices = gpu.buffer(bytes.len() as u64, vk::BufferUsageFlags::VERTEX_BUFFER)?;
-        vertices.bytes().copy_from_slice(bytes);
-        let constants = gpu.buffer(
-            size_of::<Constants>() as u64,
-            vk::BufferUsageFlags::UNIFORM_BUFFER,
-        )?;
+        let sun = Image::new(memory, SHADOW, SHADOW_EXTENT, depth_target | sampled)?;
+        let lamp = Image::new(memory, SHADOW, SHADOW_EXTENT, depth_target | sampled)?;
+        let depth = Image::new(memory, DEPTH, extent, depth_target)?;
+        let hdr = Image::new(memory, HDR, extent, color_target | sampled)?;
         let layout = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
         let inputs = Inputs {
             sun: (sun.view, layout),
             lamp: (lamp.view, layout),
             hdr: (hdr.view, layout),
         };
-        let drawing = Drawing::new(
-            &gpu.device,
-            vertices.handle,
-            scene.len() as u32,
-            constants.handle,
-            &inputs,
-        )?;
-        let (pool, commands) = gpu.command_buffers()?;
+        let drawing = Drawing::new(&gpu.device, &resources, &inputs)?;
         // SAFETY: the description is complete.
         let done = unsafe { gpu.device.create_fence(&vk::FenceCreateInfo::default(), None) }
             .called("vkCreateFence")?;
         Ok(Renderer {
             gpu,
-            extent,
+            resources,
             sun,
             lamp,
             depth,
             hdr,
-            picture,
-            texels,
-            vertices,
-            constants,
             drawing,
-            pool,
-            commands,
             done,
         })
     }
 
     /// Draws a frame, and waits for it.
     fn draw(&mut self, frame: u32) -> Result<()> {
-        let constants = Constants::of(frame, self.extent);
-        self.constants
-            .bytes()
-            .copy_from_slice(bytemuck::bytes_of(&constants));
-        let device = &self.gpu.device;
-        // SAFETY: the frame before was waited for.
-        unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }
-            .called("vkResetCommandPool")?;
-        let [shadows, seen] = self.commands;
+        self.resources.begin(frame)?;
+        let (drawing, resources) = (&self.drawing, &self.resources);
+        let (device, extent) = (&self.gpu.device, resources.extent);
 
-        self.gpu.begin(shadows)?;
+        let shadows = Encoder::begin(device, resources.commands[0])?;
         for (light, map) in [&self.sun, &self.lamp].into_iter().enumerate() {
-            self.gpu.transition(shadows, map, NOTHING, DEPTH_TARGET);
+            shadows.transition(map, NOTHING, DEPTH_TARGET);
             let target = attachment(map, vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL, FAR);
-            self.gpu.begin_pass(shadows, SHADOW_EXTENT, &[], Some(&target));
-            self.drawing.shadow(shadows, light as u32);
-            self.gpu.end_pass(shadows);
-            self.gpu.transition(shadows, map, DEPTH_TARGET, SAMPLED);
+            shadows.pass(SHADOW_EXTENT, &[], Some(&target), |commands| {
+                drawing.shadow(commands, light as u32)
+            });
+            shadows.transition(map, DEPTH_TARGET, SAMPLED);
         }
-        self.gpu.end(shadows)?;
+        shadows.end()?;
 
-        self.gpu.begin(seen)?;
-        self.gpu.transition(seen, &self.depth, NOTHING, DEPTH_TARGET);
-        self.gpu.transition(seen, &self.hdr, NOTHING, COLOR_TARGET);
-        let [r, g, b] = scene::SKY.to_array();
+        let seen = Encoder::begin(device, resources.commands[1])?;
+        seen.transition(&self.depth, NOTHING, DEPTH_TARGET);
+        seen.transition(&self.hdr, NOTHING, COLOR_TARGET);
+        let [r, g, b] = SKY.to_array();
         let sky = vk::ClearValue {
             color: vk::ClearColorValue {
                 float32: [r, g, b, 1.0],
@@ -132,40 +96,39 @@ impl Renderer {
         let hdr = attachment(&self.hdr, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, sky);
         let depth = attachment(&self.depth, vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL, FAR)
             .store_op(vk::AttachmentStoreOp::DONT_CARE);
-        self.gpu.begin_pass(seen, self.extent, &[hdr], Some(&depth));
-        self.drawing.forward(seen, self.extent);
-        self.gpu.end_pass(seen);
-        self.gpu.transition(seen, &self.hdr, COLOR_TARGET, SAMPLED);
+        seen.pass(extent, &[hdr], Some(&depth), |commands| {
+            drawing.forward(commands, extent)
+        });
+        seen.transition(&self.hdr, COLOR_TARGET, SAMPLED);
 
-        self.gpu.transition(seen, &self.picture, NOTHING, COLOR_TARGET);
-        let picture = attachment(&self.picture, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, FAR)
+        let picture = &resources.picture;
+        seen.transition(picture, NOTHING, COLOR_TARGET);
+        let target = attachment(picture, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, FAR)
             .load_op(vk::AttachmentLoadOp::DONT_CARE);
-        self.gpu.begin_pass(seen, self.extent, &[picture], None);
-        self.drawing.tone_map(seen, self.extent);
-        self.gpu.end_pass(seen);
-        self.gpu.transition(seen, &self.picture, COLOR_TARGET, COPIED);
-        self.gpu.copy(seen, &self.picture, &self.texels, self.extent);
-        self.gpu.end(seen)?;
+        seen.pass(extent, &[target], None, |commands| {
+            drawing.tone_map(commands, extent)
+        });
+        seen.transition(picture, COLOR_TARGET, COPIED);
+        seen.read_back(resources);
+        seen.end()?;
 
-        self.gpu.submit(&[shadows, seen], self.done)
+        submit(&self.gpu, &resources.commands, self.done)
     }
 
-    /// # Safety
-    /// No frame is under way.
-    unsafe fn destroy(self) {
+    /// The picture; every frame was waited for.
+    fn finish(mut self) -> Rendered {
+        let rendered = self.resources.rendered();
         let device = &self.gpu.device;
-        // SAFETY: the caller's duty; users go before what they use.
+        // SAFETY: no frame is under way; users go before what they use.
         unsafe {
             device.destroy_fence(self.done, None);
-            device.destroy_command_pool(self.pool, None);
             self.drawing.destroy();
-            for image in [self.sun, self.lamp, self.depth, self.hdr, self.picture] {
+            for image in [self.sun, self.lamp, self.depth, self.hdr] {
                 image.destroy(device);
             }
-            for buffer in [self.texels, self.vertices, self.constants] {
-                buffer.destroy(device);
-            }
+            self.resources.destroy();
             self.gpu.destroy();
         }
+        rendered
     }
 }

@@ -8,6 +8,7 @@ use tileheap::frame::{
 };
 use tileheap::units::Bytes;
 
+use super::seen;
 use crate::drawing::{DEPTH, HDR, PICTURE, SHADOW, SHADOW_EXTENT};
 use crate::scene;
 use crate::support::error::Result;
@@ -53,8 +54,7 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let maps = [("sun", sun), ("lamp", lamp)];
     let shadow_passes = maps.map(|(name, map)| frame.render_pass(shadows, name).depth(map, far).id());
 
-    let batch = frame.batch(submit);
-    let seen = frame.command_buffer(batch, "seen");
+    let seen = seen::begin(&mut frame, submit, batch);
     let [r, g, b] = scene::SKY.to_array();
     let forward = frame
         .render_pass(seen, "forward")

@@ -1,0 +1,41 @@
+//! Command buffers, and what they begin with.
+
+use ash::vk;
+
+use super::error::{Called, Result};
+
+/// A pool that is reset as a whole.
+pub fn command_pool(device: &ash::Device, family: u32) -> Result<vk::CommandPool> {
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+    // SAFETY: the family is one that the device was created with.
+    unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")
+}
+
+/// So many primary command buffers of a pool of their own.
+pub fn command_buffers<const COUNT: usize>(
+    device: &ash::Device,
+    family: u32,
+) -> Result<(vk::CommandPool, [vk::CommandBuffer; COUNT])> {
+    let pool = command_pool(device, family)?;
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .command_buffer_count(COUNT as u32);
+    // SAFETY: the pool was just created.
+    let buffers = unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
+    Ok((pool, std::array::from_fn(|index| buffers[index])))
+}
+
+/// Draws go to all of a target, from the nearest depth to the farthest.
+pub fn set_whole_viewport(device: &ash::Device, commands: vk::CommandBuffer, extent: vk::Extent2D) {
+    let viewport = vk::Viewport {
+        width: extent.width as f32,
+        height: extent.height as f32,
+        max_depth: 1.0,
+        ..vk::Viewport::default()
+    };
+    // SAFETY: the command buffer is recording.
+    unsafe {
+        device.cmd_set_viewport(commands, 0, &[viewport]);
+        device.cmd_set_scissor(commands, 0, &[extent.into()]);
+    }
+}
