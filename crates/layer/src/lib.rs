@@ -33,6 +33,5 @@ pub mod dispatch;
 pub mod exclusive;
 pub mod guard;
 pub mod loader;
-mod newer_structures;
 pub mod sharded;
 pub mod structure_sizes;

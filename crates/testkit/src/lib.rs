@@ -6,6 +6,7 @@
 //! - `generators`: packing problems.
 //! - [`glsl`]: GLSL to SPIR-V.
 //! - `gpu`: a real device, command buffers, buffers to read back.
+//! - `objects`: Vulkan objects that are destroyed with their device, and short forms of their create infos.
 //! - [`places`]: the positions of the parts of the overlay of `examples/deferred`.
 //! - `runtime_rig`: the runtime on the fake driver, with a small deferred frame.
 //! - `spirv`: SPIR-V assembled by hand.
@@ -26,6 +27,8 @@ pub mod generators;
 pub mod glsl;
 #[cfg(feature = "runtime")]
 pub mod gpu;
+#[cfg(feature = "objects")]
+pub mod objects;
 pub mod places;
 #[cfg(feature = "runtime")]
 pub mod queue_rig;

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use ash::vk;
 use ash::vk::{Handle, TaggedStructure};
 use tileheap_device::ffi;
+use tileheap_testkit::objects::area;
 
 use crate::driver::{CALLED, DEVICE_CHAIN, LIVE, arm, lock};
 use crate::invented::STATE_COMMANDS;
@@ -16,46 +17,25 @@ use crate::program::{Options, Owned};
 struct Scene {
     owned: Owned,
     tile: ffi::tile_memory_heap::Device,
-    memory: vk::DeviceMemory,
-    view: vk::ImageView,
 }
-
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 64,
-    height: 64,
-};
 
 impl Scene {
     fn new() -> Scene {
         let mut owned = Owned::default();
         owned.run(false).expect("a device and its objects");
-        let (instance, device) = (
-            owned.instance.as_ref().expect("created"),
-            owned.device.as_ref().expect("created"),
-        );
-        let tile = ffi::tile_memory_heap::Device::new(instance, device).expect("vkCmdBindTileMemoryQCOM");
-        let (memory, view) = (owned.memory[0], owned.image_views[0]);
-        Scene {
-            owned,
-            tile,
-            memory,
-            view,
-        }
+        let tile = owned.tile();
+        Scene { owned, tile }
     }
 
     /// The noted commands that reach the driver for what is recorded.
     fn recorded(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Vec<&'static str> {
-        let device = self.owned.device.as_ref().expect("created");
-        let commands = self
-            .owned
-            .allocate(vk::CommandBufferLevel::PRIMARY, std::ptr::null())
-            .expect("a command buffer");
-        // SAFETY: A new command buffer of this device.
+        let (_, device) = self.owned.handles();
+        let commands = self.owned.allocate(vk::CommandBufferLevel::PRIMARY);
+        let [commands] = commands.expect("a command buffer");
+        self.owned.begin(commands).expect("recording begins");
+        // SAFETY: Recording.
         unsafe {
-            device
-                .begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())
-                .expect("recording begins");
-            let bind = ffi::TileMemoryBindInfoQCOM::default().memory(self.memory);
+            let bind = ffi::TileMemoryBindInfoQCOM::default().memory(self.owned.memory);
             self.tile.cmd_bind_tile_memory(commands, Some(&bind));
             *lock(&CALLED) = Some(Vec::new());
             record(device, commands);
@@ -67,13 +47,13 @@ impl Scene {
 
     fn render(&self, device: &ash::Device, commands: vk::CommandBuffer, flags: vk::RenderingFlags) {
         let colors = [vk::RenderingAttachmentInfo::default()
-            .image_view(self.view)
+            .image_view(self.owned.view)
             .image_layout(vk::ImageLayout::GENERAL)
             .load_op(vk::AttachmentLoadOp::CLEAR)
             .store_op(vk::AttachmentStoreOp::STORE)];
         let info = vk::RenderingInfo::default()
             .flags(flags)
-            .render_area(vk::Rect2D::default().extent(EXTENT))
+            .render_area(area(64, 64))
             .layer_count(1)
             .color_attachments(&colors);
         // SAFETY: Recording, with an attachment of this device.
@@ -130,7 +110,7 @@ fn a_command_buffer_among_the_arguments_arrives_whole() {
     arm(0, vk::Result::SUCCESS);
     let scene = Scene::new();
     scene.recorded(|device, commands| {
-        let instance = scene.owned.instance.as_ref().expect("created");
+        let (instance, _) = scene.owned.handles();
         let name = c"vkCmdPreprocessGeneratedCommandsEXT";
         type Command =
             unsafe extern "system" fn(vk::CommandBuffer, *const std::ffi::c_void, vk::CommandBuffer);
@@ -154,13 +134,9 @@ fn an_old_instance_is_asked_by_the_names_of_extensions() {
         (vk::API_VERSION_1_0, "vkGetPhysicalDeviceFeatures2KHR"),
         (vk::API_VERSION_1_1, "vkGetPhysicalDeviceFeatures2"),
     ] {
-        let mut owned = Owned::default();
-        let physical = owned
-            .create_instance(&Options {
-                version,
-                ..Options::default()
-            })
-            .expect("an instance");
+        let (mut owned, options) = (Owned::default(), Options::default());
+        let physical = owned.create_instance(&Options { version, ..options });
+        let physical = physical.expect("an instance");
         *lock(&CALLED) = Some(Vec::new());
         let features = vk::PhysicalDeviceSynchronization2Features::default();
         owned

@@ -52,6 +52,15 @@ impl Unknown {
             garbage: [u64::MAX; 4],
         }
     }
+
+    /// The chain with this structure, or without it.
+    pub(crate) fn head(&self, is_there: bool) -> Any {
+        if is_there {
+            std::ptr::from_ref(self).cast()
+        } else {
+            self.p_next
+        }
+    }
 }
 
 /// `vkSetDeviceLoaderData`, which can fail too. What lies below has told its loader already.
@@ -59,8 +68,19 @@ pub(crate) unsafe extern "system" fn set_loader_data(_: vk::Device, _: *mut c_vo
     fails("vkSetDeviceLoaderData").unwrap_or(vk::Result::SUCCESS)
 }
 
+/// The layer, by its look-up.
+pub(crate) fn layer() -> ash::Entry {
+    let get_instance_proc_addr = layer_look_up();
+    // SAFETY: The layer's look-up lives as long as the program.
+    unsafe {
+        ash::Entry::from_static_fn(ash::StaticFn {
+            get_instance_proc_addr,
+        })
+    }
+}
+
 /// The layer's look-up, by negotiation.
-pub(crate) fn layer() -> vk::PFN_vkGetInstanceProcAddr {
+pub(crate) fn layer_look_up() -> vk::PFN_vkGetInstanceProcAddr {
     #[repr(C)]
     struct Interface {
         s_type: u32,

@@ -12,7 +12,6 @@
 
 mod below;
 mod driver;
-use tileheap_testkit::glsl;
 mod invented;
 mod loader;
 mod memory_types;
@@ -137,39 +136,21 @@ fn an_error_from_below_is_not_for_ever() {
     arm(0, vk::Result::SUCCESS);
     let mut owned = Owned::default();
     let (_, tile_type) = owned.create(false).expect("a device");
-    let device = owned.device.clone().expect("created");
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(4096)
         .memory_type_index(tile_type);
-    // The heap's buffer, its memory, its binding, the object.
-    for n in 1..=4 {
-        arm(n, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
-        // SAFETY: A type of the device.
-        let refused = unsafe { device.allocate_memory(&info, None) };
-        assert_eq!(
-            refused,
-            Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
-            "{:?}",
-            lock(&FAILED)
-        );
+    let allocate = |n, error| {
+        arm(n, error);
+        let allocated = owned.make(info);
+        assert_eq!(allocated.err(), (n > 0).then_some(error), "{:?}", lock(&FAILED));
         arm(0, vk::Result::SUCCESS);
-        if n == 3 {
-            // SAFETY: As above.
-            owned
-                .memory
-                .push(unsafe { device.allocate_memory(&info, None) }.expect("tile memory"));
-            break;
-        }
+    };
+    // The heap's buffer, its memory, its binding; then the object, where the heap is there.
+    for n in 1..=3 {
+        allocate(n, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     }
-    arm(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
-    // SAFETY: As above.
-    let refused = unsafe { device.allocate_memory(&info, None) };
-    assert_eq!(
-        refused,
-        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
-        "the heap is there, the object is not"
-    );
-    arm(0, vk::Result::SUCCESS);
+    allocate(0, vk::Result::SUCCESS);
+    allocate(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
     drop(owned);
     assert_eq!(LIVE.load(SeqCst), 0);
 }
@@ -184,29 +165,23 @@ fn it_steps_aside_unless_it_is_forced() {
         (false, NATIVE_VERSION, 0),
         (true, ffi::tile_memory_heap::SPEC_VERSION, 1),
     ] {
-        let mut owned = Owned::default();
-        let physical = owned
-            .create_instance(&Options {
-                force,
-                ..Options::default()
-            })
-            .expect("an instance");
+        let (mut owned, options) = (Owned::default(), Options::default());
+        let physical = owned.create_instance(&Options { force, ..options });
+        let physical = physical.expect("an instance");
         let instance = owned.instance.clone().expect("created");
         // SAFETY: A live device.
         let (extensions, types) = unsafe {
             (
-                instance
-                    .enumerate_device_extension_properties(physical)
-                    .expect("extensions"),
+                instance.enumerate_device_extension_properties(physical),
                 instance.get_physical_device_memory_properties(physical),
             )
         };
-        let listed: Vec<_> = extensions
-            .iter()
-            .filter(|known| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME))
-            .map(|known| known.spec_version)
-            .collect();
-        assert_eq!(listed, [version], "force: {force}");
+        let mut listed = extensions.expect("extensions");
+        listed.retain(|known| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME));
+        assert!(
+            listed.len() == 1 && listed[0].spec_version == version,
+            "force: {force}"
+        );
         let is_tile = |heap: &&vk::MemoryHeap| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM);
         let count = types.memory_heaps_as_slice().iter().filter(is_tile).count();
         assert_eq!(count, heaps, "force: {force}");
@@ -224,14 +199,8 @@ fn it_steps_aside_unless_it_is_forced() {
 fn without_a_link_there_is_no_instance_and_no_device() {
     let _turn = machine();
     arm(0, vk::Result::SUCCESS);
-    // SAFETY: The layer's look-up lives as long as the program.
-    let entry = unsafe {
-        ash::Entry::from_static_fn(ash::StaticFn {
-            get_instance_proc_addr: layer(),
-        })
-    };
     // SAFETY: A valid create info.
-    let made = unsafe { entry.create_instance(&vk::InstanceCreateInfo::default(), None) };
+    let made = unsafe { layer().create_instance(&vk::InstanceCreateInfo::default(), None) };
     assert_eq!(made.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
     let mut owned = Owned::default();
     owned.create(false).expect("a device");

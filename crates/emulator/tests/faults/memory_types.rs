@@ -100,12 +100,9 @@ fn order(types: &vk::PhysicalDeviceMemoryProperties) -> String {
     let mut ordinary = 0..;
     let name = |kind: &vk::MemoryType| {
         let flags = types.memory_heaps[kind.heap_index as usize].flags;
-        if flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) {
-            "T".to_owned()
-        } else {
-            ordinary
-                .next()
-                .map_or_else(String::new, |number: u32| number.to_string())
+        match flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) {
+            true => "T".to_owned(),
+            false => ordinary.next().unwrap_or(0).to_string(),
         }
     };
     types.memory_types_as_slice().iter().map(name).collect()
@@ -130,56 +127,35 @@ fn every_type_is_the_drivers_wherever_the_tile_type_is() {
         (UNIFIED, c"two-tile-types", "0T1T2"),
     ] {
         *lock(&TYPES) = Some(types);
-        let mut owned = Owned::default();
-        let physical = owned
-            .create_instance(&Options {
-                profile,
-                ..Options::default()
-            })
-            .expect("an instance");
+        let (mut owned, options) = (Owned::default(), Options::default());
+        let physical = owned.create_instance(&Options { profile, ..options });
+        let physical = physical.expect("an instance");
         owned.create_device(false, physical).expect("a device");
-        let (instance, device) = (
-            owned.instance.as_ref().expect("created"),
-            owned.device.as_ref().expect("created"),
-        );
-        // SAFETY: Live handles, and valid create infos; what is created is destroyed.
-        unsafe {
-            let shown = instance.get_physical_device_memory_properties(physical);
-            let order = order(&shown);
-            assert_eq!(order, expected, "{profile:?}");
-            let mut ordinary_bits = 0;
-            for (index, name) in (0u32..).zip(order.chars()) {
-                let Some(own) = name.to_digit(10) else { continue };
+        let (instance, device) = owned.handles();
+        // SAFETY: A live device.
+        let shown = unsafe { instance.get_physical_device_memory_properties(physical) };
+        let order = order(&shown);
+        assert_eq!(order, expected, "{profile:?}");
+        // Every type can be allocated from, a tile type, too.
+        let mut ordinary_bits = 0;
+        for (index, name) in (0u32..).zip(order.chars()) {
+            let info = vk::MemoryAllocateInfo::default().allocation_size(4096);
+            *lock(&ALLOCATED) = None;
+            owned.make(info.memory_type_index(index)).expect("memory");
+            if let Some(own) = name.to_digit(10) {
                 ordinary_bits |= 1 << index;
                 let flags = shown.memory_types[index as usize].property_flags;
                 assert_eq!(flags, types[own as usize], "type {index} of {profile:?}");
-                let info = vk::MemoryAllocateInfo::default()
-                    .allocation_size(4096)
-                    .memory_type_index(index);
-                let memory = device.allocate_memory(&info, None).expect("memory");
                 assert_eq!(*lock(&ALLOCATED), Some(own), "type {index} of {profile:?}");
-                device.free_memory(memory, None);
             }
-            let tile_bits = (1u32 << order.len()) - 1 - ordinary_bits;
-            for (tile, expected) in [(false, ordinary_bits), (true, ordinary_bits | tile_bits)] {
-                let mut usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-                if tile {
-                    usage |= ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
-                }
-                let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
-                let buffer = device.create_buffer(&info, None).expect("a buffer");
-                let needs = device.get_buffer_memory_requirements(buffer);
-                assert_eq!(needs.memory_type_bits, expected, "tile: {tile}, {profile:?}");
-                device.destroy_buffer(buffer, None);
-            }
-            // Every tile type can be allocated from.
-            for (index, _) in (0u32..).zip(order.chars()).filter(|(_, name)| *name == 'T') {
-                let info = vk::MemoryAllocateInfo::default()
-                    .allocation_size(4096)
-                    .memory_type_index(index);
-                let memory = device.allocate_memory(&info, None).expect("tile memory");
-                device.free_memory(memory, None);
-            }
+        }
+        let (storage, all) = (vk::BufferUsageFlags::STORAGE_BUFFER, (1u32 << order.len()) - 1);
+        let tile = storage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+        for (usage, expected) in [(storage, ordinary_bits), (tile, all)] {
+            let buffer = owned.make(vk::BufferCreateInfo::default().size(4096).usage(usage));
+            // SAFETY: New.
+            let needs = unsafe { device.get_buffer_memory_requirements(buffer.expect("a buffer")) };
+            assert_eq!(needs.memory_type_bits, expected, "{usage:?}, {profile:?}");
         }
         drop(owned);
         *lock(&TYPES) = None;

@@ -1,7 +1,8 @@
 //! The lifetime of contents in tile memory: for each rule of the specification contents that survive and contents that do not.
 
-use crate::rig;
-use crate::rig::Rig;
+use std::ops::Deref;
+
+use crate::rig::{HostBuffer, Rig};
 use ash::vk;
 use tileheap_emulator::POISON;
 
@@ -15,192 +16,163 @@ struct Scene {
     rig: Rig,
     small: vk::DeviceMemory,
     large: vk::DeviceMemory,
-    low: vk::Buffer,
-    high: vk::Buffer,
-    low_out: rig::HostBuffer,
-    high_out: rig::HostBuffer,
+    buffers: [vk::Buffer; 2],
+    outs: [HostBuffer; 2],
+}
+
+impl Deref for Scene {
+    type Target = Rig;
+
+    fn deref(&self) -> &Rig {
+        &self.rig
+    }
 }
 
 impl Scene {
     fn new(settings: &[(&str, &str)]) -> Scene {
         let rig = Rig::new(settings);
         let (small, large) = (rig.object(BLOCK), rig.object(2 * BLOCK));
-        let (low, high) = (
-            rig.tile_words(WORDS.into(), large, 0),
-            rig.tile_words(WORDS.into(), large, BLOCK),
-        );
-        let (low_out, high_out) = (rig.host_buffer(WORDS as usize), rig.host_buffer(WORDS as usize));
         Scene {
-            rig,
+            buffers: [0, BLOCK].map(|offset| rig.tile_words(WORDS.into(), large, offset)),
+            outs: [(); 2].map(|()| rig.host_buffer(WORDS as usize)),
             small,
             large,
-            low,
-            high,
-            low_out,
-            high_out,
+            rig,
         }
     }
 
     /// Fills both buffers.
     fn write(&self, commands: vk::CommandBuffer) {
-        self.rig.bind(commands, Some(self.large));
-        self.rig.fill(commands, self.low, WORDS, VALUE);
-        self.rig.fill(commands, self.high, WORDS, VALUE);
+        self.bind(commands, Some(self.large));
+        for buffer in self.buffers {
+            self.fill(commands, buffer, WORDS, VALUE);
+        }
     }
 
     /// Copies both out.
     fn read(&self, commands: vk::CommandBuffer) {
-        self.rig.bind(commands, Some(self.large));
-        self.rig.copy(commands, self.low, self.low_out.buffer, WORDS);
-        self.rig.copy(commands, self.high, self.high_out.buffer, WORDS);
+        self.bind(commands, Some(self.large));
+        for (buffer, out) in self.buffers.iter().zip(&self.outs) {
+            self.copy(commands, *buffer, out.buffer, WORDS);
+        }
     }
 
     /// What was read: whether each buffer survived. Nothing in between is possible.
-    fn survivors(&self) -> (bool, bool) {
-        let survived = |out: &rig::HostBuffer| {
+    fn survivors(&self) -> [bool; 2] {
+        self.outs.map(|out| {
             let words = out.read();
             let first = words[0];
             assert!(
-                first == VALUE || first == POISON,
+                [VALUE, POISON].contains(&first),
                 "0x{first:x} is neither value nor poison"
             );
             assert!(words.iter().all(|word| *word == first), "{words:x?}");
             first == VALUE
-        };
-        (survived(&self.low_out), survived(&self.high_out))
+        })
+    }
+
+    /// An action command that reaches nothing.
+    fn act(&self, commands: vk::CommandBuffer) {
+        self.barrier(commands);
+        self.fill_buffer(commands, self.outs[0].buffer, 0);
     }
 }
 
+type Outcome = ([bool; 2], Vec<String>);
+
 /// Records `between` between writing and reading, in one command buffer, and tells what survived.
-fn within(
-    settings: &[(&str, &str)],
-    between: impl FnOnce(&Scene, vk::CommandBuffer),
-) -> ((bool, bool), Vec<String>) {
+fn within(settings: &[(&str, &str)], between: impl FnOnce(&Scene, vk::CommandBuffer)) -> Outcome {
     let scene = Scene::new(settings);
-    let commands = scene.rig.record(|commands| {
+    let commands = scene.record(|commands| {
         scene.write(commands);
         between(&scene, commands);
         scene.read(commands);
     });
-    scene.rig.submit(&[&[commands]]);
-    let result = (scene.survivors(), scene.rig.take_ids());
-    scene.rig.finish();
-    result
+    scene.submit(&[&[commands]]);
+    (scene.survivors(), scene.take_ids())
 }
 
 const READS_DISCARDED: &str = "TILEHEAP-reads-discarded";
 
-/// An action command that reaches nothing.
-fn action(scene: &Scene, commands: vk::CommandBuffer) {
-    let memory = scene.low_out.buffer;
-    scene.rig.barrier(commands);
-    // SAFETY: Recording; a transfer destination of that size.
-    unsafe { scene.rig.device.cmd_fill_buffer(commands, memory, 0, 4, 0) };
+/// What survives, and a message for each buffer that does not.
+fn outcome(survivors: [bool; 2]) -> Outcome {
+    let lost = survivors.iter().filter(|survived| !**survived).count();
+    (survivors, vec![READS_DISCARDED.to_owned(); lost])
 }
 
 #[test]
-fn contents_survive_while_their_bytes_are_bound() {
-    assert_eq!(within(&[], action).0, (true, true));
-}
-
-#[test]
-fn an_action_command_with_less_bound_discards_above() {
-    let (survivors, ids) = within(&[], |scene, commands| {
-        scene.rig.bind(commands, Some(scene.small));
-        action(scene, commands);
+fn an_action_command_discards_what_is_not_bound() {
+    assert_eq!(within(&[], Scene::act), outcome([true, true]));
+    let less = within(&[], |scene, commands| {
+        scene.bind(commands, Some(scene.small));
+        scene.act(commands);
     });
-    assert_eq!(survivors, (true, false));
-    assert!(ids.contains(&READS_DISCARDED.to_owned()), "{ids:?}");
-}
-
-#[test]
-fn an_action_command_with_nothing_bound_discards_everything() {
-    let (survivors, ids) = within(&[], |scene, commands| {
-        scene.rig.bind(commands, None);
-        action(scene, commands);
-    });
-    assert_eq!(survivors, (false, false));
-    assert_eq!(ids, [READS_DISCARDED; 2]);
+    assert_eq!(less, outcome([true, false]));
+    let nothing = |scene: &Scene, commands| {
+        scene.bind(commands, None);
+        scene.act(commands);
+    };
+    assert_eq!(within(&[], nothing), outcome([false, false]));
+    let unpoisoned = within(&[("poison", "false")], nothing);
+    let still_reported = outcome([false, false]).1;
+    assert_eq!(
+        unpoisoned,
+        ([true, true], still_reported),
+        "nothing is overwritten"
+    );
 }
 
 #[test]
 fn binding_alone_discards_nothing() {
-    let (survivors, ids) = within(&[], |scene, commands| {
-        scene.rig.bind(commands, None);
-        scene.rig.bind(commands, Some(scene.small));
-        scene.rig.barrier(commands);
+    let bound = within(&[], |scene, commands| {
+        scene.bind(commands, None);
+        scene.bind(commands, Some(scene.small));
+        scene.barrier(commands);
     });
-    assert_eq!((survivors, ids.len()), ((true, true), 0));
+    assert_eq!(bound, outcome([true, true]));
 }
 
 #[test]
 fn a_query_reset_is_an_action_command() {
-    let (survivors, _) = within(&[], |scene, commands| {
-        scene.rig.bind(commands, None);
+    let reset = within(&[], |scene, commands| {
+        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION);
+        let pool = scene.create(&info.query_count(1));
+        scene.bind(commands, None);
         // SAFETY: Recording; a pool with a query.
-        unsafe {
-            scene
-                .rig
-                .device
-                .cmd_reset_query_pool(commands, scene.rig.query_pool(), 0, 1)
-        };
+        unsafe { scene.device.cmd_reset_query_pool(commands, pool, 0, 1) };
     });
-    assert_eq!(survivors, (false, false));
-}
-
-#[test]
-fn without_poison_nothing_is_overwritten_but_reads_are_still_reported() {
-    let (survivors, ids) = within(&[("poison", "false")], |scene, commands| {
-        scene.rig.bind(commands, None);
-        action(scene, commands);
-    });
-    assert_eq!(survivors, (true, true));
-    assert_eq!(ids, [READS_DISCARDED; 2]);
+    assert_eq!(reset, outcome([false, false]));
 }
 
 /// Writes in one command buffer, reads in another, and tells what survived when both are submitted by `submit`.
 fn across(
     settings: &[(&str, &str)],
     submit: impl FnOnce(&Scene, vk::CommandBuffer, vk::CommandBuffer),
-) -> ((bool, bool), Vec<String>) {
+) -> Outcome {
     let scene = Scene::new(settings);
-    let writer = scene.rig.record(|commands| scene.write(commands));
-    let reader = scene.rig.record(|commands| scene.read(commands));
+    let writer = scene.record(|commands| scene.write(commands));
+    let reader = scene.record(|commands| scene.read(commands));
     submit(&scene, writer, reader);
-    let result = (scene.survivors(), scene.rig.take_ids());
-    scene.rig.finish();
-    result
+    (scene.survivors(), scene.take_ids())
 }
 
 #[test]
-fn contents_survive_across_the_command_buffers_of_a_batch() {
-    let silent = ((true, true), Vec::new());
+fn contents_live_as_long_as_their_batch() {
+    let (alive, dead) = (outcome([true, true]), outcome([false, false]));
     assert_eq!(
-        across(&[], |scene, writer, reader| scene
-            .rig
-            .submit(&[&[writer, reader]])),
-        silent
+        across(&[], |scene, writer, reader| scene.submit(&[&[writer, reader]])),
+        alive
     );
     assert_eq!(
-        across(&[], |scene, writer, reader| scene
-            .rig
-            .submit2(&[&[writer, reader]])),
-        silent
+        across(&[], |scene, writer, reader| scene.submit2(&[&[writer, reader]])),
+        alive
     );
-}
-
-#[test]
-fn contents_die_with_the_batch() {
-    let dead = ((false, false), vec![READS_DISCARDED.to_owned(); 2]);
     assert_eq!(
-        across(&[], |scene, writer, reader| scene
-            .rig
-            .submit(&[&[writer], &[reader]])),
+        across(&[], |scene, writer, reader| scene.submit(&[&[writer], &[reader]])),
         dead
     );
     assert_eq!(
         across(&[], |scene, writer, reader| scene
-            .rig
             .submit2(&[&[writer], &[reader]])),
         dead
     );
@@ -210,85 +182,66 @@ fn contents_die_with_the_batch() {
 fn with_the_submit_boundary_contents_die_with_the_call() {
     let settings = [("queue_submit_boundary", "true")];
     let alive = across(&settings, |scene, writer, reader| {
-        scene.rig.submit(&[&[writer], &[reader]])
+        scene.submit(&[&[writer], &[reader]])
     });
-    assert_eq!(alive, ((true, true), Vec::new()));
+    assert_eq!(alive, outcome([true, true]));
     let dead = across(&settings, |scene, writer, reader| {
-        scene.rig.submit(&[&[writer]]);
-        scene.rig.submit(&[&[reader]]);
+        scene.submit(&[&[writer]]);
+        scene.submit(&[&[reader]]);
     });
-    assert_eq!(dead.0, (false, false));
+    assert_eq!(dead, outcome([false, false]));
 }
 
 #[test]
 fn resubmission_begins_with_nothing() {
     let dead = across(&[], |scene, writer, reader| {
-        scene.rig.submit(&[&[writer, reader]]);
-        assert_eq!(scene.survivors(), (true, true));
-        scene.rig.submit(&[&[reader]]);
-        assert_eq!(scene.survivors(), (false, false));
-        scene
-            .rig
-            .submit(&[&[writer, reader, writer], &[writer, writer, reader]]);
-        assert_eq!(scene.survivors(), (true, true));
-        scene.rig.submit(&[&[reader]]);
+        scene.submit(&[&[writer, reader]]);
+        assert_eq!(scene.survivors(), [true, true]);
+        scene.submit(&[&[reader]]);
+        assert_eq!(scene.survivors(), [false, false]);
+        scene.submit(&[&[writer, reader, writer], &[writer, writer, reader]]);
+        assert_eq!(scene.survivors(), [true, true]);
+        scene.submit(&[&[reader]]);
     });
-    assert_eq!(dead.0, (false, false));
+    assert_eq!(dead.0, [false, false]);
 }
 
 #[test]
-fn a_command_buffer_that_begins_unbound_discards_everything() {
-    let dead = across(&[], |scene, writer, reader| {
-        let forgetful = scene.rig.record(|commands| action(scene, commands));
-        scene.rig.submit(&[&[writer, forgetful, reader]]);
-    });
-    assert_eq!(dead, ((false, false), vec![READS_DISCARDED.to_owned(); 2]));
-    let alive = across(&[], |scene, writer, reader| {
-        let harmless = scene.rig.record(|commands| scene.rig.barrier(commands));
-        scene.rig.submit(&[&[writer, harmless, reader]]);
-    });
-    assert_eq!(alive.0, (true, true));
-}
-
-#[test]
-fn a_command_buffer_that_begins_with_less_discards_above() {
-    let half = across(&[], |scene, writer, reader| {
-        let smaller = scene.rig.record(|commands| {
-            scene.rig.bind(commands, Some(scene.small));
-            action(scene, commands);
-        });
-        scene.rig.submit2(&[&[writer, smaller, reader]]);
-    });
-    assert_eq!(half, ((true, false), vec![READS_DISCARDED.to_owned()]));
-}
-
-#[test]
-fn secondaries_outside_a_pass_bind_for_themselves() {
-    for (binds, expected) in [(true, (true, true)), (false, (false, false))] {
-        let (survivors, _) = within(&[], |scene, commands| {
-            let secondary = scene.rig.record_secondary(|secondary| {
+fn a_command_buffer_discards_what_it_does_not_bind() {
+    for (binds, expected) in [(false, [false, false]), (true, [true, false])] {
+        let found = across(&[], |scene, writer, reader| {
+            let between = scene.record(|commands| {
                 if binds {
-                    scene.rig.bind(secondary, Some(scene.large));
+                    scene.bind(commands, Some(scene.small));
                 }
-                action(scene, secondary);
+                scene.act(commands);
             });
-            // SAFETY: Recording outside a pass, and recorded.
-            unsafe { scene.rig.device.cmd_execute_commands(commands, &[secondary]) };
+            scene.submit2(&[&[writer, between, reader]]);
         });
-        assert_eq!(survivors, expected, "binds: {binds}");
+        assert_eq!(found, outcome(expected), "binds: {binds}");
     }
+    let alive = across(&[], |scene, writer, reader| {
+        let harmless = scene.record(|commands| scene.barrier(commands));
+        scene.submit(&[&[writer, harmless, reader]]);
+    });
+    assert_eq!(alive.0, [true, true], "no action command");
 }
 
 #[test]
-fn after_secondaries_nothing_is_known_to_be_bound() {
-    let (survivors, _) = within(&[], |scene, commands| {
-        let secondary = scene.rig.record_secondary(|secondary| {
-            scene.rig.bind(secondary, Some(scene.large));
-            action(scene, secondary);
+fn secondaries_outside_a_pass_bind_for_themselves_and_then_nothing_is_known_to_be_bound() {
+    for (binds, acts, expected) in [(true, false, true), (false, false, false), (true, true, false)] {
+        let (survivors, _) = within(&[], |scene, commands| {
+            let secondary = scene.record_secondary(|secondary| {
+                if binds {
+                    scene.bind(secondary, Some(scene.large));
+                }
+                scene.act(secondary);
+            });
+            scene.execute(commands, secondary);
+            if acts {
+                scene.act(commands);
+            }
         });
-        // SAFETY: Recording outside a pass, and recorded.
-        unsafe { scene.rig.device.cmd_execute_commands(commands, &[secondary]) };
-        action(scene, commands);
-    });
-    assert_eq!(survivors, (false, false));
+        assert_eq!(survivors, [expected; 2], "binds: {binds}, acts behind it: {acts}");
+    }
 }

@@ -21,22 +21,15 @@ const OWN: [&CStr; 6] = [
 #[test]
 fn names_are_known_where_their_commands_are() {
     let rig = Rig::new(&[]);
-    let by_device = |name: &CStr| {
-        // SAFETY: A live device and a C string.
-        unsafe { (rig.instance.fp_v1_0().get_device_proc_addr)(rig.device.handle(), name.as_ptr()) }
-    };
-    let by_instance = |name: &CStr| {
-        // SAFETY: A live instance and a C string.
-        unsafe {
-            rig.entry
-                .get_instance_proc_addr(rig.instance.handle(), name.as_ptr())
-        }
-    };
+    let by_device = |name: &CStr| rig.on.has(&rig.device, name);
     for name in OWN {
-        assert!(
-            by_device(name).is_some() && by_instance(name).is_some(),
-            "{name:?}"
-        );
+        // SAFETY: A live instance and a C string.
+        let by_instance = unsafe {
+            rig.on
+                .entry
+                .get_instance_proc_addr(rig.instance.handle(), name.as_ptr())
+        };
+        assert!(by_device(name) && by_instance.is_some(), "{name:?}");
     }
     for name in [
         c"vkBindBufferMemory2",
@@ -51,7 +44,7 @@ fn names_are_known_where_their_commands_are() {
         c"vkCmdPipelineBarrier2",
         c"vkQueueSubmit2",
     ] {
-        assert!(by_device(name).is_some(), "{name:?}");
+        assert!(by_device(name), "{name:?}");
     }
     for name in [
         c"vkCmdDrawMeshTasksEXT",
@@ -61,12 +54,11 @@ fn names_are_known_where_their_commands_are() {
         c"vkCreateInstance",
         c"vkNoSuchCommandEXT",
     ] {
-        assert!(by_device(name).is_none(), "{name:?}");
+        assert!(!by_device(name), "{name:?}");
     }
     // Validation remarks on names of the instance.
     let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
     assert!(ids.is_empty(), "{ids:?}");
-    rig.finish();
 }
 
 /// The two-call idiom of a list: how many, too few, all.
@@ -101,7 +93,6 @@ fn lists_are_given_in_part() {
         names.dedup();
         assert_eq!(names.len(), count as usize, "no name twice");
     }
-    rig.finish();
 }
 
 /// Tile memory leaves no process: images and buffers of it are not for export, ordinary ones are what they were.
@@ -114,11 +105,9 @@ fn tile_resources_are_not_exported() {
             .usage(usage)
             .handle_type(kind);
         let mut out = vk::ExternalBufferProperties::default();
+        let instance = &rig.instance;
         // SAFETY: A live device.
-        unsafe {
-            rig.instance
-                .get_physical_device_external_buffer_properties(rig.physical, &info, &mut out)
-        };
+        unsafe { instance.get_physical_device_external_buffer_properties(rig.physical, &info, &mut out) };
         out.external_memory_properties.external_memory_features
     };
     let storage = vk::BufferUsageFlags::STORAGE_BUFFER;
@@ -134,23 +123,15 @@ fn tile_resources_are_not_exported() {
             info = info.push_next(&mut wanted);
         }
         let mut out = vk::ImageFormatProperties2::default();
+        let instance = &rig.instance;
         // SAFETY: As above.
-        unsafe {
-            rig.instance
-                .get_physical_device_image_format_properties2(rig.physical, &info, &mut out)
-        }
+        unsafe { instance.get_physical_device_image_format_properties2(rig.physical, &info, &mut out) }
     };
-    let (sampled, tile) = (
-        vk::ImageUsageFlags::SAMPLED,
-        ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
-    );
-    assert_eq!(
-        images(sampled | tile, true),
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
-    );
+    let (sampled, tile) = (vk::ImageUsageFlags::SAMPLED, rig::TILE);
+    let refused = Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+    assert_eq!(images(sampled | tile, true), refused);
     assert_eq!(images(sampled | tile, false), Ok(()));
     assert_eq!(images(sampled, false), Ok(()));
-    rig.finish();
 }
 
 /// Devices of a group, which here is one: every heap can be asked about, the tile heap too.
@@ -158,14 +139,11 @@ fn tile_resources_are_not_exported() {
 fn a_group_of_one_has_no_peers() {
     let rig = Rig::new(&[]);
     if !rig::is_validated() {
+        let heap = rig.types.memory_heap_count - 1;
         // SAFETY: The heap is one of those shown. Validation wants two devices, and so is not asked.
-        let features = unsafe {
-            rig.device
-                .get_device_group_peer_memory_features(rig.types.memory_heap_count - 1, 0, 0)
-        };
+        let features = unsafe { rig.device.get_device_group_peer_memory_features(heap, 0, 0) };
         assert!(features.is_empty());
     }
-    rig.finish();
 }
 
 /// Nothing of tile memory is committed, as of lazily allocated memory that nobody used.
@@ -173,24 +151,19 @@ fn a_group_of_one_has_no_peers() {
 fn lazy_memory_commits_nothing() {
     let rig = Rig::new(&[("lazy_type", "true")]);
     let lazy = vk::MemoryPropertyFlags::LAZILY_ALLOCATED;
-    let index = rig
-        .types
-        .memory_types_as_slice()
-        .iter()
-        .position(|kind| kind.property_flags.contains(lazy))
-        .expect("a lazily allocated type");
-    let memory = rig.allocate(4096, index as u32).expect("memory");
+    let mut types = rig.types.memory_types_as_slice().iter();
+    let index = types.position(|kind| kind.property_flags.contains(lazy));
+    let memory = rig.allocate(4096, index.expect("a lazily allocated type") as u32);
     // SAFETY: Memory of this device, of a lazily allocated type.
     assert_eq!(unsafe { rig.device.get_device_memory_commitment(memory) }, 0);
-    rig.finish();
 }
 
 /// A dedicated allocation is as good as any other.
 #[test]
 fn tile_memory_can_be_dedicated() {
     let rig = Rig::new(&[]);
-    let usage = vk::ImageUsageFlags::SAMPLED | ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    let image = rig.image(&Rig::image_info(vk::Format::R8G8B8A8_UNORM, 64, usage));
+    let usage = vk::ImageUsageFlags::SAMPLED | rig::TILE;
+    let image = rig.create(&rig::image_info(vk::Format::R8G8B8A8_UNORM, 64, usage));
     let mut dedicated = vk::MemoryDedicatedRequirements::default();
     let mut tile = ffi::TileMemoryRequirementsQCOM::default();
     let mut needs = vk::MemoryRequirements2::default()
@@ -204,10 +177,5 @@ fn tile_memory_can_be_dedicated() {
         .allocation_size(tile.size)
         .memory_type_index(rig.tile_type())
         .push_next(&mut only);
-    // SAFETY: Made for each other; the rig destroys the image first.
-    let memory = unsafe { rig.device.allocate_memory(&info, None) }.expect("tile memory");
-    // SAFETY: As above.
-    unsafe { rig.device.bind_image_memory(image, memory, 0) }.expect("bound tile memory");
-    rig.own(|owned| owned.memory.push(memory));
-    rig.finish();
+    rig.bind_image(image, rig.create(&info), 0);
 }

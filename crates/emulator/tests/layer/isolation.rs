@@ -38,7 +38,6 @@ fn devices_on_threads_do_not_meet() {
                 for round in 0..4 {
                     work(&rig, value * 1000 + round);
                 }
-                rig.finish();
             });
         }
     });
@@ -48,11 +47,8 @@ fn devices_on_threads_do_not_meet() {
 fn two_threads_record_at_once() {
     let rig = Rig::new(&[]);
     let object = rig.object(2 * 12_288);
-    let buffers = [
-        rig.tile_words(WORDS.into(), object, 0),
-        rig.tile_words(WORDS.into(), object, 12_288),
-    ];
-    let outs = [rig.host_buffer(WORDS as usize), rig.host_buffer(WORDS as usize)];
+    let buffers = [0, 12_288].map(|offset| rig.tile_words(WORDS.into(), object, offset));
+    let outs = [(); 2].map(|()| rig.host_buffer(WORDS as usize));
     // Everything that a thread needs is made before, for pools are the threads' own.
     let recorded = [0, 1].map(|index: usize| {
         rig.record(|commands| {
@@ -61,12 +57,9 @@ fn two_threads_record_at_once() {
             rig.copy(commands, buffers[index], outs[index].buffer, WORDS);
         })
     });
-    let pools = [0, 1].map(|_| {
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(rig.family);
-        // SAFETY: A family of the device.
-        unsafe { rig.device.create_command_pool(&info, None) }.expect("a pool")
-    });
-    let (device, tile, barrier) = (&rig.device, &rig.tile, &rig);
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(rig.family);
+    let pools = [(); 2].map(|()| rig.create(&info));
+    let (device, tile, barrier) = (&rig.device, &rig.tile, &*rig);
     thread::scope(|scope| {
         for pool in pools {
             scope.spawn(move || {
@@ -94,20 +87,5 @@ fn two_threads_record_at_once() {
     rig.submit(&[&recorded]);
     for (index, out) in outs.iter().enumerate() {
         assert_eq!(out.read(), vec![7 + index as u32; WORDS as usize]);
-    }
-    for pool in pools {
-        // SAFETY: Idle.
-        unsafe { rig.device.destroy_command_pool(pool, None) };
-    }
-    rig.finish();
-}
-
-#[test]
-fn a_hundred_devices_are_created_and_destroyed() {
-    for _ in 0..100 {
-        let rig = Rig::new(&[]);
-        let object = rig.object(12_288);
-        rig.tile_words(64, object, 0);
-        rig.finish();
     }
 }

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use crate::rig;
 use crate::rig::{Rig, Wants};
 use ash::vk;
+use vk::BufferUsageFlags as B;
 
 /// A device with these extensions beside those of the rig; `None`, and the test is skipped, where the driver lacks one.
 fn with(instance_extensions: &[&CStr], extensions: &[&CStr]) -> Option<Rig> {
@@ -23,9 +24,29 @@ fn with(instance_extensions: &[&CStr], extensions: &[&CStr]) -> Option<Rig> {
     rig
 }
 
-/// The bits of the driver's types as the application sees them: all but the tile type's.
-fn ordinary_types(rig: &Rig) -> u32 {
-    ((1 << rig.types.memory_type_count) - 1) & !(1 << rig.tile_type())
+/// The first of the types of these bits, which are the driver's as the application sees them: none is the tile type's.
+fn first_ordinary(rig: &Rig, bits: u32) -> u32 {
+    let shown = (1 << rig.types.memory_type_count) - 1;
+    assert_eq!(
+        bits & !shown | bits >> rig.tile_type() & 1,
+        0,
+        "tile memory is nobody's to import"
+    );
+    assert_ne!(bits, 0);
+    bits.trailing_zeros()
+}
+
+/// Copies words of a buffer out.
+fn words(rig: &Rig, from: vk::Buffer, count: usize, before: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
+    let out = rig.host_buffer(count);
+    let commands = rig.record(|commands| {
+        before(commands);
+        let all = [vk::BufferCopy::default().size(count as u64 * 4)];
+        // SAFETY: Recording; buffers of that size.
+        unsafe { rig.device.cmd_copy_buffer(commands, from, out.buffer, &all) };
+    });
+    rig.submit(&[&[commands]]);
+    out.read()
 }
 
 #[test]
@@ -36,54 +57,31 @@ fn memory_is_exported_and_imported_by_the_types_shown() {
     };
     let files = ash::khr::external_memory_fd::Device::new(&rig.instance, &rig.device);
     let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
-    let info = vk::BufferCreateInfo::default()
-        .size(4096)
-        .usage(vk::BufferUsageFlags::TRANSFER_DST)
-        .push_next(&mut external);
-    // SAFETY: Valid create infos, handles of this device, and a descriptor that the driver takes over; all idle.
-    unsafe {
-        let buffers = [(); 2].map(|()| rig.device.create_buffer(&info, None).expect("a buffer"));
-        rig.own(|owned| owned.buffers.extend(buffers));
-        let needs = rig.buffer_needs(buffers[0]).0;
-        assert_eq!(needs.memory_type_bits & !ordinary_types(&rig), 0);
-        let index = needs.memory_type_bits.trailing_zeros();
-        let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(kind);
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index(index)
-            .push_next(&mut export);
-        let exported = rig.device.allocate_memory(&info, None).expect("memory to export");
-        rig.own(|owned| owned.memory.push(exported));
-        rig.device
-            .bind_buffer_memory(buffers[0], exported, 0)
-            .expect("bound");
-        let asked = vk::MemoryGetFdInfoKHR::default()
-            .memory(exported)
-            .handle_type(kind);
-        let file = files.get_memory_fd(&asked).expect("a file");
-        let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(kind).fd(file);
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index(index)
-            .push_next(&mut import);
-        let imported = rig.device.allocate_memory(&info, None).expect("imported memory");
-        rig.own(|owned| owned.memory.push(imported));
-        rig.device
-            .bind_buffer_memory(buffers[1], imported, 0)
-            .expect("bound");
-        // Both are the same bytes: what one is filled with, the other holds.
-        let commands = rig.record(|commands| {
-            rig.device
-                .cmd_fill_buffer(commands, buffers[0], 0, vk::WHOLE_SIZE, 0x1234_5678);
-        });
-        rig.submit(&[&[commands]]);
-        let at = rig
-            .device
-            .map_memory(imported, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
-            .expect("mapped memory");
-        assert_eq!(*at.cast::<u32>(), 0x1234_5678);
-    }
-    rig.finish();
+    let usage = B::TRANSFER_DST | B::TRANSFER_SRC;
+    let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
+    let info = info.push_next(&mut external);
+    let buffers = [(); 2].map(|()| rig.create(&info));
+    let needs = rig.buffer_needs(buffers[0]).0;
+    let info = vk::MemoryAllocateInfo::default()
+        .allocation_size(needs.size)
+        .memory_type_index(first_ordinary(&rig, needs.memory_type_bits));
+    let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(kind);
+    let exported = rig.create(&info.push_next(&mut export));
+    let asked = vk::MemoryGetFdInfoKHR::default()
+        .memory(exported)
+        .handle_type(kind);
+    // SAFETY: Memory to export; the driver takes the descriptor over below.
+    let file = unsafe { files.get_memory_fd(&asked) }.expect("a file");
+    let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(kind).fd(file);
+    let imported = rig.create(&info.push_next(&mut import));
+    rig.bind_buffer(buffers[0], exported, 0);
+    rig.bind_buffer(buffers[1], imported, 0);
+    // Both are the same bytes: what one is filled with, the other holds.
+    let found = words(&rig, buffers[1], 4, |commands| {
+        rig.fill_buffer(commands, buffers[0], 0x1234_5678);
+        rig.barrier(commands);
+    });
+    assert_eq!(found, [0x1234_5678; 4]);
 }
 
 /// Memory of the host is imported by the types that the query names, in the application's numbers.
@@ -106,44 +104,24 @@ fn memory_of_the_host_is_imported_by_the_types_shown() {
     let room = vec![7u8; bytes + page];
     let at = room.as_ptr().wrapping_add(room.as_ptr().align_offset(page));
     let mut found = vk::MemoryHostPointerPropertiesEXT::default();
-    // SAFETY: Aligned memory that outlives the device; handles of this device.
-    unsafe {
-        (host.fp().get_memory_host_pointer_properties_ext)(rig.device.handle(), kind, at.cast(), &mut found)
-            .result()
-            .expect("memory of the host can be imported");
-        assert_ne!(found.memory_type_bits, 0);
-        assert_eq!(
-            found.memory_type_bits & !ordinary_types(&rig),
-            0,
-            "tile memory is nobody's to import"
-        );
-        let index = found.memory_type_bits.trailing_zeros();
-        let mut import = vk::ImportMemoryHostPointerInfoEXT::default()
-            .handle_type(kind)
-            .host_pointer(at.cast_mut().cast());
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(bytes as u64)
-            .memory_type_index(index)
-            .push_next(&mut import);
-        let memory = rig.device.allocate_memory(&info, None).expect("imported memory");
-        rig.own(|owned| owned.memory.push(memory));
-        let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
-        let info = vk::BufferCreateInfo::default()
-            .size(4096)
-            .usage(vk::BufferUsageFlags::TRANSFER_SRC)
-            .push_next(&mut external);
-        let buffer = rig.device.create_buffer(&info, None).expect("a buffer");
-        rig.own(|owned| owned.buffers.push(buffer));
-        rig.device.bind_buffer_memory(buffer, memory, 0).expect("bound");
-        let out = rig.host_buffer(1024);
-        let commands = rig.record(|commands| {
-            let all = [vk::BufferCopy::default().size(4096)];
-            rig.device.cmd_copy_buffer(commands, buffer, out.buffer, &all);
-        });
-        rig.submit(&[&[commands]]);
-        assert_eq!(out.read(), vec![0x0707_0707; 1024]);
-    }
-    rig.finish();
+    let query = host.fp().get_memory_host_pointer_properties_ext;
+    // SAFETY: Aligned memory that outlives the device.
+    let asked = unsafe { query(rig.device.handle(), kind, at.cast(), &mut found) };
+    asked.result().expect("memory of the host can be imported");
+    let mut import = vk::ImportMemoryHostPointerInfoEXT::default()
+        .handle_type(kind)
+        .host_pointer(at.cast_mut().cast());
+    let info = vk::MemoryAllocateInfo::default()
+        .allocation_size(bytes as u64)
+        .memory_type_index(first_ordinary(&rig, found.memory_type_bits))
+        .push_next(&mut import);
+    let memory = rig.create(&info);
+    let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
+    let info = vk::BufferCreateInfo::default().size(4096).usage(B::TRANSFER_SRC);
+    let buffer = rig.create(&info.push_next(&mut external));
+    rig.bind_buffer(buffer, memory, 0);
+    assert_eq!(words(&rig, buffer, 1024, |_| ()), vec![0x0707_0707; 1024]);
+    drop(rig);
     drop(room);
 }
 
@@ -153,49 +131,39 @@ fn sparse_buffers_take_the_types_shown() {
     let rig = Rig::new(&[]);
     // SAFETY: A live device.
     let features = unsafe { rig.instance.get_physical_device_features(rig.physical) };
+    drop(rig);
     if features.sparse_binding == vk::FALSE {
-        rig.finish();
         return rig::skip("the driver has no sparse resources");
     }
-    rig.finish();
     let wants = Wants {
         features: vk::PhysicalDeviceFeatures::default().sparse_binding(true),
         ..Wants::default()
     };
     let rig = Rig::with(&[], &wants).expect("a device");
-    // SAFETY: Valid create infos, and handles of this device; all idle.
+    let info = vk::BufferCreateInfo::default()
+        .flags(vk::BufferCreateFlags::SPARSE_BINDING)
+        .size(1 << 16)
+        .usage(B::TRANSFER_DST | B::TRANSFER_SRC);
+    let buffer = rig.create(&info);
+    let needs = rig.buffer_needs(buffer).0;
+    let memory = rig.allocate(needs.size, first_ordinary(&rig, needs.memory_type_bits));
+    let binds = [vk::SparseMemoryBind::default().size(needs.size).memory(memory)];
+    let of_buffers = vk::SparseBufferMemoryBindInfo::default().buffer(buffer);
+    let of_buffers = [of_buffers.binds(&binds)];
+    let info = vk::BindSparseInfo::default().buffer_binds(&of_buffers);
+    // SAFETY: Valid, and all idle behind it.
     unsafe {
-        let info = vk::BufferCreateInfo::default()
-            .flags(vk::BufferCreateFlags::SPARSE_BINDING)
-            .size(1 << 16)
-            .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::TRANSFER_SRC);
-        let buffer = rig.device.create_buffer(&info, None).expect("a sparse buffer");
-        rig.own(|owned| owned.buffers.push(buffer));
-        let needs = rig.buffer_needs(buffer).0;
-        assert_eq!(needs.memory_type_bits & !ordinary_types(&rig), 0);
-        let memory = rig
-            .allocate(needs.size, needs.memory_type_bits.trailing_zeros())
-            .expect("memory");
-        let binds = [vk::SparseMemoryBind::default().size(needs.size).memory(memory)];
-        let of_buffers = [vk::SparseBufferMemoryBindInfo::default()
-            .buffer(buffer)
-            .binds(&binds)];
-        let info = vk::BindSparseInfo::default().buffer_binds(&of_buffers);
-        rig.device
-            .queue_bind_sparse(rig.queue, &[info], vk::Fence::null())
-            .expect("a sparse binding");
+        let bound = rig
+            .device
+            .queue_bind_sparse(rig.queue, &[info], vk::Fence::null());
+        bound.expect("a sparse binding");
         rig.device.queue_wait_idle(rig.queue).expect("an idle queue");
-        let out = rig.host_buffer(16);
-        let commands = rig.record(|commands| {
-            rig.device.cmd_fill_buffer(commands, buffer, 0, vk::WHOLE_SIZE, 5);
-            rig.barrier(commands);
-            let some = [vk::BufferCopy::default().size(64)];
-            rig.device.cmd_copy_buffer(commands, buffer, out.buffer, &some);
-        });
-        rig.submit(&[&[commands]]);
-        assert_eq!(out.read(), [5; 16]);
     }
-    rig.finish();
+    let found = words(&rig, buffer, 16, |commands| {
+        rig.fill_buffer(commands, buffer, 5);
+        rig.barrier(commands);
+    });
+    assert_eq!(found, [5; 16]);
 }
 
 /// Images of a swapchain get their memory from it: structures of others go down through the layer as they are.
@@ -208,26 +176,20 @@ fn images_of_swapchains_are_not_the_layers() {
     let (format, usage) = (vk::Format::B8G8R8A8_UNORM, vk::ImageUsageFlags::TRANSFER_DST);
     // SAFETY: Valid create infos, handles of this device, destroyed in the order of use.
     unsafe {
-        let headless = ash::ext::headless_surface::Instance::new(&rig.entry, &rig.instance);
-        let surface = headless
-            .create_headless_surface(&vk::HeadlessSurfaceCreateInfoEXT::default(), None)
-            .expect("a surface");
-        let of_surfaces = ash::khr::surface::Instance::new(&rig.entry, &rig.instance);
+        let headless = ash::ext::headless_surface::Instance::new(&rig.on.entry, &rig.instance);
+        let surface = headless.create_headless_surface(&vk::HeadlessSurfaceCreateInfoEXT::default(), None);
+        let surface = surface.expect("a surface");
+        let of_surfaces = ash::khr::surface::Instance::new(&rig.on.entry, &rig.instance);
         let is_supported = of_surfaces.get_physical_device_surface_support(rig.physical, rig.family, surface);
         assert_eq!(is_supported, Ok(true));
-        let limits = of_surfaces
-            .get_physical_device_surface_capabilities(rig.physical, surface)
-            .expect("limits");
-        let extent = vk::Extent2D {
-            width: 64,
-            height: 64,
-        };
+        let limits = of_surfaces.get_physical_device_surface_capabilities(rig.physical, surface);
+        let limits = limits.expect("limits");
         let info = vk::SwapchainCreateInfoKHR::default()
             .surface(surface)
             .min_image_count(limits.min_image_count)
             .image_format(format)
             .image_color_space(vk::ColorSpaceKHR::SRGB_NONLINEAR)
-            .image_extent(extent)
+            .image_extent(rig::area(64, 64).extent)
             .image_array_layers(1)
             .image_usage(usage)
             .image_sharing_mode(vk::SharingMode::EXCLUSIVE)
@@ -239,29 +201,19 @@ fn images_of_swapchains_are_not_the_layers() {
         let count = swapchains.get_swapchain_images(swapchain).expect("images").len();
         assert!(count >= limits.min_image_count as usize);
         let mut of = vk::ImageSwapchainCreateInfoKHR::default().swapchain(swapchain);
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(format)
-            .extent(extent.into())
-            .mip_levels(1)
-            .array_layers(1)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .usage(usage)
-            .push_next(&mut of);
+        let info = rig::image_info(format, 64, usage).push_next(&mut of);
         let image = rig
             .device
             .create_image(&info, None)
             .expect("an image of the swapchain");
         let mut from = vk::BindImageMemorySwapchainInfoKHR::default().swapchain(swapchain);
-        let bind = [vk::BindImageMemoryInfo::default()
+        let bind = vk::BindImageMemoryInfo::default()
             .image(image)
-            .push_next(&mut from)];
-        rig.device
-            .bind_image_memory2(&bind)
-            .expect("memory of the swapchain");
+            .push_next(&mut from);
+        let bound = rig.device.bind_image_memory2(&[bind]);
+        bound.expect("memory of the swapchain");
         rig.device.destroy_image(image, None);
         swapchains.destroy_swapchain(swapchain, None);
         of_surfaces.destroy_surface(surface, None);
     }
-    rig.finish();
 }

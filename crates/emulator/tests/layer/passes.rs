@@ -1,11 +1,17 @@
 //! What render passes and transitions do to tile images: operations DONT_CARE, layouts UNDEFINED, secondaries.
 
+use std::ops::Deref;
+
 use crate::rig;
 use crate::rig::{CLEAR, CLEARED, Operations, Rig, SIDE};
 use ash::vk;
 use ash::vk::{AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageLayout as Layout};
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_emulator::POISON;
+
+const USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw(),
+);
 
 /// A tile image with a copy of its texels that the host reads.
 struct Scene {
@@ -16,119 +22,85 @@ struct Scene {
     texels: rig::HostBuffer,
 }
 
+impl Deref for Scene {
+    type Target = Rig;
+
+    fn deref(&self) -> &Rig {
+        &self.rig
+    }
+}
+
 impl Scene {
     fn new() -> Scene {
         let rig = Rig::new(&[]);
         let object = rig.object(rig.heap_size());
-        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::STORAGE;
-        let (image, view) = rig.tile_image(vk::Format::R32_UINT, SIDE, usage, object, 12_288);
-        let texels = rig.host_buffer((SIDE * SIDE) as usize);
+        let (image, view) = rig.tile_image(vk::Format::R32_UINT, SIDE, USAGE, object, 12_288);
         Scene {
+            texels: rig.host_buffer((SIDE * SIDE) as usize),
             rig,
             object,
             image,
             view,
-            texels,
         }
     }
 
     /// Clears the image, records `between`, copies the texels out, and gives the first and the last one.
     fn run(self, between: impl FnOnce(&Scene, vk::CommandBuffer)) -> ([u32; 2], Vec<String>) {
-        let commands = self.rig.record(|commands| {
-            self.rig.bind(commands, Some(self.object));
-            self.rig
-                .transition(commands, self.image, Layout::UNDEFINED, Layout::GENERAL);
-            self.rig.render(commands, self.view, CLEAR, SIDE);
+        let commands = self.record(|commands| {
+            self.bind(commands, Some(self.object));
+            self.to_general(commands, self.image);
+            self.render(commands, self.view, CLEAR, SIDE);
             between(&self, commands);
-            self.rig.bind(commands, Some(self.object));
-            self.rig.copy_texels(commands, self.view, self.texels.buffer);
+            self.bind(commands, Some(self.object));
+            self.copy_texels(commands, self.view, self.texels.buffer);
         });
-        self.rig.submit2(&[&[commands]]);
+        self.submit2(&[&[commands]]);
         let texels = self.texels.read();
-        let ids = self.rig.take_ids();
-        self.rig.finish();
-        ([texels[0], texels[texels.len() - 1]], ids)
+        ([texels[0], texels[texels.len() - 1]], self.take_ids())
     }
 }
 
 const ALIVE: [u32; 2] = [CLEARED; 2];
 const DEAD: [u32; 2] = [POISON; 2];
 
-fn dynamic(operations: Operations, height: u32) -> [u32; 2] {
-    Scene::new()
-        .run(|scene, commands| scene.rig.render(commands, scene.view, operations, height))
-        .0
-}
+const LOADED: Operations = Operations {
+    load: Load::LOAD,
+    ..CLEAR
+};
+const NOT_LOADED: Operations = Operations {
+    load: Load::DONT_CARE,
+    ..CLEAR
+};
+const NOT_STORED: Operations = Operations {
+    store: Store::DONT_CARE,
+    ..CLEAR
+};
+const FROM_UNDEFINED: Operations = Operations {
+    from: Layout::UNDEFINED,
+    ..NOT_LOADED
+};
 
 #[test]
-fn what_is_cleared_and_stored_survives() {
+fn operations_dont_care_discard_where_the_render_area_is_all() {
     assert_eq!(Scene::new().run(|_, _| ()), (ALIVE, Vec::new()));
-    assert_eq!(
-        dynamic(
-            Operations {
-                load: Load::LOAD,
-                ..CLEAR
-            },
-            SIDE
-        ),
-        ALIVE
-    );
-}
-
-#[test]
-fn operations_dont_care_discard() {
-    assert_eq!(
-        dynamic(
-            Operations {
-                store: Store::DONT_CARE,
-                ..CLEAR
-            },
-            SIDE
-        ),
-        DEAD
-    );
-    assert_eq!(
-        dynamic(
-            Operations {
-                load: Load::DONT_CARE,
-                ..CLEAR
-            },
-            SIDE
-        ),
-        DEAD
-    );
-}
-
-#[test]
-fn operations_reach_no_further_than_the_render_area() {
-    assert_eq!(
-        dynamic(
-            Operations {
-                load: Load::DONT_CARE,
-                ..CLEAR
-            },
-            SIDE / 2
-        ),
-        ALIVE
-    );
-    assert_eq!(
-        dynamic(
-            Operations {
-                store: Store::DONT_CARE,
-                ..CLEAR
-            },
-            SIDE / 2
-        ),
-        ALIVE
-    );
+    for (operations, height, expected) in [
+        (LOADED, SIDE, ALIVE),
+        (NOT_STORED, SIDE, DEAD),
+        (NOT_LOADED, SIDE, DEAD),
+        (NOT_LOADED, SIDE / 2, ALIVE),
+        (NOT_STORED, SIDE / 2, ALIVE),
+    ] {
+        let render = |scene: &Scene, commands| scene.render(commands, scene.view, operations, height);
+        assert_eq!(Scene::new().run(render).0, expected, "{operations:?}, {height}");
+    }
 }
 
 #[test]
 fn a_transition_from_undefined_discards() {
-    for from in [Layout::UNDEFINED, Layout::GENERAL] {
-        let expected = if from == Layout::UNDEFINED { DEAD } else { ALIVE };
-        let (texels, ids) = Scene::new()
-            .run(|scene, commands| scene.rig.transition(commands, scene.image, from, Layout::GENERAL));
+    for (from, expected) in [(Layout::UNDEFINED, DEAD), (Layout::GENERAL, ALIVE)] {
+        let transition =
+            |scene: &Scene, commands| scene.transition(commands, scene.image, from, Layout::GENERAL);
+        let (texels, ids) = Scene::new().run(transition);
         assert_eq!(texels, expected, "{from:?}");
         assert_eq!(ids.len(), usize::from(expected == DEAD), "{ids:?}");
     }
@@ -148,67 +120,38 @@ fn a_transition_by_synchronization2_discards_too() {
             .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR))];
         let info = vk::DependencyInfo::default().image_memory_barriers(&barrier);
         // SAFETY: Recording, outside render passes.
-        unsafe { scene.rig.device.cmd_pipeline_barrier2(commands, &info) };
+        unsafe { scene.device.cmd_pipeline_barrier2(commands, &info) };
     });
     assert_eq!(texels, DEAD);
 }
 
-/// The same by a render pass object, with and without an imageless framebuffer.
-fn object(operations: Operations) -> [[u32; 2]; 2] {
-    [false, true].map(|imageless| {
-        let scene = Scene::new();
-        let pass = scene.rig.pass_object(scene.view, operations, imageless, 0);
-        let run = |scene: &Scene, commands: vk::CommandBuffer| {
-            let view = imageless.then_some(scene.view);
-            scene
-                .rig
-                .run_pass(commands, pass, view, vk::SubpassContents::INLINE, |_| ());
-        };
-        scene.run(run).0
-    })
-}
-
+/// With and without an imageless framebuffer.
 #[test]
 fn render_pass_objects_do_the_same() {
-    assert_eq!(
-        object(Operations {
-            load: Load::LOAD,
-            ..CLEAR
-        }),
-        [ALIVE; 2]
-    );
-    assert_eq!(
-        object(Operations {
-            store: Store::DONT_CARE,
-            ..CLEAR
-        }),
-        [DEAD; 2]
-    );
-    assert_eq!(
-        object(Operations {
-            load: Load::DONT_CARE,
-            ..CLEAR
-        }),
-        [DEAD; 2]
-    );
-    let undefined = Operations {
-        load: Load::DONT_CARE,
-        from: Layout::UNDEFINED,
-        ..CLEAR
-    };
-    assert_eq!(object(undefined), [DEAD; 2]);
+    for (operations, expected) in [
+        (LOADED, ALIVE),
+        (NOT_STORED, DEAD),
+        (NOT_LOADED, DEAD),
+        (FROM_UNDEFINED, DEAD),
+    ] {
+        for imageless in [false, true] {
+            let scene = Scene::new();
+            let pass = scene.pass_object(scene.view, operations, imageless, 0);
+            let (texels, _) = scene.run(|scene, commands| {
+                let view = imageless.then_some(scene.view);
+                scene.run_pass(commands, pass, view, vk::SubpassContents::INLINE, |_| ());
+            });
+            assert_eq!(texels, expected, "{operations:?}, imageless: {imageless}");
+        }
+    }
 }
 
 /// Runs a secondary command buffer with an action command inside a pass, which inherits tile memory or does not.
 fn secondary_inside(inherits: bool) -> ([u32; 2], Vec<String>) {
     let scene = Scene::new();
-    let keep = Operations {
-        load: Load::LOAD,
-        ..CLEAR
-    };
-    let pass = scene.rig.pass_object(scene.view, keep, false, 0);
+    let pass = scene.pass_object(scene.view, LOADED, false, 0);
     scene.run(|scene, commands| {
-        let secondary = scene.rig.allocate_commands(vk::CommandBufferLevel::SECONDARY);
+        let secondary = scene.allocate_commands(vk::CommandBufferLevel::SECONDARY);
         let mut bound = TileMemoryBindInfoQCOM::default().memory(scene.object);
         let mut inheritance = vk::CommandBufferInheritanceInfo::default()
             .render_pass(pass.0)
@@ -216,29 +159,21 @@ fn secondary_inside(inherits: bool) -> ([u32; 2], Vec<String>) {
         if inherits {
             inheritance = inheritance.push_next(&mut bound);
         }
+        use vk::CommandBufferUsageFlags as F;
         let info = vk::CommandBufferBeginInfo::default()
-            .flags(
-                vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE
-                    | vk::CommandBufferUsageFlags::SIMULTANEOUS_USE,
-            )
+            .flags(F::RENDER_PASS_CONTINUE | F::SIMULTANEOUS_USE)
             .inheritance_info(&inheritance);
-        scene.rig.record_into(secondary, &info, |secondary| {
+        scene.record_into(secondary, &info, |secondary| {
             let clear = [vk::ClearAttachment::default()
                 .aspect_mask(vk::ImageAspectFlags::COLOR)
-                .clear_value(vk::ClearValue {
-                    color: vk::ClearColorValue { uint32: [CLEARED; 4] },
-                })];
-            let extent = vk::Extent2D { width: 1, height: 1 };
-            let rects = [vk::ClearRect::default()
-                .rect(vk::Rect2D::default().extent(extent))
-                .layer_count(1)];
+                .clear_value(rig::clear_value(CLEARED))];
+            let rects = [vk::ClearRect::default().rect(rig::area(1, 1)).layer_count(1)];
             // SAFETY: Recording, inside the pass of the inheritance.
-            unsafe { scene.rig.device.cmd_clear_attachments(secondary, &clear, &rects) };
+            unsafe { scene.device.cmd_clear_attachments(secondary, &clear, &rects) };
         });
         let contents = vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
-        scene.rig.run_pass(commands, pass, None, contents, |commands| {
-            // SAFETY: Recording, inside a pass of secondaries.
-            unsafe { scene.rig.device.cmd_execute_commands(commands, &[secondary]) };
+        scene.run_pass(commands, pass, None, contents, |commands| {
+            scene.execute(commands, secondary)
         });
     })
 }
@@ -254,13 +189,8 @@ fn a_secondary_inside_a_pass_needs_the_inheritance_structure() {
 #[test]
 fn aliases_take_each_others_bytes() {
     let (texels, ids) = Scene::new().run(|scene, commands| {
-        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::STORAGE;
-        let (alias, _) = scene
-            .rig
-            .tile_image(vk::Format::R32_UINT, SIDE, usage, scene.object, 12_288);
-        scene
-            .rig
-            .transition(commands, alias, Layout::UNDEFINED, Layout::GENERAL);
+        let (alias, _) = scene.tile_image(vk::Format::R32_UINT, SIDE, USAGE, scene.object, 12_288);
+        scene.to_general(commands, alias);
     });
     assert_eq!(texels, DEAD);
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);

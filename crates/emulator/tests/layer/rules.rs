@@ -1,17 +1,16 @@
 //! The rules that only this layer checks: each broken once, and the same program without the mistake.
 
 use crate::rig;
-use crate::rig::Rig;
+use crate::rig::{Instance, Rig};
 use ash::vk;
 use tileheap_device::ffi;
+use tileheap_testkit::objects::Objects;
 
 /// The emulator's messages about `run`; those of validation about the same mistake are listed in `validated`.
 fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
     let rig = Rig::new(settings);
     run(&rig);
-    let ids = rig.take_ids_but(validated);
-    rig.finish();
-    ids
+    rig.take_ids_but(validated)
 }
 
 /// Records a fill of a tile buffer by a shader while `bound` is bound.
@@ -67,8 +66,7 @@ fn the_same_dispatch_is_judged_by_what_changed_in_between() {
     let ids = said(&[], &VALIDATED_10746, |rig| {
         let (own, other) = (rig.object(12_288), rig.object(12_288));
         let buffer = rig.tile_words(64, own, 0);
-        let pipeline = rig.compute(&[vk::DescriptorType::STORAGE_BUFFER], rig::FILL);
-        let set = rig.set(&pipeline, &[rig::Descriptor::Buffer(buffer)]);
+        let (pipeline, set) = rig.work(rig::FILL, &[rig::Descriptor::Buffer(buffer)]);
         rig.record(|commands| {
             for bound in [own, own, other, own] {
                 rig.bind(commands, Some(bound));
@@ -81,13 +79,8 @@ fn the_same_dispatch_is_judged_by_what_changed_in_between() {
         let own = rig.object(12_288);
         let buffer = rig.tile_words(64, own, 0);
         let out = rig.host_buffer(64);
-        let kinds = [vk::DescriptorType::STORAGE_BUFFER; 2];
-        let pipeline = rig.compute(&kinds, rig::COPY);
-        let descriptors = [
-            rig::Descriptor::Buffer(buffer),
-            rig::Descriptor::Buffer(out.buffer),
-        ];
-        let set = rig.set(&pipeline, &descriptors);
+        let descriptors = [buffer, out.buffer].map(rig::Descriptor::Buffer);
+        let (pipeline, set) = rig.work(rig::COPY, &descriptors);
         let commands = rig.record(|commands| {
             rig.bind(commands, Some(own));
             rig.fill(commands, buffer, 64, 7);
@@ -136,13 +129,8 @@ fn by_default_nothing_is_said_twice() {
         ["TILEHEAP-attachment-unbound"],
         "validation says this of draws alone"
     );
-    let beyond = said(
-        &[("report", "auto"), ("tile_buffer_transfers", "true")],
-        &[],
-        |rig| {
-            record_transfer(rig, false);
-        },
-    );
+    let settings = [("report", "auto"), ("tile_buffer_transfers", "true")];
+    let beyond = said(&settings, &[], |rig| _ = record_transfer(rig, false));
     assert_eq!(beyond, ["TILEHEAP-transfer-unbound"], "nobody else says this");
 }
 
@@ -151,14 +139,12 @@ fn record_transfer(rig: &Rig, bind: bool) -> vk::CommandBuffer {
     let object = rig.object(12_288);
     let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER;
     let buffer = rig.tile_buffer(256, usage);
-    // SAFETY: New, at an offset that every alignment allows.
-    unsafe { rig.device.bind_buffer_memory(buffer, object, 0) }.expect("bound tile memory");
+    rig.bind_buffer(buffer, object, 0);
     rig.record(|commands| {
         if bind {
             rig.bind(commands, Some(object));
         }
-        // SAFETY: Recording; a transfer destination.
-        unsafe { rig.device.cmd_fill_buffer(commands, buffer, 0, vk::WHOLE_SIZE, 7) };
+        rig.fill_buffer(commands, buffer, 7);
     })
 }
 
@@ -181,19 +167,12 @@ fn tile_memory_is_bound_outside_of_passes() {
     let bind = |inside: bool| {
         said(&[], &[], |rig| {
             let object = rig.object(rig.heap_size());
-            let (image, view) = rig.tile_image(
-                vk::Format::R32_UINT,
-                rig::SIDE,
-                vk::ImageUsageFlags::COLOR_ATTACHMENT,
-                object,
-                0,
-            );
+            let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+            let (image, view) = rig.tile_image(vk::Format::R32_UINT, rig::SIDE, usage, object, 0);
             rig.record(|commands| {
                 rig.bind(commands, Some(object));
-                let (from, to) = (vk::ImageLayout::UNDEFINED, vk::ImageLayout::GENERAL);
-                rig.transition(commands, image, from, to);
-                let flags = vk::RenderingFlags::empty();
-                rig.render_with(commands, view, rig::CLEAR, rig::SIDE, flags, |commands| {
+                rig.to_general(commands, image);
+                rig.render_with(commands, view, rig::CLEAR, rig::SIDE, |commands| {
                     if inside {
                         rig.bind(commands, Some(object));
                     }
@@ -207,33 +186,25 @@ fn tile_memory_is_bound_outside_of_passes() {
 
 #[test]
 fn a_resource_with_requirements_of_0_is_reported_where_it_is_bound() {
-    let ids = said(
-        &[],
-        &[
-            "VUID-VkBufferCreateInfo-usage-10764",
-            "VUID-vkBindBufferMemory-memory-01035",
-        ],
-        |rig| {
-            // A vertex buffer cannot live in tile memory.
-            let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
-            assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
-            let object = rig.object(12_288);
-            // SAFETY: Wrong on purpose: bound where it cannot live, and never used.
-            let _ = unsafe { rig.device.bind_buffer_memory(buffer, object, 0) };
-        },
-    );
+    let validated = [
+        "VUID-VkBufferCreateInfo-usage-10764",
+        "VUID-vkBindBufferMemory-memory-01035",
+    ];
+    let ids = said(&[], &validated, |rig| {
+        // A vertex buffer cannot live in tile memory; it is never used.
+        let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
+        assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
+        let _ = rig.try_bind_buffer(buffer, rig.object(12_288), 0);
+    });
     assert_eq!(ids, ["TILEHEAP-unsupported-resource"]);
 }
 
 #[test]
 fn tile_memory_cannot_be_mapped() {
     let ids = said(&[], &["VUID-vkMapMemory-memory-00682"], |rig| {
-        let object = rig.object(12_288);
+        let (object, all) = (rig.object(12_288), vk::MemoryMapFlags::empty());
         // SAFETY: Wrong on purpose; it fails.
-        let mapped = unsafe {
-            rig.device
-                .map_memory(object, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
-        };
+        let mapped = unsafe { rig.device.map_memory(object, 0, vk::WHOLE_SIZE, all) };
         assert_eq!(mapped, Err(vk::Result::ERROR_MEMORY_MAP_FAILED));
     });
     assert_eq!(ids, ["TILEHEAP-mapped"]);
@@ -242,13 +213,11 @@ fn tile_memory_cannot_be_mapped() {
 #[test]
 fn an_object_larger_than_the_heap_is_refused() {
     let ids = said(&[], &["VUID-vkAllocateMemory-pAllocateInfo-01713"], |rig| {
-        let refused = rig.allocate(rig.heap_size() + 1, rig.tile_type());
+        let refused = rig.try_allocate(rig.heap_size() + 1, rig.tile_type());
         assert_eq!(refused, Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
-        assert!(rig.allocate(rig.heap_size(), rig.tile_type()).is_ok());
-        assert!(
-            rig.allocate(rig.heap_size(), rig.tile_type()).is_ok(),
-            "objects share the heap"
-        );
+        for _ in 0..2 {
+            rig.object(rig.heap_size()); // They share the heap.
+        }
     });
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
@@ -256,65 +225,41 @@ fn an_object_larger_than_the_heap_is_refused() {
 /// Programs that know nothing of tile memory and take the first device local type: they are told so, and run.
 #[test]
 fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
-    let messages = std::sync::Mutex::default();
-    let (_entry, instance, utils, messenger) =
-        rig::instance_with(&[("tile_type_position", "first")], &messages);
+    let on = Instance::new(&[("tile_type_position", "first")]);
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+    let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
+    // SAFETY: Every device has a family 0 with a queue.
+    let device = unsafe { on.instance.create_device(on.physical(), &info, None) }.expect("a device");
+    let (objects, size) = (Objects::default(), 4 << 20);
+    let usage = vk::BufferUsageFlags::TRANSFER_DST;
+    let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(size).usage(usage));
+    let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(size));
+    let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
+    // SAFETY: Valid, but for the type; all is destroyed idle.
+    unsafe {
+        device
+            .bind_buffer_memory(buffer, memory, 0)
+            .expect("bound memory");
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool);
+        let commands = device.allocate_command_buffers(&info.command_buffer_count(1));
+        let commands = commands.expect("a command buffer");
+        let begun = device.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default());
+        begun.expect("recording begins");
+        // All of it is there: a driver would write past less.
+        device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7);
+        device.end_command_buffer(commands[0]).expect("recording ends");
+        let batch = vk::SubmitInfo::default().command_buffers(&commands);
+        let submitted = device.queue_submit(device.get_device_queue(0, 0), &[batch], vk::Fence::null());
+        submitted.expect("a submission");
+        device.device_wait_idle().expect("an idle device");
+        objects.destroy(&device);
+        device.destroy_device(None);
+    }
     let validated = [
         "VUID-vkAllocateMemory-tileMemoryHeap-10976",
         "VUID-vkBindBufferMemory-memory-01035",
     ];
-    // SAFETY: Valid create infos, but for the type; all is destroyed in the order of use.
-    unsafe {
-        let physical = instance.enumerate_physical_devices().expect("devices")[0];
-        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let device = instance.create_device(physical, &info, None).expect("a device");
-        let size = 4 << 20;
-        let info = vk::BufferCreateInfo::default()
-            .size(size)
-            .usage(vk::BufferUsageFlags::TRANSFER_DST);
-        let buffer = device.create_buffer(&info, None).expect("a buffer");
-        let info = vk::MemoryAllocateInfo::default().allocation_size(size);
-        let memory = device.allocate_memory(&info, None).expect("memory of type 0");
-        device
-            .bind_buffer_memory(buffer, memory, 0)
-            .expect("bound memory");
-        let pool = device
-            .create_command_pool(&vk::CommandPoolCreateInfo::default(), None)
-            .expect("a pool");
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(1);
-        let commands = device.allocate_command_buffers(&info).expect("a command buffer");
-        device
-            .begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default())
-            .expect("recording begins");
-        // All of it is there: a driver would write past less.
-        device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7);
-        device.end_command_buffer(commands[0]).expect("recording ends");
-        let queue = device.get_device_queue(0, 0);
-        let batch = vk::SubmitInfo::default().command_buffers(&commands);
-        device
-            .queue_submit(queue, &[batch], vk::Fence::null())
-            .expect("a submission");
-        device.device_wait_idle().expect("an idle device");
-        device.destroy_command_pool(pool, None);
-        device.destroy_buffer(buffer, None);
-        device.free_memory(memory, None);
-        device.destroy_device(None);
-        utils.destroy_debug_utils_messenger(messenger, None);
-        instance.destroy_instance(None);
-    }
-    let messages = messages.into_inner().expect("no panic while collecting");
-    let (own, others): (Vec<_>, Vec<_>) = messages
-        .into_iter()
-        .map(|(id, _)| id)
-        .partition(|id| id.starts_with("TILEHEAP-"));
-    assert_eq!(own, ["TILEHEAP-not-enabled"]);
-    assert!(
-        others.iter().all(|id| validated.contains(&id.as_str())),
-        "{others:?}"
-    );
+    assert_eq!(on.take_ids_but(&validated), ["TILEHEAP-not-enabled"]);
 }
 
 #[test]
@@ -328,8 +273,7 @@ fn a_bad_place_is_refused() {
         let object = rig.object(12_288);
         for offset in [4096, 12_288] {
             let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::STORAGE_BUFFER);
-            // SAFETY: Wrong on purpose; it fails.
-            let bound = unsafe { rig.device.bind_buffer_memory(buffer, object, offset) };
+            let bound = rig.try_bind_buffer(buffer, object, offset);
             assert_eq!(bound, Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY), "{offset}");
         }
     });
@@ -345,21 +289,10 @@ fn per_tile_commands_outside_a_pass_are_reported() {
         "VUID-vkCmdBeginPerTileExecutionQCOM-None-10665",
     ];
     let ids = said(&[], &validated, |rig| {
-        // SAFETY: A live device and a C string.
-        let pointer = unsafe {
-            (rig.instance.fp_v1_0().get_device_proc_addr)(
-                rig.device.handle(),
-                c"vkCmdBeginPerTileExecutionQCOM".as_ptr(),
-            )
-        };
-        type Command = unsafe extern "system" fn(vk::CommandBuffer, *const ffi::PerTileBeginInfoQCOM<'_>);
-        // SAFETY: The command of that name.
-        let begin = unsafe { std::mem::transmute::<vk::PFN_vkVoidFunction, Option<Command>>(pointer) };
-        rig.record(|commands| {
-            let info = ffi::PerTileBeginInfoQCOM::default();
-            // SAFETY: Recording; the emulator does nothing here.
-            unsafe { begin.expect("the command")(commands, &info) };
-        });
+        let shading = ffi::tile_shading::Device::new(&rig.instance, &rig.device).expect("its commands");
+        let info = ffi::PerTileBeginInfoQCOM::default();
+        // SAFETY: Recording; the emulator does nothing here.
+        rig.record(|commands| unsafe { shading.cmd_begin_per_tile_execution(commands, &info) });
     });
     assert_eq!(ids, ["TILEHEAP-tile-shading"]);
 }

@@ -2,19 +2,13 @@
 
 use crate::rig;
 use std::ffi::c_void;
-use std::sync::Mutex;
 
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_emulator::LAYER_NAME;
 
-/// What an application sees of the settings.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    heap: u64,
-    boundary: bool,
-    transfers: bool,
-}
+/// What an application sees of the settings: the heap's size, the submit boundary, buffer transfers.
+type Seen = (u64, bool, bool);
 
 fn seen(instance: &ash::Instance) -> Seen {
     let mut limits = ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
@@ -31,25 +25,17 @@ fn seen(instance: &ash::Instance) -> Seen {
         .iter()
         .find(is_tile)
         .expect("a tile heap");
-    Seen {
-        heap: heap.size,
-        boundary: limits.queue_submit_boundary != 0,
-        transfers: limits.tile_buffer_transfers != 0,
-    }
+    (
+        heap.size,
+        limits.queue_submit_boundary != 0,
+        limits.tile_buffer_transfers != 0,
+    )
 }
 
 /// What is seen with these settings in the instance's chain, and what was said.
 fn with_text(settings: &[(&str, &str)]) -> (Seen, Vec<rig::Message>) {
-    let messages = Mutex::default();
-    let (_entry, instance, utils, messenger) = rig::instance_with(settings, &messages);
-    let seen = seen(&instance);
-    // SAFETY: Created above.
-    unsafe {
-        utils.destroy_debug_utils_messenger(messenger, None);
-        instance.destroy_instance(None);
-    }
-    let said = messages.into_inner().expect("no panic while collecting");
-    (seen, said)
+    let on = rig::Instance::new(settings);
+    (seen(&on.instance), on.take_messages())
 }
 
 /// The same with values of their own types, and a setting of another layer.
@@ -66,6 +52,7 @@ fn with_types() -> Seen {
             ..Default::default()
         };
     use vk::LayerSettingTypeEXT as T;
+    let boundary = (&raw const boundary).cast();
     let settings = [
         setting(
             c"VK_LAYER_other",
@@ -74,12 +61,7 @@ fn with_types() -> Seen {
             (&raw const other).cast(),
         ),
         setting(LAYER_NAME, c"heap_size", T::UINT64, (&raw const heap).cast()),
-        setting(
-            LAYER_NAME,
-            c"queue_submit_boundary",
-            T::BOOL32,
-            (&raw const boundary).cast(),
-        ),
+        setting(LAYER_NAME, c"queue_submit_boundary", T::BOOL32, boundary),
     ];
     let mut given = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
     let layers = [LAYER_NAME.as_ptr()];
@@ -102,103 +84,59 @@ fn with_types() -> Seen {
 
 #[test]
 fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
-    crate::alone(
-        "settings::the_environment_wins_over_the_file_and_the_file_over_the_structure",
-        || {
-            const MIB: u64 = 1 << 20;
-            let set = |name: &str, value: &str| {
-                // SAFETY: The only test of this process, between lives of the loader.
-                unsafe { std::env::set_var(name, value) };
-            };
-            let unset = |name: &str| {
-                // SAFETY: As above.
-                unsafe { std::env::remove_var(name) };
-            };
-            // Nothing of the caller's; an empty file, so that none of the user's is found.
-            for setting in tileheap_emulator::SETTINGS {
-                unset(&format!("VK_TILEHEAP_EMULATOR_{}", setting.to_uppercase()));
-            }
-            let folder = std::env::temp_dir().join(format!("tileheap-settings-{}", std::process::id()));
-            std::fs::create_dir_all(&folder).expect("a folder");
-            let file = folder.join("vk_layer_settings.txt");
-            let write = |text: &str| std::fs::write(&file, text).expect("a file");
-            write("");
-            set("VK_LAYER_SETTINGS_PATH", folder.to_str().expect("a path of text"));
-            let default = Seen {
-                heap: 8_355_840,
-                boundary: false,
-                transfers: false,
-            };
-            assert_eq!(with_text(&[]), (default, vec![]));
+    let name = "settings::the_environment_wins_over_the_file_and_the_file_over_the_structure";
+    crate::alone(name, || {
+        const MIB: u64 = 1 << 20;
+        let set = |name: &str, value: &str| {
+            // SAFETY: The only test of this process, between lives of the loader.
+            unsafe { std::env::set_var(name, value) };
+        };
+        let unset = |name: &str| {
+            // SAFETY: As above.
+            unsafe { std::env::remove_var(name) };
+        };
+        // Nothing of the caller's; an empty file, so that none of the user's is found.
+        for setting in tileheap_emulator::SETTINGS {
+            unset(&format!("VK_TILEHEAP_EMULATOR_{}", setting.to_uppercase()));
+        }
+        let folder = std::env::temp_dir().join(format!("tileheap-settings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("vk_layer_settings.txt");
+        let write = |text: &str| std::fs::write(&file, text).expect("a file");
+        write("");
+        set("VK_LAYER_SETTINGS_PATH", folder.to_str().expect("a path of text"));
+        assert_eq!(with_text(&[]), ((8_355_840, false, false), vec![]));
 
-            let structure = [("profile", "generous"), ("heap_size", "1048576")];
-            let expected = Seen {
-                heap: MIB,
-                boundary: true,
-                transfers: true,
-            };
-            assert_eq!(with_text(&structure), (expected, vec![]));
-            let typed = Seen {
-                heap: 2 * MIB,
-                boundary: true,
-                transfers: false,
-            };
-            assert_eq!(with_types(), typed);
+        let structure = [("profile", "generous"), ("heap_size", "1048576")];
+        assert_eq!(with_text(&structure), ((MIB, true, true), vec![]));
+        assert_eq!(with_types(), (2 * MIB, true, false));
 
-            write(
-                "# mine\nkhronos_validation.heap_size = 5\ntileheap_emulator.heap_size = 3_145_728 # bytes\n",
-            );
-            let expected = Seen {
-                heap: 3 * MIB,
-                boundary: true,
-                transfers: true,
-            };
-            assert_eq!(with_text(&structure), (expected, vec![]));
+        write("# mine\nkhronos_validation.heap_size = 5\ntileheap_emulator.heap_size = 3_145_728 # bytes\n");
+        assert_eq!(with_text(&structure), ((3 * MIB, true, true), vec![]));
 
-            set("VK_TILEHEAP_EMULATOR_HEAP_SIZE", "4194304");
-            set("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS", "off");
-            let expected = Seen {
-                heap: 4 * MIB,
-                boundary: true,
-                transfers: false,
-            };
-            assert_eq!(with_text(&structure), (expected, vec![]));
+        set("VK_TILEHEAP_EMULATOR_HEAP_SIZE", "4194304");
+        set("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS", "off");
+        assert_eq!(with_text(&structure), ((4 * MIB, true, false), vec![]));
 
-            // The path may name the file itself; what cannot be read is reported, and hides what comes after it.
-            set("VK_LAYER_SETTINGS_PATH", file.to_str().expect("a path of text"));
-            unset("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS");
-            set("VK_TILEHEAP_EMULATOR_HEAP_SIZE", "many");
-            let (seen, said) = with_text(&structure);
-            assert_eq!(
-                seen,
-                Seen {
-                    heap: 16 * MIB,
-                    boundary: true,
-                    transfers: true
-                }
-            );
-            assert_eq!(said.len(), 1, "{said:?}");
-            assert!(
-                said[0].0 == "TILEHEAP-setting" && said[0].1.contains("heap_size"),
-                "{said:?}"
-            );
-            unset("VK_TILEHEAP_EMULATOR_HEAP_SIZE");
-            let expected = Seen {
-                heap: 3 * MIB,
-                boundary: true,
-                transfers: true,
-            };
-            assert_eq!(with_text(&structure), (expected, vec![]));
-            std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
-            unset("VK_LAYER_SETTINGS_PATH");
-            if rig::is_validated() {
-                // Validation has shown that it is awake while the environment still names it.
-                rig::Rig::new(&[]).finish();
-                unset("VK_INSTANCE_LAYERS");
-                validation_that_the_application_names_is_above();
-            }
-        },
-    );
+        // The path may name the file itself; what cannot be read is reported, and hides what comes after it.
+        set("VK_LAYER_SETTINGS_PATH", file.to_str().expect("a path of text"));
+        unset("VK_TILEHEAP_EMULATOR_TILE_BUFFER_TRANSFERS");
+        set("VK_TILEHEAP_EMULATOR_HEAP_SIZE", "many");
+        let (seen, said) = with_text(&structure);
+        assert_eq!(seen, (16 * MIB, true, true));
+        let is_it = |(id, text): &rig::Message| id == "TILEHEAP-setting" && text.contains("heap_size");
+        assert!(said.len() == 1 && is_it(&said[0]), "{said:?}");
+        unset("VK_TILEHEAP_EMULATOR_HEAP_SIZE");
+        assert_eq!(with_text(&structure), ((3 * MIB, true, true), vec![]));
+        std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
+        unset("VK_LAYER_SETTINGS_PATH");
+        if rig::is_validated() {
+            // Validation has shown that it is awake while the environment still names it.
+            drop(rig::Rig::new(&[]));
+            unset("VK_INSTANCE_LAYERS");
+            validation_that_the_application_names_is_above();
+        }
+    });
 }
 
 /// Without a word in the environment, the layer finds validation among what the application enables.
@@ -214,6 +152,5 @@ fn validation_that_the_application_names_is_above() {
         rig.record(|commands| rig.fill(commands, buffer, 64, 1));
         let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
         assert_eq!(ids, said, "report: {report}");
-        rig.finish();
     }
 }

@@ -1,12 +1,14 @@
 //! `VK_QCOM_tile_shading`, executed: dispatches per tile in render passes of both kinds, on attachments in tile memory and in ordinary
 //! memory, compared texel by texel with the extension's text.
 
-use crate::rig::{CLEARED, HostBuffer, Pipeline, Rig, SIDE, Wants};
+use std::ops::Deref;
+
+use crate::rig::{self, CLEARED, Descriptor, HostBuffer, Pipeline, Rig, SIDE, Wants};
 use ash::vk;
 use ash::vk::ImageLayout as Layout;
 use tileheap_device::ffi;
 use tileheap_device::ffi::{RenderPassTileShadingCreateInfoQCOM, TileShadingRenderPassFlagsQCOM as Flags};
-use tileheap_testkit::glsl::{Stage, compile};
+use tileheap_testkit::glsl::Stage;
 
 /// With all but 4 KiB of 12 MiB reserved, a tile of two attachments of 4 bytes has 512 texels.
 const HEAP: (&str, &str) = ("heap_size", "12582912");
@@ -36,89 +38,72 @@ struct Scene {
     texels: HostBuffer,
 }
 
+impl Deref for Scene {
+    type Target = Rig;
+
+    fn deref(&self) -> &Rig {
+        &self.rig
+    }
+}
+
 impl Scene {
     fn new(kind: Kind, in_tile_memory: bool) -> Scene {
-        let features = vk::PhysicalDeviceFeatures::default().independent_blend(true);
         let wants = Wants {
-            features,
+            features: vk::PhysicalDeviceFeatures::default().independent_blend(true),
             per_tile: true,
             ..Wants::default()
         };
         let rig = Rig::with(&[HEAP], &wants).expect("a device");
         let object = rig.object(RESERVED);
-        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::STORAGE;
-        let image = |offset: u64| {
-            if in_tile_memory {
-                return rig.tile_image(vk::Format::R32_UINT, SIDE, usage, object, offset);
-            }
-            let image = rig.image(&vk::ImageCreateInfo {
-                usage,
-                ..Rig::image_info(vk::Format::R32_UINT, SIDE, usage)
-            });
-            let needs = rig.image_needs(image).0;
-            let memory = rig.allocate(needs.size, needs.memory_type_bits.trailing_zeros());
-            // SAFETY: New, and made for each other.
-            unsafe { rig.device.bind_image_memory(image, memory.expect("memory"), 0) }.expect("bound");
-            (image, rig.view(image, vk::Format::R32_UINT))
+        let (format, usage) = (
+            vk::Format::R32_UINT,
+            vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::STORAGE,
+        );
+        let image = |offset: u64| match in_tile_memory {
+            true => rig.tile_image(format, SIDE, usage, object, offset),
+            false => rig.ordinary_image(&rig::image_info(format, SIDE, usage)),
         };
-        let (color, source) = (image(0), image(10 * 12_288));
-        let shading = ffi::tile_shading::Device::new(&rig.instance, &rig.device).expect("its commands");
-        let texels = rig.host_buffer((SIDE * SIDE) as usize);
         Scene {
+            color: image(0),
+            source: image(10 * 12_288),
+            shading: ffi::tile_shading::Device::new(&rig.instance, &rig.device).expect("its commands"),
+            texels: rig.host_buffer((SIDE * SIDE) as usize),
             rig,
             kind,
-            shading,
             object,
-            color,
-            source,
-            texels,
         }
     }
 
     /// A pipeline of one of the shaders beside this file.
     fn pipeline(&self, bytes: &[u8], images: usize) -> Pipeline {
-        let words: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
-            .collect();
-        self.rig
-            .compute_words(&vec![vk::DescriptorType::STORAGE_IMAGE; images], &words, 8)
+        let word = |word: &[u8]| u32::from_le_bytes(word.try_into().expect("four bytes"));
+        let words: Vec<u32> = bytes.chunks_exact(4).map(word).collect();
+        self.compute_words(&vec![vk::DescriptorType::STORAGE_IMAGE; images], &words, 8)
     }
 
-    fn bind(&self, commands: vk::CommandBuffer, pipeline: &Pipeline, views: &[vk::ImageView]) {
-        let descriptors: Vec<_> = views
-            .iter()
-            .map(|view| crate::rig::Descriptor::StorageImage(*view))
-            .collect();
-        let set = self.rig.set(pipeline, &descriptors);
-        let (device, point) = (&self.rig.device, vk::PipelineBindPoint::COMPUTE);
-        let area: Vec<u8> = [AREA.0, AREA.1]
-            .iter()
-            .flat_map(|side| side.to_ne_bytes())
-            .collect();
-        // SAFETY: Recording; all of one device.
+    fn bind_shader(&self, commands: vk::CommandBuffer, pipeline: &Pipeline, views: &[vk::ImageView]) {
+        let descriptors: Vec<_> = views.iter().map(|view| Descriptor::StorageImage(*view)).collect();
+        let set = self.set(pipeline, &descriptors);
+        self.bind_work(commands, pipeline, set);
+        let area = [AREA.0.to_ne_bytes(), AREA.1.to_ne_bytes()].concat();
+        let stages = vk::ShaderStageFlags::COMPUTE;
+        // SAFETY: Recording; the range of the layout.
         unsafe {
-            device.cmd_bind_pipeline(commands, point, pipeline.handle);
-            device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]);
-            device.cmd_push_constants(commands, pipeline.layout, vk::ShaderStageFlags::COMPUTE, 0, &area);
-        }
+            self.device
+                .cmd_push_constants(commands, pipeline.layout, stages, 0, &area)
+        };
     }
 
     /// A tile shading pass over both images, in which `inside` is recorded: the first is cleared, the second loaded; both are stored
     /// with `store`.
     fn pass(&self, commands: vk::CommandBuffer, inside: impl FnOnce()) {
         let mut marked = RenderPassTileShadingCreateInfoQCOM::default().flags(Flags::ENABLE);
-        let area = vk::Rect2D::default().extent(vk::Extent2D {
-            width: AREA.0,
-            height: AREA.1,
-        });
+        let area = rig::area(AREA.0, AREA.1);
         let loads = [vk::AttachmentLoadOp::CLEAR, vk::AttachmentLoadOp::LOAD];
         let views = [self.color.1, self.source.1];
-        let clear = vk::ClearValue {
-            color: vk::ClearColorValue { uint32: [CLEARED; 4] },
-        };
-        let device = &self.rig.device;
-        self.rig.barrier(commands);
+        let clear = rig::clear_value(CLEARED);
+        let device = &self.device;
+        self.barrier(commands);
         if self.kind == Kind::Rendering {
             let colors = [0, 1].map(|index: usize| {
                 vk::RenderingAttachmentInfo::default()
@@ -133,18 +118,12 @@ impl Scene {
                 .render_area(area)
                 .layer_count(1)
                 .color_attachments(&colors);
-            let tiles = ash::qcom::tile_properties::Device::new(&self.rig.instance, &self.rig.device);
+            let tiles = ffi::tile_properties::Device::new(&self.instance, device).expect("its commands");
             let mut properties = vk::TilePropertiesQCOM::default();
             let asked = info.push_next(&mut size);
             // SAFETY: Valid structures.
-            let result = unsafe {
-                (tiles.fp().get_dynamic_rendering_tile_properties_qcom)(
-                    device.handle(),
-                    &asked,
-                    &mut properties,
-                )
-            };
-            assert_eq!(result, vk::Result::SUCCESS);
+            let result = unsafe { tiles.get_dynamic_rendering_tile_properties(&asked, &mut properties) };
+            result.expect("tiles");
             assert_eq!((properties.tile_size.width, properties.tile_size.height), TILE);
             let info = vk::RenderingInfo::default()
                 .render_area(area)
@@ -174,7 +153,7 @@ impl Scene {
             // SAFETY: As above.
             unsafe { device.cmd_end_render_pass(commands) };
         }
-        self.rig.barrier(commands);
+        self.barrier(commands);
     }
 
     fn objects(
@@ -193,76 +172,38 @@ impl Scene {
                 .initial_layout(Layout::GENERAL)
                 .final_layout(Layout::GENERAL)
         });
-        let references = [0, 1].map(|attachment| vk::AttachmentReference {
-            attachment,
-            layout: Layout::GENERAL,
-        });
+        let reference = vk::AttachmentReference::default().layout(Layout::GENERAL);
+        let references = [0, 1].map(|index| reference.attachment(index));
         let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
         let info = vk::RenderPassCreateInfo::default()
             .attachments(&attachments)
             .subpasses(&subpasses)
             .push_next(&mut marked)
             .push_next(&mut size);
-        // SAFETY: Valid create infos of this device.
-        let pass = unsafe { self.rig.device.create_render_pass(&info, None) }.expect("a render pass");
-        let formats = [vk::Format::R32_UINT];
-        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT
-            | vk::ImageUsageFlags::STORAGE
-            | ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-        let image = vk::FramebufferAttachmentImageInfo::default()
-            .usage(usage)
-            .width(SIDE)
-            .height(SIDE)
-            .layer_count(1)
-            .view_formats(&formats);
-        let images = [image; 2];
-        let mut later = vk::FramebufferAttachmentsCreateInfo::default().attachment_image_infos(&images);
-        let mut info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
-        if self.kind == Kind::Imageless {
-            info.flags = vk::FramebufferCreateFlags::IMAGELESS;
-            info = info.push_next(&mut later);
-        }
-        // SAFETY: As above.
-        let framebuffer = unsafe { self.rig.device.create_framebuffer(&info, None) }.expect("a framebuffer");
-        self.rig.own(|owned| {
-            owned.passes.push(pass);
-            owned.framebuffers.push(framebuffer);
-        });
-        (pass, framebuffer)
+        let pass = self.create(&info);
+        (pass, self.framebuffer(pass, &views, self.kind == Kind::Imageless))
     }
 
     /// Per-tile execution, in which `inside` is recorded.
     fn per_tile(&self, commands: vk::CommandBuffer, inside: impl FnOnce()) {
+        let (begin, end) = (
+            ffi::PerTileBeginInfoQCOM::default(),
+            ffi::PerTileEndInfoQCOM::default(),
+        );
         // SAFETY: Recording a tile shading pass.
-        unsafe {
-            self.shading
-                .cmd_begin_per_tile_execution(commands, &ffi::PerTileBeginInfoQCOM::default());
-        }
+        unsafe { self.shading.cmd_begin_per_tile_execution(commands, &begin) };
         inside();
         // SAFETY: As above.
-        unsafe {
-            self.shading
-                .cmd_end_per_tile_execution(commands, &ffi::PerTileEndInfoQCOM::default());
-        }
+        unsafe { self.shading.cmd_end_per_tile_execution(commands, &end) };
     }
 
     /// Nothing was said, but by validation of barriers in dynamic rendering: 1.4.363 does not know that tile shading allows them.
     fn finish(self) {
         let barriers = ["None-09553", "srcStageMask-09556", "None-09586"]
             .map(|rule| format!("VUID-vkCmdPipelineBarrier2-{rule}"));
-        let barriers: Vec<_> = barriers.iter().map(String::as_str).collect();
-        let allowed = if self.kind == Kind::Rendering {
-            &barriers[..]
-        } else {
-            &[]
-        };
-        assert_eq!(self.rig.take_ids_but(allowed), [""; 0]);
-        self.rig.finish();
+        let mut allowed: Vec<_> = barriers.iter().map(String::as_str).collect();
+        allowed.retain(|_| self.kind == Kind::Rendering);
+        assert_eq!(self.take_ids_but(&allowed), [""; 0]);
     }
 
     /// Orders a dispatch behind another one in the pass.
@@ -283,77 +224,27 @@ impl Scene {
             .dependency_flags(vk::DependencyFlags::BY_REGION)
             .memory_barriers(&barriers);
         // SAFETY: Recording a tile shading pass.
-        unsafe { self.rig.device.cmd_pipeline_barrier2(commands, &info) };
+        unsafe { self.device.cmd_pipeline_barrier2(commands, &info) };
     }
 
     /// Draws 1000 to the left half of the first image.
     fn draw_left_half(&self, commands: vk::CommandBuffer) {
         const CORNERS: &str = "void main() { gl_Position = vec4(vec2(gl_VertexIndex & 1, gl_VertexIndex >> 1) * 4.0 - 1.0, 0.0, 1.0); }";
         const THOUSAND: &str = "layout(location = 0) out uint color; void main() { color = 1000; }";
-        let device = &self.rig.device;
-        let scissors = [vk::Rect2D::default().extent(vk::Extent2D {
-            width: AREA.0 / 2,
-            height: AREA.1,
-        })];
-        let viewports = [vk::Viewport {
-            width: SIDE as f32,
-            height: SIDE as f32,
-            max_depth: 1.0,
-            ..Default::default()
-        }];
-        let viewport = vk::PipelineViewportStateCreateInfo::default()
-            .viewports(&viewports)
-            .scissors(&scissors);
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default()
-            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let red = vk::ColorComponentFlags::R;
-        let targets = [
-            vk::PipelineColorBlendAttachmentState::default().color_write_mask(red),
-            vk::PipelineColorBlendAttachmentState::default(),
+        let (device, left) = (&self.device, rig::area(AREA.0 / 2, AREA.1));
+        let modules = [
+            self.module(Stage::Vertex, CORNERS),
+            self.module(Stage::Fragment, THOUSAND),
         ];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&targets);
+        let layout = self.create(&vk::PipelineLayoutCreateInfo::default());
         let formats = [vk::Format::R32_UINT; 2];
         let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-        // SAFETY: Valid create infos of this device, made for each other; recording a pass with these attachments.
+        let masks = [vk::ColorComponentFlags::R, vk::ColorComponentFlags::empty()];
+        let pipeline = rig::with_triangles(modules, SIDE, left, &masks, |info| {
+            self.create(&info.layout(layout).push_next(&mut rendering))
+        });
+        // SAFETY: Recording a pass with these attachments.
         unsafe {
-            let module = |stage, source| {
-                let words = compile(stage, source, 3);
-                let info = vk::ShaderModuleCreateInfo::default().code(&words);
-                device.create_shader_module(&info, None).expect("a module")
-            };
-            let modules = [module(Stage::Vertex, CORNERS), module(Stage::Fragment, THOUSAND)];
-            let kinds = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
-            let stages = [0, 1].map(|index: usize| {
-                vk::PipelineShaderStageCreateInfo::default()
-                    .stage(kinds[index])
-                    .module(modules[index])
-                    .name(c"main")
-            });
-            let layout = device.create_pipeline_layout(&vk::PipelineLayoutCreateInfo::default(), None);
-            let layout = layout.expect("a layout");
-            let info = vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
-                .vertex_input_state(&input)
-                .input_assembly_state(&assembly)
-                .viewport_state(&viewport)
-                .rasterization_state(&raster)
-                .multisample_state(&samples)
-                .color_blend_state(&blend)
-                .layout(layout)
-                .push_next(&mut rendering);
-            let made = device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-            let pipeline = made.expect("a pipeline")[0];
-            for module in modules {
-                device.destroy_shader_module(module, None);
-            }
-            self.rig.own(|owned| {
-                owned.pipelines.push(pipeline);
-                owned.layouts.push(layout);
-            });
             device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::GRAPHICS, pipeline);
             device.cmd_draw(commands, 3, 1, 0, 0);
         }
@@ -362,31 +253,36 @@ impl Scene {
     /// Records `record` with both images in layout GENERAL and the second one filled; gives the first one's texels, which a dispatch
     /// behind the pass reads.
     fn run(&self, record: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
-        let fill = self.rig.compute(&[vk::DescriptorType::STORAGE_IMAGE], SOURCE);
-        let commands = self.rig.allocate_commands(vk::CommandBufferLevel::PRIMARY);
+        let (fill, set) = self.work(SOURCE, &[Descriptor::StorageImage(self.source.1)]);
+        let commands = self.allocate_commands(vk::CommandBufferLevel::PRIMARY);
         // Simultaneous use is forbidden (VUID-vkCmdBeginRendering-flags-10641).
-        self.rig
-            .record_into(commands, &vk::CommandBufferBeginInfo::default(), |commands| {
-                self.rig.bind(commands, Some(self.object));
-                for image in [self.color.0, self.source.0] {
-                    self.rig
-                        .transition(commands, image, Layout::UNDEFINED, Layout::GENERAL);
-                }
-                let set = self
-                    .rig
-                    .set(&fill, &[crate::rig::Descriptor::StorageImage(self.source.1)]);
-                let (device, point) = (&self.rig.device, vk::PipelineBindPoint::COMPUTE);
-                // SAFETY: Recording; all of one device.
-                unsafe {
-                    device.cmd_bind_pipeline(commands, point, fill.handle);
-                    device.cmd_bind_descriptor_sets(commands, point, fill.layout, 0, &[set], &[]);
-                    device.cmd_dispatch(commands, SIDE / 8, SIDE / 8, 1);
-                }
-                record(commands);
-                self.rig.copy_texels(commands, self.color.1, self.texels.buffer);
-            });
-        self.rig.submit2(&[&[commands]]);
+        self.record_into(commands, &vk::CommandBufferBeginInfo::default(), |commands| {
+            self.bind(commands, Some(self.object));
+            for image in [self.color.0, self.source.0] {
+                self.to_general(commands, image);
+            }
+            self.bind_work(commands, &fill, set);
+            // SAFETY: Recording; all of one device.
+            unsafe { self.device.cmd_dispatch(commands, SIDE / 8, SIDE / 8, 1) };
+            record(commands);
+            self.copy_texels(commands, self.color.1, self.texels.buffer);
+        });
+        self.submit2(&[&[commands]]);
         self.texels.read()
+    }
+
+    /// Runs what `record` records in a pass, and compares each texel of the render area.
+    fn assert_texels(
+        self,
+        record: impl FnOnce(&Scene, vk::CommandBuffer),
+        expected: impl Fn((u32, u32), (u32, u32), (u32, u32)) -> u32,
+    ) {
+        let texels = self.run(|commands| record(&self, commands));
+        for (at, first, end) in each_texel() {
+            let texel = texels[(at.1 * SIDE + at.0) as usize];
+            assert_eq!(texel, expected(at, first, end), "{at:?} of {:?}", self.kind);
+        }
+        self.finish();
     }
 }
 
@@ -413,29 +309,21 @@ const CASES: [(Kind, bool); 4] = [
 #[test]
 fn what_a_tile_dispatch_makes_is_kept_for_later() {
     for (kind, in_tile_memory) in CASES {
-        let scene = Scene::new(kind, in_tile_memory);
-        let pipeline = scene.pipeline(include_bytes!("tile_shaders/rate.spv"), 2);
-        let texels = scene.run(|commands| {
+        let record = |scene: &Scene, commands| {
+            let pipeline = scene.pipeline(include_bytes!("tile_shaders/rate.spv"), 2);
             scene.pass(commands, || {
-                scene.bind(commands, &pipeline, &[scene.color.1, scene.source.1]);
+                scene.bind_shader(commands, &pipeline, &[scene.color.1, scene.source.1]);
+                let info = ffi::DispatchTileInfoQCOM::default();
                 // SAFETY: In per-tile execution.
                 scene.per_tile(commands, || unsafe {
-                    scene
-                        .shading
-                        .cmd_dispatch_tile(commands, &ffi::DispatchTileInfoQCOM::default());
+                    scene.shading.cmd_dispatch_tile(commands, &info)
                 });
             });
-        });
-        for ((x, y), first, end) in each_texel() {
+        };
+        Scene::new(kind, in_tile_memory).assert_texels(record, |(x, y), first, end| {
             let mirrored = (end.0 - 1 - (x - first.0), end.1 - 1 - (y - first.1));
-            let expected = mirrored.0 + mirrored.1 * 64 + first.0 * 1000 + first.1 * 1_000_000;
-            let texel = texels[(y * SIDE + x) as usize];
-            assert_eq!(
-                texel, expected,
-                "({x}, {y}) of {kind:?}, tile memory: {in_tile_memory}"
-            );
-        }
-        scene.finish();
+            mirrored.0 + mirrored.1 * 64 + first.0 * 1000 + first.1 * 1_000_000
+        });
     }
 }
 
@@ -443,16 +331,12 @@ fn what_a_tile_dispatch_makes_is_kept_for_later() {
 #[test]
 fn dispatches_visit_each_tile_once_between_draws() {
     for (kind, in_tile_memory) in CASES {
-        let scene = Scene::new(kind, in_tile_memory);
-        let (count, counts) = (
-            scene.pipeline(include_bytes!("tile_shaders/count.spv"), 1),
-            scene.rig.host_buffer(3),
-        );
-        let texels = scene.run(|commands| {
-            let device = &scene.rig.device;
-            scene.rig.fill(commands, counts.buffer, 3, 1);
+        let record = |scene: &Scene, commands| {
+            let count = scene.pipeline(include_bytes!("tile_shaders/count.spv"), 1);
+            let (device, counts) = (&scene.device, scene.host_buffer(3).buffer);
+            scene.fill(commands, counts, 3, 1);
             scene.pass(commands, || {
-                scene.bind(commands, &count, &[scene.color.1]);
+                scene.bind_shader(commands, &count, &[scene.color.1]);
                 scene.per_tile(commands, || {
                     // SAFETY: In per-tile execution; the buffer has three words.
                     unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
@@ -468,39 +352,22 @@ fn dispatches_visit_each_tile_once_between_draws() {
                 scene.per_tile(commands, || {
                     scene.tile_barrier(commands);
                     // SAFETY: As above.
-                    unsafe { device.cmd_dispatch_indirect(commands, counts.buffer, 0) };
+                    unsafe { device.cmd_dispatch_indirect(commands, counts, 0) };
                 });
             });
-        });
-        for ((x, y), ..) in each_texel() {
-            let expected = if x < AREA.0 / 2 { 1001 } else { CLEARED + 3 };
-            let texel = texels[(y * SIDE + x) as usize];
-            assert_eq!(
-                texel, expected,
-                "({x}, {y}) of {kind:?}, tile memory: {in_tile_memory}"
-            );
-        }
-        scene.finish();
+        };
+        let expected = |(x, _), _, _| if x < AREA.0 / 2 { 1001 } else { CLEARED + 3 };
+        Scene::new(kind, in_tile_memory).assert_texels(record, expected);
     }
 }
 
 /// An action command of the pass, outside per-tile execution.
 fn clear_left_half(device: &ash::Device, commands: vk::CommandBuffer) {
-    let clear = vk::ClearAttachment {
-        aspect_mask: vk::ImageAspectFlags::COLOR,
-        color_attachment: 0,
-        clear_value: vk::ClearValue {
-            color: vk::ClearColorValue { uint32: [1000; 4] },
-        },
-    };
-    let area = vk::ClearRect {
-        rect: vk::Rect2D::default().extent(vk::Extent2D {
-            width: AREA.0 / 2,
-            height: AREA.1,
-        }),
-        base_array_layer: 0,
-        layer_count: 1,
-    };
+    let clear = vk::ClearAttachment::default()
+        .aspect_mask(vk::ImageAspectFlags::COLOR)
+        .clear_value(rig::clear_value(1000));
+    let left = rig::area(AREA.0 / 2, AREA.1);
+    let area = vk::ClearRect::default().rect(left).layer_count(1);
     // SAFETY: Recording a render pass of this attachment.
     unsafe { device.cmd_clear_attachments(commands, &[clear], &[area]) };
 }
@@ -519,39 +386,34 @@ fn a_pass_that_cannot_be_interrupted_is_reported() {
         let info = |flags| {
             vk::RenderingInfo::default()
                 .flags(flags)
-                .render_area(vk::Rect2D::default().extent(vk::Extent2D {
-                    width: SIDE,
-                    height: SIDE,
-                }))
+                .render_area(rig::area(SIDE, SIDE))
                 .layer_count(1)
                 .color_attachments(&colors)
         };
         let suspends = info(vk::RenderingFlags::SUSPENDING).push_next(&mut marked);
-        scene.rig.barrier(commands);
+        scene.barrier(commands);
         // SAFETY: Recording, outside render passes.
-        unsafe { scene.rig.device.cmd_begin_rendering(commands, &suspends) };
-        scene.bind(commands, &count, &[scene.color.1]);
+        unsafe { scene.device.cmd_begin_rendering(commands, &suspends) };
+        scene.bind_shader(commands, &count, &[scene.color.1]);
         // SAFETY: In per-tile execution.
         scene.per_tile(commands, || unsafe {
-            scene.rig.device.cmd_dispatch(commands, 1, 1, 1)
+            scene.device.cmd_dispatch(commands, 1, 1, 1)
         });
         // SAFETY: As above.
-        unsafe { scene.rig.device.cmd_end_rendering(commands) };
+        unsafe { scene.device.cmd_end_rendering(commands) };
         let resumes = info(vk::RenderingFlags::RESUMING);
         // SAFETY: As above.
-        unsafe { scene.rig.device.cmd_begin_rendering(commands, &resumes) };
+        unsafe { scene.device.cmd_begin_rendering(commands, &resumes) };
         // SAFETY: As above.
-        unsafe { scene.rig.device.cmd_end_rendering(commands) };
-        scene.rig.barrier(commands);
+        unsafe { scene.device.cmd_end_rendering(commands) };
+        scene.barrier(commands);
     });
-    let said = scene.rig.take_messages();
-    assert!(
-        said.iter().any(|(id, text)| id == "TILEHEAP-tile-shading"
-            && text.contains("vkCmdDispatch")
-            && text.contains("it suspends or resumes rendering")),
-        "{said:#?}"
-    );
-    scene.rig.finish();
+    let said = scene.take_messages();
+    let parts = ["vkCmdDispatch", "it suspends or resumes rendering"];
+    let is_it = |(id, text): &rig::Message| {
+        id == "TILEHEAP-tile-shading" && parts.iter().all(|part| text.contains(part))
+    };
+    assert!(said.iter().any(is_it), "{said:#?}");
 }
 
 /// Only what is executed is offered, and a device with anything else is not made.
@@ -575,5 +437,4 @@ fn features_are_offered_where_they_are_executed() {
     assert_eq!(words[4..], [1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0]);
     let rate = limits.max_tile_shading_rate;
     assert_eq!((rate.width, rate.height), (4, 4));
-    rig.finish();
 }

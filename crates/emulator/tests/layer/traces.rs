@@ -17,10 +17,7 @@ fn the_trace_tells_what_a_program_did() {
     let path = std::env::temp_dir().join(format!("tileheap-trace-{}.json", std::process::id()));
     let rig = Rig::new(&[("trace", path.to_str().expect("a path of text"))]);
     let (large, small) = (rig.object(2 * BLOCK), rig.object(BLOCK));
-    let buffers = [
-        rig.tile_words(WORDS.into(), large, 0),
-        rig.tile_words(WORDS.into(), small, 0),
-    ];
+    let buffers = [large, small].map(|object| rig.tile_words(WORDS.into(), object, 0));
     let shrinks = rig.record(|commands| {
         rig.bind(commands, Some(large));
         rig.fill(commands, buffers[0], WORDS, 1);
@@ -51,7 +48,7 @@ fn the_trace_tells_what_a_program_did() {
     let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
     assert_eq!(ids, ["TILEHEAP-wrong-object"]);
     let heap = rig.heap_size();
-    rig.finish();
+    drop(rig);
 
     let text = std::fs::read_to_string(&path).expect("a trace");
     std::fs::remove_file(&path).expect("a trace that can be removed");

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_void};
 use ash::vk;
 use tileheap_device::ffi;
 
-use super::suite::{Ask, Suite, on_every_profile};
+use super::suite::{Ask, Suite, on_every_profile, with_all_queues};
 
 const ALL_OWN: Ask<'_> = Ask {
     extensions: &[ffi::tile_properties::NAME, ffi::tile_shading::NAME],
@@ -82,36 +82,24 @@ fn features_and_properties_are_written_whole_and_no_further() {
             limits.assert_whole(byte, null);
             more.assert_whole(byte, to_limits);
             let (shading, more) = (shading.structure, more.structure);
-            let booleans = [
+            // Behind type and next, the features of the structure.
+            // SAFETY: A structure of so many words.
+            let words = unsafe { *(&raw const shading).cast::<[u32; 18]>() };
+            let others = [
                 heap.structure.tile_memory_heap,
                 tiles.structure.tile_properties,
-                shading.tile_shading,
-                shading.tile_shading_fragment_stage,
-                shading.tile_shading_color_attachments,
-                shading.tile_shading_depth_attachments,
-                shading.tile_shading_stencil_attachments,
-                shading.tile_shading_input_attachments,
-                shading.tile_shading_sampled_attachments,
-                shading.tile_shading_per_tile_draw,
-                shading.tile_shading_per_tile_dispatch,
-                shading.tile_shading_dispatch_tile,
-                shading.tile_shading_apron,
-                shading.tile_shading_anisotropic_apron,
-                shading.tile_shading_atomic_ops,
-                shading.tile_shading_image_processing,
                 limits.structure.queue_submit_boundary,
                 limits.structure.tile_buffer_transfers,
                 more.prefer_non_coherent,
             ];
+            let booleans = [&words[4..], &others].concat();
             assert!(booleans.iter().all(|boolean| *boolean <= vk::TRUE));
-            let numbers = [
+            (
+                booleans,
                 more.max_apron_size,
-                more.tile_granularity.width,
-                more.tile_granularity.height,
-                more.max_tile_shading_rate.width,
-                more.max_tile_shading_rate.height,
-            ];
-            (booleans, numbers)
+                more.tile_granularity,
+                more.max_tile_shading_rate,
+            )
         });
         assert_eq!(answers[0], answers[1]);
     });
@@ -195,17 +183,13 @@ fn every_memory_type_can_be_allocated_from() {
                     }
                 }
             }
-            if heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) {
+            if suite.is_tile(kind) {
                 // Several at once, each of all of it: objects alias.
                 for _ in 0..3 {
                     suite.allocate(heap.size, index);
                 }
-                let info = vk::MemoryAllocateInfo::default()
-                    .allocation_size(heap.size + 1)
-                    .memory_type_index(index);
                 let expected = ["VUID-vkAllocateMemory-pAllocateInfo-01713"];
-                // SAFETY: Wrong on purpose, and refused.
-                let made = suite.expect(&expected, |device| unsafe { device.allocate_memory(&info, None) });
+                let made = suite.expect(&expected, |_| suite.try_allocate(heap.size + 1, index));
                 assert!(suite.stops() || made == Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
             }
         }
@@ -250,26 +234,13 @@ fn a_device_has_all_that_it_lists() {
             .push_next(&mut core13);
         // SAFETY: As above.
         unsafe { instance.get_physical_device_features2(physical, &mut features) };
-        // SAFETY: As above.
-        let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
-        let priorities: Vec<_> = families
-            .iter()
-            .map(|family| vec![1.0; family.queue_count as usize])
-            .collect();
-        let queues: Vec<_> = (0u32..)
-            .zip(&priorities)
-            .map(|(family, priorities)| {
-                vk::DeviceQueueCreateInfo::default()
-                    .queue_family_index(family)
-                    .queue_priorities(priorities)
-            })
-            .collect();
-        let mut info = vk::DeviceCreateInfo::default()
-            .queue_create_infos(&queues)
-            .enabled_extension_names(&names);
-        info.p_next = (&raw const features).cast();
-        // SAFETY: A valid create info.
-        let device = suite.expect(&[], |_| unsafe { instance.create_device(physical, &info, None) });
+        let device = with_all_queues(instance, physical, |queues| {
+            let info = vk::DeviceCreateInfo::default().queue_create_infos(queues);
+            let mut info = info.enabled_extension_names(&names);
+            info.p_next = (&raw const features).cast();
+            // SAFETY: A valid create info.
+            suite.expect(&[], |_| unsafe { instance.create_device(physical, &info, None) })
+        });
         let device = device.expect("a device with everything");
         // SAFETY: C strings; the device is destroyed unused.
         unsafe {

@@ -5,10 +5,10 @@ use std::ffi::c_void;
 use ash::vk;
 use tileheap_device::ffi;
 
-use super::suite::{Ask, Suite, on_every_profile};
+use super::suite::{Ask, on_every_profile};
+use crate::rig::{TILE, image_info};
 
 const COLOR: vk::ImageUsageFlags = vk::ImageUsageFlags::COLOR_ATTACHMENT;
-const TILE: vk::ImageUsageFlags = ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
 
 /// `VkImageUsageFlags2CreateInfoKHR` of `VK_KHR_extended_flags`, and its siblings, which ash 0.38 lacks.
 #[repr(C)]
@@ -35,37 +35,28 @@ fn an_images_usage_may_have_64_bits() {
         // The plain usage does not count beside the other one: with the bit there alone it is no tile image.
         for (plain, full, lives_there) in [(COLOR, COLOR | TILE, true), (COLOR | TILE, COLOR, false)] {
             let wide = Wide::usage(full);
-            let mut info = Suite::image_info(plain, 32);
+            let mut info = image_info(vk::Format::R8G8B8A8_UNORM, 32, plain);
             info.p_next = (&raw const wide).cast();
-            // SAFETY: Valid but for the extension, which no driver here has; so below.
-            let image = suite.expect(&[], |device| unsafe { device.create_image(&info, None) });
-            let image = image.expect("an image");
-            // SAFETY: Idle by then.
-            suite.made(image, |device, image| unsafe {
-                device.destroy_image(image, None)
-            });
-            let (ordinary, (size, alignment)) = suite.image_needs(image);
+            // Valid but for the extension, which no driver here has; so below.
+            let image = suite.expect(&[], |_| suite.create(&info));
+            let needs = suite.image_needs(image);
+            let (ordinary, (size, alignment)) = needs;
             assert_eq!((size > 0, alignment > 0), (lives_there, lives_there));
             // The same of an image that is not there yet.
             let mut tile = ffi::TileMemoryRequirementsQCOM::default();
-            let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
+            let mut out = vk::MemoryRequirements2::default().push_next(&mut tile);
             let asked = vk::DeviceImageMemoryRequirements::default().create_info(&info);
             // SAFETY: As above.
             suite.expect(&[], |device| unsafe {
-                device.get_device_image_memory_requirements(&asked, &mut needs);
+                device.get_device_image_memory_requirements(&asked, &mut out);
             });
             assert_eq!(
-                needs.memory_requirements.memory_type_bits,
+                out.memory_requirements.memory_type_bits,
                 ordinary.memory_type_bits
             );
             assert_eq!((tile.size, tile.alignment), (size, alignment));
             if lives_there {
-                let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
-                // SAFETY: New, and made for each other.
-                let bound = suite.expect(&[], |device| unsafe {
-                    device.bind_image_memory(image, object, 0)
-                });
-                bound.expect("bound tile memory");
+                suite.expect(&[], |_| suite.bind_image(image, suite.object_of(&needs, 0), 0));
             }
         }
     });
@@ -87,9 +78,8 @@ fn a_format_query_may_have_64_bits_of_usage() {
             let mut out = vk::ImageFormatProperties2::default();
             // SAFETY: Valid but for the extension.
             let asked = suite.expect(&[], |_| unsafe {
-                suite
-                    .instance
-                    .get_physical_device_image_format_properties2(suite.physical, &info, &mut out)
+                let (instance, physical) = (&suite.instance, suite.physical);
+                instance.get_physical_device_image_format_properties2(physical, &info, &mut out)
             });
             asked.map(|()| out.image_format_properties.max_resource_size)
         };
@@ -113,23 +103,11 @@ fn a_buffers_usage_may_have_64_bits() {
                 .size(4096)
                 .usage(vk::BufferUsageFlags::STORAGE_BUFFER)
                 .push_next(&mut wide);
-            // SAFETY: Valid.
-            let buffer = suite.expect(&[], |device| unsafe { device.create_buffer(&info, None) });
-            let buffer = buffer.expect("a buffer");
-            // SAFETY: Idle by then.
-            suite.made(buffer, |device, buffer| unsafe {
-                device.destroy_buffer(buffer, None)
-            });
-            let (ordinary, (size, _)) = suite.buffer_needs(buffer);
-            assert_eq!(size > 0, lives_there);
+            let buffer = suite.expect(&[], |_| suite.create(&info));
+            let needs = suite.buffer_needs(buffer);
+            assert_eq!(needs.1.0 > 0, lives_there);
             if lives_there {
-                let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
-                // SAFETY: New, and made for each other.
-                suite
-                    .expect(&[], |device| unsafe {
-                        device.bind_buffer_memory(buffer, object, 0)
-                    })
-                    .expect("bound tile memory");
+                suite.expect(&[], |_| suite.bind_buffer(buffer, suite.object_of(&needs, 0), 0));
             }
         }
     });

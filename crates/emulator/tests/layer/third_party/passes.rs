@@ -7,15 +7,12 @@ use tileheap_device::ffi::{TileMemoryBindInfoQCOM, TileMemorySizeInfoQCOM};
 use tileheap_testkit::glsl::Stage;
 
 use super::suite::{Ask, Suite, commands_of, on_every_profile};
+use crate::rig::{TILE, area, image_info, with_triangles};
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const COLOR: vk::ImageUsageFlags = vk::ImageUsageFlags::COLOR_ATTACHMENT;
-const TILE: vk::ImageUsageFlags = ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
 const SIDE: u32 = 32;
-const WHOLE: vk::Extent2D = vk::Extent2D {
-    width: SIDE,
-    height: SIDE,
-};
+const OPTIMAL: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
 
 /// Dynamic rendering by its extension, as on Vulkan 1.2.
 const DYNAMIC: Ask<'_> = Ask {
@@ -32,110 +29,59 @@ const GREEN: &str = "layout(location = 0) out vec4 color; void main() { color = 
 impl Suite {
     /// A pipeline for one color attachment, of a render pass object or, without one, of dynamic rendering.
     fn pipeline(&self, pass: vk::RenderPass) -> vk::Pipeline {
-        let stages = [
-            (vk::ShaderStageFlags::VERTEX, self.module(Stage::Vertex, CORNERS)),
-            (
-                vk::ShaderStageFlags::FRAGMENT,
-                self.module(Stage::Fragment, GREEN),
-            ),
-        ]
-        .map(|(stage, module)| {
-            vk::PipelineShaderStageCreateInfo::default()
-                .stage(stage)
-                .module(module)
-                .name(c"main")
-        });
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let viewports = [vk::Viewport {
-            width: SIDE as f32,
-            height: SIDE as f32,
-            max_depth: 1.0,
-            ..Default::default()
-        }];
-        let scissors = [vk::Rect2D::default().extent(WHOLE)];
-        let viewport = vk::PipelineViewportStateCreateInfo::default()
-            .viewports(&viewports)
-            .scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default()
-            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let targets =
-            [vk::PipelineColorBlendAttachmentState::default()
-                .color_write_mask(vk::ColorComponentFlags::RGBA)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&targets);
+        let modules = [
+            self.module(Stage::Vertex, CORNERS),
+            self.module(Stage::Fragment, GREEN),
+        ];
+        let layout = self.create(&vk::PipelineLayoutCreateInfo::default());
         let formats = [FORMAT];
         let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-        // SAFETY: Valid create infos of this device; destroyed idle.
-        let layout = unsafe {
-            let info = vk::PipelineLayoutCreateInfo::default();
-            self.device.create_pipeline_layout(&info, None).expect("a layout")
-        };
-        // SAFETY: As above.
-        self.made(layout, |device, layout| unsafe {
-            device.destroy_pipeline_layout(layout, None)
-        });
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&samples)
-            .color_blend_state(&blend)
-            .layout(layout)
-            .render_pass(pass);
-        if pass == vk::RenderPass::null() {
-            info = info.push_next(&mut rendering);
-        }
-        // SAFETY: As above.
-        let made = unsafe {
-            self.device
-                .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
-        };
-        let pipeline = made.expect("a pipeline")[0];
-        // SAFETY: As above.
-        self.made(pipeline, |device, pipeline| unsafe {
-            device.destroy_pipeline(pipeline, None)
+        let masks = [vk::ColorComponentFlags::RGBA];
+        with_triangles(modules, SIDE, area(SIDE, SIDE), &masks, |info| {
+            let mut info = info.layout(layout).render_pass(pass);
+            if pass == vk::RenderPass::null() {
+                info = info.push_next(&mut rendering);
+            }
+            self.create(&info)
         })
     }
 
     /// A tile image that is a color attachment, in an object of its own, and a view of it.
     fn tile_target(&self) -> vk::ImageView {
-        let image = self.image(&Suite::image_info(COLOR | TILE, SIDE));
-        self.bind_tile_image(image);
-        self.view(image)
+        self.tile_view(&image_info(FORMAT, SIDE, COLOR | TILE))
     }
 
     /// An ordinary color attachment of so many samples.
     fn target(&self, samples: vk::SampleCountFlags) -> vk::ImageView {
-        let image = self.image(&Suite::image_info(COLOR, SIDE).samples(samples));
-        let (needs, tile) = self.image_needs(image);
-        assert_eq!(tile, (0, 0));
-        let memory = self.allocate(needs.size, needs.memory_type_bits.trailing_zeros());
-        // SAFETY: New, and made for each other.
-        unsafe { self.device.bind_image_memory(image, memory, 0) }.expect("bound memory");
-        self.view(image)
+        self.ordinary_image(&image_info(FORMAT, SIDE, COLOR).samples(samples))
+            .1
     }
 
-    fn pass2(&self, info: &vk::RenderPassCreateInfo2<'_>) -> vk::RenderPass {
-        // SAFETY: The tests' create infos are valid.
-        let pass = unsafe { self.device.create_render_pass2(info, None) }.expect("a render pass");
-        // SAFETY: Idle by then.
-        self.made(pass, |device, pass| unsafe {
-            device.destroy_render_pass(pass, None)
-        })
+    /// A draw that reaches what is not bound: wrong on purpose, and never submitted.
+    fn draw_wrong(&self, commands: vk::CommandBuffer) {
+        // SAFETY: Recording a pass.
+        self.expect(&["VUID-vkCmdDraw-commandBuffer-10746"], |device| unsafe {
+            device.cmd_draw(commands, 3, 1, 0, 0);
+        });
     }
+}
 
-    fn framebuffer(&self, info: &vk::FramebufferCreateInfo<'_>) -> vk::Framebuffer {
-        // SAFETY: The tests' create infos are valid.
-        let framebuffer = unsafe { self.device.create_framebuffer(info, None) }.expect("a framebuffer");
-        // SAFETY: Idle by then.
-        self.made(framebuffer, |device, framebuffer| unsafe {
-            device.destroy_framebuffer(framebuffer, None);
-        })
-    }
+/// A framebuffer of images with [`SIDE`] texels a side.
+fn framebuffer(pass: vk::RenderPass, views: &[vk::ImageView]) -> vk::FramebufferCreateInfo<'_> {
+    vk::FramebufferCreateInfo::default()
+        .render_pass(pass)
+        .attachments(views)
+        .width(SIDE)
+        .height(SIDE)
+        .layers(1)
+}
+
+/// Rendering to an area of these attachments.
+fn rendering_to<'a>(targets: &'a [vk::RenderingAttachmentInfo<'_>], side: u32) -> vk::RenderingInfo<'a> {
+    vk::RenderingInfo::default()
+        .render_area(area(side, side))
+        .layer_count(1)
+        .color_attachments(targets)
 }
 
 /// An attachment of a render pass that neither loads nor cares about its layout before.
@@ -152,7 +98,6 @@ fn attachment(samples: vk::SampleCountFlags) -> vk::AttachmentDescription2<'stat
 /// in each, and neither the second subpass nor the end is ever recorded.
 #[test]
 fn a_draw_reaches_an_attachment_that_is_not_bound() {
-    const WRONG_DRAW: [&str; 1] = ["VUID-vkCmdDraw-commandBuffer-10746"];
     on_every_profile(&DYNAMIC, |suite| {
         let view = suite.tile_target();
         let device = &suite.device;
@@ -160,11 +105,8 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
         let pipeline = suite.pipeline(vk::RenderPass::null());
         let targets = [vk::RenderingAttachmentInfo::default()
             .image_view(view)
-            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
-        let info = vk::RenderingInfo::default()
-            .render_area(vk::Rect2D::default().extent(WHOLE))
-            .layer_count(1)
-            .color_attachments(&targets);
+            .image_layout(OPTIMAL)];
+        let info = rendering_to(&targets, SIDE);
         let commands = suite.begin();
         let graphics = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: Recording; wrong on purpose, and never submitted; so below.
@@ -172,46 +114,28 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
             dynamic.cmd_begin_rendering(commands, &info);
             device.cmd_bind_pipeline(commands, graphics, pipeline);
         });
-        // SAFETY: As above.
-        suite.expect(&WRONG_DRAW, |_| unsafe { device.cmd_draw(commands, 3, 1, 0, 0) });
+        suite.draw_wrong(commands);
         // A draw that validation stops is none for the emulator.
-        let undrawn: &[&str] = if suite.stops() {
-            &["TILEHEAP-attachment-unbound"]
-        } else {
-            &[]
-        };
+        let undrawn = &["TILEHEAP-attachment-unbound"][..usize::from(suite.stops())];
         // SAFETY: As above.
         suite.expect(undrawn, |_| unsafe { dynamic.cmd_end_rendering(commands) });
 
-        let references = [vk::AttachmentReference2::default()
-            .attachment(0)
-            .layout(vk::ImageLayout::GENERAL)];
+        let references = [vk::AttachmentReference2::default().layout(vk::ImageLayout::GENERAL)];
         let subpasses = [vk::SubpassDescription2::default().color_attachments(&references); 2];
         let attachments = [attachment(vk::SampleCountFlags::TYPE_1)];
-        let info = vk::RenderPassCreateInfo2::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses);
-        let pass = suite.pass2(&info);
-        let views = [view];
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
-        let framebuffer = suite.framebuffer(&info);
+        let info = vk::RenderPassCreateInfo2::default().attachments(&attachments);
+        let pass = suite.create(&info.subpasses(&subpasses));
         let pipeline = suite.pipeline(pass);
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(pass)
-            .framebuffer(framebuffer)
-            .render_area(vk::Rect2D::default().extent(WHOLE));
+            .framebuffer(suite.create(&framebuffer(pass, &[view])))
+            .render_area(area(SIDE, SIDE));
         // SAFETY: As above.
         suite.expect(&[], |_| unsafe {
             device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
             device.cmd_bind_pipeline(commands, graphics, pipeline);
         });
-        // SAFETY: As above.
-        suite.expect(&WRONG_DRAW, |_| unsafe { device.cmd_draw(commands, 3, 1, 0, 0) });
+        suite.draw_wrong(commands);
     });
 }
 
@@ -221,7 +145,7 @@ fn a_secondary_inherits_another_size() {
     on_every_profile(&DYNAMIC, |suite| {
         let view = suite.target(vk::SampleCountFlags::TYPE_1);
         let dynamic = commands_of!(suite, khr::dynamic_rendering);
-        let memory_type = suite.tile_type(u32::MAX, 1024);
+        let memory_type = suite.tile_type_of(u32::MAX, 1024);
         let [large, small] = [1024, 512].map(|size| suite.allocate(size, memory_type));
         let mut bound = TileMemoryBindInfoQCOM::default().memory(small);
         let formats = [FORMAT];
@@ -246,17 +170,12 @@ fn a_secondary_inherits_another_size() {
         });
         let targets = [vk::RenderingAttachmentInfo::default()
             .image_view(view)
-            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
-        let info = vk::RenderingInfo::default()
-            .flags(contents)
-            .render_area(vk::Rect2D::default().extent(WHOLE))
-            .layer_count(1)
-            .color_attachments(&targets);
-        let bind = TileMemoryBindInfoQCOM::default().memory(large);
+            .image_layout(OPTIMAL)];
+        let info = rendering_to(&targets, SIDE).flags(contents);
         let commands = suite.begin();
         // SAFETY: As above.
         suite.expect(&[], |_| unsafe {
-            suite.binder().cmd_bind_tile_memory(commands, Some(&bind));
+            suite.bind(commands, Some(large));
             dynamic.cmd_begin_rendering(commands, &info);
         });
         // SAFETY: Wrong on purpose, and never submitted.
@@ -279,9 +198,7 @@ fn no_pass_declares_more_than_the_heap() {
         let tiles = ffi::tile_properties::Device::new(&suite.instance, &suite.device).expect("the queries");
         let passes = commands_of!(suite, khr::create_renderpass2);
         let size = || TileMemorySizeInfoQCOM::default().size(suite.heap_size() + 1);
-        let targets = [
-            vk::RenderingAttachmentInfo::default().image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
-        ];
+        let targets = [vk::RenderingAttachmentInfo::default().image_layout(OPTIMAL)];
         let one = vk::Extent2D { width: 1, height: 1 };
         let mut declared = size();
         let info = vk::RenderingInfo::default()
@@ -306,6 +223,9 @@ fn no_pass_declares_more_than_the_heap() {
             .push_next(&mut declared);
         // SAFETY: As above.
         let made = suite.expect(&TOO_LARGE, |_| unsafe { passes.create_render_pass2(&info, None) });
+        assert_eq!(made.is_err(), suite.stops());
+        // SAFETY: New and unused; null is nothing.
+        unsafe { suite.device.destroy_render_pass(made.unwrap_or_default(), None) };
         let first = attachments[0];
         let attachments = [vk::AttachmentDescription::default()
             .format(first.format)
@@ -320,15 +240,7 @@ fn no_pass_declares_more_than_the_heap() {
             .attachments(&attachments)
             .subpasses(&subpasses)
             .push_next(&mut declared);
-        // SAFETY: As above.
-        let other = suite.expect(&TOO_LARGE, |device| unsafe {
-            device.create_render_pass(&info, None)
-        });
-        for pass in [made, other] {
-            assert_eq!(pass.is_err(), suite.stops());
-            // SAFETY: New and unused; null is nothing.
-            unsafe { suite.device.destroy_render_pass(pass.unwrap_or_default(), None) };
-        }
+        suite.create_wrong(&info, &TOO_LARGE);
     });
 }
 
@@ -345,15 +257,11 @@ fn nothing_is_resolved_to_tile_memory() {
         let dynamic = commands_of!(suite, khr::dynamic_rendering);
         let targets = [vk::RenderingAttachmentInfo::default()
             .image_view(views[0])
-            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
+            .image_layout(OPTIMAL)
             .resolve_mode(vk::ResolveModeFlags::AVERAGE)
             .resolve_image_layout(vk::ImageLayout::GENERAL)
             .resolve_image_view(views[1])];
-        let one = vk::Extent2D { width: 1, height: 1 };
-        let info = vk::RenderingInfo::default()
-            .render_area(vk::Rect2D::default().extent(one))
-            .layer_count(1)
-            .color_attachments(&targets);
+        let info = rendering_to(&targets, 1);
         let commands = suite.begin();
         let expected = ["VUID-VkRenderingAttachmentInfo-resolveImageView-10728"];
         // SAFETY: Recording; wrong on purpose, and never submitted; so below.
@@ -368,34 +276,16 @@ fn nothing_is_resolved_to_tile_memory() {
             device.end_command_buffer(commands).expect("recorded");
         });
 
-        let reference = |index| {
-            [vk::AttachmentReference2::default()
-                .attachment(index)
-                .layout(vk::ImageLayout::GENERAL)]
-        };
-        let (colors, resolves) = (reference(0), reference(1));
+        let general = vk::AttachmentReference2::default().layout(vk::ImageLayout::GENERAL);
+        let [colors, resolves] = [0, 1].map(|index| [general.attachment(index)]);
         let subpasses = [vk::SubpassDescription2::default()
             .color_attachments(&colors)
             .resolve_attachments(&resolves)];
         let attachments = [attachment(samples), attachment(vk::SampleCountFlags::TYPE_1)];
-        let info = vk::RenderPassCreateInfo2::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses);
-        let pass = suite.pass2(&info);
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
-        let with_views = info.attachments(&views);
-        let expected = ["VUID-VkFramebufferCreateInfo-pAttachments-12327"];
-        // SAFETY: Wrong on purpose; a driver makes it or refuses.
-        let made = suite.expect(&expected, |device| unsafe {
-            device.create_framebuffer(&with_views, None)
-        });
-        assert_eq!(made.is_err(), suite.stops());
-        // SAFETY: New and unused; null is nothing.
-        unsafe { suite.device.destroy_framebuffer(made.unwrap_or_default(), None) };
+        let info = vk::RenderPassCreateInfo2::default().attachments(&attachments);
+        let pass = suite.create(&info.subpasses(&subpasses));
+        let info = framebuffer(pass, &views);
+        suite.create_wrong(&info, &["VUID-VkFramebufferCreateInfo-pAttachments-12327"]);
 
         let formats = [FORMAT];
         let images = [COLOR, COLOR | TILE].map(|usage| {
@@ -407,16 +297,15 @@ fn nothing_is_resolved_to_tile_memory() {
                 .view_formats(&formats)
         });
         let mut later = vk::FramebufferAttachmentsCreateInfo::default().attachment_image_infos(&images);
-        let mut info = info
+        let info = info
             .flags(vk::FramebufferCreateFlags::IMAGELESS)
             .push_next(&mut later);
-        info.attachment_count = 2;
-        let framebuffer = suite.framebuffer(&info);
+        let framebuffer = suite.create(&info);
         let mut given = vk::RenderPassAttachmentBeginInfo::default().attachments(&views);
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(pass)
             .framebuffer(framebuffer)
-            .render_area(vk::Rect2D::default().extent(WHOLE))
+            .render_area(area(SIDE, SIDE))
             .push_next(&mut given);
         let commands = suite.begin();
         let expected = ["VUID-VkRenderPassBeginInfo-framebuffer-12328"];

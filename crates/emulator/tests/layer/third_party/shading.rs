@@ -6,6 +6,9 @@ use tileheap_device::ffi;
 use tileheap_device::ffi::{RenderPassTileShadingCreateInfoQCOM, TileShadingRenderPassFlagsQCOM as Flags};
 
 use super::suite::{Ask, Suite, on_every_profile};
+use crate::rig::area;
+
+const OPTIMAL: vk::ImageLayout = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
 
 const WITHOUT: Ask<'_> = Ask {
     extensions: &[ffi::tile_properties::NAME, ffi::tile_shading::NAME],
@@ -24,8 +27,8 @@ impl Suite {
         // SAFETY: A live device.
         unsafe {
             self.instance
-                .get_physical_device_properties2(self.physical, &mut properties);
-        }
+                .get_physical_device_properties2(self.physical, &mut properties)
+        };
         limits.max_apron_size
     }
 
@@ -38,21 +41,14 @@ impl Suite {
             .format(vk::Format::R8G8B8A8_UNORM)
             .samples(vk::SampleCountFlags::TYPE_1)
             .load_op(vk::AttachmentLoadOp::CLEAR)
-            .final_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
-        let references =
-            [vk::AttachmentReference::default().layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
+            .final_layout(OPTIMAL)];
+        let references = [vk::AttachmentReference::default().layout(OPTIMAL)];
         let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
         let info = vk::RenderPassCreateInfo::default()
             .attachments(&attachments)
             .subpasses(&subpasses)
             .push_next(&mut marked);
-        // SAFETY: Wrong on purpose; a driver makes it or refuses.
-        let made = self.expect(expected, |device| unsafe {
-            device.create_render_pass(&info, None)
-        });
-        assert_eq!(made.is_err(), self.stops());
-        // SAFETY: New and unused; null is nothing.
-        unsafe { self.device.destroy_render_pass(made.unwrap_or_default(), None) };
+        self.create_wrong(&info, expected);
     }
 
     /// Tries to make such a pass by the other structures.
@@ -62,21 +58,14 @@ impl Suite {
             .format(vk::Format::R8G8B8A8_UNORM)
             .samples(vk::SampleCountFlags::TYPE_1)
             .load_op(vk::AttachmentLoadOp::CLEAR)
-            .final_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
-        let references =
-            [vk::AttachmentReference2::default().layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
+            .final_layout(OPTIMAL)];
+        let references = [vk::AttachmentReference2::default().layout(OPTIMAL)];
         let subpasses = [vk::SubpassDescription2::default().color_attachments(&references)];
         let info = vk::RenderPassCreateInfo2::default()
             .attachments(&attachments)
             .subpasses(&subpasses)
             .push_next(&mut marked);
-        // SAFETY: As above.
-        let made = self.expect(expected, |device| unsafe {
-            device.create_render_pass2(&info, None)
-        });
-        assert_eq!(made.is_err(), self.stops());
-        // SAFETY: New and unused; null is nothing.
-        unsafe { self.device.destroy_render_pass(made.unwrap_or_default(), None) };
+        self.create_wrong(&info, expected);
     }
 
     /// Tries to begin marked dynamic rendering without attachments.
@@ -84,12 +73,8 @@ impl Suite {
         let mut marked = RenderPassTileShadingCreateInfoQCOM::default()
             .flags(Flags::ENABLE)
             .tile_apron_size(apron);
-        let area = vk::Rect2D::default().extent(vk::Extent2D {
-            width: 64,
-            height: 64,
-        });
         let info = vk::RenderingInfo::default()
-            .render_area(area)
+            .render_area(area(64, 64))
             .layer_count(1)
             .push_next(&mut marked);
         let commands = self.begin();
@@ -122,16 +107,10 @@ fn marks_need_the_feature() {
 fn aprons_need_features_that_are_not_offered() {
     on_every_profile(&WITH, |suite| {
         let side = suite.largest_apron();
-        let square = vk::Extent2D {
-            width: side,
-            height: side,
-        };
+        let square = area(side, side).extent;
         let apron = "VUID-VkRenderPassTileShadingCreateInfoQCOM-flags-10659";
         suite.try_pass(Flags::ENABLE, square, &[apron]);
-        let oblong = vk::Extent2D {
-            height: side - 1,
-            ..square
-        };
+        let oblong = area(side, side - 1).extent;
         let other = "VUID-VkRenderPassTileShadingCreateInfoQCOM-tileShadingAnisotropicApron-10661";
         suite.try_rendering(oblong, &[apron, other]);
     });

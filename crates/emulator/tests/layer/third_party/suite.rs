@@ -8,16 +8,19 @@
 //! As those frameworks do, a listener stops the call that a message is about: validation then does not hand it down. It is tried
 //! both ways, so that the layer meets the mistakes themselves, too.
 
-use std::ffi::{CStr, c_void};
-use std::sync::Mutex;
+use std::ffi::CStr;
+use std::ops::Deref;
 
+use ash::prelude::VkResult;
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_emulator::LAYER_NAME;
+use tileheap_testkit::objects::CreateInfo;
+use vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
+use vk::DebugUtilsMessageTypeFlagsEXT as Kind;
 
-use crate::rig::{LayerSettings, Message, is_validated, prepare_environment};
-
-const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
+use crate::rig;
+use crate::rig::{Instance, TestDevice, is_validated};
 
 /// The profiles of the emulator, the default one first.
 pub(crate) const PROFILES: [&str; 6] = [
@@ -67,70 +70,33 @@ impl Ask<'_> {
     }
 }
 
-/// What listens.
-struct Monitor {
-    /// Whether a call goes no further than the layer that has something to say of it.
-    stops: bool,
-    messages: Mutex<Vec<Message>>,
-}
-
-unsafe extern "system" fn listen(
-    severity: vk::DebugUtilsMessageSeverityFlagsEXT,
-    _: vk::DebugUtilsMessageTypeFlagsEXT,
-    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
-    monitor: *mut c_void,
-) -> vk::Bool32 {
-    // SAFETY: A layer hands over valid data, with C strings or null.
-    let (id, text) = unsafe { ((*data).message_id_name_as_c_str(), (*data).message_as_c_str()) };
-    let text_of = |text: Option<&CStr>| text.unwrap_or_default().to_string_lossy().into_owned();
-    // SAFETY: The suite keeps the monitor until after the instance.
-    let monitor = unsafe { &*monitor.cast::<Monitor>() };
-    let id = text_of(id);
-    // Suites count errors, and run without the validation of synchronization that every program of the test bed has. Of the emulator
-    // a warning counts, too.
-    let counts = id.starts_with("TILEHEAP-")
-        || severity.contains(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR) && !id.starts_with("SYNC-");
-    if !counts {
-        return vk::FALSE;
-    }
-    monitor
-        .messages
-        .lock()
-        .expect("no panic in here")
-        .push((id, text_of(text)));
-    vk::Bool32::from(monitor.stops)
-}
-
-/// Destroys what was made.
-type Destroy = Box<dyn FnOnce(&ash::Device)>;
-
 /// A device as a suite has it, and what a test made on it.
 pub(crate) struct Suite {
     pub(crate) profile: &'static str,
-    pub(crate) instance: ash::Instance,
-    pub(crate) physical: vk::PhysicalDevice,
-    pub(crate) device: ash::Device,
-    pub(crate) types: vk::PhysicalDeviceMemoryProperties,
-    pub(crate) pool: vk::CommandPool,
     pub(crate) commands: vk::CommandBuffer,
-    made: Mutex<Vec<Destroy>>,
-    messenger: (ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT),
-    monitor: Box<Monitor>,
-    _entry: ash::Entry,
+    stops: bool,
+    base: TestDevice,
+    on: Instance,
+}
+
+impl Deref for Suite {
+    type Target = TestDevice;
+
+    fn deref(&self) -> &TestDevice {
+        &self.base
+    }
 }
 
 /// Runs a scenario on every profile, and below validation on the default one with calls stopped, too.
 pub(crate) fn on_every_profile(ask: &Ask<'_>, scenario: impl Fn(&Suite)) {
     for profile in PROFILES {
-        let ways: &[bool] = if is_validated() && profile == PROFILES[0] {
-            &[true, false]
-        } else {
-            &[false]
-        };
-        for stops in ways {
-            let suite = Suite::start(ask, profile, *stops);
+        let is_stopped_too = is_validated() && profile == PROFILES[0];
+        for stops in [true, false].into_iter().filter(|stops| !stops || is_stopped_too) {
+            let suite = Suite::start(ask, profile, stops);
             scenario(&suite);
-            suite.finish();
+            // Destroys everything; command buffers first, whatever state they are in.
+            suite.base.destroy();
+            suite.hear(&[], "the end");
         }
     }
 }
@@ -147,22 +113,32 @@ impl Suite {
     /// # Panics
     /// Where a suite would skip the test, and where anything is said.
     pub(crate) fn start(ask: &Ask<'_>, profile: &'static str, stops: bool) -> Suite {
-        prepare_environment();
-        let monitor = Box::new(Monitor {
+        let on = Instance::create(&rig::Ask {
+            version: ask.version,
+            // Nothing else is set: `report` is what it is by default.
+            settings: &[("profile", profile)],
+            layers: if is_validated() {
+                &[c"VK_LAYER_KHRONOS_validation"]
+            } else {
+                &[]
+            },
+            extensions: ask.instance_extensions,
+            kinds: Kind::VALIDATION | Kind::PERFORMANCE,
+            // Suites count errors, and run without the validation of synchronization that every program of the test bed has. Of the
+            // emulator a warning counts, too.
+            counts: |severity, id| {
+                let is_error = severity.contains(Severity::ERROR) && !id.starts_with("SYNC-");
+                id.starts_with("TILEHEAP-") || is_error
+            },
             stops,
-            messages: Mutex::default(),
         });
-        let (entry, instance) = create_instance(ask, profile, &monitor);
-        // SAFETY: A live instance; every structure outlives the call that it is for.
+        let on = on.expect("an instance");
+        let (instance, physical) = (&on.instance, on.physical());
+        // SAFETY: A live instance.
         unsafe {
-            let utils = ash::ext::debug_utils::Instance::new(&entry, &instance);
-            let messenger = utils
-                .create_debug_utils_messenger(&listener(&monitor), None)
-                .expect("a messenger");
-            let physical = instance.enumerate_physical_devices().expect("devices")[0];
             let version = instance.get_physical_device_properties(physical).api_version;
             assert!(version >= ask.version, "the device is older than the test");
-            let device = create_device(&instance, physical, ask);
+            let device = create_device(instance, physical, ask);
             let families = instance.get_physical_device_queue_family_properties(physical);
             for (family, count) in (0u32..).zip(families.iter().map(|family| family.queue_count)) {
                 for index in 0..count {
@@ -175,25 +151,13 @@ impl Suite {
                 .map(|format| instance.get_physical_device_format_properties(physical, format))
                 .filter(|format| !format.optimal_tiling_features.is_empty());
             assert!(known.count() > 50, "a driver without formats");
-            let graphics = families
-                .iter()
-                .position(|family| family.queue_flags.contains(vk::QueueFlags::GRAPHICS));
-            let info = vk::CommandPoolCreateInfo::default()
-                .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
-                .queue_family_index(graphics.expect("a graphics queue") as u32);
-            let pool = device.create_command_pool(&info, None).expect("a pool");
+            let base = TestDevice::new(instance, physical, device);
             let suite = Suite {
                 profile,
-                types: instance.get_physical_device_memory_properties(physical),
-                commands: allocate(&device, pool, vk::CommandBufferLevel::PRIMARY),
-                instance,
-                physical,
-                device,
-                pool,
-                made: Mutex::default(),
-                messenger: (utils, messenger),
-                monitor,
-                _entry: entry,
+                commands: base.allocate_commands(vk::CommandBufferLevel::PRIMARY),
+                stops,
+                base,
+                on,
             };
             suite.hear(&[], "the start");
             suite
@@ -202,12 +166,12 @@ impl Suite {
 
     /// Whether a call about which something is said goes no further.
     pub(crate) fn stops(&self) -> bool {
-        is_validated() && self.monitor.stops
+        is_validated() && self.stops
     }
 
     /// What was said since the last time, which must be this and nothing else.
     fn hear(&self, expected: &[&str], what: &str) {
-        let said = std::mem::take(&mut *self.monitor.messages.lock().expect("no panic while collecting"));
+        let said = self.on.take_messages();
         if !is_validated() {
             // Then it is the emulator that speaks of mistakes, and has tests of that elsewhere.
             return;
@@ -227,150 +191,59 @@ impl Suite {
         answer
     }
 
-    /// Something was made that goes in the end, before what was made before it.
-    pub(crate) fn made<T: Copy + 'static>(
-        &self,
-        object: T,
-        destroy: impl FnOnce(&ash::Device, T) + 'static,
-    ) -> T {
-        self.made
-            .lock()
-            .expect("no panic while creating")
-            .push(Box::new(move |device| destroy(device, object)));
-        object
+    /// Tries to create an object, wrong on purpose, of which validation says these: a driver makes it or refuses.
+    pub(crate) fn try_wrong<I: CreateInfo>(&self, info: &I, expected: &[&str]) -> VkResult<I::Handle> {
+        self.expect(expected, |_| self.try_create(info))
+    }
+
+    /// The same where nobody but validation refuses it.
+    pub(crate) fn create_wrong<I: CreateInfo>(&self, info: &I, expected: &[&str]) {
+        assert_eq!(self.try_wrong(info, expected).is_err(), self.stops());
     }
 
     /// The first type of these bits that is device local and of a heap of this kind with room for `size` bytes: as suites choose.
     ///
     /// # Panics
     /// Where a suite would skip the test.
-    pub(crate) fn tile_type(&self, bits: u32, size: u64) -> u32 {
-        let found = (0u32..)
-            .zip(self.types.memory_types_as_slice())
-            .find(|(index, kind)| {
-                let heap = self.types.memory_heaps[kind.heap_index as usize];
-                bits >> index & 1 == 1
-                    && kind
-                        .property_flags
-                        .contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
-                    && heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
-                    && heap.size >= size
-            });
-        let why = format!(
-            "profile {}: no tile type for {size} B in 0b{bits:b}",
-            self.profile
-        );
-        found.expect(&why).0
+    pub(crate) fn tile_type_of(&self, bits: u32, size: u64) -> u32 {
+        let is_it = |(index, kind): &(u32, &vk::MemoryType)| {
+            let heap = self.types.memory_heaps[kind.heap_index as usize];
+            let is_local = kind
+                .property_flags
+                .contains(vk::MemoryPropertyFlags::DEVICE_LOCAL);
+            bits >> index & 1 == 1 && is_local && self.is_tile(kind) && heap.size >= size
+        };
+        let found = (0u32..).zip(self.types.memory_types_as_slice()).find(is_it);
+        let profile = self.profile;
+        found
+            .unwrap_or_else(|| panic!("profile {profile}: no tile type for {size} B in 0b{bits:b}"))
+            .0
     }
 
-    /// The size of the largest tile heap.
-    pub(crate) fn heap_size(&self) -> u64 {
-        let heaps = self.types.memory_heaps_as_slice().iter();
-        let tile = heaps.filter(|heap| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
-        tile.map(|heap| heap.size).max().expect("a tile heap")
-    }
-
-    /// Allocates.
-    pub(crate) fn allocate(&self, size: u64, memory_type: u32) -> vk::DeviceMemory {
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(size)
-            .memory_type_index(memory_type);
-        // SAFETY: A type of the device.
-        let memory = unsafe { self.device.allocate_memory(&info, None) }.expect("memory");
-        // SAFETY: Whatever was bound to it is gone by then.
-        self.made(memory, |device, memory| unsafe {
-            device.free_memory(memory, None)
-        })
-    }
-
-    pub(crate) fn allocate_commands(&self, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
-        allocate(&self.device, self.pool, level)
+    /// A tile memory object of what was needed and `more` bytes.
+    ///
+    /// # Panics
+    /// Where a suite would skip the test: the resource cannot live in tile memory.
+    pub(crate) fn object_of(
+        &self,
+        needs: &(vk::MemoryRequirements, (u64, u64)),
+        more: i64,
+    ) -> vk::DeviceMemory {
+        let (ordinary, (size, alignment)) = needs;
+        assert!(*size > 0 && *alignment > 0, "profile {}", self.profile);
+        let size = size.checked_add_signed(more).expect("a size");
+        self.allocate(size, self.tile_type_of(ordinary.memory_type_bits, size))
     }
 
     /// The test's command buffer begins anew.
     pub(crate) fn begin(&self) -> vk::CommandBuffer {
         // SAFETY: Not pending.
-        unsafe {
+        let begun = unsafe {
             self.device
-                .begin_command_buffer(self.commands, &vk::CommandBufferBeginInfo::default())
-        }
-        .expect("recording begins");
+                .begin_command_buffer(self.commands, &Default::default())
+        };
+        begun.expect("recording begins");
         self.commands
-    }
-
-    /// The command that the extension adds.
-    pub(crate) fn binder(&self) -> ffi::tile_memory_heap::Device {
-        ffi::tile_memory_heap::Device::new(&self.instance, &self.device).expect("vkCmdBindTileMemoryQCOM")
-    }
-
-    /// Destroys everything; command buffers first, whatever state they are in.
-    fn finish(self) {
-        // SAFETY: Idle, users before what they use.
-        unsafe {
-            self.device.device_wait_idle().expect("an idle device");
-            self.device.destroy_command_pool(self.pool, None);
-            let made = std::mem::take(&mut *self.made.lock().expect("no panic while creating"));
-            for destroy in made.into_iter().rev() {
-                destroy(&self.device);
-            }
-            self.device.destroy_device(None);
-        }
-        self.hear(&[], "the end");
-        let (utils, messenger) = &self.messenger;
-        // SAFETY: The device is gone.
-        unsafe {
-            utils.destroy_debug_utils_messenger(*messenger, None);
-            self.instance.destroy_instance(None);
-        }
-        self.hear(&[], "the end of the instance");
-    }
-}
-
-fn allocate(device: &ash::Device, pool: vk::CommandPool, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
-    let info = vk::CommandBufferAllocateInfo::default()
-        .command_pool(pool)
-        .level(level)
-        .command_buffer_count(1);
-    // SAFETY: A pool of the device.
-    unsafe { device.allocate_command_buffers(&info) }.expect("a command buffer")[0]
-}
-
-fn listener(monitor: &Monitor) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
-    use vk::DebugUtilsMessageSeverityFlagsEXT as S;
-    use vk::DebugUtilsMessageTypeFlagsEXT as T;
-    vk::DebugUtilsMessengerCreateInfoEXT::default()
-        .message_severity(S::ERROR | S::WARNING)
-        .message_type(T::VALIDATION | T::PERFORMANCE)
-        .pfn_user_callback(Some(listen))
-        .user_data(std::ptr::from_ref(monitor).cast_mut().cast())
-}
-
-fn create_instance(ask: &Ask<'_>, profile: &str, monitor: &Monitor) -> (ash::Entry, ash::Instance) {
-    // Nothing else is set: `report` is what it is by default.
-    let settings = LayerSettings::new(&[("profile", profile)]);
-    let structures = settings.structures();
-    let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(&structures);
-    let mut listener = listener(monitor);
-    let application = vk::ApplicationInfo::default()
-        .application_name(c"layer tests")
-        .api_version(ask.version);
-    let mut layers = vec![LAYER_NAME.as_ptr()];
-    if is_validated() {
-        layers.insert(0, VALIDATION.as_ptr());
-    }
-    let extensions = [&[ash::ext::debug_utils::NAME], ask.instance_extensions].concat();
-    let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
-    let info = vk::InstanceCreateInfo::default()
-        .application_info(&application)
-        .enabled_layer_names(&layers)
-        .enabled_extension_names(&extensions)
-        .push_next(&mut layer_settings)
-        .push_next(&mut listener);
-    // SAFETY: The library found is a loader; all names are C strings, and the monitor outlives the instance.
-    unsafe {
-        let entry = ash::Entry::load().expect("a Vulkan loader");
-        let instance = entry.create_instance(&info, None).expect("an instance");
-        (entry, instance)
     }
 }
 
@@ -389,15 +262,32 @@ fn extensions_of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<
     all
 }
 
+/// Hands over the create infos of every queue.
+pub(crate) fn with_all_queues<T>(
+    instance: &ash::Instance,
+    physical: vk::PhysicalDevice,
+    create: impl FnOnce(&[vk::DeviceQueueCreateInfo<'_>]) -> T,
+) -> T {
+    // SAFETY: A live device.
+    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+    let of_family = |family: &vk::QueueFamilyProperties| vec![1.0; family.queue_count as usize];
+    let priorities: Vec<_> = families.iter().map(of_family).collect();
+    let info = vk::DeviceQueueCreateInfo::default();
+    let queues = (0u32..).zip(&priorities);
+    let queues = queues.map(|(family, all)| info.queue_family_index(family).queue_priorities(all));
+    create(&queues.collect::<Vec<_>>())
+}
+
 /// The device that a test asked for, with every queue.
 fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, ask: &Ask<'_>) -> ash::Device {
     let names = [&[ffi::tile_memory_heap::NAME], ask.extensions].concat();
     let known = extensions_of(instance, physical);
     for name in &names {
-        let is_known = known
-            .iter()
-            .any(|known| known.extension_name_as_c_str() == Ok(*name));
-        assert!(is_known, "a suite would skip: there is no {name:?}");
+        let is_it = |known: &vk::ExtensionProperties| known.extension_name_as_c_str() == Ok(*name);
+        assert!(
+            known.iter().any(is_it),
+            "a suite would skip: there is no {name:?}"
+        );
     }
     let mut tile = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default();
     let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default();
@@ -445,26 +335,11 @@ fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, ask: &A
     for (wanted, there) in wanted {
         assert_eq!(vk::Bool32::from(wanted), there, "a suite would skip: {ask:?}");
     }
-    // SAFETY: A live device.
-    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
-    let priorities: Vec<_> = families
-        .iter()
-        .map(|family| vec![0.0; family.queue_count as usize])
-        .collect();
-    let queues: Vec<_> = (0u32..)
-        .zip(&priorities)
-        .map(|(family, priorities)| {
-            vk::DeviceQueueCreateInfo::default()
-                .queue_family_index(family)
-                .queue_priorities(priorities)
-        })
-        .collect();
     let names: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
-    let info = chained!(
-        vk::DeviceCreateInfo::default()
-            .queue_create_infos(&queues)
-            .enabled_extension_names(&names)
-    );
-    // SAFETY: A valid create info of this device.
-    unsafe { instance.create_device(physical, &info, None) }.expect("a device")
+    with_all_queues(instance, physical, |queues| {
+        let info = vk::DeviceCreateInfo::default();
+        let info = chained!(info.queue_create_infos(queues).enabled_extension_names(&names));
+        // SAFETY: A valid create info of this device.
+        unsafe { instance.create_device(physical, &info, None) }.expect("a device")
+    })
 }

@@ -1,0 +1,380 @@
+//! A device with tile memory: its memory, buffers, images, pipelines and descriptor sets, all destroyed in the end.
+
+use ash::prelude::VkResult;
+use ash::vk;
+use tileheap_device::ffi;
+use tileheap_testkit::glsl::{Stage, compile};
+use tileheap_testkit::objects::{CreateInfo, Objects, image_info, stage, view_info};
+
+/// The usage bit of images in tile memory.
+pub const TILE: vk::ImageUsageFlags = ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+
+pub struct TestDevice {
+    pub instance: ash::Instance,
+    pub physical: vk::PhysicalDevice,
+    pub device: ash::Device,
+    pub family: u32,
+    pub queue: vk::Queue,
+    pub tile: ffi::tile_memory_heap::Device,
+    pub types: vk::PhysicalDeviceMemoryProperties,
+    pub pool: vk::CommandPool,
+    sets: vk::DescriptorPool,
+    objects: Objects,
+}
+
+/// A buffer in ordinary memory that the host reads.
+#[derive(Clone, Copy)]
+pub struct HostBuffer {
+    pub buffer: vk::Buffer,
+    pub words: usize,
+    at: *const u32,
+}
+
+impl HostBuffer {
+    /// Its words; the device is done with it.
+    pub fn read(&self) -> Vec<u32> {
+        // SAFETY: Mapped for as long as the rig lives, coherent, and idle.
+        unsafe { std::slice::from_raw_parts(self.at, self.words) }.to_vec()
+    }
+}
+
+/// A compute pipeline with storage buffers, or other descriptors, at bindings 0, 1, … and one word of constants.
+#[derive(Clone, Copy)]
+pub struct Pipeline {
+    pub handle: vk::Pipeline,
+    pub layout: vk::PipelineLayout,
+    pub set_layout: vk::DescriptorSetLayout,
+}
+
+/// What a descriptor points to.
+#[derive(Clone, Copy)]
+pub enum Descriptor {
+    Buffer(vk::Buffer),
+    Texels(vk::BufferView),
+    StorageImage(vk::ImageView),
+}
+
+impl Descriptor {
+    pub fn kind(self) -> vk::DescriptorType {
+        match self {
+            Descriptor::Buffer(_) => vk::DescriptorType::STORAGE_BUFFER,
+            Descriptor::Texels(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+            Descriptor::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
+        }
+    }
+}
+
+/// The first family that draws and dispatches.
+pub fn family(instance: &ash::Instance, physical: vk::PhysicalDevice) -> u32 {
+    // SAFETY: A live device.
+    let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+    let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+    let found = families
+        .iter()
+        .position(|family| family.queue_flags.contains(wanted));
+    found.expect("a queue") as u32
+}
+
+impl TestDevice {
+    /// With a queue of the first family that draws and dispatches.
+    pub fn new(instance: &ash::Instance, physical: vk::PhysicalDevice, device: ash::Device) -> TestDevice {
+        let objects = Objects::default();
+        let family = family(instance, physical);
+        let pool = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
+            .queue_family_index(family);
+        use vk::DescriptorType as T;
+        let counts = [
+            (T::STORAGE_BUFFER, 512),
+            (T::STORAGE_IMAGE, 64),
+            (T::STORAGE_TEXEL_BUFFER, 64),
+        ];
+        let sizes = counts.map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
+        let sets = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(256)
+            .pool_sizes(&sizes);
+        // SAFETY: A live device with a queue of that family; the command pool goes first.
+        let (types, pool, queue) = unsafe {
+            (
+                instance.get_physical_device_memory_properties(physical),
+                device.create_command_pool(&pool, None).expect("a command pool"),
+                device.get_device_queue(family, 0),
+            )
+        };
+        TestDevice {
+            tile: ffi::tile_memory_heap::Device::new(instance, &device).expect("vkCmdBindTileMemoryQCOM"),
+            sets: objects.create(&device, &sets),
+            instance: instance.clone(),
+            physical,
+            device,
+            family,
+            queue,
+            types,
+            pool,
+            objects,
+        }
+    }
+
+    /// Destroys everything; command buffers first, whatever state they are in.
+    pub fn destroy(&self) {
+        // SAFETY: Idle, and destroyed once.
+        unsafe {
+            self.device.device_wait_idle().expect("an idle device");
+            self.device.destroy_command_pool(self.pool, None);
+            self.objects.destroy(&self.device);
+            self.device.destroy_device(None);
+        }
+    }
+
+    /// Creates an object.
+    pub fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {
+        self.objects.create(&self.device, info)
+    }
+
+    /// Creates an object that a layer or a driver may refuse.
+    pub fn try_create<I: CreateInfo>(&self, info: &I) -> VkResult<I::Handle> {
+        self.objects.try_create(&self.device, info)
+    }
+
+    pub fn is_tile(&self, kind: &vk::MemoryType) -> bool {
+        let heap = self.types.memory_heaps[kind.heap_index as usize];
+        heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
+    }
+
+    /// The index of the tile heap's memory type.
+    pub fn tile_type(&self) -> u32 {
+        let mut types = self.types.memory_types_as_slice().iter();
+        types.position(|kind| self.is_tile(kind)).expect("a tile type") as u32
+    }
+
+    /// The size of the tile heap.
+    pub fn heap_size(&self) -> u64 {
+        let heap = self.types.memory_types[self.tile_type() as usize].heap_index;
+        self.types.memory_heaps[heap as usize].size
+    }
+
+    pub fn try_allocate(&self, size: u64, memory_type: u32) -> VkResult<vk::DeviceMemory> {
+        let info = vk::MemoryAllocateInfo::default().allocation_size(size);
+        self.try_create(&info.memory_type_index(memory_type))
+    }
+
+    pub fn allocate(&self, size: u64, memory_type: u32) -> vk::DeviceMemory {
+        self.try_allocate(size, memory_type).expect("memory")
+    }
+
+    /// Memory of the first type that a resource can have.
+    pub fn memory_for(&self, needs: &vk::MemoryRequirements) -> vk::DeviceMemory {
+        self.allocate(needs.size, needs.memory_type_bits.trailing_zeros())
+    }
+
+    /// A tile memory object.
+    pub fn object(&self, size: u64) -> vk::DeviceMemory {
+        self.allocate(size, self.tile_type())
+    }
+
+    pub fn try_bind_buffer(&self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult<()> {
+        // SAFETY: Handles of this device; the tests bind at wrong offsets on purpose, which is refused.
+        unsafe { self.device.bind_buffer_memory(buffer, memory, offset) }
+    }
+
+    pub fn bind_buffer(&self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) {
+        self.try_bind_buffer(buffer, memory, offset)
+            .expect("bound memory");
+    }
+
+    pub fn try_bind_image(&self, image: vk::Image, memory: vk::DeviceMemory, offset: u64) -> VkResult<()> {
+        // SAFETY: As above.
+        unsafe { self.device.bind_image_memory(image, memory, offset) }
+    }
+
+    pub fn bind_image(&self, image: vk::Image, memory: vk::DeviceMemory, offset: u64) {
+        self.try_bind_image(image, memory, offset).expect("bound memory");
+    }
+
+    /// A buffer, bound to nothing.
+    pub fn buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> vk::Buffer {
+        self.create(&vk::BufferCreateInfo::default().size(size).usage(usage))
+    }
+
+    /// A tile buffer, bound to nothing.
+    pub fn tile_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> vk::Buffer {
+        self.buffer(size, usage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
+    }
+
+    /// A storage buffer of so many words at `offset` of a tile memory object.
+    pub fn tile_words(&self, words: u64, object: vk::DeviceMemory, offset: u64) -> vk::Buffer {
+        let buffer = self.tile_buffer(words * 4, vk::BufferUsageFlags::STORAGE_BUFFER);
+        self.bind_buffer(buffer, object, offset);
+        buffer
+    }
+
+    /// What a buffer needs: its ordinary requirements, and tile size and alignment.
+    pub fn buffer_needs(&self, buffer: vk::Buffer) -> (vk::MemoryRequirements, (u64, u64)) {
+        let mut tile = ffi::TileMemoryRequirementsQCOM::default().size(77).alignment(77);
+        let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
+        let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
+        // SAFETY: A buffer of this device.
+        unsafe { self.device.get_buffer_memory_requirements2(&info, &mut needs) };
+        (needs.memory_requirements, (tile.size, tile.alignment))
+    }
+
+    /// What an image needs, likewise.
+    pub fn image_needs(&self, image: vk::Image) -> (vk::MemoryRequirements, (u64, u64)) {
+        let mut tile = ffi::TileMemoryRequirementsQCOM::default().size(77).alignment(77);
+        let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
+        let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
+        // SAFETY: An image of this device.
+        unsafe { self.device.get_image_memory_requirements2(&info, &mut needs) };
+        (needs.memory_requirements, (tile.size, tile.alignment))
+    }
+
+    /// A buffer that the host reads, of zeros.
+    pub fn host_buffer(&self, words: usize) -> HostBuffer {
+        use vk::{BufferUsageFlags as B, MemoryPropertyFlags as P};
+        let usage = B::STORAGE_BUFFER | B::TRANSFER_DST | B::TRANSFER_SRC | B::INDIRECT_BUFFER;
+        let buffer = self.buffer(words as u64 * 4, usage);
+        let needs = self.buffer_needs(buffer).0;
+        let fits = |(index, kind): &(u32, &vk::MemoryType)| {
+            let is_visible = kind.property_flags.contains(P::HOST_VISIBLE | P::HOST_COHERENT);
+            needs.memory_type_bits >> index & 1 == 1 && is_visible
+        };
+        let kind = (0..).zip(self.types.memory_types_as_slice()).find(fits);
+        let memory = self.allocate(needs.size, kind.expect("host visible memory").0);
+        self.bind_buffer(buffer, memory, 0);
+        let all = vk::MemoryMapFlags::empty();
+        // SAFETY: New, mapped once, and at least that long.
+        let at = unsafe {
+            let at = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, all);
+            let at = at.expect("mapped memory").cast::<u32>();
+            at.write_bytes(0, words);
+            at
+        };
+        HostBuffer { buffer, words, at }
+    }
+
+    /// A square tile image at `offset` of an object, and a view of it.
+    pub fn tile_image(
+        &self,
+        format: vk::Format,
+        side: u32,
+        usage: vk::ImageUsageFlags,
+        object: vk::DeviceMemory,
+        offset: u64,
+    ) -> (vk::Image, vk::ImageView) {
+        let image = self.create(&image_info(format, side, usage | TILE));
+        self.bind_image(image, object, offset);
+        (image, self.view(image, format))
+    }
+
+    /// An image in ordinary memory, and a view of it.
+    pub fn ordinary_image(&self, info: &vk::ImageCreateInfo<'_>) -> (vk::Image, vk::ImageView) {
+        let image = self.create(info);
+        let (needs, tile) = self.image_needs(image);
+        assert_eq!(tile, (0, 0));
+        self.bind_image(image, self.memory_for(&needs), 0);
+        (image, self.view(image, info.format))
+    }
+
+    pub fn view(&self, image: vk::Image, format: vk::Format) -> vk::ImageView {
+        self.create(&view_info(image, format, vk::ImageAspectFlags::COLOR))
+    }
+
+    pub fn module(&self, stage: Stage, source: &str) -> vk::ShaderModule {
+        self.create(&vk::ShaderModuleCreateInfo::default().code(&compile(stage, source, 3)))
+    }
+
+    pub fn compute(&self, kinds: &[vk::DescriptorType], source: &str) -> Pipeline {
+        self.compute_words(kinds, &compile(Stage::Compute, source, 3), 4)
+    }
+
+    /// The same of SPIR-V, with so many bytes of push constants.
+    pub fn compute_words(&self, kinds: &[vk::DescriptorType], words: &[u32], constants: u32) -> Pipeline {
+        let binding = |(binding, kind): (u32, &vk::DescriptorType)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(*kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        };
+        let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
+        let set_layout = self.create(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings));
+        let constants = [vk::PushConstantRange::default()
+            .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            .size(constants)];
+        let set_layouts = [set_layout];
+        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
+        let layout = self.create(&info.push_constant_ranges(&constants));
+        let module = self.create(&vk::ShaderModuleCreateInfo::default().code(words));
+        let info = vk::ComputePipelineCreateInfo::default().layout(layout);
+        Pipeline {
+            handle: self.create(&info.stage(stage(vk::ShaderStageFlags::COMPUTE, module))),
+            layout,
+            set_layout,
+        }
+    }
+
+    /// A descriptor set for a pipeline.
+    pub fn set(&self, pipeline: &Pipeline, descriptors: &[Descriptor]) -> vk::DescriptorSet {
+        let layouts = [pipeline.set_layout];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(self.sets)
+            .set_layouts(&layouts);
+        // SAFETY: A pool and a layout of this device.
+        let set = unsafe { self.device.allocate_descriptor_sets(&info) }.expect("a set")[0];
+        for (binding, descriptor) in (0u32..).zip(descriptors) {
+            let (mut buffers, mut images, mut views) = (
+                [vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE)],
+                [vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::GENERAL)],
+                [vk::BufferView::null()],
+            );
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(set)
+                .dst_binding(binding)
+                .descriptor_type(descriptor.kind())
+                .descriptor_count(1);
+            let write = match *descriptor {
+                Descriptor::Buffer(buffer) => {
+                    buffers[0].buffer = buffer;
+                    write.buffer_info(&buffers)
+                }
+                Descriptor::Texels(view) => {
+                    views[0] = view;
+                    write.texel_buffer_view(&views)
+                }
+                Descriptor::StorageImage(view) => {
+                    images[0].image_view = view;
+                    write.image_info(&images)
+                }
+            };
+            // SAFETY: A new set, and what it points to is alive.
+            unsafe { self.device.update_descriptor_sets(&[write], &[]) };
+        }
+        set
+    }
+
+    /// A compute pipeline for descriptors, and a set of them.
+    pub fn work(&self, source: &str, descriptors: &[Descriptor]) -> (Pipeline, vk::DescriptorSet) {
+        let kinds: Vec<_> = descriptors.iter().map(|descriptor| descriptor.kind()).collect();
+        let pipeline = self.compute(&kinds, source);
+        (pipeline, self.set(&pipeline, descriptors))
+    }
+
+    /// Records the binding of a compute pipeline and its set.
+    pub fn bind_work(&self, commands: vk::CommandBuffer, pipeline: &Pipeline, set: vk::DescriptorSet) {
+        let (device, point) = (&self.device, vk::PipelineBindPoint::COMPUTE);
+        // SAFETY: Recording; all of one device.
+        unsafe {
+            device.cmd_bind_pipeline(commands, point, pipeline.handle);
+            device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]);
+        }
+    }
+
+    pub fn allocate_commands(&self, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.pool)
+            .level(level)
+            .command_buffer_count(1);
+        // SAFETY: A pool of this device.
+        unsafe { self.device.allocate_command_buffers(&info) }.expect("a command buffer")[0]
+    }
+}

@@ -1,0 +1,218 @@
+//! Objects of a device under test: each created by one call from its create info, and destroyed in the reverse order.
+
+use std::any::type_name;
+use std::sync::{Mutex, PoisonError};
+
+use ash::prelude::VkResult;
+use ash::vk::{self, Handle};
+
+/// A create info, and the command that goes by it.
+pub trait CreateInfo {
+    type Handle: Handle + Copy;
+
+    /// # Safety
+    /// As of the command.
+    unsafe fn create(&self, device: &ash::Device) -> VkResult<Self::Handle>;
+}
+
+macro_rules! create_infos {
+    ($($info:ident => $handle:ident by $command:ident;)+) => {$(
+        impl CreateInfo for vk::$info<'_> {
+            type Handle = vk::$handle;
+
+            unsafe fn create(&self, device: &ash::Device) -> VkResult<vk::$handle> {
+                // SAFETY: The caller's promise.
+                unsafe { device.$command(self, None) }
+            }
+        }
+    )+};
+}
+
+create_infos! {
+    MemoryAllocateInfo => DeviceMemory by allocate_memory;
+    BufferCreateInfo => Buffer by create_buffer;
+    BufferViewCreateInfo => BufferView by create_buffer_view;
+    ImageCreateInfo => Image by create_image;
+    ImageViewCreateInfo => ImageView by create_image_view;
+    RenderPassCreateInfo => RenderPass by create_render_pass;
+    RenderPassCreateInfo2 => RenderPass by create_render_pass2;
+    FramebufferCreateInfo => Framebuffer by create_framebuffer;
+    ShaderModuleCreateInfo => ShaderModule by create_shader_module;
+    DescriptorSetLayoutCreateInfo => DescriptorSetLayout by create_descriptor_set_layout;
+    PipelineLayoutCreateInfo => PipelineLayout by create_pipeline_layout;
+    DescriptorPoolCreateInfo => DescriptorPool by create_descriptor_pool;
+    DescriptorUpdateTemplateCreateInfo => DescriptorUpdateTemplate by create_descriptor_update_template;
+    CommandPoolCreateInfo => CommandPool by create_command_pool;
+    QueryPoolCreateInfo => QueryPool by create_query_pool;
+}
+
+macro_rules! pipelines {
+    ($($info:ident by $command:ident;)+) => {$(
+        impl CreateInfo for vk::$info<'_> {
+            type Handle = vk::Pipeline;
+
+            unsafe fn create(&self, device: &ash::Device) -> VkResult<vk::Pipeline> {
+                let (cache, allocator) = (vk::PipelineCache::null(), std::ptr::null());
+                // Where it fails, the handle is what the driver left there: nothing that may be read.
+                let mut pipeline = vk::Pipeline::null();
+                let create = device.fp_v1_0().$command;
+                // SAFETY: The caller's promise.
+                let result = unsafe { create(device.handle(), cache, 1, self, allocator, &mut pipeline) };
+                result.result_with_success(pipeline)
+            }
+        }
+    )+};
+}
+
+pipelines! {
+    ComputePipelineCreateInfo by create_compute_pipelines;
+    GraphicsPipelineCreateInfo by create_graphics_pipelines;
+}
+
+/// What was created on a device and lives.
+#[derive(Default)]
+pub struct Objects(Mutex<Vec<(vk::ObjectType, u64)>>);
+
+impl Objects {
+    /// Creates an object of a create info that is valid, or wrong on purpose.
+    pub fn try_create<I: CreateInfo>(&self, device: &ash::Device, info: &I) -> VkResult<I::Handle> {
+        // SAFETY: By the tests.
+        unsafe { info.create(device) }.map(|object| self.keep(object))
+    }
+
+    /// The same of one that no driver refuses.
+    pub fn create<I: CreateInfo>(&self, device: &ash::Device, info: &I) -> I::Handle {
+        let created = self.try_create(device, info);
+        created.unwrap_or_else(|error| panic!("{}: {error}", type_name::<I>()))
+    }
+
+    /// Takes an object over.
+    pub fn keep<T: Handle + Copy>(&self, object: T) -> T {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push((T::TYPE, object.as_raw()));
+        object
+    }
+
+    /// Destroys everything, what was created last first, on a device that is idle.
+    pub fn destroy(&self, device: &ash::Device) {
+        let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for (kind, object) in kept.into_iter().rev() {
+            macro_rules! destroy {
+                ($($kind:ident $handle:ident $command:ident;)+) => {
+                    match kind {
+                        // SAFETY: Of this device and idle, and what was made of it is gone.
+                        $(vk::ObjectType::$kind => unsafe { device.$command(vk::$handle::from_raw(object), None) },)+
+                        other => panic!("objects of {other:?} are not kept"),
+                    }
+                };
+            }
+            destroy! {
+                DEVICE_MEMORY DeviceMemory free_memory;
+                BUFFER Buffer destroy_buffer;
+                BUFFER_VIEW BufferView destroy_buffer_view;
+                IMAGE Image destroy_image;
+                IMAGE_VIEW ImageView destroy_image_view;
+                RENDER_PASS RenderPass destroy_render_pass;
+                FRAMEBUFFER Framebuffer destroy_framebuffer;
+                SHADER_MODULE ShaderModule destroy_shader_module;
+                DESCRIPTOR_SET_LAYOUT DescriptorSetLayout destroy_descriptor_set_layout;
+                PIPELINE_LAYOUT PipelineLayout destroy_pipeline_layout;
+                DESCRIPTOR_POOL DescriptorPool destroy_descriptor_pool;
+                DESCRIPTOR_UPDATE_TEMPLATE DescriptorUpdateTemplate destroy_descriptor_update_template;
+                COMMAND_POOL CommandPool destroy_command_pool;
+                QUERY_POOL QueryPool destroy_query_pool;
+                PIPELINE Pipeline destroy_pipeline;
+            }
+        }
+    }
+}
+
+/// An area at the origin.
+pub fn area(width: u32, height: u32) -> vk::Rect2D {
+    vk::Rect2D::default().extent(vk::Extent2D { width, height })
+}
+
+/// All of an image with one level and one layer.
+pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        aspect_mask: aspects,
+        level_count: 1,
+        layer_count: 1,
+        ..Default::default()
+    }
+}
+
+/// A square image of one level, layer and sample.
+pub fn image_info(format: vk::Format, side: u32, usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
+    vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(format)
+        .extent(area(side, side).extent.into())
+        .mip_levels(1)
+        .array_layers(1)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(usage)
+}
+
+/// A view of the aspects of a whole image.
+pub fn view_info(
+    image: vk::Image,
+    format: vk::Format,
+    aspects: vk::ImageAspectFlags,
+) -> vk::ImageViewCreateInfo<'static> {
+    vk::ImageViewCreateInfo::default()
+        .image(image)
+        .view_type(vk::ImageViewType::TYPE_2D)
+        .format(format)
+        .subresource_range(whole(aspects))
+}
+
+/// A shader of a pipeline.
+pub fn stage(
+    stage: vk::ShaderStageFlags,
+    module: vk::ShaderModule,
+) -> vk::PipelineShaderStageCreateInfo<'static> {
+    let info = vk::PipelineShaderStageCreateInfo::default().stage(stage);
+    info.module(module).name(c"main")
+}
+
+/// A pipeline that draws triangles to a square without vertices, blending and depth, for `create` to complete with its layout and
+/// its target. Of each color attachment it writes what `masks` says.
+pub fn with_triangles<T>(
+    [vertex, fragment]: [vk::ShaderModule; 2],
+    side: u32,
+    scissor: vk::Rect2D,
+    masks: &[vk::ColorComponentFlags],
+    create: impl FnOnce(vk::GraphicsPipelineCreateInfo<'_>) -> T,
+) -> T {
+    use vk::ShaderStageFlags as S;
+    let stages = [stage(S::VERTEX, vertex), stage(S::FRAGMENT, fragment)];
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let triangles = vk::PrimitiveTopology::TRIANGLE_LIST;
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(triangles);
+    let viewports = [vk::Viewport {
+        width: side as f32,
+        height: side as f32,
+        max_depth: 1.0,
+        ..Default::default()
+    }];
+    let scissors = [scissor];
+    let viewport = vk::PipelineViewportStateCreateInfo::default()
+        .viewports(&viewports)
+        .scissors(&scissors);
+    let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let one = vk::SampleCountFlags::TYPE_1;
+    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(one);
+    let target = |mask: &_| vk::PipelineColorBlendAttachmentState::default().color_write_mask(*mask);
+    let targets: Vec<_> = masks.iter().map(target).collect();
+    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&targets);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&raster)
+        .multisample_state(&samples)
+        .color_blend_state(&blend);
+    create(info)
+}
