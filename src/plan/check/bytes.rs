@@ -2,8 +2,8 @@
 //! bytes.
 
 use super::checker::Checker;
+use super::error::Rule;
 use super::sites::{Site, Space, sites};
-use super::table_errors::BytesError;
 use crate::frame::PassId;
 use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement};
@@ -46,44 +46,30 @@ fn check_objects(checker: &mut Checker<'_>) {
             _ => None,
         };
         if let Some(why) = why {
-            checker.report(BytesError::ObjectType {
-                object: index,
-                memory: object.memory,
-                memory_type: object.memory_type,
-                why,
-            });
+            let (memory, of) = (object.memory, object.memory_type);
+            let message = format!("object {index} of memory {memory:?} has memory type {of}, which {why}");
+            checker.report(Rule::ObjectType, message);
         }
         if object.size == Bytes::ZERO {
-            checker.report(BytesError::ObjectEmpty { object: index });
+            let message =
+                format!("object {index} has no bytes (VUID-VkMemoryAllocateInfo-allocationSize-07897)");
+            checker.report(Rule::ObjectEmpty, message);
         }
         let heap_size = profile.heaps[heap as usize].size;
-        let limits = [
-            (
-                "the size of its heap (VUID-vkAllocateMemory-pAllocateInfo-01713)",
-                heap_size,
-            ),
-            ("maxMemoryAllocationSize", profile.limits.max_allocation),
-        ];
-        let usable = profile.tile.filter(|_| object.memory == MemoryKind::Tile);
-        let tile_limit = usable.map(|tile| {
-            (
-                "the size of the tile heap (VUID-vkAllocateMemory-pAllocateInfo-01713)",
-                tile.size,
-            )
-        });
-        let asked = plan
-            .options
-            .tile_limit
-            .filter(|_| object.memory == MemoryKind::Tile);
-        let asked = asked.map(|most| ("what the plan may bind of the tile heap", most));
-        for (limit, most) in limits.into_iter().chain(tile_limit).chain(asked) {
-            if object.size > most {
-                checker.report(BytesError::ObjectTooLarge {
-                    object: index,
-                    size: object.size,
-                    limit,
-                    most,
-                });
+        let is_tile = object.memory == MemoryKind::Tile;
+        let usable = profile.tile.filter(|_| is_tile).map(|tile| tile.size);
+        let asked = plan.options.tile_limit.filter(|_| is_tile);
+        let heap = "the size of its heap (VUID-vkAllocateMemory-pAllocateInfo-01713)";
+        let tile_heap = "the size of the tile heap (VUID-vkAllocateMemory-pAllocateInfo-01713)";
+        for (limit, most) in [
+            (heap, Some(heap_size)),
+            ("maxMemoryAllocationSize", Some(profile.limits.max_allocation)),
+            (tile_heap, usable),
+            ("what the plan may bind of the tile heap", asked),
+        ] {
+            if let Some(most) = most.filter(|&most| object.size > most) {
+                let message = format!("object {index} has {}, and {limit} is {most}", object.size);
+                checker.report(Rule::ObjectTooLarge, message);
             }
         }
     }
@@ -101,11 +87,11 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
     } = placement;
     let resource = checker.resident(index);
     if object.memory != memory {
-        checker.report(BytesError::WrongObject {
-            resource: resource.clone(),
-            memory,
-            object: format!("object {} of memory {:?}", id.index(), object.memory),
-        });
+        let (object, of) = (id.index(), object.memory);
+        let message = format!(
+            "resource `{resource}` is placed in {memory:?}, and its object is object {object} of memory {of:?}"
+        );
+        checker.report(Rule::WrongObject, message);
     }
     // What tile memory accepts is said by the tile requirement alone; residence checks that there is one.
     let (needs, alignment, bits, rule) = match memory {
@@ -130,46 +116,40 @@ fn check_placement(checker: &mut Checker<'_>, index: usize) {
         ),
     };
     if bits & 1 << object.memory_type == 0 {
-        checker.report(BytesError::TypeNotAllowed {
-            resource: resource.clone(),
-            memory_type: object.memory_type,
-            bits,
-        });
+        let message = format!(
+            "resource `{resource}` is in memory type {} and allows types {bits:#b} \
+             (VUID-vkBindImageMemory-memory-01047)",
+            object.memory_type
+        );
+        checker.report(Rule::TypeNotAllowed, message);
     }
     if !offset.is_aligned(alignment) {
-        checker.report(BytesError::Misaligned {
-            resource: resource.clone(),
-            memory,
-            offset,
-            alignment,
-            rule,
-        });
+        let message = format!(
+            "resource `{resource}` is at offset {offset} in {memory:?}, no multiple of its alignment {alignment} ({rule})"
+        );
+        checker.report(Rule::Misaligned, message);
     }
     if size < needs {
-        checker.report(BytesError::TooSmall {
-            resource: resource.clone(),
-            memory,
-            size,
-            needs,
-        });
+        let message = format!("resource `{resource}` has {size} in {memory:?} and needs {needs} there");
+        checker.report(Rule::TooSmall, message);
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
-        checker.report(BytesError::PastObject {
-            resource: resource.clone(),
-            offset,
-            size,
-            object: id.index(),
-            object_size: object.size,
-        });
+        let message = format!(
+            "resource `{resource}` takes {size} at offset {offset} of object {}, which has {} \
+             (VUID-VkBindImageMemoryInfo-pNext-12330)",
+            id.index(),
+            object.size
+        );
+        checker.report(Rule::PastObject, message);
     }
     // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
     let dedicated = matches!(memory, MemoryKind::Dedicated | MemoryKind::Lazy) && offset == Bytes::ZERO;
     if requirement.dedicated == Dedicated::Required && !dedicated {
-        checker.report(BytesError::NotDedicated {
-            resource,
-            memory,
-            offset,
-        });
+        let message = format!(
+            "resource `{resource}` requires a dedicated allocation and is placed in {memory:?} at offset {offset} \
+             (VUID-vkBindImageMemory-image-01445)"
+        );
+        checker.report(Rule::NotDedicated, message);
     }
 }
 
@@ -190,12 +170,9 @@ fn check_sharing(checker: &mut Checker<'_>, first: usize, second: usize) {
             continue;
         };
         let (resource, other) = (checker.resident(index), checker.resident(other));
-        checker.report(BytesError::Shared {
-            resource,
-            object: object.index(),
-            other,
-            why,
-        });
+        let object = object.index();
+        let message = format!("resource `{resource}` shares object {object} with `{other}`: {why}");
+        checker.report(Rule::Shared, message);
     }
 }
 
@@ -216,28 +193,25 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
     let end = sites[first].end.min(sites[second].end);
     if a.span.overlaps(b.span) {
         if start.0 < end {
-            checker.report(BytesError::Overlap {
-                first: one,
-                first_span: a.span,
-                second: other,
-                second_span: b.span,
-                offset: start,
-                bytes: Bytes(end) - start,
-            });
+            let message = format!(
+                "`{one}` {} and `{other}` {} are alive at once and share {} from offset {start}",
+                a.span,
+                b.span,
+                Bytes(end) - start
+            );
+            checker.report(Rule::Overlap, message);
         } else {
-            checker.report(BytesError::Granularity {
-                first: one,
-                second: other,
-                granularity,
-            });
+            let message = format!(
+                "`{one}` and `{other}`, one a buffer and one an image, are alive at once in one page of {granularity} \
+                 (bufferImageGranularity)"
+            );
+            checker.report(Rule::Granularity, message);
         }
         return;
     }
     if !plan.options.aliasing {
-        checker.report(BytesError::AliasedAgainstOptions {
-            first: one.clone(),
-            second: other.clone(),
-        });
+        let message = format!("`{one}` and `{other}` share bytes, and the options forbid aliasing");
+        checker.report(Rule::AgainstOptions, message);
     }
     if sites[first].space == Space::Tile(None) {
         // One window for all queues is for comparison, not for execution: steps are the only order there.
@@ -252,12 +226,13 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
         .flat_map(|before| uses(checker, later).map(move |after| (before, after)))
         .find(|&(before, after)| !plan.frame.happens_before(before, after));
     if let Some((before, after)) = unordered {
-        checker.report(BytesError::Concurrent {
-            first: checker.resident(earlier),
-            second: checker.resident(later),
-            first_pass: checker.pass(before),
-            second_pass: checker.pass(after),
-        });
+        let (first, second) = (checker.resident(earlier), checker.resident(later));
+        let (before, after) = (checker.pass(before), checker.pass(after));
+        let message = format!(
+            "`{first}` and `{second}` share bytes, and their uses in passes `{before}` and `{after}` are on two queues \
+             in no order"
+        );
+        checker.report(Rule::Concurrent, message);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The plan being checked and the errors found so far.
 
-use super::error::CheckError;
+use super::error::{CheckError, Rule};
 use crate::frame::{PassId, ResourceId};
 use crate::plan::Plan;
 
@@ -12,8 +12,8 @@ pub(super) struct Checker<'a> {
 
 impl Checker<'_> {
     /// Adds a fault, once.
-    pub(super) fn report(&mut self, fault: impl Into<CheckError>) {
-        let fault = fault.into();
+    pub(super) fn report(&mut self, rule: Rule, message: String) {
+        let fault = CheckError { rule, message };
         if !self.faults.contains(&fault) {
             self.faults.push(fault);
         }

@@ -13,11 +13,9 @@ mod residence;
 mod sites;
 mod split;
 mod structure;
-mod table_errors;
 mod totals;
 
-pub use error::CheckError;
-pub use table_errors::{BytesError, ResidenceError, SplitError, StructureError, TileRule, TotalError};
+pub use error::{CheckError, Rule};
 
 use self::checker::Checker;
 use super::Plan;

@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::checker::Checker;
+use super::error::Rule;
 use super::structure::reads_previous;
-use super::table_errors::{ResidenceError, TileRule};
 use crate::frame::tables::{Access, ResourceKind};
 use crate::frame::{AccessKind, BatchId, PassId, Persistence, ResourceId, SubmitId, TileConstraint};
 use crate::measure::Dedicated;
@@ -24,21 +24,24 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_live(checker);
 }
 
-/// The rule that keeps `resource` out of tile memory, if any: the rules alone, not whether there is room.
-pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<TileRule> {
+/// The rule that keeps `resource` out of tile memory, if any, and how: the rules alone, not whether there is room.
+pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<(Rule, String)> {
+    let broken = |rule, how: &str| Some((rule, how.to_owned()));
     let plan = checker.plan;
     let Some(tile) = plan.profile.tile else {
-        return Some(TileRule::NoTileHeap);
+        return broken(Rule::NoTileHeap, "the device has no tile heap");
     };
     let requirement = plan.requirements.resources[resource.index()];
     if requirement.tile.is_none_or(|tile| tile.size.0 == 0) {
-        return Some(TileRule::Refused);
+        return broken(Rule::TileRefused, "the driver reports no tile requirement for it");
     }
     if requirement.dedicated == Dedicated::Required {
-        return Some(TileRule::Dedicated);
+        let how = "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)";
+        return broken(Rule::TileDedicated, how);
     }
     if plan.frame.resource(resource).persistence != Persistence::Transient {
-        return Some(TileRule::NotTransient);
+        let how = "only transient resources may forget their contents";
+        return broken(Rule::TileNotTransient, how);
     }
     // There, of transient resources the requirements alone decide.
     if plan.options.windows == WindowRule::WholeFrame {
@@ -52,23 +55,33 @@ pub(super) fn tile_rule(checker: &Checker<'_>, resource: ResourceId) -> Option<T
         .iter()
         .find(|access| access.kind == AccessKind::ResolveAttachment);
     if let Some(access) = resolve {
-        let pass = checker.pass(access.pass);
-        return Some(TileRule::ResolveTarget { pass });
+        let how = format!(
+            "pass `{}` resolves into it (VUID-VkRenderingAttachmentInfo-resolveImageView-10728, \
+             -VkFramebufferCreateInfo-pAttachments-12327)",
+            checker.pass(access.pass)
+        );
+        return Some((Rule::TileResolveTarget, how));
     }
     let copied = uses.iter().find(|access| access.kind.is_transfer());
-    let pass = copied.map(|access| checker.pass(access.pass));
+    let transfer = match copied {
+        Some(access) => format!("it is copied by pass `{}`", checker.pass(access.pass)),
+        None => "it is copied, by its declared usage".to_owned(),
+    };
+    let transfer = (Rule::TileTransfer, transfer);
     match plan.frame.resource(resource).kind {
         ResourceKind::Image { usage, .. } => {
             let copies = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
-            usage.intersects(copies).then_some(TileRule::Transfer { pass })
+            usage.intersects(copies).then_some(transfer)
         }
         ResourceKind::Buffer { usage, .. } => {
             let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
             if usage.intersects(copies) && !tile.buffer_transfers {
-                return Some(TileRule::Transfer { pass });
+                return Some(transfer);
             }
             let beyond = usage & !(TILE_BUFFER_USAGE | copies);
-            (!beyond.is_empty()).then_some(TileRule::BufferUsage { usage: beyond })
+            let how =
+                format!("a tile buffer cannot have usage {beyond:?} (VUID-VkBufferCreateInfo-usage-10764)");
+            (!beyond.is_empty()).then_some((Rule::TileBufferUsage, how))
         }
     }
 }
@@ -106,19 +119,21 @@ pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
 }
 
 /// All of `uses` are on one queue and in one window.
-fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<TileRule> {
+fn window_rule(checker: &Checker<'_>, uses: &[&Access]) -> Option<(Rule, String)> {
     let frame = &checker.plan.frame;
     let first = uses.first()?;
     for access in uses {
         let (first, second) = (first.pass, access.pass);
         if frame.queue_of(first) != frame.queue_of(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
-            return Some(TileRule::TwoQueues { first, second });
+            let how = format!("passes `{first}` and `{second}` use it on two queues");
+            return Some((Rule::TileTwoQueues, how));
         }
         let window = |pass| window_of(checker.plan, frame.batch_of(pass));
         if window(first) != window(second) {
             let (first, second) = (checker.pass(first), checker.pass(second));
-            return Some(TileRule::TwoWindows { first, second });
+            let how = format!("passes `{first}` and `{second}` are in two discard windows");
+            return Some((Rule::TileTwoWindows, how));
         }
     }
     None
@@ -128,25 +143,26 @@ fn check_tile(checker: &mut Checker<'_>, index: usize) {
     let plan = checker.plan;
     let id = plan.placements[index].resource;
     if plan.options.strategy == Strategy::Off {
-        let resource = checker.resident(index);
-        checker.report(ResidenceError::AgainstOptions {
-            resource,
-            memory: MemoryKind::Tile,
-            option: "strategy `off`",
-        });
+        against_options(checker, index, "strategy `off`");
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
-        let resource = checker.resident(index);
-        checker.report(ResidenceError::AgainstOptions {
-            resource,
-            memory: MemoryKind::Tile,
-            option: "the resource is excluded from tile memory",
-        });
+        against_options(checker, index, "the resource is excluded from tile memory");
     }
-    if let Some(rule) = tile_rule(checker, id) {
+    if let Some((rule, how)) = tile_rule(checker, id) {
         let resource = checker.resident(index);
-        checker.report(ResidenceError::Tile { resource, rule });
+        checker.report(
+            rule,
+            format!("resource `{resource}` must not be placed in tile memory: {how}"),
+        );
     }
+}
+
+/// A placement is in memory that an option forbids.
+fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
+    let (resource, memory) = (checker.resident(index), checker.plan.placements[index].memory);
+    let message =
+        format!("resource `{resource}` is placed in {memory:?}, and the options forbid it: {option}");
+    checker.report(Rule::AgainstOptions, message);
 }
 
 /// Lazily allocated memory is used only inside one render pass, as an attachment.
@@ -155,11 +171,7 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     let id = plan.placements[index].resource;
     let resource = checker.resident(index);
     if !plan.options.lazy {
-        checker.report(ResidenceError::AgainstOptions {
-            resource: resource.clone(),
-            memory: MemoryKind::Lazy,
-            option: "no lazily allocated memory",
-        });
+        against_options(checker, index, "no lazily allocated memory");
     }
     let transient = vk::ImageUsageFlags::COLOR_ATTACHMENT
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
@@ -179,7 +191,10 @@ fn check_lazy(checker: &mut Checker<'_>, index: usize) {
     } else {
         return;
     };
-    checker.report(ResidenceError::Lazy { resource, why });
+    checker.report(
+        Rule::Lazy,
+        format!("resource `{resource}` must not be lazily allocated: {why}"),
+    );
 }
 
 /// Histories keep their bytes, external resources bring theirs.
@@ -200,33 +215,30 @@ fn check_lifetime(checker: &mut Checker<'_>, index: usize) {
             let keeps = matches!(memory, MemoryKind::Arena | MemoryKind::Dedicated) && span == whole;
             let needed = plan.options.windows == WindowRule::Device || reads_previous(checker, id);
             if !keeps && needed {
-                let resource = resource.clone();
-                checker.report(ResidenceError::History {
-                    resource,
-                    memory,
-                    span,
-                });
+                let message = format!(
+                    "history resource `{resource}` is placed in {memory:?} and spans {span}: it must keep its bytes for \
+                     the whole frame"
+                );
+                checker.report(Rule::History, message);
             }
         }
         Persistence::External(_) => {
             if object.is_some() || memory != MemoryKind::Dedicated {
-                checker.report(ResidenceError::External {
-                    resource,
-                    memory,
-                    object: if object.is_some() { "with" } else { "without" },
-                    why: "its memory is the caller's: memory Own and no object",
-                });
+                let with = if object.is_some() { "with" } else { "without" };
+                let message = format!(
+                    "resource `{resource}` is placed in {memory:?} {with}: its memory is the caller's: memory Own and no \
+                     object"
+                );
+                checker.report(Rule::External, message);
             }
             return;
         }
     }
     if object.is_none() {
-        checker.report(ResidenceError::External {
-            resource,
-            memory,
-            object: "without",
-            why: "only an external resource needs no object",
-        });
+        let message = format!(
+            "resource `{resource}` is placed in {memory:?} without: only an external resource needs no object"
+        );
+        checker.report(Rule::External, message);
     }
 }
 
@@ -238,7 +250,11 @@ fn check_bindings(checker: &mut Checker<'_>) {
         let memory = plan.objects[bound.index()].memory;
         if memory != MemoryKind::Tile {
             let (pass, object) = (checker.pass(id), bound.index());
-            checker.report(ResidenceError::BoundNotTile { pass, object, memory });
+            let message = format!(
+                "pass `{pass}` binds object {object}, which is {memory:?} memory, as tile memory \
+                 (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
+            );
+            checker.report(Rule::BoundNotTile, message);
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
         if !queue
@@ -246,7 +262,11 @@ fn check_bindings(checker: &mut Checker<'_>) {
             .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
         {
             let (pass, queue) = (checker.pass(id), queue.name.clone());
-            checker.report(ResidenceError::BoundOnTransferQueue { pass, queue });
+            let message = format!(
+                "pass `{pass}` binds tile memory on queue `{queue}`, which neither draws nor computes \
+                 (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)"
+            );
+            checker.report(Rule::BoundOnTransferQueue, message);
         }
     }
     for access in plan.frame.accesses() {
@@ -257,15 +277,13 @@ fn check_bindings(checker: &mut Checker<'_>) {
         };
         if bound != Some(object) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
-            checker.report(ResidenceError::WrongObjectBound {
-                pass,
-                resource,
-                object: object.index(),
-                bound: match bound {
-                    Some(other) => format!("object {}", other.index()),
-                    None => "nothing".to_owned(),
-                },
-            });
+            let bound = bound.map_or("nothing".to_owned(), |other| format!("object {}", other.index()));
+            let message = format!(
+                "pass `{pass}` uses `{resource}` of tile object {} with {bound} bound: it must be that object \
+                 (VUID-vkCmdDraw-commandBuffer-10746)",
+                object.index()
+            );
+            checker.report(Rule::WrongObjectBound, message);
         }
     }
 }
@@ -291,12 +309,11 @@ fn check_live(checker: &mut Checker<'_>) {
             let bound = bound.map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
             if bound < end {
                 let (pass, resource) = (checker.pass(id), checker.resource(placement.resource));
-                checker.report(ResidenceError::BoundTooSmall {
-                    pass,
-                    resource,
-                    bound,
-                    end,
-                });
+                let message = format!(
+                    "pass `{pass}` binds {bound} of tile memory while `{resource}` is live up to {end} of it: what lies \
+                     above is lost"
+                );
+                checker.report(Rule::BoundTooSmall, message);
             }
         }
     }

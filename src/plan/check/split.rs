@@ -1,7 +1,7 @@
 //! Split lifetimes: every store is one, and without them the frame is the one that was described.
 
 use super::checker::Checker;
-use super::table_errors::SplitError;
+use super::error::Rule;
 use crate::frame::tables::{Access, Contents, Pass, Resource, Version};
 use crate::frame::{PassId, Persistence, ResourceId};
 use crate::plan::{MemoryKind, Split, Store};
@@ -46,7 +46,7 @@ fn check_stores(checker: &mut Checker<'_>, split: &Split) {
         };
         before = Some(pass);
         if let Some(why) = why {
-            checker.report(SplitError::Store { index, why });
+            checker.report(Rule::Store, format!("store {index} of the plan is none: {why}"));
         }
     }
 }
@@ -75,19 +75,24 @@ fn check_stretches(checker: &mut Checker<'_>, split: &Split) {
         } else {
             continue;
         };
-        checker.report(SplitError::Stretch {
-            pass: checker.pass(store.pass),
-            from: checker.resource(store.from),
-            to: checker.resource(store.to),
-            why,
-        });
+        let (from, to) = (checker.resource(store.from), checker.resource(store.to));
+        let pass = checker.pass(store.pass);
+        checker.report(
+            Rule::Stretch,
+            format!("pass `{pass}` stores `{from}` in `{to}`: {why}"),
+        );
     }
 }
 
 /// The described frame, pass by pass and access by access.
 fn check_described(checker: &mut Checker<'_>, split: &Split) {
-    let (planned, described) = (&checker.plan.frame, &split.frame);
-    let mut different = |what: String| checker.report(SplitError::Described { what });
+    let plan = checker.plan;
+    let (planned, described) = (&plan.frame, &split.frame);
+    let mut different = |what: String| {
+        let message =
+            format!("without its stores, the plan's frame differs from the one that was described: {what}");
+        checker.report(Rule::Described, message);
+    };
     let is_store = |pass: PassId| split.stores.iter().any(|store| store.pass == pass);
     let kept: Vec<PassId> = planned.pass_ids().filter(|pass| !is_store(*pass)).collect();
     if kept.len() != described.passes().len()
@@ -145,22 +150,18 @@ fn check_described(checker: &mut Checker<'_>, split: &Split) {
             different(format!("resource `{}`", theirs.name));
         }
     }
-    let needs = |id: usize| checker.plan.requirements.resources.get(id);
-    let mut faults = Vec::new();
+    let needs = |id: usize| plan.requirements.resources.get(id);
     for store in &split.stores {
         let (from, to) = (planned.resource(store.from), described.resource(store.to));
         if !alike(from, to) || needs(store.from.index()) != needs(store.to.index()) {
-            faults.push(format!(
+            different(format!(
                 "resource `{}` is not made as `{}` is",
                 from.name, to.name
             ));
         }
     }
     let own = described.resources().len();
-    if checker.plan.requirements.resources.get(..own) != Some(&split.requirements.resources[..]) {
-        faults.push("the resources need something else".to_owned());
-    }
-    for what in faults {
-        checker.report(SplitError::Described { what });
+    if plan.requirements.resources.get(..own) != Some(&split.requirements.resources[..]) {
+        different("the resources need something else".to_owned());
     }
 }

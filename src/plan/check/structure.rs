@@ -1,7 +1,9 @@
 //! Structure: table lengths, indices, runs; every placement in its one place; spans that cover the uses.
 
+use std::fmt::Display;
+
 use super::checker::Checker;
-use super::table_errors::StructureError;
+use super::error::Rule;
 use crate::frame::tables::Version;
 use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, NotTile, PlacementReason};
@@ -42,11 +44,10 @@ fn check_lengths(checker: &mut Checker<'_>) {
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
-            checker.report(StructureError::Length {
-                table,
-                entries,
-                needs,
-            });
+            let message = format!(
+                "the plan has {entries} entries in `{table}` and its frame has {needs}: they must run parallel"
+            );
+            checker.report(Rule::Length, message);
         }
     }
 }
@@ -55,14 +56,15 @@ fn check_profile(checker: &mut Checker<'_>) {
     let profile = &checker.plan.profile;
     let entries = profile.memory_types.len();
     if entries > 32 {
-        checker.report(StructureError::MemoryTypes { entries });
+        let message = format!("the profile has {entries} memory types: at most 32 are possible");
+        checker.report(Rule::MemoryTypes, message);
     }
     for (index, kind) in profile.memory_types.iter().enumerate() {
-        let by = || format!("memory type {index}");
+        let by = format_args!("memory type {index}");
         check_index(checker, by, "heaps", kind.heap as usize, profile.heaps.len());
     }
     if let Some(tile) = profile.tile {
-        let by = || "the tile heap".to_owned();
+        let by = "the tile heap";
         check_index(checker, by, "heaps", tile.heap as usize, profile.heaps.len());
         let types = profile.memory_types.len();
         check_index(checker, by, "memory_types", tile.memory_type as usize, types);
@@ -73,11 +75,11 @@ fn check_placements(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (index, object) in plan.objects.iter().enumerate() {
         let types = plan.profile.memory_types.len();
-        let by = || format!("object {index}");
+        let by = format_args!("object {index}");
         check_index(checker, by, "memory_types", object.memory_type as usize, types);
     }
     for (index, placement) in plan.placements.iter().enumerate() {
-        let by = || format!("placement {index}");
+        let by = format_args!("placement {index}");
         let resources = plan.resources.len();
         check_index(checker, by, "resources", placement.resource.index(), resources);
         if let Some(object) = placement.object {
@@ -90,7 +92,7 @@ fn check_runs(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let mut placed = vec![0; plan.placements.len()];
     for (index, resource) in plan.resources.iter().enumerate() {
-        let by = || format!("resource {index}");
+        let by = format_args!("resource {index}");
         check_run(checker, by, "placements", resource.placements, &mut placed);
         if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
         | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
@@ -101,8 +103,9 @@ fn check_runs(checker: &mut Checker<'_>) {
         }
     }
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-        let table = "placements";
-        checker.report(StructureError::Covered { table, index, times });
+        let message =
+            format!("entry {index} of `placements` is in {times} runs: each belongs to exactly one");
+        checker.report(Rule::Covered, message);
     }
 }
 
@@ -110,12 +113,12 @@ fn check_references(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (index, pass) in plan.passes.iter().enumerate() {
         if let Some(object) = pass.bound_object {
-            let by = || format!("pass {index}");
+            let by = format_args!("pass {index}");
             check_index(checker, by, "objects", object.index(), plan.objects.len());
         }
     }
     for (index, resource) in plan.conflicts.iter().enumerate() {
-        let by = || format!("collision {index}");
+        let by = format_args!("collision {index}");
         check_index(checker, by, "resources", resource.index(), plan.resources.len());
     }
 }
@@ -125,12 +128,14 @@ fn check_owners(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
         for placement in resource.placements.indices() {
-            check_owner(
-                checker,
-                || format!("the run of resource {}", id.index()),
-                id,
-                placement,
-            );
+            if plan.placements[placement].resource != id {
+                let (name, owner) = (checker.resource(id), checker.resident(placement));
+                let message = format!(
+                    "the run of resource {} is of `{name}` and refers to placement {placement}, which is of `{owner}`",
+                    id.index()
+                );
+                checker.report(Rule::Foreign, message);
+            }
         }
     }
 }
@@ -153,7 +158,8 @@ fn check_counts(checker: &mut Checker<'_>) {
         };
         if !fits {
             let resource = checker.resource(id);
-            checker.report(StructureError::PlacementCount { resource, has, needs });
+            let message = format!("resource `{resource}` has {has} placements and needs {needs}");
+            checker.report(Rule::PlacementCount, message);
         }
     }
 }
@@ -165,19 +171,15 @@ fn check_spans(checker: &mut Checker<'_>) {
         let span = placement.span;
         if span.is_empty() || span.end.0 as usize > steps {
             let resource = checker.resident(index);
-            checker.report(StructureError::SpanOutside {
-                resource,
-                span,
-                steps,
-            });
+            let message =
+                format!("the placement of `{resource}` spans {span}, and the frame has steps [0, {steps})");
+            checker.report(Rule::SpanOutside, message);
         }
         let mut accesses = plan.frame.accesses().iter();
         if !accesses.any(|access| plan.placement_of(access).index() == index) {
             let resource = checker.resident(index);
-            checker.report(StructureError::Idle {
-                placement: index,
-                resource,
-            });
+            let message = format!("placement {index} of `{resource}` is used by no pass");
+            checker.report(Rule::Idle, message);
         }
     }
     for access in plan.frame.accesses() {
@@ -185,12 +187,10 @@ fn check_spans(checker: &mut Checker<'_>) {
         if !span.contains(access.pass.step()) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let step = access.pass.step().0;
-            checker.report(StructureError::SpanMissesUse {
-                pass,
-                resource,
-                step,
-                span,
-            });
+            let message = format!(
+                "pass `{pass}` uses `{resource}` at step {step}, outside the span {span} of its placement"
+            );
+            checker.report(Rule::SpanMissesUse, message);
         }
     }
 }
@@ -218,11 +218,9 @@ fn check_reasons(checker: &mut Checker<'_>) {
         let Some(&memory) = memories.first() else { continue };
         if !fits {
             let resource = checker.resource(id);
-            checker.report(StructureError::PlacementReason {
-                resource,
-                memory,
-                reason,
-            });
+            let message =
+                format!("resource `{resource}` is placed in {memory:?}, and its reason is {reason}");
+            checker.report(Rule::PlacementReason, message);
         }
     }
 }
@@ -237,25 +235,20 @@ pub(super) fn reads_previous(checker: &Checker<'_>, resource: ResourceId) -> boo
 
 fn check_index(
     checker: &mut Checker<'_>,
-    by: impl Fn() -> String,
+    by: impl Display,
     table: &'static str,
     index: usize,
     entries: usize,
 ) {
     if index >= entries {
-        let by = by();
-        checker.report(StructureError::Index {
-            by,
-            table,
-            index,
-            entries,
-        });
+        let message = format!("{by} refers to entry {index} of `{table}`, which has {entries}");
+        checker.report(Rule::Index, message);
     }
 }
 
 fn check_run(
     checker: &mut Checker<'_>,
-    by: impl Fn() -> String,
+    by: impl Display,
     table: &'static str,
     run: Run,
     covered: &mut [usize],
@@ -263,23 +256,10 @@ fn check_run(
     let (first, end, entries) = (run.first, run.end, covered.len());
     match covered.get_mut(first as usize..end as usize) {
         Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
-        None => checker.report(StructureError::RunOutside {
-            by: by(),
-            table,
-            first,
-            end,
-            entries,
-        }),
-    }
-}
-
-fn check_owner(checker: &mut Checker<'_>, by: impl Fn() -> String, id: ResourceId, placement: usize) {
-    if checker.plan.placements[placement].resource != id {
-        checker.report(StructureError::Foreign {
-            by: by(),
-            resource: checker.resource(id),
-            placement,
-            owner: checker.resident(placement),
-        });
+        None => {
+            let message =
+                format!("{by} refers to entries [{first}, {end}) of `{table}`, which has {entries}");
+            checker.report(Rule::Index, message);
+        }
     }
 }

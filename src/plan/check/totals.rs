@@ -1,9 +1,9 @@
 //! Totals: every sum of the plan, from scratch.
 
 use super::checker::Checker;
+use super::error::Rule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
-use super::table_errors::TotalError;
 use crate::frame::tables::{Access, Contents};
 use crate::frame::{PassId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
@@ -20,7 +20,9 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     for ((id, pass), &is) in plan.frame.pass_ids().zip(&plan.passes).zip(&live_tile) {
         if pass.live_tile != is {
             let (pass, says) = (checker.pass(id), pass.live_tile);
-            checker.report(TotalError::Live { pass, says, is });
+            let message =
+                format!("the plan says that {says} of tile memory are live in pass `{pass}`, and it is {is}");
+            checker.report(Rule::Live, message);
         }
     }
     let arena = |placement: &&Placement| placement.memory == MemoryKind::Arena;
@@ -77,7 +79,10 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     ];
     for (total, says, is) in pairs {
         if says != is {
-            checker.report(TotalError::Frame { total, says, is });
+            checker.report(
+                Rule::Total,
+                format!("the plan's `{total}` says {says}, and it is {is}"),
+            );
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
-use tileheap::plan::check::{BytesError, CheckError, ResidenceError, StructureError, TileRule, TotalError};
+use tileheap::plan::check::{CheckError, Rule};
 use tileheap::plan::{MemoryKind, ObjectId, PlacementReason, Plan, Strategy, Totals};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::{Alignment, Bytes, Run, Span};
@@ -21,16 +21,12 @@ fn faults(mut plan: Plan, damage: impl FnOnce(&mut Plan)) -> Vec<CheckError> {
     plan.violations()
 }
 
-/// Asserts that one of the faults matches a pattern.
-macro_rules! assert_fault {
-    ($faults:expr, $pattern:pat $(if $guard:expr)?) => {{
-        let faults = $faults;
-        assert!(
-            faults.iter().any(|fault| matches!(fault, $pattern $(if $guard)?)),
-            "none of these is {}: {faults:#?}",
-            stringify!($pattern)
-        );
-    }};
+/// Asserts that a sound plan breaks a rule after `damage`, with these words.
+fn assert_broken(plan: Plan, rule: Rule, words: &[&str], damage: impl FnOnce(&mut Plan)) {
+    let found = faults(plan, damage);
+    let says = |fault: &CheckError| words.iter().all(|one| fault.message.contains(one));
+    let is_named = found.iter().any(|fault| fault.rule == rule && says(fault));
+    assert!(is_named, "none of these is {rule:?} with {words:?}: {found:#?}");
 }
 
 mod bytes;

@@ -4,36 +4,19 @@ use super::*;
 
 #[test]
 fn tables_run_parallel_to_the_frames() {
-    let found = faults(deferred(), |plan| {
+    assert_broken(deferred(), Rule::Length, &["`passes`"], |plan| {
         plan.passes.pop();
     });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::Length { table: "passes", .. })
-    );
 }
 
 #[test]
 fn indices_are_inside_their_tables() {
-    let found = faults(deferred(), |plan| {
+    assert_broken(deferred(), Rule::Index, &["entry 7 of `objects`"], |plan| {
         plan.planned("bloom").bound_object = Some(ObjectId::new(7))
     });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::Index {
-            table: "objects",
-            index: 7,
-            ..
-        })
-    );
-    let found = faults(deferred(), |plan| plan.objects[0].memory_type = 3);
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::Index {
-            table: "memory_types",
-            ..
-        })
-    );
+    assert_broken(deferred(), Rule::Index, &["of `memory_types`"], |plan| {
+        plan.objects[0].memory_type = 3
+    });
 }
 
 fn placements_of<'a>(plan: &'a mut Plan, resource: &str) -> &'a mut Run {
@@ -43,86 +26,55 @@ fn placements_of<'a>(plan: &'a mut Plan, resource: &str) -> &'a mut Run {
 
 #[test]
 fn runs_cover_every_placement_once() {
-    let times = |found: Vec<CheckError>, wanted| {
-        assert_fault!(
-            found,
-            CheckError::Structure(StructureError::Covered { table: "placements", times, .. }) if *times == wanted
+    assert_broken(
+        deferred(),
+        Rule::Covered,
+        &["`placements` is in 2 runs"],
+        |plan| placements_of(plan, "albedo").end += 1,
+    );
+    for resource in ["albedo", "history"] {
+        assert_broken(
+            deferred(),
+            Rule::Covered,
+            &["`placements` is in 0 runs"],
+            |plan| placements_of(plan, resource).end -= 1,
         );
-    };
-    times(
-        faults(deferred(), |plan| placements_of(plan, "albedo").end += 1),
-        2,
-    );
-    times(
-        faults(deferred(), |plan| placements_of(plan, "albedo").end -= 1),
-        0,
-    );
-    let found = faults(deferred(), |plan| {
-        *placements_of(plan, "albedo") = Run { first: 5, end: 1000 }
-    });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::RunOutside { end: 1000, .. })
-    );
-    let found = faults(deferred(), |plan| {
-        *placements_of(plan, "albedo") = Run { first: 5, end: 4 }
-    });
-    assert_fault!(found, CheckError::Structure(StructureError::RunOutside { .. }));
+    }
+    for (end, words) in [(1000, "[5, 1000)"), (4, "[5, 4)")] {
+        assert_broken(deferred(), Rule::Index, &[words], |plan| {
+            *placements_of(plan, "albedo") = Run { first: 5, end }
+        });
+    }
 }
 
 #[test]
 fn everything_refers_to_its_own_resource() {
-    let found = faults(deferred(), |plan| {
-        let hdr = *placements_of(plan, "hdr");
-        let bloom = std::mem::replace(placements_of(plan, "bloom"), hdr);
-        *placements_of(plan, "hdr") = bloom;
-    });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::Foreign { resource, owner, .. }) if resource == "bloom" && owner == "hdr"
-    );
-}
-
-#[test]
-fn a_history_that_is_read_has_two_placements() {
-    let found = faults(deferred(), |plan| {
-        placements_of(plan, "history").end -= 1;
-    });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::Covered {
-            table: "placements",
-            ..
-        })
+    assert_broken(
+        deferred(),
+        Rule::Foreign,
+        &["is of `bloom`", "which is of `hdr`"],
+        |plan| {
+            let hdr = *placements_of(plan, "hdr");
+            let bloom = std::mem::replace(placements_of(plan, "bloom"), hdr);
+            *placements_of(plan, "hdr") = bloom;
+        },
     );
 }
 
 #[test]
 fn spans_hold_the_uses() {
-    let found = faults(deferred(), |plan| {
+    assert_broken(deferred(), Rule::SpanMissesUse, &["`lighting`"], |plan| {
         plan.placement("albedo", 0).span = Span::new(0, 2)
     });
-    assert_fault!(found, CheckError::Structure(StructureError::SpanMissesUse { pass, .. }) if pass == "lighting");
-    let found = faults(deferred(), |plan| {
+    assert_broken(deferred(), Rule::SpanOutside, &["[0, 6)"], |plan| {
         plan.placement("bloom", 0).span = Span::new(3, 7)
     });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::SpanOutside { steps: 6, .. })
-    );
 }
 
 #[test]
 fn reasons_name_the_home() {
-    let found = faults(deferred(), |plan| {
+    assert_broken(deferred(), Rule::PlacementReason, &["in Tile"], |plan| {
         let bloom = plan.frame.resource_named("bloom").unwrap();
         plan.resources[bloom.index()].reason = PlacementReason::External;
     });
-    assert_fault!(
-        found,
-        CheckError::Structure(StructureError::PlacementReason {
-            memory: MemoryKind::Tile,
-            ..
-        })
-    );
 }
