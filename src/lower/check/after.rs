@@ -3,10 +3,10 @@
 use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::contents::Contents;
+use super::error::Rule;
 use super::hazards::Hazards;
 use super::layouts::Layouts;
 use super::records::{Conflicts, Dependency, Record};
-use super::replay_errors::AfterError;
 use super::sites::Place;
 use crate::lower::state::{ByteUse, ContentState};
 use crate::lower::tables::DeviceQueueIndex;
@@ -20,7 +20,10 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
     for one in after {
         if one.last.value > 0 {
             let (queue, value) = (one.last.queue.0, one.last.value);
-            checker.report(AfterError::Point { queue, value });
+            let message = format!(
+                "`after` lists a use of queue {queue} at value {value}, which the frame does not reach"
+            );
+            checker.report(Rule::AfterPoint, message);
         }
     }
     for record in &hazards.records {
@@ -33,9 +36,13 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
             .map(|one| (one.first.0, one.end.0))
             .collect();
         for &(first, end) in &record.bytes {
-            if let Some(bytes) = uncovered(&covering, first, end) {
-                let user = Box::new(record.user.clone());
-                checker.report(AfterError::Uncovered { user, bytes });
+            if let Some((first, end)) = uncovered(&covering, first, end) {
+                let message = format!(
+                    "{} at bytes [{first}, {end}): whatever waits for the uses that `after` lists there does not wait \
+                     for it",
+                    record.user.text
+                );
+                checker.report(Rule::AfterUncovered, message);
             }
         }
     }
@@ -94,12 +101,9 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
             });
             if listed != Vec::from_iter(found) {
                 let resource = checker.resource(resource);
-                let (found, said) = (format!("{found:?}"), format!("{listed:?}"));
-                checker.report(AfterError::Contents {
-                    resource,
-                    found,
-                    said,
-                });
+                let message =
+                    format!("after the frame `{resource}` is {found:?}, and `after` says {listed:?}");
+                checker.report(Rule::AfterContents, message);
             }
         }
     }

@@ -1,13 +1,13 @@
 //! The tables being checked and the errors found so far.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 
 use ash::vk;
 
-use super::error::{CheckError, ParameterError};
+use super::error::{CheckError, Rule};
 use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
-use crate::frame::tables::{Contents, Version};
+use crate::frame::tables::{Access, Contents, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
 use crate::lower::tables::commands::PassContents;
@@ -26,42 +26,51 @@ pub(super) struct Checker<'a> {
     pub(super) errors: Vec<CheckError>,
 }
 
+/// A row whose parameters are judged.
+pub(super) struct At<'c, 'a> {
+    pub(super) checker: &'c mut Checker<'a>,
+    pub(super) what: String,
+}
+
+impl At<'_, '_> {
+    /// Reports a parameter that is not what it has to be.
+    pub(super) fn wrong(&mut self, parameter: &'static str, found: impl Debug, needs: impl Display) {
+        let what = &self.what;
+        let message = format!("{what}: {parameter} is {found:?}, and has to be {needs}");
+        self.checker.report(Rule::Parameter(parameter), message);
+    }
+
+    /// Reports a parameter that does not fit.
+    pub(super) fn demand(
+        &mut self,
+        fits: bool,
+        parameter: &'static str,
+        found: impl Debug,
+        needs: impl Display,
+    ) {
+        if !fits {
+            self.wrong(parameter, found, needs);
+        }
+    }
+
+    /// Reports a parameter that is not equal to what it has to be.
+    pub(super) fn equal<T: PartialEq + Debug>(&mut self, parameter: &'static str, found: T, needs: T) {
+        self.demand(found == needs, parameter, &found, format_args!("{needs:?}"));
+    }
+}
+
 impl<'a> Checker<'a> {
     /// Adds an error, once.
-    pub(super) fn report(&mut self, error: impl Into<CheckError>) {
-        let error = error.into();
+    pub(super) fn report(&mut self, rule: Rule, message: String) {
+        let error = CheckError { rule, message };
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }
     }
 
-    /// Reports a parameter that is not what it has to be.
-    pub(super) fn wrong(
-        &mut self,
-        what: &str,
-        parameter: &'static str,
-        found: impl Debug,
-        needs: impl Into<String>,
-    ) {
-        self.report(ParameterError {
-            what: what.to_owned(),
-            parameter,
-            found: format!("{found:?}"),
-            needs: needs.into(),
-        });
-    }
-
-    /// Reports a parameter that is not equal to what it has to be.
-    pub(super) fn equal<T: PartialEq + Debug>(
-        &mut self,
-        what: &str,
-        parameter: &'static str,
-        found: T,
-        needs: T,
-    ) {
-        if found != needs {
-            self.wrong(what, parameter, found, format!("{needs:?}"));
-        }
+    /// To judge the parameters of a row, by the names of the frame.
+    pub(super) fn at(&mut self, what: String) -> At<'_, 'a> {
+        At { checker: self, what }
     }
 
     pub(super) fn resource(&self, id: ResourceId) -> String {
@@ -70,6 +79,11 @@ impl<'a> Checker<'a> {
 
     pub(super) fn pass(&self, id: PassId) -> String {
         self.frame.pass(id).name.clone()
+    }
+
+    pub(super) fn access(&self, access: &Access) -> String {
+        let (resource, pass) = (self.resource(access.resource), self.pass(access.pass));
+        format!("the access of `{resource}` by pass `{pass}`")
     }
 
     /// The resource that an image or a buffer holds.

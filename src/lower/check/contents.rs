@@ -1,8 +1,8 @@
 //! Contents: what every image and buffer holds, step by step.
 
 use super::checker::Checker;
+use super::error::Rule;
 use super::parts::Part;
-use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::{Place, Site};
 use crate::frame::PassId;
 use crate::lower::tables::{DeviceQueueIndex, Object};
@@ -13,8 +13,12 @@ use crate::units::Bytes;
 enum State {
     /// What a pass wrote last; `None` for earlier work, the caller, or a clear before the first use.
     Holds(Option<PassId>),
-    Lost(ContentsLoss),
+    /// Why they are gone.
+    Lost(String),
 }
+
+/// Why there are none to begin with.
+const NEVER_WRITTEN: &str = "nothing wrote them";
 
 /// What every part of every image and every buffer holds; of tile memory, on every queue.
 pub(super) struct Contents {
@@ -29,7 +33,7 @@ impl Contents {
         let queues = checker.situation.queues.len();
         Contents {
             objects: checker.objects().collect(),
-            states: vec![vec![State::Lost(ContentsLoss::NeverWritten); checker.parts.len()]; queues],
+            states: vec![vec![State::Lost(NEVER_WRITTEN.to_owned()); checker.parts.len()]; queues],
         }
     }
 
@@ -52,15 +56,9 @@ impl Contents {
     }
 
     /// The contents are undefined from here on. Of several losses the first is remembered.
-    pub(super) fn lose(
-        &mut self,
-        checker: &Checker<'_>,
-        queue: DeviceQueueIndex,
-        part: Part,
-        loss: ContentsLoss,
-    ) {
+    pub(super) fn lose(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part, loss: String) {
         let state = self.state(checker, queue, part);
-        if let State::Holds(_) | State::Lost(ContentsLoss::NeverWritten) = state {
+        if !matches!(state, State::Lost(before) if before != NEVER_WRITTEN) {
             *state = State::Lost(loss);
         }
     }
@@ -71,7 +69,7 @@ impl Contents {
         checker: &Checker<'_>,
         queue: DeviceQueueIndex,
         part: Part,
-    ) -> Option<ContentsLoss> {
+    ) -> Option<String> {
         match self.state(checker, queue, part) {
             State::Holds(_) => None,
             State::Lost(loss) => Some(loss.clone()),
@@ -89,16 +87,14 @@ impl Contents {
     ) {
         let loss = match self.state(checker, queue, part) {
             State::Holds(by) if *by == writer => return,
-            State::Holds(Some(by)) => ContentsLoss::Overwritten {
-                by: checker.name_of(part.object),
-                pass: checker.pass(*by),
-            },
-            State::Holds(None) => ContentsLoss::NeverWritten,
+            State::Holds(Some(by)) => overwritten(checker, part.object, *by),
+            State::Holds(None) => NEVER_WRITTEN.to_owned(),
             State::Lost(loss) => loss.clone(),
         };
         *self.state(checker, queue, part) = State::Holds(writer);
         let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
-        checker.report(ContentsError::Lost { pass, resource, loss });
+        let message = format!("pass `{pass}` needs the contents of `{resource}`: {loss}");
+        checker.report(Rule::Contents, message);
     }
 
     /// An action command on `queue`: tile memory outside of what is bound forgets.
@@ -115,19 +111,15 @@ impl Contents {
                 continue;
             }
             let pass = checker.pass(pass);
-            match bound {
-                None => self.lose_held(checker, queue, object, ContentsLoss::Unbound { pass }),
+            let loss = match bound {
+                None => format!("pass `{pass}` ran with no tile memory bound"),
                 Some(bound) if site.end > bound.0 => {
                     let end = Bytes(site.end);
-                    self.lose_held(
-                        checker,
-                        queue,
-                        object,
-                        ContentsLoss::BoundTooSmall { pass, bound, end },
-                    );
+                    format!("pass `{pass}` ran with {bound} of tile memory bound, and they reach to {end}")
                 }
-                Some(_) => {}
-            }
+                Some(_) => continue,
+            };
+            self.lose_held(checker, queue, object, &loss);
         }
     }
 
@@ -137,23 +129,19 @@ impl Contents {
             let site = Site::of(checker, object, queue);
             if site.place == Place::Tile(queue) {
                 let last = checker.pass(last);
-                self.lose_held(checker, queue, object, ContentsLoss::WindowEnded { last });
+                let loss =
+                    format!("they were in tile memory when the discard window ended after pass `{last}`");
+                self.lose_held(checker, queue, object, &loss);
             }
         }
     }
 
     /// Loses what there is of all parts.
-    fn lose_held(
-        &mut self,
-        checker: &Checker<'_>,
-        queue: DeviceQueueIndex,
-        object: Object,
-        loss: ContentsLoss,
-    ) {
+    fn lose_held(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, object: Object, loss: &str) {
         for part in checker.parts.of(object) {
             let state = self.state(checker, queue, part);
             if let State::Holds(_) = state {
-                *state = State::Lost(loss.clone());
+                *state = State::Lost(loss.to_owned());
             }
         }
     }
@@ -175,14 +163,17 @@ impl Contents {
             if checker.parts.first_alias(object) != checker.parts.first_alias(writer.object)
                 && other.aliases(site, granularity)
             {
-                let (by, pass) = (checker.name_of(writer.object), checker.pass(pass));
                 for part in checker.parts.of(object) {
-                    let (by, pass) = (by.clone(), pass.clone());
-                    self.lose(checker, queue, part, ContentsLoss::Overwritten { by, pass });
+                    self.lose(checker, queue, part, overwritten(checker, writer.object, pass));
                 }
                 victims.push(object);
             }
         }
         victims
     }
+}
+
+fn overwritten(checker: &Checker<'_>, by: Object, pass: PassId) -> String {
+    let (by, pass) = (checker.name_of(by), checker.pass(pass));
+    format!("`{by}` took their bytes at pass `{pass}`")
 }

@@ -17,10 +17,9 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
+use super::error::Rule;
 use super::parts::Part;
-use super::records::{Conflicts, Dependency, OrderedAfter, Record};
-use super::replay_errors::MissingDependency;
-use super::replay_errors::{HazardError, HazardUse, UsedBy};
+use super::records::{Conflicts, Dependency, OrderedAfter, Record, UsedBy, User};
 use super::sites::{Place, Site};
 use crate::frame::external::ResourceState;
 use crate::lower::state::ByteUse;
@@ -44,6 +43,12 @@ pub(super) struct Here {
     /// The row of passes.
     pub(super) row: usize,
     pub(super) pass: crate::frame::PassId,
+}
+
+impl Here {
+    fn user(&self, checker: &Checker<'_>, by: UsedBy, part: Part) -> User {
+        User::new(checker, by, part.object, self.pass)
+    }
 }
 
 /// Everything that later uses may have to wait for.
@@ -88,7 +93,10 @@ impl Hazards {
                     taken: Vec::new(),
                     queue: last.queue,
                     row: None,
-                    user: used(UsedBy::Earlier, String::new(), String::new()),
+                    user: User {
+                        by: UsedBy::Earlier,
+                        text: "earlier work".to_owned(),
+                    },
                     release: false,
                     stage,
                     access,
@@ -115,7 +123,7 @@ impl Hazards {
             } else {
                 (access, Conflicts::Writes)
             };
-            let user = used(UsedBy::Entry, checker.name_of(part.object), String::new());
+            let user = here.user(checker, UsedBy::Entry, part);
             self.record(checker, part, here, user, stage, access, conflicts)
                 .row = None;
         }
@@ -128,7 +136,7 @@ impl Hazards {
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
-            let user = used(UsedBy::Exit, checker.name_of(part.object), String::new());
+            let user = here.user(checker, UsedBy::Exit, part);
             let access = Use {
                 part,
                 stages: stage,
@@ -166,11 +174,7 @@ impl Hazards {
             let release = barrier.kind == BarrierKind::Release;
             for &part in barrier.parts.iter().flatten() {
                 self.supersede(checker, part, queue, |_| true);
-                let user = used(
-                    UsedBy::Transition,
-                    checker.name_of(part.object),
-                    checker.pass(here.pass),
-                );
+                let user = here.user(checker, UsedBy::Transition, part);
                 let record = self.record(checker, part, here, user, S::NONE, A::NONE, Conflicts::AllSee);
                 record.release = release;
                 if !release {
@@ -188,7 +192,7 @@ impl Hazards {
             } else {
                 UsedBy::Read
             };
-            let user = used(by, checker.name_of(access.part.object), checker.pass(here.pass));
+            let user = here.user(checker, by, access.part);
             for stage in each(access.stages) {
                 self.demand(checker, here.queue, access, stage, &user, |_| false);
             }
@@ -199,39 +203,16 @@ impl Hazards {
             };
             self.supersede(checker, access.part, here.queue, |record| !of_pass(record));
             for stage in each(access.stages) {
-                let user = used(
-                    UsedBy::Write,
-                    checker.name_of(access.part.object),
-                    checker.pass(here.pass),
-                );
-                let written = access.access & WRITES;
-                self.record(
-                    checker,
-                    access.part,
-                    here,
-                    user,
-                    stage,
-                    written,
-                    Conflicts::AllSee,
-                );
+                let user = here.user(checker, UsedBy::Write, access.part);
+                let (part, written) = (access.part, access.access & WRITES);
+                self.record(checker, part, here, user, stage, written, Conflicts::AllSee);
             }
         }
         for access in uses.iter().filter(|access| !access.writes) {
             for stage in each(access.stages) {
-                let user = used(
-                    UsedBy::Read,
-                    checker.name_of(access.part.object),
-                    checker.pass(here.pass),
-                );
-                self.record(
-                    checker,
-                    access.part,
-                    here,
-                    user,
-                    stage,
-                    access.access,
-                    Conflicts::Writes,
-                );
+                let user = here.user(checker, UsedBy::Read, access.part);
+                let (part, read) = (access.part, access.access);
+                self.record(checker, part, here, user, stage, read, Conflicts::Writes);
             }
         }
     }
@@ -285,16 +266,12 @@ impl Hazards {
             let mut global = global.map(|other| record.passes_through(reach, here.queue, other));
             let available = available || global.any(|(_, available)| available);
             let missing = match record.conflicts {
-                _ if !ordered => MissingDependency::Execution,
-                Conflicts::AllSee if !available => MissingDependency::Memory,
+                _ if !ordered => Rule::Execution,
+                Conflicts::AllSee if !available => Rule::Memory,
                 _ => continue,
             };
-            let user = used(
-                UsedBy::Transition,
-                checker.name_of(part.object),
-                checker.pass(here.pass),
-            );
-            report(checker, record, user, part.object, here.queue, missing);
+            let user = here.user(checker, UsedBy::Transition, part);
+            report(checker, record, &user, part.object, here.queue, missing);
         }
     }
 
@@ -305,7 +282,7 @@ impl Hazards {
         queue: DeviceQueueIndex,
         access: &Use,
         stage: S,
-        user: &HazardUse,
+        user: &User,
         ignored: impl Fn(&Record) -> bool,
     ) {
         for record in &self.records {
@@ -315,15 +292,15 @@ impl Hazards {
             }
             let reach = &record.reach[queue.0 as usize];
             let missing = if !reach.ordered.contains(stage) {
-                MissingDependency::Execution
+                Rule::Execution
             } else if record.conflicts == Conflicts::AllSee
                 && !reach.sees(stage, made_at(stage, access.access))
             {
-                MissingDependency::Memory
+                Rule::Memory
             } else {
                 continue;
             };
-            report(checker, record, user.clone(), access.part.object, queue, missing);
+            report(checker, record, user, access.part.object, queue, missing);
         }
     }
 
@@ -366,7 +343,7 @@ impl Hazards {
         checker: &Checker<'_>,
         part: Part,
         here: Here,
-        user: HazardUse,
+        user: User,
         stage: S,
         access: A,
         conflicts: Conflicts,
@@ -426,23 +403,23 @@ fn same_texels(checker: &Checker<'_>, a: Part, b: Part) -> Option<bool> {
     (a.object == b.object).then_some(a == b)
 }
 
-fn used(by: UsedBy, resource: String, pass: String) -> HazardUse {
-    HazardUse { by, resource, pass }
-}
-
 fn report(
     checker: &mut Checker<'_>,
     record: &Record,
-    second: HazardUse,
+    second: &User,
     object: Object,
     queue: DeviceQueueIndex,
-    missing: MissingDependency,
+    missing: Rule,
 ) {
     let site = Site::of(checker, object, queue);
-    checker.report(HazardError {
-        first: Box::new(record.user.clone()),
-        second: Box::new(second),
-        bytes: (Bytes(site.first), Bytes(site.end)),
+    let (first, second) = (&record.user.text, &second.text);
+    let (from, to) = (Bytes(site.first), Bytes(site.end));
+    let how = match missing {
+        Rule::Execution => "no chain of barriers makes it wait",
+        _ => "it waits, but what was written is not made visible to it",
+    };
+    checker.report(
         missing,
-    });
+        format!("{second} at bytes [{from}, {to}) after {first}: {how}"),
+    );
 }

@@ -4,8 +4,8 @@ use ash::vk::ImageLayout as L;
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
+use super::error::Rule;
 use super::parts::Part;
-use super::replay_errors::LayoutError;
 use crate::frame::PassId;
 use crate::lower::state::ContentState;
 use crate::lower::tables::Object;
@@ -101,12 +101,11 @@ impl Layouts {
         if !discards && !acquired && tracked != barrier.old_layout {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let named = barrier.old_layout;
-            checker.report(LayoutError::Old {
-                pass,
-                resource,
-                named,
-                tracked,
-            });
+            let message = format!(
+                "a barrier at pass `{pass}` takes `{resource}` from {named:?}, and it is in {tracked:?} \
+                 (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
+            );
+            checker.report(Rule::OldLayout, message);
         }
         let layouts = [barrier.old_layout, barrier.new_layout];
         match kind {
@@ -161,12 +160,10 @@ impl Layouts {
         if let Some(needs) = layout.filter(|&needs| needs != tracked) {
             self.state(part).layout = needs;
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
-            checker.report(LayoutError::Use {
-                pass,
-                resource,
-                needs,
-                tracked,
-            });
+            let message = format!(
+                "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
+            );
+            checker.report(Rule::Layout, message);
         }
         if fresh && matches!(part.object, Object::Buffer(_)) {
             self.drop_release(checker, part);
@@ -180,11 +177,10 @@ impl Layouts {
         let tracked = self.layout_of(part);
         if matches!(part.object, Object::Image(_)) && needs != L::UNDEFINED && tracked != needs {
             let resource = checker.name_of(part.object);
-            checker.report(LayoutError::Exit {
-                resource,
-                needs,
-                tracked,
-            });
+            let message = format!(
+                "external `{resource}` leaves the frame in {tracked:?} and has to leave in {needs:?}"
+            );
+            checker.report(Rule::Layout, message);
         }
     }
 
@@ -208,12 +204,12 @@ impl Layouts {
         let released = matches!(owner, Owner::Between(of, _, how) if of == families && how == layouts);
         if !released {
             let Families { src, dst } = families;
-            checker.report(LayoutError::NotReleased {
-                resource: checker.name_of(part.object),
-                pass: checker.pass(pass),
-                src,
-                dst,
-            });
+            let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
+            let message = format!(
+                "the acquire of `{resource}` at pass `{pass}` follows no release from family {src} to {dst} in these \
+                 layouts (VUID-vkQueueSubmit2-commandBuffer-03879)"
+            );
+            checker.report(Rule::NotReleased, message);
         }
         self.state(part).owner = Owner::Family(families.dst);
     }
@@ -231,12 +227,12 @@ impl Layouts {
     fn own(&mut self, checker: &mut Checker<'_>, part: Part, family: u32, pass: PassId) {
         match self.state(part).owner {
             Owner::Family(owner) if owner != family => {
-                checker.report(LayoutError::Owner {
-                    pass: checker.pass(pass),
-                    resource: checker.name_of(part.object),
-                    family,
-                    owner,
-                });
+                let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
+                let message = format!(
+                    "pass `{pass}` on queue family {family} uses `{resource}`, which family {owner} owns: release and \
+                     acquire are missing"
+                );
+                checker.report(Rule::Owner, message);
             }
             Owner::Between(..) => self.drop_release(checker, part),
             Owner::Family(_) | Owner::Anyone => {}
@@ -247,12 +243,12 @@ impl Layouts {
     /// Something else than the acquire follows a release.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
-            checker.report(LayoutError::NotAcquired {
-                resource: checker.name_of(part.object),
-                pass: checker.pass(pass),
-                src,
-                dst,
-            });
+            let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
+            let message = format!(
+                "`{resource}` is released from family {src} to {dst} at pass `{pass}` and not acquired there before its \
+                 next use"
+            );
+            checker.report(Rule::NotAcquired, message);
             self.state(part).owner = Owner::Anyone;
         }
     }
@@ -262,30 +258,27 @@ impl Layouts {
 pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {
-        let what = format!(
-            "the access of `{}` by pass `{}`",
-            checker.resource(access.resource),
-            checker.pass(access.pass)
-        );
         let image = matches!(row.object, Object::Image(_));
         let fits = if image {
             access.kind.is_allowed_in(row.layout, access.writes)
         } else {
             row.layout == L::UNDEFINED
         };
-        if !fits {
-            let needs = format!("one for {}", access.kind.noun());
-            checker.wrong(&what, "layout", row.layout, needs);
-        }
-        let tile = |&object: &Object| checker.memory_of(object) == Some(MemoryKind::Tile);
-        let images = checker
-            .objects_of(access.resource)
-            .into_iter()
-            .filter(tile)
-            .count();
-        if image && images > 1 && row.layout != L::GENERAL {
-            let needs = "GENERAL: it has an image in several tile memory objects, which share no layout";
-            checker.wrong(&what, "layout", row.layout, needs);
-        }
+        let tile = |object: &&Object| checker.memory_of(**object) == Some(MemoryKind::Tile);
+        let several = checker.objects_of(access.resource).iter().filter(tile).count() > 1;
+        let mut at = checker.at(checker.access(access));
+        at.demand(
+            fits,
+            "layout",
+            row.layout,
+            format_args!("one for {}", access.kind.noun()),
+        );
+        let needs = "GENERAL: it has an image in several tile memory objects, which share no layout";
+        at.demand(
+            !image || !several || row.layout == L::GENERAL,
+            "layout",
+            row.layout,
+            needs,
+        );
     }
 }

@@ -29,15 +29,11 @@ mod parts;
 mod records;
 mod renderings;
 mod replay;
-mod replay_errors;
 mod sites;
 mod structure;
 
-pub use error::{CheckError, ParameterError, StructureError};
+pub use error::{CheckError, Rule};
 pub use facts::DeviceFacts;
-pub use replay_errors::{
-    AfterError, ContentsError, ContentsLoss, HazardError, HazardUse, LayoutError, MissingDependency, UsedBy,
-};
 
 use self::checker::Checker;
 use self::parts::Parts;

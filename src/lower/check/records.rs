@@ -3,11 +3,12 @@
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::barriers::BarrierKind;
+use super::checker::Checker;
 use super::parts::Part;
-use super::replay_errors::{HazardUse, UsedBy};
 use super::sites::Site;
-use crate::lower::tables::DeviceQueueIndex;
+use crate::frame::PassId;
 use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.
@@ -22,7 +23,7 @@ pub(super) struct Record {
     pub(super) queue: DeviceQueueIndex,
     /// The row of the pass that used them; `None` for what is outside of the frame.
     pub(super) row: Option<usize>,
-    pub(super) user: HazardUse,
+    pub(super) user: User,
     /// A release: semaphores at `ALL_COMMANDS` alone come after it.
     pub(super) release: bool,
     /// Empty for transitions: those are at no stage, and only chains reach what follows.
@@ -33,6 +34,48 @@ pub(super) struct Record {
     pub(super) reach: Vec<OrderedAfter>,
     /// Semaphores that carry it to other queues.
     pub(super) carried: Vec<Semaphore>,
+}
+
+/// What uses bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct User {
+    pub(super) by: UsedBy,
+    /// In words.
+    pub(super) text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UsedBy {
+    /// A pass reads it.
+    Read,
+    /// A pass writes it, or a clear before the pass.
+    Write,
+    /// A barrier changes its layout or the family that owns it, which writes.
+    Transition,
+    /// The caller, before the frame.
+    Entry,
+    /// The caller, after the frame.
+    Exit,
+    /// Earlier work on the same bytes.
+    Earlier,
+}
+
+impl User {
+    /// A use of an object by a pass, or at it.
+    pub(super) fn new(checker: &Checker<'_>, by: UsedBy, object: Object, pass: PassId) -> User {
+        let (resource, pass) = (checker.name_of(object), checker.pass(pass));
+        let text = match by {
+            UsedBy::Read => format!("pass `{pass}` reads `{resource}`"),
+            UsedBy::Write => format!("pass `{pass}` writes `{resource}`"),
+            UsedBy::Transition => {
+                format!("a barrier at pass `{pass}` changes the layout or owner of `{resource}`")
+            }
+            UsedBy::Entry => format!("`{resource}` enters the frame"),
+            UsedBy::Exit => format!("`{resource}` leaves the frame"),
+            UsedBy::Earlier => "earlier work".to_owned(),
+        };
+        User { by, text }
+    }
 }
 
 /// What may not come after without being ordered.

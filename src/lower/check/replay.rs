@@ -6,12 +6,12 @@ use super::barriers::{self, BarrierKind, kind_of};
 use super::checker::Checker;
 use super::contents::Contents;
 use super::effects::{Effect, effect, resolve_of};
+use super::error::Rule;
 use super::hazards::{Hazards, Here, Use};
 use super::layouts::{Layouts, check_fit};
 use super::parts::Part;
 use super::records::Dependency;
 use super::renderings::attachment_of;
-use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::ExternalDesc;
@@ -68,9 +68,8 @@ impl Replay {
     fn enter(&mut self, checker: &mut Checker<'_>) {
         let before = &checker.situation.before;
         for one in &before.bytes {
-            if one.last.value > 0 {
-                checker.wrong("what earlier work left", "value", one.last.value, "0 at most");
-            }
+            let mut at = checker.at("what earlier work left".to_owned());
+            at.demand(one.last.value <= 0, "value", one.last.value, "0 at most");
         }
         let kept = |one: &&crate::lower::state::ContentState| one.defined;
         let kept: Vec<_> = before.contents.iter().filter(kept).collect();
@@ -112,7 +111,9 @@ impl Replay {
                 let loss = self.contents.loss(checker, queue, part);
                 if let Some(loss) = loss.filter(|_| held || self.written.contains(&part)) {
                     let resource = checker.resource(id);
-                    checker.report(ContentsError::Exit { resource, loss });
+                    let message =
+                        format!("external `{resource}` leaves the frame without its contents: {loss}");
+                    checker.report(Rule::Contents, message);
                 }
             }
         }
@@ -200,43 +201,36 @@ impl Replay {
 
     /// What is bound is tile memory, on a queue that can bind it, and that of every tile resource that the pass uses.
     fn check_bound(&self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
-        let what = format!("pass `{}`", checker.pass(here.pass));
+        let tables = checker.tables;
+        let accesses = checker.frame.pass(here.pass).accesses;
+        let mut at = checker.at(format!("pass `{}`", checker.pass(here.pass)));
         if let Some(bound) = row.tile_memory {
-            let kind = checker.tables.memory[bound as usize].kind;
-            if kind != MemoryKind::Tile {
-                checker.wrong(
-                    &what,
-                    "tile_memory",
-                    kind,
-                    "tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)",
-                );
-            }
-            let flags = checker.flags(here.queue);
-            if !flags.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE) {
-                let needs =
-                    "none: the queue cannot bind it (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
-                checker.wrong(&what, "tile_memory", bound, needs);
-            }
+            let kind = tables.memory[bound as usize].kind;
+            let needs = "tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)";
+            at.demand(kind == MemoryKind::Tile, "tile_memory", kind, needs);
+            let flags = at.checker.flags(here.queue);
+            let binds = flags.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+            let needs = "none: the queue cannot bind it (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
+            at.demand(binds, "tile_memory", bound, needs);
         }
         if matches!(row.contents, PassContents::Clear { .. }) {
             return;
         }
-        for access in checker
-            .frame
-            .pass(here.pass)
-            .accesses
-            .of(&checker.tables.accesses)
-        {
-            let Binding::Memory { memory, .. } = checker.binding_of(access.object) else {
+        for access in accesses.of(&tables.accesses) {
+            let Binding::Memory { memory, .. } = at.checker.binding_of(access.object) else {
                 continue;
             };
-            let tile = checker.tables.memory[memory as usize].kind == MemoryKind::Tile;
-            if tile && row.tile_memory != Some(memory) {
-                let name = checker.name_of(access.object);
+            if tables.memory[memory as usize].kind == MemoryKind::Tile {
+                let name = at.checker.name_of(access.object);
                 let needs = format!(
                     "memory object {memory}, in which `{name}` is (VUID-vkCmdDraw-commandBuffer-10746)"
                 );
-                checker.wrong(&what, "tile_memory", row.tile_memory, needs);
+                at.demand(
+                    row.tile_memory == Some(memory),
+                    "tile_memory",
+                    row.tile_memory,
+                    needs,
+                );
             }
         }
     }
@@ -295,8 +289,9 @@ impl Replay {
                     .image_barrier(checker, barrier, part, kind, (family, here.pass));
                 if discards && !indifferent {
                     let pass = checker.pass(here.pass);
-                    self.contents
-                        .lose(checker, here.queue, part, ContentsLoss::Discarded { pass });
+                    let loss =
+                        format!("a barrier at pass `{pass}` discards them: its old layout is UNDEFINED");
+                    self.contents.lose(checker, here.queue, part, loss);
                 }
                 if kind != BarrierKind::Plain {
                     self.take_bytes(checker, here, part);
@@ -360,9 +355,8 @@ impl Replay {
             let mut parts = checker.parts_of(one.index);
             parts.retain(|part| checker.parts.range(*part).aspects.intersects(one.drops));
             for part in parts {
-                let pass = checker.pass(here.pass);
-                self.contents
-                    .lose(checker, here.queue, part, ContentsLoss::NotStored { pass });
+                let loss = format!("pass `{}` does not store them", checker.pass(here.pass));
+                self.contents.lose(checker, here.queue, part, loss);
             }
         }
     }
@@ -376,25 +370,28 @@ impl Replay {
         value: ClearValue,
     ) {
         let resource = checker.resource_of(object);
-        let what = format!(
-            "the clear of `{}` before pass `{}`",
-            checker.resource(resource),
-            checker.pass(here.pass)
-        );
+        let (name, pass) = (checker.resource(resource), checker.pass(here.pass));
         let parts = checker.parts.within(checker.tables, object, range);
         let held = |part: &Part| self.contents.loss(checker, here.queue, *part).is_none();
-        if !checker.holds(object, resource, Version::Previous) || parts.is_empty() || parts.iter().any(held) {
-            checker.wrong(&what, "object", object, "a history that no frame has written");
-        }
-        creation::check_clear(checker, &what, here.queue, object, value);
-        let of = (checker.family(here.queue), here.pass);
+        let unwritten = !parts.is_empty() && !parts.iter().any(held);
+        let fits = unwritten && checker.holds(object, resource, Version::Previous);
+        let mut at = checker.at(format!("the clear of `{name}` before pass `{pass}`"));
+        at.demand(fits, "object", object, "a history that no frame has written");
+        creation::check_clear(&mut at, here.queue, object, value);
         for &part in &parts {
             let layout = self.layouts.layout_of(part);
             let fits = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL].contains(&layout);
-            if !fits && matches!(object, Object::Image(_)) {
-                let needs = "TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
-                checker.wrong(&what, "imageLayout", layout, needs);
-            }
+            let needs = "TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
+            at.demand(
+                fits || matches!(object, Object::Buffer(_)),
+                "imageLayout",
+                layout,
+                needs,
+            );
+        }
+        let of = (checker.family(here.queue), here.pass);
+        for &part in &parts {
+            let layout = self.layouts.layout_of(part);
             self.layouts.access(checker, part, Some(layout), of, true);
         }
         let of_part = |&part: &Part| Use {

@@ -1,7 +1,9 @@
 //! Structure: every index names a row, and the tables record the frame, all of it, once and in order.
 
+use std::fmt::Debug;
+
 use super::checker::{Checker, stores};
-use super::error::{CheckError, StructureError};
+use super::error::Rule;
 use crate::frame::tables::Contents;
 use crate::frame::{BatchId, CommandBufferId, PassId, SubmitId};
 use crate::lower::state::Space;
@@ -10,9 +12,6 @@ use crate::lower::tables::objects::Binding;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::units::Run;
-
-/// Where an index is.
-type Place = (&'static str, usize, &'static str);
 
 pub(super) fn check(checker: &mut Checker<'_>) {
     check_situation(checker);
@@ -27,52 +26,89 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-fn index(checker: &mut Checker<'_>, (table, row, field): Place, index: u64, len: usize) {
-    if index >= len as u64 {
-        checker.report(StructureError::Index {
-            table,
-            row,
-            field,
-            index,
-            len,
-        });
+/// A row whose indices are judged.
+struct Row<'c, 'a> {
+    checker: &'c mut Checker<'a>,
+    table: &'static str,
+    row: usize,
+}
+
+impl Row<'_, '_> {
+    fn index(&mut self, field: &str, index: u32, len: usize) {
+        let Row { table, row, .. } = self;
+        if index as usize >= len {
+            let message = format!("{table} row {row}: {field} is {index}, and there are {len}");
+            self.checker.report(Rule::Index, message);
+        }
+    }
+
+    fn index_if(&mut self, field: &str, index: Option<u32>, len: usize) {
+        if let Some(index) = index {
+            self.index(field, index, len);
+        }
+    }
+
+    fn run(&mut self, field: &str, Run { first, end }: Run, len: usize) {
+        let Row { table, row, .. } = self;
+        if first > end || end as usize > len {
+            let message = format!("{table} row {row}: {field} [{first}, {end}) is no run of {len} rows");
+            self.checker.report(Rule::Index, message);
+        }
+    }
+
+    /// Runs of levels and layers, which other rules limit.
+    fn range(&mut self, levels: Run, layers: Run) {
+        self.run("levels", levels, u32::MAX as usize);
+        self.run("layers", layers, u32::MAX as usize);
+    }
+
+    fn object(&mut self, field: &str, object: Object) {
+        match object {
+            Object::Image(row) => self.index(field, row, self.checker.tables.images.len()),
+            Object::Buffer(row) => self.index(field, row, self.checker.tables.buffers.len()),
+        }
+    }
+
+    fn queue(&mut self, field: &str, queue: DeviceQueueIndex) {
+        self.index(field, queue.0, self.checker.situation.queues.len());
+    }
+
+    fn binding(&mut self, binding: Binding) {
+        if let Binding::Memory { memory, .. } = binding {
+            self.index("memory", memory, self.checker.tables.memory.len());
+        }
     }
 }
 
-fn run(checker: &mut Checker<'_>, (table, row, field): Place, run: Run, len: usize) {
-    let Run { first, end } = run;
-    if first > end || end as usize > len {
-        checker.report(StructureError::Run {
-            table,
-            row,
-            field,
-            first,
-            end,
-            len,
-        });
+/// Judges every row of a table.
+fn each<'a, T>(
+    checker: &mut Checker<'a>,
+    table: &'static str,
+    rows: impl IntoIterator<Item = T>,
+    judge: impl Fn(&mut Row<'_, 'a>, T),
+) {
+    for (row, of) in rows.into_iter().enumerate() {
+        judge(&mut Row { checker, table, row }, of);
     }
 }
 
-fn rows(checker: &mut Checker<'_>, table: &'static str, rows: usize, needs: usize) {
+fn rows(checker: &mut Checker<'_>, table: &str, rows: usize, needs: usize) {
     if rows != needs {
-        checker.report(StructureError::Rows { table, rows, needs });
+        let message = format!("{table} has {rows} rows, and the frame has {needs}");
+        checker.report(Rule::Rows, message);
     }
 }
 
-fn object(checker: &mut Checker<'_>, place: Place, object: Object) {
-    match object {
-        Object::Image(row) => index(checker, place, row.into(), checker.tables.images.len()),
-        Object::Buffer(row) => index(checker, place, row.into(), checker.tables.buffers.len()),
+fn order<T: PartialEq + Debug>(checker: &mut Checker<'_>, table: &str, row: usize, found: T, needs: T) {
+    if found != needs {
+        let message = format!("{table} row {row} is {found:?}, and the frame has {needs:?} there");
+        checker.report(Rule::Order, message);
     }
-}
-
-fn queue(checker: &mut Checker<'_>, place: Place, queue: DeviceQueueIndex) {
-    index(checker, place, queue.0.into(), checker.situation.queues.len());
 }
 
 /// The queues and what earlier work left, before and after.
 fn check_situation(checker: &mut Checker<'_>) {
-    let (frame, situation) = (checker.frame, checker.situation);
+    let (frame, situation, tables) = (checker.frame, checker.situation, checker.tables);
     let declared = situation.queues.declared();
     rows(
         checker,
@@ -80,353 +116,167 @@ fn check_situation(checker: &mut Checker<'_>) {
         declared.len(),
         frame.queues().len(),
     );
-    rows(
+    let required = checker.device.requirements.resources.len();
+    rows(checker, "requirements", required, frame.resources().len());
+    order(checker, "queues", 0, &tables.queues[..], declared);
+    let families = checker.device.families.len();
+    each(
         checker,
-        "requirements",
-        checker.device.requirements.resources.len(),
-        frame.resources().len(),
+        "queues of the situation",
+        situation.queues.iter(),
+        |at, real| {
+            at.index("family", real.family, families);
+        },
     );
-    if checker.tables.queues != declared {
-        checker.report(StructureError::Order {
-            table: "queues",
-            row: 0,
-            found: format!("{:?}", checker.tables.queues),
-            needs: format!("{declared:?}"),
-        });
-    }
-    for (row, real) in situation.queues.iter().enumerate() {
-        let families = checker.device.families.len();
-        index(
-            checker,
-            ("queues of the situation", row, "family"),
-            real.family.into(),
-            families,
-        );
-    }
-    for (table, state) in [("before", &situation.before), ("after", &checker.tables.after)] {
-        for (row, one) in state.bytes.iter().enumerate() {
-            queue(checker, (table, row, "queue"), one.last.queue);
+    for (table, state) in [("before", &situation.before), ("after", &tables.after)] {
+        each(checker, table, &state.bytes, |at, one| {
+            at.queue("queue", one.last.queue);
             match one.space {
-                Space::Tile(of) => queue(checker, (table, row, "space"), of),
-                Space::Memory(of) => {
-                    let len = checker.tables.memory.len();
-                    index(checker, (table, row, "space"), of.into(), len);
-                }
+                Space::Tile(of) => at.queue("space", of),
+                Space::Memory(of) => at.index("space", of, tables.memory.len()),
             }
-            if one.first > one.end {
-                let what = format!("{table} row {row}");
-                checker.wrong(&what, "first", one.first, format!("at most the end, {}", one.end));
-            }
-        }
-        for (row, one) in state.contents.iter().enumerate() {
-            object(checker, (table, row, "object"), one.object);
-        }
+            let mut of_row = at.checker.at(format!("{table} row {}", at.row));
+            let needs = format!("at most the end, {}", one.end);
+            of_row.demand(one.first <= one.end, "first", one.first, needs);
+        });
+        each(checker, table, &state.contents, |at, one| {
+            at.object("object", one.object)
+        });
     }
 }
 
 /// Images, buffers and views.
 fn check_created(checker: &mut Checker<'_>) {
     let tables = checker.tables;
-    let (resources, families, memory) = (
-        checker.frame.resources().len(),
-        tables.families.len(),
-        tables.memory.len(),
-    );
-    let bound = |checker: &mut Checker<'_>, table, row, binding| {
-        if let Binding::Memory { memory: of, .. } = binding {
-            index(checker, (table, row, "memory"), of.into(), memory);
-        }
-    };
-    for (row, image) in tables.images.iter().enumerate() {
-        index(
-            checker,
-            ("images", row, "resource"),
-            image.resource.index() as u64,
-            resources,
-        );
-        run(
-            checker,
-            ("images", row, "view_formats"),
-            image.view_formats,
-            tables.formats.len(),
-        );
-        run(
-            checker,
-            ("images", row, "families"),
-            image.sharing.families,
-            families,
-        );
-        bound(checker, "images", row, image.binding);
-    }
-    for (row, buffer) in tables.buffers.iter().enumerate() {
-        index(
-            checker,
-            ("buffers", row, "resource"),
-            buffer.resource.index() as u64,
-            resources,
-        );
-        run(
-            checker,
-            ("buffers", row, "families"),
-            buffer.sharing.families,
-            families,
-        );
-        bound(checker, "buffers", row, buffer.binding);
-    }
-    for (row, view) in tables.views.iter().enumerate() {
-        index(
-            checker,
-            ("views", row, "image"),
-            view.image.into(),
-            tables.images.len(),
-        );
-        run(
-            checker,
-            ("views", row, "levels"),
-            view.range.levels,
-            u32::MAX as usize,
-        );
-        run(
-            checker,
-            ("views", row, "layers"),
-            view.range.layers,
-            u32::MAX as usize,
-        );
-    }
-    for (row, access) in tables.accesses.iter().enumerate() {
-        object(checker, ("accesses", row, "object"), access.object);
-        if let Some(view) = access.view {
-            index(
-                checker,
-                ("accesses", row, "view"),
-                view.into(),
-                tables.views.len(),
-            );
-        }
-    }
+    let (resources, families) = (checker.frame.resources().len(), tables.families.len());
+    each(checker, "images", &tables.images, |at, image| {
+        at.index("resource", image.resource.0, resources);
+        at.run("view_formats", image.view_formats, tables.formats.len());
+        at.run("families", image.sharing.families, families);
+        at.binding(image.binding);
+    });
+    each(checker, "buffers", &tables.buffers, |at, buffer| {
+        at.index("resource", buffer.resource.0, resources);
+        at.run("families", buffer.sharing.families, families);
+        at.binding(buffer.binding);
+    });
+    each(checker, "views", &tables.views, |at, view| {
+        at.index("image", view.image, tables.images.len());
+        at.range(view.range.levels, view.range.layers);
+    });
+    each(checker, "accesses", &tables.accesses, |at, access| {
+        at.object("object", access.object);
+        at.index_if("view", access.view, tables.views.len());
+    });
 }
 
 /// Render passes, passes and barriers.
 fn check_recorded(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let attachments = tables.attachments.len();
-    for (row, attachment) in tables.attachments.iter().enumerate() {
-        index(
-            checker,
-            ("attachments", row, "view"),
-            attachment.view.into(),
-            tables.views.len(),
-        );
-        if let Some(resolve) = attachment.resolve {
-            index(
-                checker,
-                ("attachments", row, "resolve"),
-                resolve.attachment.into(),
-                attachments,
-            );
-        }
-    }
-    for (row, rendering) in tables.renderings.iter().enumerate() {
-        run(
-            checker,
-            ("renderings", row, "colors"),
-            rendering.colors,
-            attachments,
-        );
-        run(
-            checker,
-            ("renderings", row, "resolves"),
-            rendering.resolves,
-            attachments,
-        );
-        run(
-            checker,
-            ("renderings", row, "inputs"),
-            rendering.inputs,
-            attachments,
-        );
-        run(
-            checker,
-            ("renderings", row, "color_formats"),
-            rendering.color_formats,
-            tables.formats.len(),
-        );
-        if let Some(depth) = rendering.depth {
-            index(checker, ("renderings", row, "depth"), depth.into(), attachments);
-        }
-    }
-    let stores = stores(checker.frame).len();
-    for (row, pass) in tables.passes.iter().enumerate() {
+    each(checker, "attachments", &tables.attachments, |at, attachment| {
+        at.index("view", attachment.view, tables.views.len());
+        let resolve = attachment.resolve.map(|resolve| resolve.attachment);
+        at.index_if("resolve", resolve, attachments);
+    });
+    each(checker, "renderings", &tables.renderings, |at, rendering| {
+        at.run("colors", rendering.colors, attachments);
+        at.run("resolves", rendering.resolves, attachments);
+        at.run("inputs", rendering.inputs, attachments);
+        at.run("color_formats", rendering.color_formats, tables.formats.len());
+        at.index_if("depth", rendering.depth, attachments);
+    });
+    let (passes, stores) = (checker.frame.passes().len(), stores(checker.frame).len());
+    each(checker, "passes", &tables.passes, |at, pass| {
         match pass.contents {
-            PassContents::Described(of) => {
-                let passes = checker.frame.passes().len();
-                index(checker, ("passes", row, "contents"), of.index() as u64, passes);
-            }
-            PassContents::Store(of) => index(checker, ("passes", row, "contents"), of.into(), stores),
-            PassContents::Clear { object: of, .. } => object(checker, ("passes", row, "contents"), of),
+            PassContents::Described(of) => at.index("contents", of.0, passes),
+            PassContents::Store(of) => at.index("contents", of, stores),
+            PassContents::Clear { object, .. } => at.object("contents", object),
         }
-        if let Some(memory) = pass.tile_memory {
-            index(
-                checker,
-                ("passes", row, "tile_memory"),
-                memory.into(),
-                tables.memory.len(),
-            );
-        }
-        if let Some(rendering) = pass.rendering {
-            index(
-                checker,
-                ("passes", row, "rendering"),
-                rendering.into(),
-                tables.renderings.len(),
-            );
-        }
-        for DependencyRow {
-            images,
-            buffers,
-            memory,
-        } in [pass.before, pass.after]
-        {
-            run(
-                checker,
-                ("passes", row, "image barriers"),
+        at.index_if("tile_memory", pass.tile_memory, tables.memory.len());
+        at.index_if("rendering", pass.rendering, tables.renderings.len());
+        for row in [pass.before, pass.after] {
+            let DependencyRow {
                 images,
-                tables.image_barriers.len(),
-            );
-            run(
-                checker,
-                ("passes", row, "buffer barriers"),
                 buffers,
-                tables.buffer_barriers.len(),
-            );
-            run(
-                checker,
-                ("passes", row, "memory barriers"),
                 memory,
-                tables.memory_barriers.len(),
-            );
+            } = row;
+            at.run("image barriers", images, tables.image_barriers.len());
+            at.run("buffer barriers", buffers, tables.buffer_barriers.len());
+            at.run("memory barriers", memory, tables.memory_barriers.len());
         }
-    }
-    for (row, barrier) in tables.image_barriers.iter().enumerate() {
-        index(
-            checker,
-            ("image_barriers", row, "image"),
-            barrier.image.into(),
-            tables.images.len(),
-        );
-        run(
-            checker,
-            ("image_barriers", row, "levels"),
-            barrier.range.levels,
-            u32::MAX as usize,
-        );
-        run(
-            checker,
-            ("image_barriers", row, "layers"),
-            barrier.range.layers,
-            u32::MAX as usize,
-        );
-    }
-    for (row, barrier) in tables.buffer_barriers.iter().enumerate() {
-        index(
-            checker,
-            ("buffer_barriers", row, "buffer"),
-            barrier.buffer.into(),
-            tables.buffers.len(),
-        );
-    }
+    });
+    each(
+        checker,
+        "image_barriers",
+        &tables.image_barriers,
+        |at, barrier| {
+            at.index("image", barrier.image, tables.images.len());
+            at.range(barrier.range.levels, barrier.range.layers);
+        },
+    );
+    each(
+        checker,
+        "buffer_barriers",
+        &tables.buffer_barriers,
+        |at, barrier| {
+            at.index("buffer", barrier.buffer, tables.buffers.len());
+        },
+    );
 }
 
 /// Command buffers, batches and submits.
 fn check_submitted(checker: &mut Checker<'_>) {
     let tables = checker.tables;
-    for (row, commands) in tables.command_buffers.iter().enumerate() {
-        run(
-            checker,
-            ("command_buffers", row, "passes"),
-            commands.passes,
-            tables.passes.len(),
-        );
-    }
-    for (row, batch) in tables.batches.iter().enumerate() {
-        run(
-            checker,
-            ("batches", row, "waits"),
-            batch.waits,
-            tables.waits.len(),
-        );
-        run(
-            checker,
-            ("batches", row, "signals"),
-            batch.signals,
-            tables.signals.len(),
-        );
-        let commands = tables.command_buffers.len();
-        run(
-            checker,
-            ("batches", row, "command_buffers"),
+    let semaphores = checker.frame.semaphores().len();
+    each(
+        checker,
+        "command_buffers",
+        &tables.command_buffers,
+        |at, commands| {
+            at.run("passes", commands.passes, tables.passes.len());
+        },
+    );
+    each(checker, "batches", &tables.batches, |at, batch| {
+        at.run("waits", batch.waits, tables.waits.len());
+        at.run("signals", batch.signals, tables.signals.len());
+        at.run(
+            "command_buffers",
             batch.command_buffers,
-            commands,
+            tables.command_buffers.len(),
         );
-    }
-    for (row, submit) in tables.submits.iter().enumerate() {
-        queue(checker, ("submits", row, "queue"), submit.queue);
-        run(
-            checker,
-            ("submits", row, "batches"),
-            submit.batches,
-            tables.batches.len(),
-        );
-    }
+    });
+    each(checker, "submits", &tables.submits, |at, submit| {
+        at.queue("queue", submit.queue);
+        at.run("batches", submit.batches, tables.batches.len());
+    });
     for (table, rows) in [("waits", &tables.waits), ("signals", &tables.signals)] {
-        for (row, one) in rows.iter().enumerate() {
-            match one.semaphore {
-                Semaphore::Declared(of) => {
-                    let len = checker.frame.semaphores().len();
-                    index(checker, (table, row, "semaphore"), of.into(), len);
-                }
-                Semaphore::Queue { queue: of, .. } => queue(checker, (table, row, "queue"), of),
-            }
-        }
+        each(checker, table, rows, |at, one| match one.semaphore {
+            Semaphore::Declared(of) => at.index("semaphore", of, semaphores),
+            Semaphore::Queue { queue, .. } => at.queue("queue", queue),
+        });
     }
 }
 
 /// Submits, batches, command buffers and passes are the frame's, each once and in its order.
 fn check_order(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
-    let ordered = |checker: &mut Checker<'_>, table, row, found: String, needs: String| {
-        if found != needs {
-            checker.report(StructureError::Order {
-                table,
-                row,
-                found,
-                needs,
-            });
-        }
-    };
     rows(checker, "submits", tables.submits.len(), frame.submits().len());
     for (row, (submit, described)) in tables.submits.iter().zip(frame.submits()).enumerate() {
         let queue = checker.situation.queues.declared()[described.queue.index()];
         let needs = (SubmitId(row as u32), queue, described.batches);
         let found = (submit.submit, submit.queue, submit.batches);
-        ordered(
-            checker,
-            "submits",
-            row,
-            format!("{found:?}"),
-            format!("{needs:?}"),
-        );
+        order(checker, "submits", row, found, needs);
     }
     rows(checker, "batches", tables.batches.len(), frame.batches().len());
     for (row, (batch, described)) in tables.batches.iter().zip(frame.batches()).enumerate() {
         let needs = (BatchId(row as u32), described.command_buffers);
-        let found = (batch.batch, batch.command_buffers);
-        ordered(
+        order(
             checker,
             "batches",
             row,
-            format!("{found:?}"),
-            format!("{needs:?}"),
+            (batch.batch, batch.command_buffers),
+            needs,
         );
     }
     let count = frame.command_buffers().len();
@@ -436,20 +286,11 @@ fn check_order(checker: &mut Checker<'_>) {
     for (row, (commands, described)) in described.enumerate() {
         let needs = (CommandBufferId(row as u32), recorded);
         let found = (commands.commands, commands.passes.first);
-        ordered(
-            checker,
-            "command_buffers",
-            row,
-            format!("{found:?}"),
-            format!("{needs:?}"),
-        );
+        order(checker, "command_buffers", row, found, needs);
         recorded = commands.passes.end;
         let mut expected = described.passes.indices().map(|pass| PassId(pass as u32));
-        for row in commands.passes.indices() {
-            let found = tables.passes[row].contents;
-            if matches!(found, PassContents::Clear { .. }) {
-                continue;
-            }
+        let is_clear = |row: &usize| matches!(tables.passes[*row].contents, PassContents::Clear { .. });
+        for row in commands.passes.indices().filter(|row| !is_clear(row)) {
             let needs = expected.next().map(|pass| match frame.pass(pass).contents {
                 Contents::Store => {
                     stores += 1;
@@ -457,39 +298,18 @@ fn check_order(checker: &mut Checker<'_>) {
                 }
                 Contents::Inline | Contents::Secondary => PassContents::Described(pass),
             });
-            ordered(
-                checker,
-                "passes",
-                row,
-                format!("{:?}", Some(found)),
-                format!("{needs:?}"),
-            );
+            order(checker, "passes", row, Some(tables.passes[row].contents), needs);
         }
-        let last_is_clear = commands.passes.indices().last().is_some_and(|row| {
-            let PassContents::Clear { .. } = tables.passes[row].contents else {
-                return false;
-            };
-            true
-        });
-        if let Some(missing) = expected.next() {
-            let needs = format!("pass `{}`", checker.pass(missing));
-            ordered(
-                checker,
-                "passes",
-                recorded as usize,
-                "the end of a command buffer".to_owned(),
-                needs,
-            );
-        } else if last_is_clear {
-            let needs = "a pass that uses what is cleared".to_owned();
-            ordered(
-                checker,
-                "passes",
-                recorded as usize,
-                "the end of a command buffer".to_owned(),
-                needs,
-            );
-        }
+        let needs = match expected.next() {
+            Some(missing) => format!("pass `{}`", checker.pass(missing)),
+            None if commands.passes.indices().last().is_some_and(|row| is_clear(&row)) => {
+                "a pass that uses what is cleared".to_owned()
+            }
+            None => continue,
+        };
+        let message =
+            format!("passes row {recorded} is the end of a command buffer, and the frame has {needs} there");
+        checker.report(Rule::Order, message);
     }
     rows(checker, "passes", tables.passes.len(), recorded as usize);
 }
@@ -500,24 +320,23 @@ fn check_accesses(checker: &mut Checker<'_>) {
     for object in checker.objects() {
         let is_image = matches!(object, Object::Image(_));
         if frame.resource(checker.resource_of(object)).is_image() != is_image {
-            checker.report(StructureError::Order {
-                table: if is_image { "images" } else { "buffers" },
-                row: 0,
-                found: format!("{object:?}"),
-                needs: format!("another kind of resource for `{}`", checker.name_of(object)),
-            });
+            let table = if is_image { "images" } else { "buffers" };
+            let name = checker.name_of(object);
+            let message = format!(
+                "{table} row 0 is {object:?}, and the frame has another kind of resource for `{name}` there"
+            );
+            checker.report(Rule::Order, message);
         }
     }
     rows(checker, "accesses", tables.accesses.len(), frame.accesses().len());
     for (row, access) in tables.accesses.iter().zip(frame.accesses()) {
         if !checker.holds(row.object, access.resource, access.version) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
-            let found = format!("{:?}", row.object);
-            checker.report(CheckError::Structure(StructureError::Object {
-                pass,
-                resource,
-                found,
-            }));
+            let message = format!(
+                "pass `{pass}` uses {:?} for `{resource}`, which does not hold the version that it declares",
+                row.object
+            );
+            checker.report(Rule::Object, message);
         }
     }
 }

@@ -60,14 +60,14 @@ fn check_profile(checker: &mut Checker<'_>) {
         checker.report(Rule::MemoryTypes, message);
     }
     for (index, kind) in profile.memory_types.iter().enumerate() {
-        let by = format_args!("memory type {index}");
-        check_index(checker, by, "heaps", kind.heap as usize, profile.heaps.len());
+        let by = format!("memory type {index}");
+        check_index(checker, &by, "heaps", kind.heap as usize, profile.heaps.len());
     }
     if let Some(tile) = profile.tile {
         let by = "the tile heap";
-        check_index(checker, by, "heaps", tile.heap as usize, profile.heaps.len());
+        check_index(checker, &by, "heaps", tile.heap as usize, profile.heaps.len());
         let types = profile.memory_types.len();
-        check_index(checker, by, "memory_types", tile.memory_type as usize, types);
+        check_index(checker, &by, "memory_types", tile.memory_type as usize, types);
     }
 }
 
@@ -75,15 +75,15 @@ fn check_placements(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (index, object) in plan.objects.iter().enumerate() {
         let types = plan.profile.memory_types.len();
-        let by = format_args!("object {index}");
-        check_index(checker, by, "memory_types", object.memory_type as usize, types);
+        let by = format!("object {index}");
+        check_index(checker, &by, "memory_types", object.memory_type as usize, types);
     }
     for (index, placement) in plan.placements.iter().enumerate() {
-        let by = format_args!("placement {index}");
+        let by = format!("placement {index}");
         let resources = plan.resources.len();
-        check_index(checker, by, "resources", placement.resource.index(), resources);
+        check_index(checker, &by, "resources", placement.resource.index(), resources);
         if let Some(object) = placement.object {
-            check_index(checker, by, "objects", object.index(), plan.objects.len());
+            check_index(checker, &by, "objects", object.index(), plan.objects.len());
         }
     }
 }
@@ -92,14 +92,14 @@ fn check_runs(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     let mut placed = vec![0; plan.placements.len()];
     for (index, resource) in plan.resources.iter().enumerate() {
-        let by = format_args!("resource {index}");
-        check_run(checker, by, "placements", resource.placements, &mut placed);
+        let by = format!("resource {index}");
+        check_run(checker, &by, "placements", resource.placements, &mut placed);
         if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
         | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
         {
             // Runs of collisions may share entries: what they cover is of no interest.
             let mut ignored = vec![0; plan.conflicts.len()];
-            check_run(checker, by, "conflicts", conflicts, &mut ignored);
+            check_run(checker, &by, "conflicts", conflicts, &mut ignored);
         }
     }
     for (index, times) in placed.into_iter().enumerate().filter(|&(_, times)| times != 1) {
@@ -113,13 +113,13 @@ fn check_references(checker: &mut Checker<'_>) {
     let plan = checker.plan;
     for (index, pass) in plan.passes.iter().enumerate() {
         if let Some(object) = pass.bound_object {
-            let by = format_args!("pass {index}");
-            check_index(checker, by, "objects", object.index(), plan.objects.len());
+            let by = format!("pass {index}");
+            check_index(checker, &by, "objects", object.index(), plan.objects.len());
         }
     }
     for (index, resource) in plan.conflicts.iter().enumerate() {
-        let by = format_args!("collision {index}");
-        check_index(checker, by, "resources", resource.index(), plan.resources.len());
+        let by = format!("collision {index}");
+        check_index(checker, &by, "resources", resource.index(), plan.resources.len());
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use tileheap::lower::check::CheckError;
+use tileheap::lower::check::{CheckError, Rule};
 use tileheap::lower::{Lowered, Situation, lower};
 use tileheap::units::SplitMix64;
 
@@ -80,14 +80,13 @@ fn fields(value: &Value, name: &str, place: &str, into: &mut BTreeMap<String, Ve
 }
 
 fn kind_of(error: &CheckError) -> &'static str {
-    match error {
-        CheckError::Structure(_) => "structure",
-        CheckError::Parameter(_) => "parameter",
-        CheckError::Contents(_) => "contents",
-        CheckError::Layout(_) => "layout",
-        CheckError::Hazard(_) => "hazard",
-        CheckError::After(_) => "after",
-        _ => "other",
+    match error.rule {
+        Rule::Index | Rule::Rows | Rule::Order | Rule::Object => "structure",
+        Rule::Parameter(_) => "parameter",
+        Rule::Contents => "contents",
+        Rule::Execution | Rule::Memory => "hazard",
+        Rule::AfterContents | Rule::AfterUncovered | Rule::AfterPoint => "after",
+        _ => "layout",
     }
 }
 

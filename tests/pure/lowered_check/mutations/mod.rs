@@ -10,7 +10,7 @@ mod queues;
 
 use std::fmt::Debug;
 
-use tileheap::lower::check::CheckError;
+use tileheap::lower::check::{CheckError, Rule};
 use tileheap::lower::{Lowered, Situation, lower};
 use tileheap::plan::Plan;
 use tileheap::units::SplitMix64;
@@ -99,19 +99,22 @@ fn break_tables<T: Debug>(
 }
 
 fn is_parameter(error: &CheckError, name: &str) -> bool {
-    matches!(error, CheckError::Parameter(wrong) if wrong.parameter == name)
+    matches!(error.rule, Rule::Parameter(of) if of == name)
 }
 
 fn is_hazard(error: &CheckError) -> bool {
-    matches!(error, CheckError::Hazard(_))
+    matches!(error.rule, Rule::Execution | Rule::Memory)
 }
 
 fn is_layout(error: &CheckError) -> bool {
-    matches!(error, CheckError::Layout(_))
+    matches!(
+        error.rule,
+        Rule::OldLayout | Rule::Layout | Rule::Owner | Rule::NotReleased | Rule::NotAcquired
+    )
 }
 
 fn is_contents(error: &CheckError) -> bool {
-    matches!(error, CheckError::Contents(_))
+    error.rule == Rule::Contents
 }
 
 /// Rows for which `wanted` holds.
