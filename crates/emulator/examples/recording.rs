@@ -11,10 +11,10 @@
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
-use tileheap_testkit::glsl;
-
 use ash::vk;
 use tileheap_device::ffi;
+use tileheap_testkit::glsl::{Stage, compile};
+use tileheap_testkit::objects::{Objects, area, image_info, stage, view_info, with_triangles};
 
 const SHADER: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
@@ -40,7 +40,12 @@ struct Bench {
     layout: vk::PipelineLayout,
     sets: [vk::DescriptorSet; 2],
     commands: vk::CommandBuffer,
+    objects: Objects,
 }
+
+const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
+);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -104,56 +109,43 @@ impl Bench {
             if tile {
                 usage |= ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
             }
-            let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
-            let buffer = device.create_buffer(&info, None)?;
-            let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(1 << 20)
-                .memory_type_index(memory_type);
-            let memory = device.allocate_memory(&info, None)?;
+            let objects = Objects::default();
+            let buffer = objects.create(&device, &vk::BufferCreateInfo::default().size(4096).usage(usage));
+            let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20);
+            let memory = objects.create(&device, &info.memory_type_index(memory_type));
             device.bind_buffer_memory(buffer, memory, 0)?;
 
-            let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
+            let kind = vk::DescriptorType::STORAGE_BUFFER;
             let bindings = [vk::DescriptorSetLayoutBinding::default()
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_type(kind)
                 .descriptor_count(1)
-                .stage_flags(stages)];
+                .stage_flags(STAGES)];
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let set_layouts = [device.create_descriptor_set_layout(&info, None)?; 2];
-            let constants = [vk::PushConstantRange {
-                stage_flags: stages,
-                offset: 0,
-                size: 4,
-            }];
+            let set_layouts = [objects.create(&device, &info); 2];
+            let constants = [vk::PushConstantRange::default().stage_flags(STAGES).size(4)];
             let info = vk::PipelineLayoutCreateInfo::default()
                 .set_layouts(&set_layouts[..1])
                 .push_constant_ranges(&constants);
-            let layout = device.create_pipeline_layout(&info, None)?;
-            let sizes = [vk::DescriptorPoolSize {
-                ty: vk::DescriptorType::STORAGE_BUFFER,
-                descriptor_count: 2,
-            }];
+            let layout = objects.create(&device, &info);
+            let sizes = [vk::DescriptorPoolSize::default().ty(kind).descriptor_count(2)];
             let info = vk::DescriptorPoolCreateInfo::default()
                 .max_sets(2)
                 .pool_sizes(&sizes);
-            let pool = device.create_descriptor_pool(&info, None)?;
             let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(pool)
+                .descriptor_pool(objects.create(&device, &info))
                 .set_layouts(&set_layouts);
             let sets = device.allocate_descriptor_sets(&info)?;
-            let buffers = [vk::DescriptorBufferInfo {
-                buffer,
-                offset: 0,
-                range: vk::WHOLE_SIZE,
-            }];
+            let buffers = [vk::DescriptorBufferInfo::default()
+                .buffer(buffer)
+                .range(vk::WHOLE_SIZE)];
             for set in &sets {
                 let write = vk::WriteDescriptorSet::default()
                     .dst_set(*set)
-                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .descriptor_type(kind)
                     .buffer_info(&buffers);
                 device.update_descriptor_sets(&[write], &[]);
             }
-
-            let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None)?;
+            let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
             let info = vk::CommandBufferAllocateInfo::default()
                 .command_pool(pool)
                 .command_buffer_count(1);
@@ -173,36 +165,24 @@ impl Bench {
                 layout,
                 sets: [sets[0], sets[1]],
                 commands,
+                objects,
             })
         }
     }
 
-    fn stage(
-        &self,
-        kind: tileheap_testkit::glsl::Stage,
-        flag: vk::ShaderStageFlags,
-        source: &str,
-    ) -> Result<vk::PipelineShaderStageCreateInfo<'static>, vk::Result> {
-        let words = glsl::compile(kind, source, 3);
-        let info = vk::ShaderModuleCreateInfo::default().code(&words);
-        // SAFETY: Words of a compiler.
-        let module = unsafe { self.device.create_shader_module(&info, None) }?;
-        Ok(vk::PipelineShaderStageCreateInfo::default()
-            .stage(flag)
-            .module(module)
-            .name(c"main"))
+    fn module(&self, kind: Stage, source: &str) -> vk::ShaderModule {
+        let words = compile(kind, source, 3);
+        self.objects
+            .create(&self.device, &vk::ShaderModuleCreateInfo::default().code(&words))
     }
 
     fn dispatches(&self, rounds: u32) -> Result<(), vk::Result> {
-        let stage = self.stage(
-            tileheap_testkit::glsl::Stage::Compute,
-            vk::ShaderStageFlags::COMPUTE,
-            SHADER,
-        )?;
-        let infos = [vk::ComputePipelineCreateInfo::default()
-            .stage(stage)
-            .layout(self.layout); 2];
         let (device, commands, layout) = (&self.device, self.commands, self.layout);
+        let stage = stage(vk::ShaderStageFlags::COMPUTE, self.module(Stage::Compute, SHADER));
+        let info = vk::ComputePipelineCreateInfo::default()
+            .stage(stage)
+            .layout(layout);
+        let pipelines = [(); 2].map(|()| self.objects.create(device, &info));
         let point = vk::PipelineBindPoint::COMPUTE;
         let work = vk::PipelineStageFlags::COMPUTE_SHADER;
         let none = vk::DependencyFlags::empty();
@@ -211,14 +191,11 @@ impl Bench {
             .dst_access_mask(vk::AccessFlags::SHADER_WRITE)];
         // SAFETY: As in `new`.
         unsafe {
-            let pipelines = device
-                .create_compute_pipelines(vk::PipelineCache::null(), &infos, None)
-                .map_err(|(_, error)| error)?;
             for round in 0..rounds {
                 let turn = round as usize % 2;
                 device.cmd_bind_pipeline(commands, point, pipelines[turn]);
                 device.cmd_bind_descriptor_sets(commands, point, layout, 0, &[self.sets[turn]], &[]);
-                self.constant(round);
+                device.cmd_push_constants(commands, layout, STAGES, 0, &round.to_ne_bytes());
                 device.cmd_dispatch(commands, 16, 1, 1);
                 device.cmd_pipeline_barrier(commands, work, work, none, &barrier, &[], &[]);
             }
@@ -226,97 +203,51 @@ impl Bench {
         }
     }
 
-    fn constant(&self, value: u32) {
-        let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
-        // SAFETY: As in `new`; the range of the layout.
-        unsafe {
-            self.device
-                .cmd_push_constants(self.commands, self.layout, stages, 0, &value.to_ne_bytes())
-        };
-    }
-
     fn draws(&self, rounds: u32) -> Result<(), vk::Result> {
-        let stages = [
-            self.stage(
-                tileheap_testkit::glsl::Stage::Vertex,
-                vk::ShaderStageFlags::VERTEX,
-                VERTICES,
-            )?,
-            self.stage(
-                tileheap_testkit::glsl::Stage::Fragment,
-                vk::ShaderStageFlags::FRAGMENT,
-                PIXELS,
-            )?,
-        ];
         let (device, commands, layout) = (&self.device, self.commands, self.layout);
+        let modules = [
+            self.module(Stage::Vertex, VERTICES),
+            self.module(Stage::Fragment, PIXELS),
+        ];
         let point = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: As in `new`.
         unsafe {
             let (pass, framebuffer) = self.target()?;
-            let extent = vk::Extent2D {
-                width: SIDE,
-                height: SIDE,
-            };
-            let area = vk::Rect2D::default().extent(extent);
             let bindings = [vk::VertexInputBindingDescription::default().stride(16)];
             let attributes =
                 [vk::VertexInputAttributeDescription::default().format(vk::Format::R32G32B32A32_SFLOAT)];
             let vertices = vk::PipelineVertexInputStateCreateInfo::default()
                 .vertex_binding_descriptions(&bindings)
                 .vertex_attribute_descriptions(&attributes);
-            let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-                .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-            let viewports = [vk::Viewport {
-                width: SIDE as f32,
-                height: SIDE as f32,
-                max_depth: 1.0,
-                ..Default::default()
-            }];
-            let areas = [area];
-            let viewport = vk::PipelineViewportStateCreateInfo::default()
-                .viewports(&viewports)
-                .scissors(&areas);
-            let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-            let samples = vk::PipelineMultisampleStateCreateInfo::default()
-                .rasterization_samples(vk::SampleCountFlags::TYPE_1);
-            let attachments = [vk::PipelineColorBlendAttachmentState::default()
-                .color_write_mask(vk::ColorComponentFlags::RGBA)];
-            let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-            let infos = [vk::GraphicsPipelineCreateInfo::default()
-                .stages(&stages)
-                .vertex_input_state(&vertices)
-                .input_assembly_state(&assembly)
-                .viewport_state(&viewport)
-                .rasterization_state(&raster)
-                .multisample_state(&samples)
-                .color_blend_state(&blend)
-                .layout(layout)
-                .render_pass(pass); 2];
-            let pipelines = device
-                .create_graphics_pipelines(vk::PipelineCache::null(), &infos, None)
-                .map_err(|(_, error)| error)?;
-            let info = vk::BufferCreateInfo::default()
-                .size(4096)
-                .usage(vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER);
-            let buffer = device.create_buffer(&info, None)?;
+            let masks = [vk::ColorComponentFlags::RGBA];
+            let pipelines = with_triangles(modules, SIDE, area(SIDE, SIDE), &masks, |info| {
+                let info = info
+                    .vertex_input_state(&vertices)
+                    .layout(layout)
+                    .render_pass(pass);
+                [(); 2].map(|()| self.objects.create(device, &info))
+            });
+            let usage = vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER;
+            let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
+            let buffer = self.objects.create(device, &info);
             let needs = device.get_buffer_memory_requirements(buffer);
             let info = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
                 .memory_type_index(needs.memory_type_bits.trailing_zeros());
-            device.bind_buffer_memory(buffer, device.allocate_memory(&info, None)?, 0)?;
+            device.bind_buffer_memory(buffer, self.objects.create(device, &info), 0)?;
 
             let clears = [vk::ClearValue::default()];
             let begin = vk::RenderPassBeginInfo::default()
                 .render_pass(pass)
                 .framebuffer(framebuffer)
-                .render_area(area)
+                .render_area(area(SIDE, SIDE))
                 .clear_values(&clears);
             device.cmd_begin_render_pass(commands, &begin, vk::SubpassContents::INLINE);
             for round in 0..rounds {
                 let turn = round as usize % 2;
                 device.cmd_bind_pipeline(commands, point, pipelines[turn]);
                 device.cmd_bind_descriptor_sets(commands, point, layout, 0, &[self.sets[turn]], &[]);
-                self.constant(round);
+                device.cmd_push_constants(commands, layout, STAGES, 0, &round.to_ne_bytes());
                 device.cmd_bind_vertex_buffers(commands, 0, &[buffer], &[0]);
                 device.cmd_bind_index_buffer(commands, buffer, 0, vk::IndexType::UINT16);
                 device.cmd_draw_indexed(commands, 3, 1, 0, 0, 0);
@@ -327,68 +258,34 @@ impl Bench {
     }
 
     /// A render pass, and a framebuffer of an image: in tile memory, if there is some.
-    ///
-    /// # Safety
-    /// Called once.
-    unsafe fn target(&self) -> Result<(vk::RenderPass, vk::Framebuffer), vk::Result> {
-        let device = &self.device;
-        // SAFETY: As in `new`.
-        unsafe {
-            let mut usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
-            if self.tile {
-                usage |= ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-            }
-            let info = vk::ImageCreateInfo::default()
-                .image_type(vk::ImageType::TYPE_2D)
-                .format(FORMAT)
-                .extent(vk::Extent3D {
-                    width: SIDE,
-                    height: SIDE,
-                    depth: 1,
-                })
-                .mip_levels(1)
-                .array_layers(1)
-                .samples(vk::SampleCountFlags::TYPE_1)
-                .usage(usage);
-            let image = device.create_image(&info, None)?;
-            let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(1 << 20)
-                .memory_type_index(self.memory_type);
-            device.bind_image_memory(image, device.allocate_memory(&info, None)?, 0)?;
-            let range = vk::ImageSubresourceRange {
-                aspect_mask: vk::ImageAspectFlags::COLOR,
-                level_count: 1,
-                layer_count: 1,
-                ..Default::default()
-            };
-            let info = vk::ImageViewCreateInfo::default()
-                .image(image)
-                .view_type(vk::ImageViewType::TYPE_2D)
-                .format(FORMAT)
-                .subresource_range(range);
-            let views = [device.create_image_view(&info, None)?];
-            let attachments = [vk::AttachmentDescription::default()
-                .format(FORMAT)
-                .samples(vk::SampleCountFlags::TYPE_1)
-                .load_op(vk::AttachmentLoadOp::CLEAR)
-                .store_op(vk::AttachmentStoreOp::STORE)
-                .final_layout(vk::ImageLayout::GENERAL)];
-            let references = [vk::AttachmentReference {
-                attachment: 0,
-                layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
-            }];
-            let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-            let info = vk::RenderPassCreateInfo::default()
-                .attachments(&attachments)
-                .subpasses(&subpasses);
-            let pass = device.create_render_pass(&info, None)?;
-            let info = vk::FramebufferCreateInfo::default()
-                .render_pass(pass)
-                .attachments(&views)
-                .width(SIDE)
-                .height(SIDE)
-                .layers(1);
-            Ok((pass, device.create_framebuffer(&info, None)?))
+    fn target(&self) -> Result<(vk::RenderPass, vk::Framebuffer), vk::Result> {
+        let (device, objects) = (&self.device, &self.objects);
+        let mut usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+        if self.tile {
+            usage |= ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
         }
+        let image = objects.create(device, &image_info(FORMAT, SIDE, usage));
+        let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20);
+        let memory = objects.create(device, &info.memory_type_index(self.memory_type));
+        // SAFETY: New, and made for each other.
+        unsafe { device.bind_image_memory(image, memory, 0) }?;
+        let view = view_info(image, FORMAT, vk::ImageAspectFlags::COLOR);
+        let views = [objects.create(device, &view)];
+        let attachments = [vk::AttachmentDescription::default()
+            .format(FORMAT)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .store_op(vk::AttachmentStoreOp::STORE)
+            .final_layout(vk::ImageLayout::GENERAL)];
+        let optimal = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
+        let references = [vk::AttachmentReference::default().layout(optimal)];
+        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+        let info = vk::RenderPassCreateInfo::default().attachments(&attachments);
+        let pass = objects.create(device, &info.subpasses(&subpasses));
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views);
+        let framebuffer = objects.create(device, &info.width(SIDE).height(SIDE).layers(1));
+        Ok((pass, framebuffer))
     }
 }

@@ -199,14 +199,9 @@ fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<Ord
     };
     let usages = each(accessed.reads, read).chain(each(accessed.writes, A::SHADER_STORAGE_WRITE));
     let object = entry.resource.object;
-    let access = |usage| OrderedAccess {
-        object,
-        first,
-        end,
-        usage,
-        kind,
-    };
-    usages.map(access).collect()
+    usages
+        .map(|usage| OrderedAccess::new(object, (first, end), usage, kind))
+        .collect()
 }
 
 /// Checks a transfer from or to buffers. The first buffer of `vkCmdCopyBuffer…` is the source, all others are destinations.
@@ -232,13 +227,8 @@ pub(crate) fn check_transfer(
             vk::AccessFlags2::TRANSFER_READ
         };
         let usage = Usage::of(vk::PipelineStageFlags2::COPY, access);
-        accesses.extend(usage.map(|usage| OrderedAccess {
-            object: buffer.object,
-            first: place.first,
-            end: place.end,
-            usage,
-            kind: AccessKind::Part,
-        }));
+        let bytes = (place.first, place.end);
+        accesses.extend(usage.map(|usage| OrderedAccess::new(buffer.object, bytes, usage, AccessKind::Part)));
         if writes {
             recording.contents.write(buffer.object, place, at);
         } else if !buffer.addressable {

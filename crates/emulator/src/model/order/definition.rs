@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::log::AccessKind;
 use super::programs::{
-    ACCESS_MASKS, Command, MASKS, PLACES, Pairs, Step, TIMELINE, TRANSITION, WRITES, modelled, program,
+    ACCESS_MASKS, Command, MASKS, PLACES, Pairs, Step, TIMELINE, TRANSITION, Use, WRITES, modelled, program,
 };
 
 /// An access or a transition.
@@ -13,10 +13,9 @@ struct Op {
     number: u32,
     time: usize,
     queue: u64,
-    resource: usize,
-    of_use: (u8, u8),
-    kind: AccessKind,
-    subpass: (usize, u32),
+    of: Use,
+    /// The command buffer.
+    buffer: usize,
     window: u64,
     /// The dependencies of a transition, one for each event; none of other accesses.
     by: std::ops::Range<usize>,
@@ -67,26 +66,20 @@ impl Flat {
             }
             // Whatever can run does, each queue in its order.
             while let Some(index) = (0..waiting.len()).find(|index| {
-                let Step::Submit { queue, waits, .. } = waiting[*index] else {
+                let Step::Submit(batch) = waiting[*index] else {
                     return true;
                 };
-                let is_behind = waiting[..*index]
-                    .iter()
-                    .any(|step| matches!(step, Step::Submit { queue: other, .. } if other == queue));
-                !is_behind
-                    && waits
-                        .iter()
-                        .all(|(semaphore, value, _)| *semaphore < TIMELINE || values[semaphore] >= *value)
+                let is_same =
+                    |step: &&Step| matches!(step, Step::Submit(other) if other.queue == batch.queue);
+                let mut waits = batch.waits.iter();
+                !waiting[..*index].iter().any(is_same)
+                    && waits.all(|(semaphore, value, _)| *semaphore < TIMELINE || values[semaphore] >= *value)
             }) {
                 let step = waiting.remove(index);
                 flat.step(step);
-                if let Step::Submit { signals, .. } = step {
-                    values.extend(
-                        signals
-                            .iter()
-                            .filter(|signal| signal.0 > TIMELINE)
-                            .map(|signal| (signal.0, signal.1)),
-                    );
+                if let Step::Submit(batch) = step {
+                    let timelines = batch.signals.iter().filter(|signal| signal.0 > TIMELINE);
+                    values.extend(timelines.map(|signal| (signal.0, signal.1)));
                 }
             }
         }
@@ -96,57 +89,42 @@ impl Flat {
     fn step(&mut self, step: &Step) {
         self.time += 1;
         match step {
-            Step::Submit {
-                queue,
-                window,
-                waits,
-                commands,
-                signals,
-                fence,
-            } => {
-                for (semaphore, value, mask) in waits {
+            Step::Submit(batch) => {
+                let queue = batch.queue;
+                for (semaphore, value, mask) in &batch.waits {
                     let is_it = |signal: &&Signal| signal.3 == *semaphore && (signal.4 <= *value);
                     let last = self.signals.iter().rev().find(is_it).copied();
                     let Some((from, until, ..)) = last else { continue };
-                    for (_, time, stages, ..) in self
+                    let earlier = self
                         .signals
                         .iter()
-                        .filter(|signal| signal.0 == from && signal.1 <= until)
-                    {
-                        let dst = MASKS[*mask].2;
-                        self.edges.push(Edge {
-                            src: (from, *time, *stages),
-                            available: None,
-                            dst: (*queue, self.time, dst),
-                            visible: (dst, 0x7F),
-                            of: None,
-                        });
-                    }
+                        .filter(|signal| signal.0 == from && signal.1 <= until);
+                    let dst = MASKS[*mask].2;
+                    self.edges.extend(earlier.map(|(_, time, stages, ..)| Edge {
+                        src: (from, *time, *stages),
+                        available: None,
+                        dst: (queue, self.time, dst),
+                        visible: (dst, 0x7F),
+                        of: None,
+                    }));
                 }
-                for (semaphore, ..) in waits.iter().filter(|wait| wait.0 < TIMELINE) {
+                for (semaphore, ..) in &batch.waits {
                     // What it was signaled behind is told by the other signals of that queue, not by this one again.
-                    self.signals
-                        .iter_mut()
-                        .filter(|signal| signal.3 == *semaphore)
-                        .for_each(|signal| signal.3 = 0);
+                    self.unsignal(*semaphore);
                 }
-                for buffer in commands {
+                for buffer in &batch.commands {
                     self.buffers += 1;
-                    self.commands(buffer, *queue, *window);
+                    self.commands(buffer, queue, batch.window);
                 }
-                for (semaphore, value, mask) in signals {
+                for (semaphore, value, mask) in &batch.signals {
                     self.time += 1;
-                    let is_binary = *semaphore < TIMELINE;
+                    self.unsignal(*semaphore);
                     self.signals
-                        .iter_mut()
-                        .filter(|signal| is_binary && signal.3 == *semaphore)
-                        .for_each(|signal| signal.3 = 0);
-                    self.signals
-                        .push((*queue, self.time, MASKS[*mask].1, *semaphore, *value));
+                        .push((queue, self.time, MASKS[*mask].1, *semaphore, *value));
                 }
                 self.time += 1;
-                if *fence > 0 {
-                    self.fences.insert(*fence, (*queue, self.time));
+                if batch.fence > 0 {
+                    self.fences.insert(batch.fence, (queue, self.time));
                 }
             }
             Step::Fence(fence) => {
@@ -167,76 +145,55 @@ impl Flat {
         }
     }
 
+    /// A binary semaphore has no signal any more.
+    fn unsignal(&mut self, semaphore: u64) {
+        let its = self.signals.iter_mut().filter(|signal| signal.3 == semaphore);
+        its.filter(|signal| signal.3 < TIMELINE)
+            .for_each(|signal| signal.3 = 0);
+    }
+
     fn commands(&mut self, commands: &[(u32, Command)], queue: u64, window: u64) {
         for (number, command) in commands {
             self.time += 1;
-            let (number, time) = (*number, self.time);
+            let (number, time, buffer) = (*number, self.time, self.buffers);
+            let op = |of, by| Op {
+                number,
+                time,
+                queue,
+                of,
+                buffer,
+                window,
+                by,
+            };
             match command {
-                Command::Access {
-                    resource,
-                    of_use,
-                    kind,
-                    subpass,
-                } => {
-                    let (resource, of_use, kind, subpass) =
-                        (*resource, *of_use, *kind, (self.buffers, *subpass));
-                    self.ops.push(Op {
-                        number,
-                        time,
-                        queue,
-                        resource,
-                        of_use,
-                        kind,
-                        subpass,
-                        window,
-                        by: 0..0,
-                    });
-                }
+                Command::Access(of) => self.ops.push(op(*of, 0..0)),
                 Command::Barrier(ones, events) => {
                     for one in ones {
                         let first = self.edges.len();
-                        let own = (MASKS[one.src].3, ACCESS_MASKS[one.src_access].1);
-                        let mut scopes = vec![(time, MASKS[one.src].1)];
+                        let mut scopes = vec![(queue, time, MASKS[one.src].1)];
                         if let Some(events) = events {
-                            scopes = events
-                                .iter()
-                                .filter_map(|event| self.sets.get(event))
-                                .copied()
-                                .collect();
+                            let set = events.iter().filter_map(|event| self.sets.get(event));
+                            scopes = set.map(|(until, stages)| (queue, *until, *stages)).collect();
                         }
-                        self.edges.extend(scopes.iter().map(|(until, stages)| Edge {
-                            src: (queue, *until, *stages),
-                            available: Some(own),
+                        if scopes.is_empty() {
+                            // Of an event that was not set: it orders what the transition does alone.
+                            scopes.push((0, 0, 0));
+                        }
+                        self.edges.extend(scopes.iter().map(|src| Edge {
+                            src: *src,
+                            available: Some((MASKS[one.src].3, ACCESS_MASKS[one.src_access].1)),
                             dst: (queue, time, MASKS[one.dst].2),
                             visible: (MASKS[one.dst].3, ACCESS_MASKS[one.dst_access].1),
                             of: one.of,
                         }));
-                        if scopes.is_empty() {
-                            // Of an event that was not set: it orders what the transition does alone.
-                            let visible = (MASKS[one.dst].3, ACCESS_MASKS[one.dst_access].1);
-                            let dst = (queue, time, MASKS[one.dst].2);
-                            self.edges.push(Edge {
-                                src: (0, 0, 0),
-                                available: Some(own),
-                                dst,
-                                visible,
-                                of: one.of,
-                            });
-                        }
                         if one.changes {
-                            let (resource, of_use) = (one.of.expect("an image"), TRANSITION);
-                            let (kind, subpass) = (AccessKind::Whole, (0, 0));
-                            self.ops.push(Op {
-                                number,
-                                time,
-                                queue,
-                                resource,
-                                of_use,
-                                kind,
-                                subpass,
-                                window,
-                                by: first..self.edges.len(),
-                            });
+                            let of = Use {
+                                resource: one.of.expect("an image"),
+                                of: TRANSITION,
+                                kind: AccessKind::Whole,
+                                subpass: 0,
+                            };
+                            self.ops.push(op(of, first..self.edges.len()));
                         }
                     }
                 }
@@ -257,15 +214,15 @@ impl Flat {
         let mut next = Vec::new();
         for (index, edge) in self.edges.iter().enumerate() {
             let is_direct =
-                edge.src.0 == op.queue && edge.src.1 > op.time && edge.src.2 >> op.of_use.0 & 1 == 1;
+                edge.src.0 == op.queue && edge.src.1 > op.time && edge.src.2 >> op.of.of.0 & 1 == 1;
             let is_available = match edge.available {
                 None => true,
                 Some((stages, accesses)) => {
-                    stages >> op.of_use.0 & 1 == 1 && accesses >> op.of_use.1 & 1 == 1 && is_in(edge)
+                    stages >> op.of.of.0 & 1 == 1 && accesses >> op.of.of.1 & 1 == 1 && is_in(edge)
                 }
             };
             if is_direct || op.by.contains(&index) {
-                next.push((index, is_available || op.of_use == TRANSITION));
+                next.push((index, is_available || op.of.of == TRANSITION));
             }
         }
         while let Some((index, is_available)) = next.pop() {
@@ -277,7 +234,7 @@ impl Flat {
                 if edge.src.0 == dst.0 && edge.src.1 > dst.1 && edge.src.2 & dst.2 != 0 {
                     next.push((
                         later,
-                        is_available || edge.available.is_none() || op.of_use == TRANSITION,
+                        is_available || edge.available.is_none() || op.of.of == TRANSITION,
                     ));
                 }
             }
@@ -291,7 +248,7 @@ impl Flat {
             .iter()
             .filter(|other| other.0 == signal.0 && other.1 <= signal.1);
         before.into_iter().any(|(queue, time, stages, ..)| {
-            let is_direct = op.queue == *queue && op.time < *time && stages >> op.of_use.0 & 1 == 1;
+            let is_direct = op.queue == *queue && op.time < *time && stages >> op.of.of.0 & 1 == 1;
             is_direct
                 || reached.iter().any(|(index, _)| {
                     let dst = self.edges[*index].dst;
@@ -328,13 +285,13 @@ impl Flat {
     fn pairs(&self) -> Pairs {
         let mut pairs = Pairs::new();
         for byte in 0..8 {
-            let touches = |op: &&Op| (PLACES[op.resource].0..PLACES[op.resource].1).contains(&byte);
+            let touches = |op: &&Op| (PLACES[op.of.resource].0..PLACES[op.of.resource].1).contains(&byte);
             let ops: Vec<_> = self.ops.iter().filter(touches).collect();
             for (index, after) in ops.iter().enumerate() {
                 let mut seen = BTreeSet::new();
                 for before in ops[..index].iter().rev().filter(|op| op.queue == after.queue) {
-                    let writes = |op: &Op| op.of_use == TRANSITION || WRITES >> op.of_use.1 & 1 == 1;
-                    if seen.insert(before.of_use)
+                    let writes = |op: &Op| op.of.of == TRANSITION || WRITES >> op.of.of.1 & 1 == 1;
+                    if seen.insert(before.of.of)
                         && self.lack(before, after, byte, (writes(before), writes(after)))
                     {
                         pairs.insert((before.number, after.number));
@@ -350,13 +307,14 @@ impl Flat {
 
     fn lack(&self, before: &Op, after: &Op, byte: u64, writes: (bool, bool)) -> bool {
         use AccessKind as K;
-        let kinds = [before.kind, after.kind];
+        let kinds = [before.of.kind, after.of.kind];
+        let subpasses = [before, after].map(|op| (op.buffer, op.of.subpass));
         let is_attached =
-            kinds.contains(&K::Attachment) && before.subpass == after.subpass && before.subpass.1 > 0;
+            kinds.contains(&K::Attachment) && subpasses[0] == subpasses[1] && before.of.subpass > 0;
         let is_unsure = kinds.contains(&K::Part) || kinds == [K::Storage; 2];
-        let is_harmless = after.of_use != TRANSITION
+        let is_harmless = after.of.of != TRANSITION
             && (is_attached
-                || is_unsure && before.resource == after.resource
+                || is_unsure && before.of.resource == after.of.resource
                 || writes == (true, false) && before.window != after.window);
         if writes == (false, false) || is_harmless {
             return false;
@@ -367,17 +325,17 @@ impl Flat {
         }
         !reached.iter().any(|(index, is_available)| {
             let Edge { dst, visible, of, .. } = &self.edges[*index];
-            if after.of_use == TRANSITION {
+            if after.of.of == TRANSITION {
                 return after.by.contains(index) && (*is_available || !writes.0);
             }
             let is_in = of.is_none_or(|of| of != 9 && (PLACES[of].0..PLACES[of].1).contains(&byte));
-            let is_visible = visible.0 >> after.of_use.0 & 1 == 1 && visible.1 >> after.of_use.1 & 1 == 1;
+            let is_visible = visible.0 >> after.of.of.0 & 1 == 1 && visible.1 >> after.of.of.1 & 1 == 1;
             let is_next = dst.0 == after.queue && dst.1 < after.time;
             is_next
                 && if writes.0 {
                     *is_available && is_in && is_visible
                 } else {
-                    dst.2 >> after.of_use.0 & 1 == 1
+                    dst.2 >> after.of.of.0 & 1 == 1
                 }
         })
     }

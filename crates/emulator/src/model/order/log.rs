@@ -18,6 +18,18 @@ pub(crate) struct Access {
     pub(crate) kind: AccessKind,
 }
 
+impl Access {
+    pub(crate) fn new(object: Object, (first, end): (u64, u64), usage: Usage, kind: AccessKind) -> Access {
+        Access {
+            object,
+            first,
+            end,
+            usage,
+            kind,
+        }
+    }
+}
+
 /// What is known of the bytes that an access touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AccessKind {

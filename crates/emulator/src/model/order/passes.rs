@@ -20,6 +20,13 @@ use crate::model::objects::Object;
 use crate::model::position::Position;
 use crate::model::resources::{Attachment, Place, RenderPass};
 
+/// Reads and writes of attachments.
+const COLOR: [A; 2] = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE];
+const DEPTH: [A; 2] = [
+    A::DEPTH_STENCIL_ATTACHMENT_READ,
+    A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+];
+
 /// An attachment in tile memory.
 #[derive(Debug)]
 struct Attached {
@@ -142,31 +149,17 @@ impl Subpasses {
 
 impl Attached {
     fn access(&self, usage: Usage) -> Option<Access> {
-        Some(Access {
-            object: self.object,
-            first: self.place.first,
-            end: self.place.end,
-            usage,
-            kind: self.kind,
-        })
+        let bytes = (self.place.first, self.place.end);
+        Some(Access::new(self.object, bytes, usage, self.kind))
     }
 
     /// Its load operation: `LOAD` reads, `CLEAR` and `DONT_CARE` write.
     fn load(&self) -> Option<Usage> {
         let loads = [self.attachment.load, self.attachment.stencil_load];
         let writes = |load: &Load| matches!(*load, Load::CLEAR | Load::DONT_CARE);
-        let (stage, read, write) = if self.attachment.is_depth {
-            (
-                S::EARLY_FRAGMENT_TESTS,
-                A::DEPTH_STENCIL_ATTACHMENT_READ,
-                A::DEPTH_STENCIL_ATTACHMENT_WRITE,
-            )
-        } else {
-            (
-                S::COLOR_ATTACHMENT_OUTPUT,
-                A::COLOR_ATTACHMENT_READ,
-                A::COLOR_ATTACHMENT_WRITE,
-            )
+        let (stage, [read, write]) = match self.attachment.is_depth {
+            true => (S::EARLY_FRAGMENT_TESTS, DEPTH),
+            false => (S::COLOR_ATTACHMENT_OUTPUT, COLOR),
         };
         if loads.iter().any(writes) {
             Usage::of(stage, write)
@@ -188,10 +181,9 @@ impl Attached {
     }
 
     fn written(&self) -> Option<Usage> {
-        if self.attachment.is_depth {
-            Usage::of(S::LATE_FRAGMENT_TESTS, A::DEPTH_STENCIL_ATTACHMENT_WRITE)
-        } else {
-            Usage::of(S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE)
+        match self.attachment.is_depth {
+            true => Usage::of(S::LATE_FRAGMENT_TESTS, DEPTH[1]),
+            false => Usage::of(S::COLOR_ATTACHMENT_OUTPUT, COLOR[1]),
         }
     }
 }

@@ -9,6 +9,7 @@ use tileheap_units::SplitMix64;
 use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::log::{Access, AccessKind, Change, Dependency, Event, Log, Memory};
+use super::record::Hazard;
 use super::scopes::Usage;
 use super::submits::{Order, OrderedBatch};
 use crate::model::objects::Object;
@@ -105,14 +106,18 @@ pub(super) struct One {
     pub(super) changes: bool,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) resource: usize,
+    /// Stage and access.
+    pub(super) of: (u8, u8),
+    pub(super) kind: AccessKind,
+    pub(super) subpass: u32,
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Command {
-    Access {
-        resource: usize,
-        of_use: (u8, u8),
-        kind: AccessKind,
-        subpass: u32,
-    },
+    Access(Use),
     Barrier(Vec<One>, Option<Vec<u64>>),
     Set(u64, usize),
     Reset(u64),
@@ -120,15 +125,18 @@ pub(super) enum Command {
 }
 
 #[derive(Clone, Debug)]
+pub(super) struct Batch {
+    pub(super) queue: u64,
+    pub(super) window: u64,
+    pub(super) waits: Vec<(u64, u64, usize)>,
+    pub(super) commands: Vec<Vec<(u32, Command)>>,
+    pub(super) signals: Vec<(u64, u64, usize)>,
+    pub(super) fence: u64,
+}
+
+#[derive(Clone, Debug)]
 pub(super) enum Step {
-    Submit {
-        queue: u64,
-        window: u64,
-        waits: Vec<(u64, u64, usize)>,
-        commands: Vec<Vec<(u32, Command)>>,
-        signals: Vec<(u64, u64, usize)>,
-        fence: u64,
-    },
+    Submit(Batch),
     Fence(u64),
     Value(u64, u64),
     Idle(Option<u64>),
@@ -186,8 +194,8 @@ impl Generator {
         let event = queue * 2 + self.random.below(2);
         let command = match self.random.below(16) {
             0..8 => {
-                let of_use = self.random.pick(&USES);
-                let kind = match (WRITES >> of_use.1 & 1, of_use.0) {
+                let of = self.random.pick(&USES);
+                let kind = match (WRITES >> of.1 & 1, of.0) {
                     (_, 2) => AccessKind::Attachment,
                     (_, 4) => self.random.pick(&[AccessKind::Part, AccessKind::Whole]),
                     (1, _) => AccessKind::Storage,
@@ -195,12 +203,12 @@ impl Generator {
                 };
                 let resource = self.random.below(PLACES.len() as u64) as usize;
                 let subpass = self.random.below(3) as u32 * u32::from(!is_secondary);
-                Command::Access {
+                Command::Access(Use {
                     resource,
-                    of_use,
+                    of,
                     kind,
                     subpass,
-                }
+                })
             }
             8..12 => Command::Barrier(self.ones(), None),
             12 => Command::Set(event, self.mask()),
@@ -216,11 +224,7 @@ impl Generator {
 
     fn step(&mut self) -> Step {
         if self.missing.is_empty() && self.random.one_in(6) {
-            let known = self
-                .values
-                .iter()
-                .map(|(semaphore, value)| (*semaphore, *value))
-                .collect::<Vec<_>>();
+            let known: Vec<_> = self.values.clone().into_iter().collect();
             return match self.random.below(3) {
                 0 if self.fences > 0 => Step::Fence(1 + self.random.below(self.fences)),
                 1 if !known.is_empty() => {
@@ -260,12 +264,10 @@ impl Generator {
             }
         }
         let count = 1 + self.random.below(2);
-        let mut buffer = || (0..1 + self.random.below(5)).map(|_| 0).collect::<Vec<_>>();
-        let shape: Vec<_> = (0..count).map(|_| buffer().len()).collect();
-        let commands = shape
-            .iter()
-            .map(|len| (0..*len).map(|_| self.command(queue, false)).collect())
-            .collect();
+        let lengths: Vec<_> = (0..count).map(|_| 1 + self.random.below(5)).collect();
+        let commands = lengths.into_iter();
+        let commands = commands.map(|length| (0..length).map(|_| self.command(queue, false)).collect());
+        let commands = commands.collect();
         let mut signals = Vec::new();
         for _ in 0..self.random.below(3) {
             let stages = self.mask();
@@ -286,16 +288,14 @@ impl Generator {
         }
         let has_fence = self.random.one_in(3);
         self.fences += u64::from(has_fence);
-        let fence = if has_fence { self.fences } else { 0 };
-        let window = self.window;
-        Step::Submit {
+        Step::Submit(Batch {
             queue,
-            window,
+            window: self.window,
             waits,
             commands,
             signals,
-            fence,
-        }
+            fence: if has_fence { self.fences } else { 0 },
+        })
     }
 }
 
@@ -330,24 +330,13 @@ pub(super) fn modelled(program: &[Step]) -> Pairs {
             let mut at = Position::default();
             at.actions = *number;
             match command {
-                Command::Access {
-                    resource,
-                    of_use,
-                    kind,
-                    subpass,
-                } => {
-                    let (first, end) = PLACES[*resource];
-                    let usage = Usage::of(STAGES[usize::from(of_use.0)], ACCESSES[usize::from(of_use.1)]);
-                    let (usage, kind) = (usage.expect("a usage"), *kind);
-                    log.lists.push(vec![Access {
-                        object: object(*resource),
-                        first,
-                        end,
-                        usage,
-                        kind,
-                    }]);
-                    log.events
-                        .push(Event::Access(log.lists.len() as u32 - 1, *subpass, at));
+                Command::Access(it) => {
+                    let usage = Usage::of(STAGES[usize::from(it.of.0)], ACCESSES[usize::from(it.of.1)]);
+                    let (place, usage) = (PLACES[it.resource], usage.expect("a usage"));
+                    let list = log.lists.len() as u32;
+                    log.lists
+                        .push(vec![Access::new(object(it.resource), place, usage, it.kind)]);
+                    log.events.push(Event::Access(list, it.subpass, at));
                 }
                 Command::Barrier(ones, events) => {
                     let first = log.dependencies.len() as u32;
@@ -394,28 +383,17 @@ pub(super) fn modelled(program: &[Step]) -> Pairs {
             uses.iter().map(of).collect()
         };
         let hazards = match step {
-            Step::Submit {
-                queue,
-                window,
-                waits,
-                commands,
-                signals,
-                fence,
-            } => order.submit(OrderedBatch {
-                submit: Submit {
+            Step::Submit(batch) => order.submit(OrderedBatch {
+                window: batch.window,
+                waits: uses(&batch.waits),
+                logs: batch.commands.iter().map(|all| Arc::new(log_of(all))).collect(),
+                signals: uses(&batch.signals),
+                fence: vk::Fence::from_raw(batch.fence),
+                ..OrderedBatch::empty(Submit {
                     number: number as u64,
                     batch: 0,
-                    queue: *queue,
-                },
-                family: 0,
-                window: *window,
-                waits: uses(waits),
-                logs: commands
-                    .iter()
-                    .map(|commands| Arc::new(log_of(commands)))
-                    .collect(),
-                signals: uses(signals),
-                fence: vk::Fence::from_raw(*fence),
+                    queue: batch.queue,
+                })
             }),
             Step::HostSignal(semaphore, value) => {
                 order.signal_from_host(vk::Semaphore::from_raw(*semaphore), *value)
@@ -433,11 +411,8 @@ pub(super) fn modelled(program: &[Step]) -> Pairs {
                 Vec::new()
             }
         };
-        pairs.extend(
-            hazards
-                .iter()
-                .map(|hazard| (hazard.before.at.actions, hazard.after.at.actions)),
-        );
+        let numbers = |hazard: &Hazard| (hazard.before.at.actions, hazard.after.at.actions);
+        pairs.extend(hazards.iter().map(numbers));
     }
     pairs
 }

@@ -27,6 +27,21 @@ pub(crate) struct Hazard {
     pub(crate) after: Done,
 }
 
+/// Adds a hazard to those found: one for two commands and resources.
+pub(super) fn note(hazards: &mut Vec<Hazard>, (first, end): (u64, u64), before: Done, after: Done) {
+    let key = |done: Done| (done.object, done.usage, done.at, done.submit);
+    let is_same = |known: &&mut Hazard| key(known.before) == key(before) && key(known.after) == key(after);
+    match hazards.iter_mut().rev().find(is_same) {
+        Some(known) => (known.first, known.end) = (known.first.min(first), known.end.max(end)),
+        None => hazards.push(Hazard {
+            first,
+            end,
+            before,
+            after,
+        }),
+    }
+}
+
 /// What is ordered behind an access on one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Behind {
@@ -34,6 +49,14 @@ pub(super) struct Behind {
     /// Those of them behind which it is available.
     pub(super) available: S,
     pub(super) visible: Usages,
+}
+
+impl std::ops::BitOrAssign for Behind {
+    fn bitor_assign(&mut self, other: Behind) {
+        self.ordered |= other.ordered;
+        self.available |= other.available;
+        self.visible |= other.visible;
+    }
 }
 
 /// Where a first scope is kept until the second one is known.
@@ -54,6 +77,18 @@ pub(super) struct Token {
     pub(super) available: bool,
 }
 
+impl Token {
+    /// Of a signal, which covers all that was done before.
+    pub(super) fn of_all(point: Point) -> Token {
+        let (direct, available) = (true, true);
+        Token {
+            point,
+            direct,
+            available,
+        }
+    }
+}
+
 /// An access that later ones may conflict with.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
@@ -72,6 +107,19 @@ pub(super) struct Record {
 }
 
 impl Record {
+    pub(super) fn new(done: Done, command: u64, kind: AccessKind, subpass: u64, window: u64) -> Record {
+        Record {
+            done,
+            command,
+            kind,
+            subpass,
+            window,
+            behind: Vec::new(),
+            tokens: Vec::new(),
+            signaled: Vec::new(),
+        }
+    }
+
     pub(super) fn behind(&self, queue: vk::Queue) -> Behind {
         let found = self.behind.iter().find(|(known, _)| *known == queue);
         found.map_or_else(Behind::default, |(_, behind)| *behind)
@@ -86,10 +134,7 @@ impl Record {
             self.behind.push((queue, Behind::default()));
             self.behind.len() - 1
         });
-        let behind = &mut self.behind[index].1;
-        behind.ordered |= new.ordered;
-        behind.available |= new.available;
-        behind.visible |= new.visible;
+        self.behind[index].1 |= new;
     }
 
     /// How the first scope of a dependency on a queue holds it.

@@ -41,13 +41,10 @@ fn list(value: &Value) -> &[Value] {
 fn resource(facts: &Value, name: &Value) -> (Object, Option<(u64, u64)>) {
     let name = name.as_str().expect("a name");
     let handle = name.bytes().fold(1, |all, byte| all << 5 ^ u64::from(byte));
-    let place = list(&facts["tile"][name])
-        .iter()
-        .filter_map(Value::as_u64)
-        .collect::<Vec<_>>();
+    let mut place = list(&facts["tile"][name]).iter().filter_map(Value::as_u64);
     (
         Object(vk::ObjectType::IMAGE, handle),
-        place.first().copied().zip(place.get(1).copied()),
+        place.next().zip(place.next()),
     )
 }
 
@@ -76,16 +73,9 @@ fn dependency(facts: &Value, one: &Value) -> Dependency {
 fn log(facts: &Value, commands: &Value) -> Arc<Log> {
     let (mut recorded, mut at) = (Recorded::new(true), Position::default());
     let color = |name: &Value, writes: bool| {
-        let access = if writes {
-            A::COLOR_ATTACHMENT_WRITE
-        } else {
-            A::COLOR_ATTACHMENT_READ
-        };
-        (
-            name.clone(),
-            Usage::of(S::COLOR_ATTACHMENT_OUTPUT, access),
-            AccessKind::Attachment,
-        )
+        let access = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE][usize::from(writes)];
+        let usage = Usage::of(S::COLOR_ATTACHMENT_OUTPUT, access);
+        (name.clone(), usage, AccessKind::Attachment)
     };
     let mut stored = Vec::new();
     for command in list(commands) {
@@ -109,31 +99,18 @@ fn log(facts: &Value, commands: &Value) -> Arc<Log> {
                 uses.append(&mut stored);
             }
             name => {
-                at.act(if name == "vkCmdDraw" {
-                    "vkCmdDraw"
-                } else {
-                    "vkCmdDispatch"
-                });
+                let known = ["vkCmdDispatch", "vkCmdDraw"];
+                at.act(known[usize::from(name == "vkCmdDraw")]);
                 let one = |one: &Value| {
-                    (
-                        one[0].clone(),
-                        Usage::of(stages(&one[1]), access(&one[2])),
-                        AccessKind::Whole,
-                    )
+                    let usage = Usage::of(stages(&one[1]), access(&one[2]));
+                    (one[0].clone(), usage, AccessKind::Whole)
                 };
                 uses.extend(list(&command["accesses"]).iter().map(one));
             }
         }
         let accesses = uses.into_iter().filter_map(|(name, usage, kind)| {
             let (object, place) = resource(facts, &name);
-            let (usage, (first, end)) = (usage.expect("a usage"), place?);
-            Some(Access {
-                object,
-                first,
-                end,
-                usage,
-                kind,
-            })
+            Some(Access::new(object, place?, usage.expect("a usage"), kind))
         });
         let accesses = recorded.list(accesses.collect());
         recorded.access(accesses, &at);
@@ -146,12 +123,9 @@ fn log(facts: &Value, commands: &Value) -> Arc<Log> {
 
 /// What lacks order in a recorded program.
 fn replay(name: &str) -> Vec<Hazard> {
-    let path = format!(
-        "{}/../../tests/data/order/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let facts: Value =
-        serde_json::from_str(&std::fs::read_to_string(path).expect("a recording")).expect("JSON");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/order");
+    let text = std::fs::read_to_string(format!("{folder}/{name}.json")).expect("a recording");
+    let facts: Value = serde_json::from_str(&text).expect("JSON");
     let (mut order, mut hazards) = (Order::default(), Vec::new());
     (0..8).for_each(|semaphore| order.create_timeline(vk::Semaphore::from_raw(semaphore + 1), 0));
     for (number, submit) in list(&facts["submits"]).iter().enumerate() {
@@ -164,24 +138,19 @@ fn replay(name: &str) -> Vec<Hazard> {
                 list(uses).iter().map(one).collect()
             };
             let queue = submit["queue"].as_u64().expect("an index") + 1;
-            hazards.extend(
-                order.submit(OrderedBatch {
-                    submit: Submit {
-                        number: number as u64,
-                        batch,
-                        queue,
-                    },
-                    family: submit["family"].as_u64().expect("an index") as u32,
-                    window: (number * 16 + batch) as u64,
-                    waits: uses(&given["waits"]),
-                    logs: list(&given["commands"])
-                        .iter()
-                        .map(|commands| log(&facts, commands))
-                        .collect(),
-                    signals: uses(&given["signals"]),
-                    fence: vk::Fence::null(),
-                }),
-            );
+            let commands = list(&given["commands"]).iter();
+            hazards.extend(order.submit(OrderedBatch {
+                family: submit["family"].as_u64().expect("an index") as u32,
+                window: (number * 16 + batch) as u64,
+                waits: uses(&given["waits"]),
+                logs: commands.map(|commands| log(&facts, commands)).collect(),
+                signals: uses(&given["signals"]),
+                ..OrderedBatch::empty(Submit {
+                    number: number as u64,
+                    batch,
+                    queue,
+                })
+            }));
         }
     }
     hazards
@@ -189,14 +158,8 @@ fn replay(name: &str) -> Vec<Hazard> {
 
 /// The resources and stages of a hazard.
 fn told(hazard: &Hazard) -> String {
-    let of = |done: &super::record::Done| format!("{:?}", done.usage.stages());
-    format!(
-        "[{}, {}) {} {}",
-        hazard.first,
-        hazard.end,
-        of(&hazard.before),
-        of(&hazard.after)
-    )
+    let [before, after] = [hazard.before, hazard.after].map(|done| done.usage.stages());
+    format!("[{}, {}) {before:?} {after:?}", hazard.first, hazard.end)
 }
 
 #[test]

@@ -6,7 +6,7 @@ use ash::vk;
 use vk::PipelineStageFlags2 as S;
 
 use super::log::{Access, AccessKind, Change, Dependency, Event, Log, Memory};
-use super::record::{Behind, Done, Hazard, Point, Record, Scopes, Token};
+use super::record::{Behind, Done, Hazard, Point, Record, Scopes, Token, note};
 use super::scopes::{ALL_ACCESSES, Usage, Usages, first_scope, second_scope};
 use crate::model::objects::Object;
 use crate::model::position::{Position, Submit};
@@ -65,15 +65,12 @@ impl Home {
         while at < end {
             let next = self.spans.get(index).map_or(end, |span| span.first.min(end));
             if at < next {
-                let records = Vec::new();
-                self.spans.insert(
-                    index,
-                    Span {
-                        first: at,
-                        end: next,
-                        records,
-                    },
-                );
+                let span = Span {
+                    first: at,
+                    end: next,
+                    records: Vec::new(),
+                };
+                self.spans.insert(index, span);
             }
             at = self.spans[index].end;
             index += 1;
@@ -100,6 +97,17 @@ pub(super) struct Running {
     pub(super) window: u64,
 }
 
+impl Running {
+    fn done(self, object: Object, usage: Usage, at: Position) -> Done {
+        Done {
+            object,
+            usage,
+            at,
+            submit: self.submit,
+        }
+    }
+}
+
 impl State {
     /// Nothing is known that a dependency could order.
     pub(super) fn is_empty(&self) -> bool {
@@ -111,11 +119,10 @@ impl State {
     fn home(&mut self, queue: vk::Queue) -> &mut Home {
         let known = self.homes.iter().position(|home| home.queue == queue);
         let index = known.unwrap_or_else(|| {
-            let (spans, releases) = (Vec::new(), Vec::new());
             self.homes.push(Home {
                 queue,
-                spans,
-                releases,
+                spans: Vec::new(),
+                releases: Vec::new(),
             });
             self.homes.len() - 1
         });
@@ -191,12 +198,7 @@ impl State {
                 record.signaled.push(queue);
             }
             if !record.tokens.iter().any(|token| covers(token.point)) {
-                let (direct, available) = (true, true);
-                record.put(Token {
-                    point,
-                    direct,
-                    available,
-                });
+                record.put(Token::of_all(point));
             }
         }
     }
@@ -218,30 +220,18 @@ impl State {
 
     /// A fence will be signaled behind all that was submitted to a queue so far.
     pub(super) fn fence(&mut self, queue: vk::Queue, fence: vk::Fence) {
-        let point = Point::Fence(fence);
-        let (direct, available) = (true, true);
         for (home, record) in self.records() {
             if record.is_of(home, queue) {
-                record.put(Token {
-                    point,
-                    direct,
-                    available,
-                });
+                record.put(Token::of_all(Point::Fence(fence)));
             }
         }
     }
 
     /// The host has waited for a fence: what it covers is complete.
     pub(super) fn fence_waited(&mut self, fence: vk::Fence) {
-        let has = |record: &Record| {
-            record
-                .tokens
-                .iter()
-                .any(|token| token.point == Point::Fence(fence))
-        };
-        self.homes
-            .iter_mut()
-            .for_each(|home| home.retain(|record| !has(record)));
+        let lacks = |token: &Token| token.point != Point::Fence(fence);
+        let keep = |record: &Record| record.tokens.iter().all(lacks);
+        self.homes.iter_mut().for_each(|home| home.retain(keep));
     }
 
     /// The host has waited for a semaphore's value.
@@ -266,7 +256,7 @@ impl State {
         running: Running,
         hazards: &mut Vec<Hazard>,
     ) {
-        let Running { queue, submit, .. } = running;
+        let queue = running.queue;
         let scopes: Vec<_> = dependencies.iter().map(Scopes::of).collect();
         for home in &mut self.homes {
             for scope in &scopes {
@@ -281,16 +271,7 @@ impl State {
             // An acquire needs the release behind it in this very barrier's queue, which no scope of its own makes so.
             if let Change::Family(object, _, to) = scope.change {
                 if to == running.family {
-                    self.acquire(
-                        object,
-                        Done {
-                            object,
-                            usage: Usage::BARRIER,
-                            at,
-                            submit,
-                        },
-                        hazards,
-                    );
+                    self.acquire(running.done(object, Usage::BARRIER, at), hazards);
                 }
             }
         }
@@ -304,11 +285,8 @@ impl State {
                         Some(events) => record.is_set(events, scope.src),
                     };
                     let is_held = scope.holds(first, end);
-                    let behind = held.map(|held| scope.behind(record, held, is_held));
-                    if let Some(behind) = behind {
-                        all.ordered |= behind.ordered;
-                        all.available |= behind.available;
-                        all.visible |= behind.visible;
+                    if let Some(held) = held {
+                        all |= scope.behind(record, held, is_held);
                     }
                     let Change::Layout(object) = scope.change else {
                         continue;
@@ -321,23 +299,8 @@ impl State {
                         !usage.writes() || is_available
                     });
                     if is_held && of == queue && end > first && !is_ready {
-                        let usage = Usage::BARRIER;
-                        let after = Done {
-                            object,
-                            usage,
-                            at,
-                            submit,
-                        };
-                        let before = record.done;
-                        note(
-                            hazards,
-                            Hazard {
-                                first,
-                                end,
-                                before,
-                                after,
-                            },
-                        );
+                        let after = running.done(object, Usage::BARRIER, at);
+                        note(hazards, (first, end), record.done, after);
                     }
                 }
                 record.order(queue, all);
@@ -350,45 +313,23 @@ impl State {
 
     /// What a barrier does between its scopes is ordered before its second one.
     fn change(&mut self, scope: &Scopes, at: Position, running: Running) {
-        let Running {
-            queue,
-            submit,
-            window,
-            family,
-        } = running;
+        let queue = running.queue;
         let (object, is_layout) = match scope.change {
             Change::Layout(object) => (object, true),
-            Change::Family(object, from, _) if from == family => (object, false),
+            Change::Family(object, from, _) if from == running.family => (object, false),
             _ => return,
         };
-        let usage = Usage::BARRIER;
-        let mut record = Record {
-            done: Done {
-                object,
-                usage,
-                at,
-                submit,
-            },
-            command: self.commands,
-            kind: AccessKind::Whole,
-            subpass: 0,
-            window,
-            behind: Vec::new(),
-            tokens: Vec::new(),
-            signaled: Vec::new(),
-        };
+        let done = running.done(object, Usage::BARRIER, at);
+        let mut record = Record::new(done, self.commands, AccessKind::Whole, 0, running.window);
         let home = self.home(queue);
         match scope.memory {
             Memory::Bytes(first, end) if is_layout => {
-                let (ordered, visible) = (scope.dst, scope.dst_usages);
-                record.order(
-                    queue,
-                    Behind {
-                        ordered,
-                        available: ordered,
-                        visible,
-                    },
-                );
+                let behind = Behind {
+                    ordered: scope.dst,
+                    available: scope.dst,
+                    visible: scope.dst_usages,
+                };
+                record.order(queue, behind);
                 for span in home.spans_of(first, end) {
                     span.records.clear();
                     span.records.push(record.clone());
@@ -403,23 +344,13 @@ impl State {
     }
 
     /// A resource is acquired from another queue family: its release comes before, for all commands.
-    fn acquire(&mut self, object: Object, after: Done, hazards: &mut Vec<Hazard>) {
+    fn acquire(&mut self, after: Done, hazards: &mut Vec<Hazard>) {
         let queue = vk::Handle::from_raw(after.submit.queue);
         for home in &mut self.homes {
             home.releases.retain(|release| {
-                let is_same = release.done.object == object;
+                let is_same = release.done.object == after.object;
                 if is_same && !release.behind(queue).ordered.intersects(Usage::BARRIER.stages()) {
-                    let before = release.done;
-                    let (first, end) = (0, 0);
-                    note(
-                        hazards,
-                        Hazard {
-                            first,
-                            end,
-                            before,
-                            after,
-                        },
-                    );
+                    note(hazards, (0, 0), release.done, after);
                 }
                 !is_same
             });
@@ -434,48 +365,17 @@ impl State {
         subpass: u64,
         hazards: &mut Vec<Hazard>,
     ) {
-        let Running {
-            queue,
-            submit,
-            window,
-            ..
-        } = running;
         self.commands += 1;
         let command = self.commands;
-        let home = self.home(queue);
+        let home = self.home(running.queue);
         for access in list {
-            let Access {
-                object, usage, kind, ..
-            } = *access;
-            let record = Record {
-                done: Done {
-                    object,
-                    usage,
-                    at,
-                    submit,
-                },
-                command,
-                kind,
-                subpass,
-                window,
-                behind: Vec::new(),
-                tokens: Vec::new(),
-                signaled: Vec::new(),
-            };
+            let usage = access.usage;
+            let done = running.done(access.object, usage, at);
+            let record = Record::new(done, command, access.kind, subpass, running.window);
             for span in home.spans_of(access.first, access.end) {
                 for before in &span.records {
-                    if before.conflicts(&record) && !before.is_before(queue, usage) {
-                        let Span { first, end, .. } = *span;
-                        let (before, after) = (before.done, record.done);
-                        note(
-                            hazards,
-                            Hazard {
-                                first,
-                                end,
-                                before,
-                                after,
-                            },
-                        );
+                    if before.conflicts(&record) && !before.is_before(running.queue, usage) {
+                        note(hazards, (span.first, span.end), before.done, done);
                     }
                 }
                 let writes = usage.writes();
@@ -485,18 +385,6 @@ impl State {
                 span.records.push(record.clone());
             }
         }
-    }
-}
-
-/// Adds a hazard to those found: one for two commands and resources.
-fn note(hazards: &mut Vec<Hazard>, new: Hazard) {
-    let key = |hazard: &Hazard| {
-        let of = |done: Done| (done.object, done.usage, done.at, done.submit);
-        (of(hazard.before), of(hazard.after))
-    };
-    match hazards.iter_mut().rev().find(|known| key(known) == key(&new)) {
-        Some(known) => (known.first, known.end) = (known.first.min(new.first), known.end.max(new.end)),
-        None => hazards.push(new),
     }
 }
 
