@@ -1,124 +1,13 @@
 //! The native JSON form of frames: round trips, and what is refused.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, Extent, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
-use tileheap::units::Bytes;
+use tileheap::frame::{Extent, Frame, Persistence};
 
-/// A frame with something of everything that a frame can have.
-fn everything() -> Frame {
-    let base = vk::Extent2D {
-        width: 1280,
-        height: 720,
-    };
-    let mut frame = FrameBuilder::new("all — of \"it\"", base);
-    let color = frame.image(
-        "color",
-        ImageDesc {
-            samples: vk::SampleCountFlags::TYPE_4,
-            ..ImageDesc::new(vk::Format::B10G11R11_UFLOAT_PACK32, base)
-        },
-    );
-    let depth = frame.image(
-        "depth",
-        ImageDesc {
-            samples: vk::SampleCountFlags::TYPE_4,
-            ..ImageDesc::scaled(vk::Format::D32_SFLOAT_S8_UINT, 1.0, 1.0)
-        },
-    );
-    let resolved = frame.image(
-        "resolved",
-        ImageDesc::scaled(vk::Format::B10G11R11_UFLOAT_PACK32, 1.0, 1.0),
-    );
-    let volume = frame.image(
-        "volume",
-        ImageDesc {
-            image_type: vk::ImageType::TYPE_3D,
-            mip_levels: 3,
-            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::from_raw(0x4000_0000),
-            flags: vk::ImageCreateFlags::MUTABLE_FORMAT,
-            ..ImageDesc::new(
-                vk::Format::R16_SFLOAT,
-                vk::Extent3D {
-                    width: 32,
-                    height: 32,
-                    depth: 16,
-                },
-            )
-        },
-    );
-    let history = frame.resource(
-        "history",
-        ImageDesc::scaled(vk::Format::R16G16B16A16_SFLOAT, 0.5, 0.1),
-        Persistence::History,
-    );
-    let back = frame.resource(
-        "back",
-        ImageDesc::new(vk::Format::B8G8R8A8_SRGB, base),
-        Persistence::External(ExternalDesc::SWAPCHAIN),
-    );
-    let scratch = frame.buffer(
-        "scratch",
-        BufferDesc {
-            size: Bytes(1 << 20),
-            usage: vk::BufferUsageFlags::INDIRECT_BUFFER,
-        },
-    );
-    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let compute = frame.queue("compute", vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER);
-    let ready = frame.semaphore("ready");
-    let acquired = frame.external_semaphore("acquired");
-    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
-
-    let submit = frame.submit(compute);
-    let batch = frame.batch(submit);
-    frame.signal(batch, ready, all);
-    let commands = frame.command_buffer(batch, "async");
-    frame
-        .compute_pass(commands, "cull")
-        .storage_write(scratch)
-        .storage_write(volume);
-    let submit = frame.submit(graphics);
-    let batch = frame.batch(submit);
-    frame.wait(batch, ready, vk::PipelineStageFlags2::DRAW_INDIRECT);
-    frame.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
-    let commands = frame.command_buffer(batch, "scene");
-    frame
-        .render_pass(commands, "gbuffer")
-        .secondary()
-        .color(
-            color,
-            LoadOp::Clear(ClearValue::Float([0.1, f32::INFINITY, f32::NEG_INFINITY, -0.0])),
-        )
-        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.1, 7)))
-        .resolve(color, resolved)
-        .read(scratch, AccessKind::DeviceAddress)
-        .at(vk::PipelineStageFlags2::VERTEX_SHADER | vk::PipelineStageFlags2::from_raw(1 << 62))
-        .sampled_previous(history);
-    frame
-        .render_pass(commands, "light")
-        .depth_read_only(depth)
-        .color(color, LoadOp::Load)
-        .input(depth);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "post");
-    frame
-        .compute_pass(commands, "resolve history")
-        .sampled(resolved)
-        .storage_update(scratch)
-        .storage_write(history);
-    frame
-        .render_pass(commands, "show")
-        .sampled(history)
-        .color(back, LoadOp::DontCare);
-    frame.build().unwrap()
-}
+use crate::everything::everything;
 
 #[test]
 fn what_is_written_reads_back_equal() {
-    let frame = everything();
+    let frame = everything("all — of \"it\"");
     let text = frame.to_json();
     let again = Frame::from_json(&text).unwrap();
     assert_eq!(again, frame);
@@ -129,7 +18,7 @@ fn what_is_written_reads_back_equal() {
 
 #[test]
 fn a_frame_scales_with_its_base_extent() {
-    let mut builder = everything().to_builder();
+    let mut builder = everything("all — of \"it\"").to_builder();
     builder.set_base_extent(vk::Extent2D {
         width: 640,
         height: 360,
@@ -281,6 +170,13 @@ fn what_is_misspelt_is_refused_with_its_place() {
             minimal(IMAGE, DRAW).replace("\"queue\": \"q\"", "\"queue\": \"r\""),
             "submit 0 refers to queue `r`",
         ),
+        (
+            minimal(IMAGE, DRAW).replace(
+                "\"command_buffers\"",
+                r#""waits": [{"semaphore": "s", "stages": ["VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT"]}], "command_buffers""#,
+            ),
+            "batch 0 refers to semaphore `s`, which the frame does not declare",
+        ),
         (minimal(IMAGE, DRAW) + "]", "line 8 column 2: trailing characters"),
         (
             String::new(),
@@ -312,7 +208,7 @@ fn what_is_misspelt_is_refused_with_its_place() {
 
 #[test]
 fn no_byte_can_be_changed_into_a_panic() {
-    let text = everything().to_json();
+    let text = everything("all — of \"it\"").to_json();
     let mut accepted = 0;
     for seed in 0..4000u64 {
         // A multiplicative congruence is as random as this needs.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::planned::plan_on;
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -14,12 +15,11 @@ use tileheap::measure::estimate;
 use tileheap::plan::{Plan, PlanOptions, plan};
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::Bytes;
+use tileheap_testkit::frames::one_queue;
 
 fn planned(seed: u64) -> Plan {
     let frame = synthetic(seed, SyntheticDesc::default());
-    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+    plan_on(&frame, "adreno-830")
 }
 
 /// The first frames of a plan.
@@ -212,18 +212,13 @@ fn shaders_of_a_render_pass_are_any_unless_it_says_fragment() {
         let mut frame = FrameBuilder::new("bones", extent);
         let bones = frame.buffer("bones", BufferDesc::new(Bytes(256)));
         let color = frame.image("color", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "commands");
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
         frame.compute_pass(commands, "animate").storage_write(bones);
         let draw = frame.render_pass(commands, "draw").storage_read(bones);
         let draw = if narrow { draw.fragment() } else { draw };
         draw.color(color, LoadOp::DontCare);
         let frame = frame.build().unwrap();
-        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
-        let needs = Arc::new(estimate(&frame, &profile).unwrap());
-        let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        let plan = plan_on(&frame, "adreno-830");
         let tables = frames(&plan, &DeviceQueues::one(&frame), 1).remove(0);
         let hazard = tables
             .buffer_barriers

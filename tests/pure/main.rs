@@ -1,5 +1,6 @@
 //! Frames, plans and their checker: everything that needs no driver.
 
+mod everything;
 mod frame_faults;
 mod frame_import;
 mod frame_json;
@@ -9,7 +10,6 @@ mod frame_shaders;
 mod frame_shaders_hostile;
 #[cfg(feature = "reflect")]
 mod frame_shaders_reflect;
-mod hand;
 mod lower;
 mod lowered_check;
 mod mutations;

@@ -1,7 +1,5 @@
 //! Parts of images: levels, layers, aspects and slices with layouts, hazards and contents of their own.
 
-use std::sync::Arc;
-
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
@@ -10,13 +8,14 @@ use tileheap::frame::{
 };
 use tileheap::lower::tables::commands::ImageBarrierRow;
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
-use tileheap::measure::estimate;
-use tileheap::plan::{Plan, PlanOptions, plan};
-use tileheap::profile::{DeviceProfile, PRESETS};
+use tileheap::plan::Plan;
+use tileheap::profile::PRESETS;
 use tileheap::units::Run;
 use tileheap::units::SplitMix64;
 
 use crate::lowered_check::device;
+use crate::planned::plan_on;
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 16,
@@ -34,10 +33,7 @@ struct Scene {
 impl Scene {
     fn new() -> Scene {
         let mut frame = FrameBuilder::new("parts", EXTENT);
-        let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "main");
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         Scene {
             frame,
             commands,
@@ -63,12 +59,6 @@ impl Scene {
     fn build(self) -> Frame {
         self.frame.build().unwrap()
     }
-}
-
-fn planned(frame: &Frame, preset: &str) -> Plan {
-    let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
-    let needs = Arc::new(estimate(frame, &profile).unwrap());
-    plan(frame, &needs, &profile, &PlanOptions::default()).unwrap()
 }
 
 fn lowered(plan: &Plan) -> (Situation, Checked<Lowered>) {
@@ -116,7 +106,7 @@ fn the_levels_of_a_pyramid_change_layout_one_by_one() {
         frame.passes()[2].area.extent,
         vk::Extent2D { width: 4, height: 4 }
     );
-    let plan = planned(&frame, "generous");
+    let plan = plan_on(&frame, "generous");
     let (_, tables) = lowered(&plan);
     for level in 1..4 {
         let levels: Vec<_> = barriers_before(&tables, level)
@@ -163,7 +153,7 @@ fn a_part_counts_for_the_bytes_that_it_has() {
 
 #[test]
 fn what_is_said_of_a_wrong_part_is_refused() {
-    let plan = planned(&pyramid(), "generous");
+    let plan = plan_on(&pyramid(), "generous");
     let (situation, tables) = lowered(&plan);
     let facts = device(&plan, &situation);
     let refused = |what: &str, change: &dyn Fn(&mut Lowered)| {
@@ -223,7 +213,7 @@ fn depth_is_sampled_while_stencil_is_written() {
     pass.depth(both, LoadOp::Load).aspect(stencil).color(out, CLEAR);
     let pass = scene.render().sampled(both).aspect(stencil);
     pass.color(out, LoadOp::Load);
-    let plan = planned(&scene.build(), "generous");
+    let plan = plan_on(&scene.build(), "generous");
     let (_, tables) = lowered(&plan);
     let row = &tables.renderings[1];
     let attachment = &tables.attachments[row.depth.unwrap() as usize];
@@ -258,7 +248,7 @@ fn two_externals_are_parts_of_one_image() {
         let clear = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
         scene.render().depth(shadow, clear).layer(layer);
     }
-    let plan = planned(&scene.build(), "adreno-830");
+    let plan = plan_on(&scene.build(), "adreno-830");
     let (_, tables) = lowered(&plan);
     for barrier in &tables.image_barriers {
         let layer = u32::from(tables.images[barrier.image as usize].resource == shadows[1]);
@@ -284,7 +274,7 @@ fn slices_of_a_volume_are_drawn_one_by_one() {
         scene.render().color(volume, CLEAR).layer(slice);
     }
     scene.render().sampled(volume).color(out, CLEAR);
-    let plan = planned(&scene.build(), "generous");
+    let plan = plan_on(&scene.build(), "generous");
     let (_, tables) = lowered(&plan);
     assert!(
         tables.images[0]
@@ -394,7 +384,7 @@ fn tables_of_random_parts_are_accepted_frame_after_frame() {
     for seed in 0..60 {
         let frame = random(seed);
         assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "seed {seed}");
-        let plan = planned(&frame, PRESETS[seed as usize % PRESETS.len()]);
+        let plan = plan_on(&frame, PRESETS[seed as usize % PRESETS.len()]);
         let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
         for number in 0..4 {
             let tables = lower(&plan, &situation)

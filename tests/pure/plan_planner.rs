@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::planned::plan_on;
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -15,6 +16,7 @@ use tileheap::plan::{
 };
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
+use tileheap_testkit::frames::{by, one_queue};
 
 struct Case {
     frame: Frame,
@@ -210,10 +212,7 @@ fn weight(pass: &str, resource: &str, bytes: u64) -> Weight {
 fn measured_worths_replace_the_model() {
     let (frame, [albedo, normal]) = pair(false);
     for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
-        let options = PlanOptions {
-            strategy,
-            ..PlanOptions::default()
-        };
+        let options = by(strategy);
         let by_model = planned(&frame, &options).unwrap();
         assert_eq!(
             by_model.memory_of(albedo),
@@ -267,10 +266,7 @@ fn wrong_weights_are_named() {
 fn what_is_pinned_comes_first() {
     let (frame, [_, normal]) = pair(false);
     for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
-        let options = PlanOptions {
-            strategy,
-            ..PlanOptions::default()
-        };
+        let options = by(strategy);
         let pinned = frame.with_pinned(&[normal]);
         assert_eq!(Frame::from_json(&pinned.to_json()).unwrap(), pinned);
         let plan = planned(&pinned, &options).unwrap();
@@ -287,10 +283,7 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     let excluded = frame.with_excluded(&[albedo]);
     assert_eq!(Frame::from_json(&excluded.to_json()).unwrap(), excluded);
     for strategy in Strategy::ALL {
-        let options = PlanOptions {
-            strategy,
-            ..PlanOptions::default()
-        };
+        let options = by(strategy);
         let (free, plan) = (
             planned(&frame, &options).unwrap(),
             planned(&excluded, &options).unwrap(),
@@ -430,10 +423,7 @@ fn impossible_demands_name_the_rule() {
     let unused = large.image("unused", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
     let vertices = large.buffer("vertices", tileheap::frame::BufferDesc::new(Bytes(64)));
     let result = large.buffer("result", tileheap::frame::BufferDesc::new(Bytes(1 << 16)));
-    let queue = large.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = large.submit(queue);
-    let batch = large.batch(submit);
-    let commands = large.command_buffer(batch, "scene");
+    let commands = one_queue(&mut large, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     large
         .compute_pass(commands, "make")
         .storage_write(image)
@@ -490,10 +480,7 @@ fn advice_splits_lifetimes_and_merges_passes() {
     let mut builder = FrameBuilder::new("merge", EXTENT);
     let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
     let [albedo, lit] = ["albedo", "lit"].map(|name| builder.image(name, image()));
-    let queue = builder.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = builder.submit(queue);
-    let batch = builder.batch(submit);
-    let commands = builder.command_buffer(batch, "scene");
+    let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let clear = LoadOp::Clear(ClearValue::ZERO);
     let draw = builder.render_pass(commands, "draw").color(albedo, clear).id();
     builder
@@ -538,9 +525,7 @@ fn advice_leaves_what_is_made_a_reader() {
             .storage_write(shown)
             .id();
         let frame = builder.build().unwrap();
-        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
-        let needs = Arc::new(estimate(&frame, &profile).unwrap());
-        let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        let planned = plan_on(&frame, "adreno-830");
         assert_eq!(planned.memory_of(ramp), Some(MemoryKind::Arena));
         let advice = advise(&planned).unwrap();
         let of_ramp = advice.iter().find(|advice| advice.resource == ramp).unwrap();

@@ -21,7 +21,16 @@ fn accept(what: &str, plan: &Plan) {
 #[test]
 fn every_plan_is_accepted() {
     for seed in 0..2000 {
-        accept(&format!("seed {seed}"), &planned(seed));
+        let plan = planned(seed);
+        accept(&format!("seed {seed}"), &plan);
+        if seed % 20 == 0 {
+            let text = plan.to_json();
+            assert_eq!(
+                Plan::from_json(plan.described(), &text).unwrap(),
+                plan,
+                "seed {seed}"
+            );
+        }
     }
 }
 

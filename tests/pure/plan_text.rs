@@ -4,152 +4,18 @@ use std::sync::Arc;
 
 use ash::vk;
 use serde_json::Value;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
+use tileheap::frame::Frame;
 use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
-const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
-
-/// A frame in which every kind of reason can occur: two queues, two batches, history, external, lazy, copies, resolves.
-fn everything(name: &str) -> Frame {
-    use vk::Format as F;
-    let mut frame = FrameBuilder::new(
-        name,
-        vk::Extent2D {
-            width: 1280,
-            height: 720,
-        },
-    );
-    let full = |format| ImageDesc::scaled(format, 1.0, 1.0);
-    let half = |format| ImageDesc::scaled(format, 0.5, 0.5);
-    let samples = |format| ImageDesc {
-        samples: vk::SampleCountFlags::TYPE_4,
-        ..full(format)
-    };
-
-    let albedo = frame.image("albedo", full(F::R8G8B8A8_UNORM));
-    let normal = frame.image("normal", full(F::A2B10G10R10_UNORM_PACK32));
-    let depth = frame.image("depth", full(F::D32_SFLOAT_S8_UINT));
-    let many = frame.image("many samples", samples(F::R8G8B8A8_UNORM));
-    let resolved = frame.image("resolved", full(F::R8G8B8A8_UNORM));
-    let scratch = frame.image("scratch depth", samples(F::D32_SFLOAT));
-    let huge = frame.image("huge", full(F::R32G32B32A32_SFLOAT));
-    let chain: Vec<_> = (0..5)
-        .map(|n| frame.image(format!("bloom {n}"), half(F::R16G16B16A16_SFLOAT)))
-        .collect();
-    let copied = frame.image("copied", half(F::R8G8B8A8_UNORM));
-    let crossing = frame.image("crossing", half(F::R16G16_SFLOAT));
-    let exported = frame.image("exported", half(F::R16_SFLOAT));
-    let lights = frame.buffer("lights", BufferDesc::new(Bytes::kib(64)));
-    let vertices = frame.buffer("vertices", BufferDesc::new(Bytes::kib(300)));
-    let counters = frame.buffer("counters", BufferDesc::new(Bytes(16)));
-    let layered = frame.image(
-        "layered",
-        ImageDesc {
-            array_layers: 4,
-            ..half(F::R8_UNORM)
-        },
-    );
-    let declared = frame.image(
-        "declared",
-        ImageDesc {
-            usage: vk::ImageUsageFlags::TRANSFER_SRC,
-            ..half(F::R8_UNORM)
-        },
-    );
-    frame.image("unused", full(F::R8_UNORM));
-    let history = frame.resource("history", full(F::R16G16B16A16_SFLOAT), Persistence::History);
-    let screen = frame.resource(
-        "swapchain",
-        full(F::B8G8R8A8_UNORM),
-        Persistence::External(ExternalDesc::SWAPCHAIN),
-    );
-
-    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let compute = frame.queue("async", vk::QueueFlags::COMPUTE);
-    let done = frame.semaphore("done");
-    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
-
-    let submit = frame.submit(graphics);
-    let batch = frame.batch(submit);
-    let scene = frame.command_buffer(batch, "scene");
-    frame
-        .compute_pass(scene, "cull")
-        .storage_write(lights)
-        .storage_write(vertices)
-        .storage_write(counters);
-    frame
-        .render_pass(scene, "gbuffer")
-        .color(albedo, CLEAR)
-        .color(normal, CLEAR)
-        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)))
-        .read(vertices, AccessKind::VertexBuffer);
-    frame
-        .render_pass(scene, "multisampled")
-        .color(many, CLEAR)
-        .depth(scratch, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)))
-        .resolve(many, resolved);
-    frame
-        .render_pass(scene, "lighting")
-        .sampled(albedo)
-        .sampled(normal)
-        .sampled(depth)
-        .sampled(resolved)
-        .storage_read(lights)
-        .color(huge, LoadOp::DontCare);
-    frame
-        .compute_pass(scene, "bloom 0")
-        .sampled(huge)
-        .storage_write(chain[0])
-        .storage_write(crossing);
-    for n in 1..chain.len() {
-        frame
-            .compute_pass(scene, format!("bloom {n}"))
-            .sampled(chain[n - 1])
-            .storage_write(chain[n]);
-    }
-    frame
-        .compute_pass(scene, "masks")
-        .storage_write(layered)
-        .storage_write(declared)
-        .storage_write(exported);
-    frame.transfer_pass(scene, "copy").transfer_destination(copied);
-    frame
-        .compute_pass(scene, "use masks")
-        .sampled(layered)
-        .sampled(declared)
-        .sampled(copied)
-        .sampled(chain[4]);
-
-    let batch = frame.batch(submit);
-    frame.signal(batch, done, all);
-    let post = frame.command_buffer(batch, "post");
-    frame
-        .render_pass(post, "resolve history")
-        .sampled(crossing)
-        .sampled_previous(history)
-        .color(history, LoadOp::DontCare)
-        .color(screen, LoadOp::DontCare);
-
-    let submit = frame.submit(compute);
-    let batch = frame.batch(submit);
-    frame.wait(batch, done, all);
-    let commands = frame.command_buffer(batch, "statistics");
-    frame.compute_pass(commands, "histogram").sampled(exported);
-    frame.build().unwrap()
-}
+use crate::everything::everything;
+use tileheap_testkit::frames::by;
 
 fn planned(frame: &Frame, profile: DeviceProfile, strategy: Strategy) -> Plan {
     let needs = Arc::new(estimate(frame, &profile).unwrap());
-    let options = PlanOptions {
-        strategy,
-        ..PlanOptions::default()
-    };
+    let options = by(strategy);
     plan(frame, &needs, &Arc::new(profile), &options).unwrap()
 }
 
@@ -180,34 +46,6 @@ fn json_gives_the_same_plan_back() {
             plan.profile.name
         );
         assert_eq!(Plan::from_json(&plan.frame, &text).unwrap().to_json(), text);
-    }
-}
-
-#[test]
-fn frames_of_others_are_planned_read_and_written() {
-    let folder = tileheap_testkit::data("frames");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    assert!(!files.is_empty());
-    for file in files {
-        let frame = Frame::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
-        for preset in PRESETS {
-            let plan = planned(&frame, DeviceProfile::preset(preset).unwrap(), Strategy::Greedy);
-            assert_eq!(
-                Plan::from_json(&frame, &plan.to_json()).unwrap(),
-                plan,
-                "{}",
-                file.display()
-            );
-            assert!(
-                plan.to_string().lines().all(|line| line.chars().count() <= 110),
-                "{plan}"
-            );
-        }
     }
 }
 

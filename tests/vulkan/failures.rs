@@ -8,47 +8,39 @@ use fake_driver::{Call, Config, FakeDriver, Tile};
 use runtime_rig::{IN_FLIGHT, Rig, on_fake};
 use tileheap::Result;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{BoundFrame, Capabilities, Device, Missing, Support};
+use tileheap::runtime::{
+    BoundFrame, Capabilities, Context, ContextDesc, Device, DeviceDesc, Missing, Support,
+};
 
 /// The drivers and ways that differ in what the runtime calls.
 fn ways() -> Vec<(&'static str, Config, Capabilities)> {
     let none = Capabilities::empty();
-    let asynchronous = |config| Config {
+    let modern = || Config {
         asynchronous: true,
-        ..config
+        ..Config::modern()
     };
+    let older = || Config {
+        asynchronous: true,
+        ..Config::vulkan_1_1()
+    };
+    let (lazy, dedicated_images) = (true, true);
     vec![
-        ("modern", asynchronous(Config::modern()), none),
+        ("modern", modern(), none),
         ("modern, at once", Config::modern(), none),
-        (
-            "modern without tile memory",
-            asynchronous(Config::modern().without_tile_memory()),
-            none,
-        ),
-        ("1.1", asynchronous(Config::vulkan_1_1()), none),
-        (
-            "1.1 without tile memory",
-            asynchronous(Config::vulkan_1_1().without_tile_memory()),
-            none,
-        ),
+        ("modern without tile memory", modern().without_tile_memory(), none),
+        ("1.1", older(), none),
+        ("1.1 without tile memory", older().without_tile_memory(), none),
         (
             "forced back",
-            asynchronous(Config::modern()),
+            modern(),
             Capabilities::all() - Capabilities::TILE_MEMORY,
         ),
-        (
-            "lazy",
-            Config {
-                lazy: true,
-                ..asynchronous(Config::modern())
-            },
-            none,
-        ),
+        ("lazy", Config { lazy, ..modern() }, none),
         (
             "dedicated",
             Config {
-                dedicated_images: true,
-                ..asynchronous(Config::modern())
+                dedicated_images,
+                ..modern()
             },
             none,
         ),
@@ -104,20 +96,14 @@ fn without_failures_nothing_is_amiss() {
     }
 }
 
-/// What is wrong with how the runtime took a failure, if one came.
-struct Taken {
-    function: &'static str,
-    wrong: Vec<String>,
-}
-
 /// Whether a text has a function's name as a whole word.
 fn names(text: &str, function: &str) -> bool {
     let letter = |one: char| one.is_ascii_alphanumeric();
     text.split(|one| !letter(one)).any(|word| word == function)
 }
 
-/// One run of the runtime with an injected failure; `None` if the call never came.
-fn live_with_failure(rig: &Rig) -> Option<Taken> {
+/// One run of the runtime with an injected failure: the call, and what is wrong with how the runtime took it; `None` if the call never came.
+fn live_with_failure(rig: &Rig) -> Option<(&'static str, Vec<String>)> {
     let outcome = live(rig);
     let Some((function, result)) = failed(rig) else {
         outcome.expect("nothing failed");
@@ -125,8 +111,8 @@ fn live_with_failure(rig: &Rig) -> Option<Taken> {
     };
     let mut wrong = rig.amiss();
     match outcome {
-        // Names are for debuggers alone.
-        Ok(()) if function == "vkSetDebugUtilsObjectNameEXT" => {}
+        // Names are for debuggers alone; of a lost device, the next call says it.
+        _ if function == "vkSetDebugUtilsObjectNameEXT" => {}
         Ok(()) => wrong.push("the failure is not reported".to_owned()),
         Err(error) => {
             let text = error.to_string();
@@ -135,7 +121,7 @@ fn live_with_failure(rig: &Rig) -> Option<Taken> {
             }
         }
     }
-    Some(Taken { function, wrong })
+    Some((function, wrong))
 }
 
 /// Lets each fallible call fail in turn with `result`; the calls that did, and what went wrong.
@@ -144,15 +130,14 @@ fn fail_each(config: &Config, without: Capabilities, result: vk::Result) -> (Vec
     for nth in 0.. {
         let rig = Rig::new(config.clone(), without);
         rig.driver.fail_at(nth, result);
-        let Some(taken) = live_with_failure(&rig) else {
+        let Some((function, faults)) = live_with_failure(&rig) else {
             break;
         };
-        calls.push(taken.function);
+        calls.push(function);
         wrong.extend(
-            taken
-                .wrong
+            faults
                 .into_iter()
-                .map(|what| format!("{} (call {nth}): {what}", taken.function)),
+                .map(|what| format!("{function} (call {nth}): {what}")),
         );
     }
     (calls, wrong)
@@ -161,6 +146,13 @@ fn fail_each(config: &Config, without: Capabilities, result: vk::Result) -> (Vec
 #[test]
 fn every_failing_call_is_named_and_leaves_nothing() {
     for (way, config, without) in ways() {
+        for result in [
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            vk::Result::ERROR_DEVICE_LOST,
+        ] {
+            let (_, wrong) = fail_each(&config, without, result);
+            assert!(wrong.is_empty(), "{way}: {wrong:#?}");
+        }
         let (calls, wrong) = fail_each(&config, without, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         assert!(wrong.is_empty(), "{way}: {wrong:#?}");
         let expected = [
@@ -182,96 +174,41 @@ fn every_failing_call_is_named_and_leaves_nothing() {
 }
 
 #[test]
-fn running_out_of_host_memory_leaves_nothing() {
-    for (way, config, without) in ways() {
-        let (_, wrong) = fail_each(&config, without, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
-        assert!(wrong.is_empty(), "{way}: {wrong:#?}");
-    }
-}
-
-#[test]
-fn a_lost_device_is_said_and_leaves_nothing() {
-    let functions = [
-        "vkQueueSubmit",
-        "vkQueueSubmit2",
-        "vkWaitForFences",
-        "vkWaitSemaphores",
-        "vkGetSemaphoreCounterValue",
-        "vkGetFenceStatus",
-    ];
-    for (way, config, without) in ways() {
-        let (mut seen, mut wrong) = (0, Vec::new());
-        for function in functions {
-            for nth in 0.. {
-                let rig = Rig::new(config.clone(), without);
-                rig.driver.fail(function, nth, vk::Result::ERROR_DEVICE_LOST);
-                let Some(taken) = live_with_failure(&rig) else {
-                    break;
-                };
-                seen += 1;
-                wrong.extend(
-                    taken
-                        .wrong
-                        .into_iter()
-                        .map(|what| format!("{function} ({nth}): {what}")),
-                );
-            }
-        }
-        assert!(wrong.is_empty(), "{way}: {wrong:#?}");
-        assert!(seen >= 2 * IN_FLIGHT, "{way}: each frame submits to two queues");
-    }
-}
-
-#[test]
 fn detection_names_the_missing_link() {
-    let whole = Tile::whole();
+    let without = |change: fn(&mut Tile)| {
+        let mut tile = Tile::whole();
+        change(&mut tile);
+        tile
+    };
+    use Missing as M;
     let cases = [
-        ("whole", whole.clone(), vec![]),
-        ("absent", Tile::absent(), vec![Missing::Extension, Missing::Heap]),
-        (
-            "name only",
-            Tile::name_only(),
-            vec![Missing::Feature, Missing::Heap],
-        ),
+        ("whole", Tile::whole(), vec![]),
+        ("absent", Tile::absent(), vec![M::Extension, M::Heap]),
+        ("name only", Tile::name_only(), vec![M::Feature, M::Heap]),
         (
             "no extension",
-            Tile {
-                extension: false,
-                ..whole.clone()
-            },
-            vec![Missing::Extension],
+            without(|tile| tile.extension = false),
+            vec![M::Extension],
         ),
         (
             "no feature",
-            Tile {
-                feature: false,
-                ..whole.clone()
-            },
-            vec![Missing::Feature],
+            without(|tile| tile.feature = false),
+            vec![M::Feature],
         ),
         (
             "no heap flag",
-            Tile {
-                heap_flag: false,
-                ..whole.clone()
-            },
-            vec![Missing::Heap],
+            without(|tile| tile.heap_flag = false),
+            vec![M::Heap],
         ),
         (
             "no type",
-            Tile {
-                memory_type: false,
-                ..whole.clone()
-            },
-            vec![Missing::MemoryType],
+            without(|tile| tile.memory_type = false),
+            vec![M::MemoryType],
         ),
         (
             "no function",
-            Tile {
-                command: false,
-                ..whole.clone()
-            },
-            vec![Missing::Function],
+            without(|tile| tile.command = false),
+            vec![M::Function],
         ),
     ];
     for (case, tile, missing) in cases {
@@ -297,12 +234,19 @@ fn detection_names_the_missing_link() {
     }
 }
 
+/// A fake driver's instance and device, of the driver's version.
+fn instance(config: Config) -> (FakeDriver, ash::Instance, vk::PhysicalDevice) {
+    let application = vk::ApplicationInfo::default().api_version(config.api_version);
+    let info = vk::InstanceCreateInfo::default().application_info(&application);
+    let driver = FakeDriver::new(config);
+    let instance = on_fake!(driver.entry().create_instance(&info, None)).unwrap();
+    let physical = on_fake!(instance.enumerate_physical_devices()).unwrap()[0];
+    (driver, instance, physical)
+}
+
 #[test]
 fn detection_survives_a_failing_driver() {
-    let driver = FakeDriver::new(Config::modern());
-    let entry = driver.entry();
-    let instance = on_fake!(entry.create_instance(&vk::InstanceCreateInfo::default(), None)).unwrap();
-    let physical = on_fake!(instance.enumerate_physical_devices()).unwrap()[0];
+    let (driver, instance, physical) = instance(Config::modern());
     driver.fail(
         "vkEnumerateDeviceExtensionProperties",
         0,
@@ -337,10 +281,7 @@ fn an_emulated_heap_is_told_from_a_real_one() {
     ];
     for (config, expected) in cases {
         let version = config.api_version;
-        let driver = FakeDriver::new(config);
-        let entry = driver.entry();
-        let instance = on_fake!(entry.create_instance(&vk::InstanceCreateInfo::default(), None)).unwrap();
-        let physical = on_fake!(instance.enumerate_physical_devices()).unwrap()[0];
+        let (_driver, instance, physical) = instance(config);
         let support = on_fake!(Support::query(&instance, physical, version)).unwrap();
         assert_eq!(support.missing(), []);
         assert_eq!(support.emulator(), expected);
@@ -380,4 +321,87 @@ fn a_refused_format_is_said_by_name() {
     );
     on_fake!(runtime.destroy());
     assert_eq!(rig.amiss(), [""; 0]);
+}
+
+#[test]
+fn a_context_that_fails_leaves_nothing_behind() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let context = |driver: &FakeDriver| Context::on(driver.entry(), &ContextDesc::default());
+        let whole = FakeDriver::new(config.clone());
+        context(&whole).expect("nothing fails").destroy();
+        for (nth, name) in whole.fallible().iter().enumerate() {
+            let driver = FakeDriver::new(config.clone());
+            driver.fail_at(nth, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+            match context(&driver) {
+                // Waiting for an idle device comes when everything is over.
+                Ok(context) => drop(context.destroy()),
+                Err(error) => assert!(!error.to_string().contains('\n')),
+            }
+            assert_eq!(driver.violations(), [""; 0], "after call {nth}, {name}, failed");
+            assert!(
+                driver.live().is_empty(),
+                "call {nth}, {name}: {:?}",
+                driver.live()
+            );
+        }
+    }
+}
+
+/// A device of a caller who chains `Vulkan13Features` and names the extension: nothing is doubled, and what it denies is
+/// not used.
+#[test]
+fn enabling_doubles_nothing() {
+    let (driver, instance, physical) = instance(Config::modern());
+    let support = on_fake!(Support::query(&instance, physical, vk::API_VERSION_1_3)).unwrap();
+    let names = [tileheap::ffi::tile_memory_heap::NAME.as_ptr()];
+    let mut newer = vk::PhysicalDeviceVulkan13Features::default()
+        .synchronization2(true)
+        .dynamic_rendering(false);
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .push_next(&mut newer);
+    let mut enable = on_fake!(support.enable(&info, Capabilities::RECOMMENDED));
+    let capabilities = enable.capabilities();
+    assert!(capabilities.contains(Capabilities::SYNCHRONIZATION_2 | Capabilities::TILE_MEMORY));
+    assert!(!capabilities.intersects(Capabilities::DYNAMIC_RENDERING | Capabilities::MAINTENANCE_4));
+    for _ in 0..2 {
+        let more = enable.info(&info);
+        assert_eq!(more.enabled_extension_count, 1, "named already");
+        let mut kinds = Vec::new();
+        let mut next: *const vk::BaseInStructure<'_> = more.p_next.cast();
+        while !next.is_null() {
+            let base = on_fake!(&*next);
+            kinds.push(base.s_type);
+            next = base.p_next;
+        }
+        let doubled = [
+            vk::StructureType::PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+            vk::StructureType::PHYSICAL_DEVICE_DYNAMIC_RENDERING_FEATURES,
+            vk::StructureType::PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
+        ];
+        assert!(kinds.iter().all(|kind| !doubled.contains(kind)), "{kinds:?}");
+        assert_eq!(
+            kinds.len(),
+            3,
+            "timeline semaphores, tile memory, and the caller's own: {kinds:?}"
+        );
+    }
+    let info = enable.info(&info);
+    let device = on_fake!(instance.create_device(physical, &info, None)).unwrap();
+    let desc = DeviceDesc {
+        enabled: capabilities,
+        ..DeviceDesc::default()
+    };
+    let tile = on_fake!(Device::new(&instance, physical, &device, &support, desc)).unwrap();
+    assert!(tile.missing().is_empty());
+    let plan = tile.plan(&runtime_rig::describe().frame, &PlanOptions::default());
+    let text = tile.bind(&plan.unwrap()).expect_err("no queue").to_string();
+    assert!(text.contains("DeviceDesc::queues"), "{text}");
+    on_fake!(tile.destroy());
+    on_fake!(device.destroy_device(None));
+    on_fake!(instance.destroy_instance(None));
+    assert_eq!(driver.violations(), [""; 0]);
+    assert!(driver.live().is_empty(), "{:?}", driver.live());
 }

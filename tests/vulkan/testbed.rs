@@ -7,7 +7,6 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 
 use ash::vk;
-use tileheap::runtime::ContextDesc;
 
 /// Collects the ids of messages in the `Mutex<Vec<String>>` that `ids` points to.
 unsafe extern "system" fn collect(
@@ -78,11 +77,4 @@ fn the_layer_sees_every_program() {
         *ids.lock().expect("no panic while collecting"),
         validation::DELIBERATE
     );
-}
-
-/// The same of the context that the other tests are given: it is silent but for mistakes.
-#[test]
-fn a_context_hears_of_mistakes_and_of_nothing_else() {
-    let context = validation::context(&ContextDesc::from_env("testbed"));
-    validation::finish(context);
 }

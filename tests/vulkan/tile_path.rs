@@ -10,15 +10,13 @@ use ash::vk::Handle;
 use fake_driver::{Call, Command, Config, Object, Tile};
 use runtime_rig::{Rig, on_fake};
 use tileheap::frame::PassId;
-use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, Strategy};
 use tileheap::runtime::{BoundFrame, Capabilities, Device, Parity};
+use tileheap_testkit::frames::by;
 
 fn bound(rig: &Rig, strategy: Strategy) -> (Device, BoundFrame) {
     let runtime = rig.runtime().unwrap();
-    let options = PlanOptions {
-        strategy,
-        ..PlanOptions::default()
-    };
+    let options = by(strategy);
     let plan = runtime.plan(&rig.described.frame, &options).unwrap();
     let bound = runtime.bind(&plan).unwrap();
     (runtime, bound)
@@ -258,6 +256,9 @@ fn ordinary_memory_never_comes_from_a_tile_type() {
                 allocated.sort_unstable();
                 planned.sort_unstable();
                 assert_eq!(allocated, planned, "{strategy:?}, tile type first: {type_first}");
+                let binds = |command: &Command| matches!(command, Command::BindTileMemory(Some(_)));
+                let commands = rig.commands[0].map(|commands| rig.driver.recorded(commands));
+                assert_eq!(commands.iter().flatten().any(binds), !planned.is_empty());
                 assert_eq!(rig.driver.violations(), [""; 0]);
             }
         }
@@ -317,26 +318,22 @@ fn goes_in_order(journal: &[Call]) {
 }
 
 #[test]
-fn history_takes_turns() {
-    let rig = Rig::new(Config::modern(), Capabilities::empty());
-    let (_, bound) = bound(&rig, Strategy::Greedy);
-    let past = rig.described.frame.resource_named("past").unwrap();
-    let (even, odd) = (
-        bound.image(past, Parity::Even).handle,
-        bound.image(past, Parity::Odd).handle,
-    );
-    assert_ne!(even, odd);
-    use tileheap::frame::tables::Version::Previous;
-    assert_eq!(
-        bound
-            .image_in(rig.pass("lighting"), past, Previous, Parity::Odd)
-            .handle,
-        even
-    );
-    assert_eq!(
-        bound
-            .image_in(rig.pass("lighting"), past, Previous, Parity::Even)
-            .handle,
-        odd
-    );
+fn older_and_newer_paths_use_their_own_commands() {
+    for (config, newer) in [(Config::modern(), true), (Config::vulkan_1_1(), false)] {
+        let rig = Rig::new(config, Capabilities::empty());
+        let (_, mut bound) = bound(&rig, Strategy::Greedy);
+        rig.frame(&mut bound).unwrap();
+        // Input attachments are read in render pass objects everywhere.
+        for command in rig.driver.recorded(rig.commands[0][0]) {
+            match command {
+                Command::Barriers {
+                    synchronization_2, ..
+                } => assert_eq!(synchronization_2, newer),
+                Command::BeginRendering { dynamic, .. } => assert_eq!(dynamic, newer),
+                _ => {}
+            }
+        }
+        let gbuffer = bound.target(rig.pass("gbuffer"));
+        assert_eq!(gbuffer.render_pass == vk::RenderPass::null(), newer);
+    }
 }

@@ -69,8 +69,12 @@ impl Gpu {
     }
 
     pub fn with(desc: ContextDesc<'_>) -> Gpu {
+        Gpu::on(crate::validation::context(&desc))
+    }
+
+    pub(crate) fn on(context: Context) -> Gpu {
         Gpu {
-            context: crate::validation::context(&desc),
+            context,
             pools: Vec::new(),
             buffers: Vec::new(),
             pipelines: Vec::new(),
@@ -367,6 +371,11 @@ impl Gpu {
 
     /// Destroys everything; panics with the messages of the validation layers, if there are any.
     pub fn finish(self) {
+        crate::validation::finish(self.clear());
+    }
+
+    /// Destroys everything but the context.
+    pub(crate) fn clear(self) -> Context {
         let device = self.context.device().clone();
         // SAFETY: tests are done with their queues when they come here.
         unsafe { device.device_wait_idle() }.expect("an idle device");
@@ -390,7 +399,7 @@ impl Gpu {
             // SAFETY: idle.
             unsafe { device.destroy_command_pool(*pool, None) };
         }
-        crate::validation::finish(self.context);
+        self.context
     }
 }
 

@@ -3,6 +3,7 @@
 //! - `contest`: texture cache policies on generated traces, beside the lower bound.
 //! - [`counting`]: an allocator that counts what a thread allocates.
 //! - `fake_driver`: a Vulkan driver that tracks objects and records calls, without a GPU.
+//! - `frames`: what tests of frames and plans begin with.
 //! - `generators`: packing problems.
 //! - [`glsl`]: GLSL to SPIR-V.
 //! - `gpu`: a real device, command buffers, buffers to read back.
@@ -22,6 +23,8 @@ pub mod contest;
 pub mod counting;
 #[cfg(feature = "runtime")]
 pub mod fake_driver;
+#[cfg(feature = "runtime")]
+pub mod frames;
 #[cfg(feature = "pack")]
 pub mod generators;
 pub mod glsl;

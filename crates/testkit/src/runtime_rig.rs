@@ -49,14 +49,15 @@ pub struct Described {
     pub commands: [CommandBufferId; 4],
 }
 
+pub const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 480,
+    height: 270,
+};
+
 /// Describes the frame.
 pub fn describe() -> Described {
-    let extent = vk::Extent2D {
-        width: 480,
-        height: 270,
-    };
-    let mut frame = FrameBuilder::new("rig", extent);
-    let image = |format| ImageDesc::new(format, extent);
+    let mut frame = FrameBuilder::new("rig", EXTENT);
+    let image = |format| ImageDesc::new(format, EXTENT);
     let albedo = frame.image("albedo", image(vk::Format::R8G8B8A8_UNORM));
     let normal = frame.image("normal", image(vk::Format::R16G16B16A16_SFLOAT));
     let depth = frame.image("depth", image(vk::Format::D32_SFLOAT));
@@ -269,20 +270,25 @@ impl Rig {
         on_fake!(recorder.submit())
     }
 
+    /// Begins one frame, with its output.
+    pub fn begin<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
+        let (image, view) = self.outputs[bound.parity().index()];
+        let images = [ImportedImage {
+            resource: self.described.output,
+            image,
+            view,
+        }];
+        on_fake!(bound.begin(&Imports {
+            images: &images,
+            ..Imports::default()
+        }))
+    }
+
     /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
     pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         let described = &self.described;
         let frame = &described.frame;
-        let (image, view) = self.outputs[bound.parity().index()];
-        let images = [ImportedImage {
-            resource: described.output,
-            image,
-            view,
-        }];
-        let recorder = on_fake!(bound.begin(&Imports {
-            images: &images,
-            ..Imports::default()
-        }))?;
+        let recorder = self.begin(bound)?;
         let turn_of = recorder.number().0 as usize % IN_FLIGHT;
         let secondary_passes = [self.pass("gbuffer"), self.pass("tonemap")];
         for (handle, pass) in self.secondaries[turn_of].into_iter().zip(secondary_passes) {
@@ -337,20 +343,21 @@ impl Rig {
     }
 }
 
-/// An image and view of the caller.
-fn output(device: &ash::Device, support: &Support) -> (vk::Image, vk::ImageView) {
-    let info = vk::ImageCreateInfo::default()
+/// A colour image of the frame's size.
+pub fn image_info(usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
+    vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)
         .format(vk::Format::R8G8B8A8_UNORM)
-        .extent(vk::Extent3D {
-            width: 480,
-            height: 270,
-            depth: 1,
-        })
+        .extent(EXTENT.into())
         .mip_levels(1)
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1)
-        .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT);
+        .usage(usage)
+}
+
+/// An image and view of the caller.
+fn output(device: &ash::Device, support: &Support) -> (vk::Image, vk::ImageView) {
+    let info = image_info(vk::ImageUsageFlags::COLOR_ATTACHMENT);
     let image = on_fake!(device.create_image(&info, None)).unwrap();
     let needs = on_fake!(device.get_image_memory_requirements(image));
     let bits = needs.memory_type_bits & support.profile().ordinary_type_bits();

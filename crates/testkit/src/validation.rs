@@ -24,7 +24,7 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
         validate: wanted(),
         ..desc.clone()
     };
-    let context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
+    let mut context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
     if desc.validate && !desc.without.contains(Capabilities::DEBUG_UTILS) {
         assert_new_enough(context.entry());
         let family = context.queues()[0].family;
@@ -38,7 +38,7 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
             )
         };
         if has_tile_memory(&context) {
-            tile_mistake::make(&context);
+            context = tile_mistake::make(context);
         }
         assert_eq!(
             ids(&context.messages()),

@@ -9,7 +9,7 @@ use std::process::Output;
 use support::{example, example_here, own_file};
 use tileheap::frame::Frame;
 
-use super::output::{read_picture, text};
+use super::output::{Picture, read_picture, text};
 
 /// Through Cargo, which builds it first, and uses the runner that this test was started with.
 fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -70,38 +70,82 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
     );
 }
 
+/// Renders three frames, on the emulator with a heap of so many bytes where there is one; what was printed, and the picture. `None`, and the
+/// test is skipped, where the emulator is not there.
+fn render(size: &str, arguments: &[&str], heap: Option<&str>) -> Option<(String, Picture)> {
+    let name = format!(
+        "deferred-{size}{}-{}.png",
+        arguments.concat(),
+        heap.unwrap_or("none")
+    );
+    let picture = own_file(&name);
+    let mut command = example("deferred");
+    command.args(["--size", size, "--frames", "3", "--output"]);
+    command.arg(&picture).args(arguments);
+    if let Some(heap) = heap {
+        if !support::emulate(&mut command, "adreno-830") {
+            return None;
+        }
+        command.env("VK_TILEHEAP_EMULATOR_HEAP_SIZE", heap);
+    }
+    let output = command.output().expect("cargo runs");
+    assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+    Some((text(&output.stdout).to_owned(), read_picture(&picture)))
+}
+
+/// The heap of an Adreno 830.
+const WHOLE: &str = "8355840";
+
+#[test]
+fn the_picture_is_the_same_on_vulkan_1_1() {
+    let [newest, oldest] = [&[][..], &["--vulkan-1-1"]].map(|way| render("160x90", way, None));
+    assert!(newest.map(|(_, picture)| picture) == oldest.map(|(_, picture)| picture));
+}
+
 /// On the emulator: in its tile memory with every way of recording, and a device that leaves tile memory alone.
 #[test]
 fn the_picture_is_the_same_in_tile_memory() {
-    let plain = own_file("ordinary.png");
-    let size = ["--size", "160x90", "--frames", "3", "--output"];
-    let plain_path = plain.to_str().expect("a UTF-8 path");
-    assert!(
-        deferred(&[&size[..], &[plain_path]].concat(), &[])
-            .status
-            .success()
-    );
+    let (_, plain) = render("160x90", &["--no-tile-memory"], None).expect("no emulator is needed");
     for way in [&[][..], &["--vulkan-1-1"], &["--no-tile-memory"]] {
-        let emulated = own_file("emulated.png");
-        let path = emulated.to_str().expect("a UTF-8 path");
-        let mut command = example("deferred");
-        command.args(size).arg(path).args(way);
-        if !support::emulate(&mut command, "adreno-830") {
+        let Some((printed, emulated)) = render("160x90", way, Some(WHOLE)) else {
             return;
-        }
-        let output = command.output().expect("cargo runs");
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{way:?}: {}", text(&output.stderr));
+        };
         let leaves_it = way == ["--no-tile-memory"];
         assert_eq!(
             printed.contains("stayed on chip"),
             !leaves_it,
             "{way:?}: {printed}"
         );
-        assert!(
-            read_picture(&plain) == read_picture(&emulated),
-            "{way:?}: the pictures differ"
-        );
+        assert!(plain == emulated, "{way:?}: the pictures differ");
+    }
+}
+
+/// In heaps that hold all, half and little, with what is bound falling pass by pass; and with split lifetimes, which this frame has in a
+/// heap of this size: the temporal filter's history is read while it is on chip.
+#[test]
+fn the_picture_is_the_same_on_a_ladder_and_with_split_lifetimes() {
+    let (_, plain) = render("333x187", &[], None).expect("no emulator is needed");
+    for heap in ["491520", "1228800", WHOLE] {
+        let Some((printed, emulated)) = render("333x187", &["--ladder"], Some(heap)) else {
+            return;
+        };
+        assert!(printed.contains("stayed on chip"), "{heap}: {printed}");
+        // The ladder is there: less is bound than one object for each run would.
+        let line = printed
+            .lines()
+            .find(|line| line.starts_with("bound tile memory, summed over passes:"));
+        let bytes: Vec<u64> = line
+            .unwrap_or_else(|| panic!("{heap}: {printed}"))
+            .split(|c: char| !c.is_ascii_digit() && c != ',')
+            .filter_map(|number| number.replace(',', "").parse().ok())
+            .collect();
+        assert!(bytes[0] < bytes[1], "{heap}: {line:?}");
+        assert!(plain == emulated, "{heap}: the pictures differ");
+    }
+    for split in [&[][..], &["--split"]] {
+        let (printed, emulated) = render("333x187", split, Some(WHOLE)).expect("it was there before");
+        assert_eq!(printed.contains("split lives: "), !split.is_empty(), "{printed}");
+        assert!(plain == emulated, "{split:?}: the pictures differ");
     }
 }
 
@@ -147,69 +191,6 @@ fn the_heap_map_is_drawn_over_the_picture() {
     assert!(!light(pixel(&changed, check)), "the box is empty");
 }
 
-/// In heaps that hold all, half and little, with what is bound falling pass by pass.
-#[test]
-fn the_picture_is_the_same_on_a_ladder() {
-    let plain = own_file("ordinary-ladder.png");
-    let size = ["--size", "333x187", "--frames", "3", "--output"];
-    let plain_path = plain.to_str().expect("a UTF-8 path");
-    let ordinary = deferred(&[&size[..], &[plain_path]].concat(), &[]);
-    assert!(ordinary.status.success(), "{}", text(&ordinary.stderr));
-    for heap in ["491520", "1228800", "8355840"] {
-        let emulated = own_file("ladder.png");
-        let path = emulated.to_str().expect("a UTF-8 path");
-        let mut command = example("deferred");
-        command.args(size).arg(path).arg("--ladder");
-        if !support::emulate(&mut command, "adreno-830") {
-            return;
-        }
-        command.env("VK_TILEHEAP_EMULATOR_HEAP_SIZE", heap);
-        let output = command.output().expect("cargo runs");
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{heap}: {}", text(&output.stderr));
-        assert!(printed.contains("stayed on chip"), "{heap}: {printed}");
-        // The ladder is there: less is bound than one object for each run would.
-        let line = printed
-            .lines()
-            .find(|line| line.starts_with("bound tile memory, summed over passes:"));
-        let bytes: Vec<u64> = line
-            .unwrap_or_else(|| panic!("{heap}: {printed}"))
-            .split(|c: char| !c.is_ascii_digit() && c != ',')
-            .filter_map(|number| number.replace(',', "").parse().ok())
-            .collect();
-        assert!(bytes[0] < bytes[1], "{heap}: {line:?}");
-        assert!(
-            read_picture(&plain) == read_picture(&emulated),
-            "{heap}: the pictures differ"
-        );
-    }
-}
-
-/// With split lives, which this frame has in a heap of this size: the temporal filter's history is read while it is on chip.
-#[test]
-fn the_picture_is_the_same_with_split_lifetimes() {
-    let pictures = [own_file("whole.png"), own_file("split.png")];
-    for (path, split) in pictures.iter().zip([false, true]) {
-        let path = path.to_str().expect("a UTF-8 path");
-        let mut command = example("deferred");
-        command.args(["--size", "333x187", "--frames", "3", "--output", path]);
-        if !support::emulate(&mut command, "adreno-830") {
-            return;
-        }
-        if split {
-            command.arg("--split");
-        }
-        let output = command.output().expect("cargo runs");
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        assert_eq!(printed.contains("split lives: "), split, "{printed}");
-    }
-    assert!(
-        read_picture(&pictures[0]) == read_picture(&pictures[1]),
-        "the pictures differ"
-    );
-}
-
 /// What a failing run prints: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = deferred(arguments, environment);
@@ -218,22 +199,6 @@ fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     assert_eq!(complaints.lines().count(), 1, "{complaints}");
     assert!(complaints.starts_with("error: "), "{complaints}");
     complaints.to_owned()
-}
-
-#[test]
-fn the_picture_is_the_same_on_vulkan_1_1() {
-    let pictures = [own_file("newest.png"), own_file("oldest.png")];
-    let [newest, oldest] = pictures
-        .each_ref()
-        .map(|path| path.to_str().expect("a UTF-8 path"));
-    for arguments in [&["--output", newest][..], &["--output", oldest, "--vulkan-1-1"]] {
-        let output = deferred(&[&["--size", "160x90", "--frames", "3"], arguments].concat(), &[]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-    }
-    assert!(
-        read_picture(&pictures[0]) == read_picture(&pictures[1]),
-        "the pictures differ"
-    );
 }
 
 #[test]

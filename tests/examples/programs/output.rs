@@ -9,7 +9,9 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
 }
 
 /// Width, height and RGBA texels.
-pub(crate) fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
+pub(crate) type Picture = (u32, u32, Vec<[u8; 4]>);
+
+pub(crate) fn read_picture(path: &Path) -> Picture {
     let picture = BufReader::new(File::open(path).expect("the picture was written"));
     let mut reader = png::Decoder::new(picture)
         .read_info()

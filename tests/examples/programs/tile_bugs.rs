@@ -60,7 +60,7 @@ fn is_seen(bug: &str, shows: &[Shows]) {
     let (Some(wrong), Some(right)) = (run(bug, false, "adreno-830"), run(bug, true, "adreno-830")) else {
         return;
     };
-    assert_eq!((right.lost, &right.messages[..]), (0, &[][..]), "without the bug");
+    assert_eq!((right.lost, &right.messages[..]), (0, &[][..]), "without {bug}");
     let differ = wrong
         .texels
         .iter()
@@ -72,25 +72,23 @@ fn is_seen(bug: &str, shows: &[Shows]) {
             Shows::Lost(percent) => {
                 assert!(
                     wrong.lost * 100 >= wrong.texels.len() * percent,
-                    "{} texels lost",
+                    "{bug}: {} texels lost",
                     wrong.lost
                 );
             }
-            Shows::Damage => assert!(differ * 100 >= right.texels.len(), "{differ} texels differ"),
+            Shows::Damage => assert!(
+                differ * 100 >= right.texels.len(),
+                "{bug}: {differ} texels differ"
+            ),
             Shows::Message(id) => {
                 assert!(
                     wrong.messages.iter().any(|said| said == id),
-                    "{:?}",
+                    "{bug}: {:?}",
                     wrong.messages
                 );
             }
         }
     }
-}
-
-#[test]
-fn contents_end_with_their_batch() {
-    is_seen("across-batches", &[Shows::Lost(50), Shows::Damage]);
 }
 
 #[test]
@@ -102,57 +100,29 @@ fn with_the_submit_boundary_they_end_with_the_submit() {
 }
 
 #[test]
-fn a_binding_ends_with_its_command_buffer() {
-    is_seen("unbound-command-buffer", &[Shows::Lost(50), Shows::Damage]);
-}
-
-#[test]
-fn what_lies_above_a_smaller_object_is_lost() {
-    is_seen("smaller-object", &[Shows::Lost(20), Shows::Damage]);
-}
-
-#[test]
-fn pictures_that_share_bytes_damage_each_other() {
-    is_seen(
-        "shared-bytes",
-        &[Shows::Damage, Shows::Message("TILEHEAP-reads-discarded")],
-    );
-}
-
-#[test]
-fn accesses_without_order_are_told() {
-    for bug in [
-        "read-after-write",
-        "write-after-read",
-        "write-after-write",
-        "across-plans",
-        "across-queues",
+fn every_bug_is_seen() {
+    use Shows::{Damage, Lost, Message};
+    let order = [Message("TILEHEAP-missing-order")];
+    for (bug, shows) in [
+        ("across-batches", &[Lost(50), Damage][..]),
+        ("unbound-command-buffer", &[Lost(50), Damage]),
+        ("smaller-object", &[Lost(20), Damage]),
+        ("shared-bytes", &[Damage, Message("TILEHEAP-reads-discarded")]),
+        ("read-after-write", &order),
+        ("write-after-read", &order),
+        ("write-after-write", &order),
+        ("across-plans", &order),
+        ("across-queues", &order),
+        (
+            "unbound-secondary",
+            &[Lost(50), Message("TILEHEAP-inheritance-missing")],
+        ),
+        ("store-dont-care", &[Lost(50), Damage]),
+        ("undefined-layout", &[Lost(50), Damage]),
+        ("wrong-object", &[Message("TILEHEAP-wrong-object")]),
     ] {
-        is_seen(bug, &[Shows::Message("TILEHEAP-missing-order")]);
+        is_seen(bug, shows);
     }
-}
-
-#[test]
-fn a_secondary_that_does_not_say_what_is_bound_loses_it() {
-    is_seen(
-        "unbound-secondary",
-        &[Shows::Lost(50), Shows::Message("TILEHEAP-inheritance-missing")],
-    );
-}
-
-#[test]
-fn what_is_not_stored_is_lost() {
-    is_seen("store-dont-care", &[Shows::Lost(50), Shows::Damage]);
-}
-
-#[test]
-fn a_transition_from_undefined_loses_contents() {
-    is_seen("undefined-layout", &[Shows::Lost(50), Shows::Damage]);
-}
-
-#[test]
-fn another_object_over_the_same_bytes_is_told() {
-    is_seen("wrong-object", &[Shows::Message("TILEHEAP-wrong-object")]);
 }
 
 #[test]

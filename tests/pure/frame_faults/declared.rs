@@ -6,6 +6,7 @@ use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDes
 use tileheap::units::Bytes;
 
 use super::{EXTENT, buffer, color, depth, elsewhere, refused};
+use tileheap_testkit::frames::one_queue;
 
 #[test]
 fn structure() {
@@ -246,10 +247,7 @@ fn attachments() {
 fn settings_that_say_nothing_do_not_tell_frames_apart() {
     let frame = |load_op: LoadOp| {
         let mut frame = FrameBuilder::new("f", EXTENT);
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "commands");
+        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
         let image = color(&mut frame, "i");
         frame.render_pass(commands, "p").color(image, LoadOp::DontCare);
         let pass = frame.compute_pass(commands, "q");

@@ -1,13 +1,13 @@
-//! Every fault of a frame's description, from a builder and from JSON, with the names in its message.
+//! Every fault of a frame's description, with the names in its message.
 
 mod contents;
 mod declared;
-mod from_json;
 mod queues;
 
 use ash::vk;
 use tileheap::frame::{BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, ResourceId};
 use tileheap::units::Bytes;
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 64,
@@ -19,10 +19,7 @@ const ALL: vk::PipelineStageFlags2 = vk::PipelineStageFlags2::ALL_COMMANDS;
 #[track_caller]
 fn refused(declare: impl FnOnce(&mut FrameBuilder, CommandBufferId), message: &str) {
     let mut frame = FrameBuilder::new("f", EXTENT);
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "commands");
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
     declare(&mut frame, commands);
     match frame.build() {
         Ok(_) => panic!("accepted; wanted: {message}"),

@@ -71,67 +71,6 @@ fn the_shared_frames_import_as_they_are() {
     }
 }
 
-#[test]
-fn the_granite_frame_means_what_its_authors_meant() {
-    let folder = tileheap_testkit::data("frames");
-    let text = std::fs::read_to_string(folder.join(FILES[0].0)).unwrap();
-    let frame = Frame::read(&text).unwrap();
-    let access = |pass: &str, resource: &str| {
-        let pass = frame.pass_named(pass).unwrap();
-        let resource = frame.resource_named(resource).unwrap();
-        let of_resource = frame
-            .accesses_of(pass)
-            .iter()
-            .filter(move |access| access.resource == resource);
-        of_resource.map(summary).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        access("lighting", "emissive/HDR"),
-        [(
-            AccessKind::ColorAttachment,
-            true,
-            true,
-            Version::Current,
-            LoadOp::Load
-        )]
-    );
-    assert_eq!(
-        access("taa-resolve", "taa-history"),
-        [
-            (
-                AccessKind::SampledImage,
-                true,
-                false,
-                Version::Previous,
-                LoadOp::Load
-            ),
-            (AccessKind::ColorAttachment, false, true, Version::Current, CLEAR),
-        ]
-    );
-    assert_eq!(
-        access("bloom-upsample-0", "bloom-downsample-3")[0].3,
-        Version::Current
-    );
-    assert_eq!(
-        access("gbuffer-phase1", "depth-prepass/transient")[0].4,
-        LoadOp::Clear(ClearValue::DepthStencil(0.0, 0))
-    );
-    assert_eq!(
-        persistence(&frame, "backbuffer"),
-        Persistence::External(ExternalDesc::SWAPCHAIN)
-    );
-    let formats = ["emissive/HDR", "tonemapped", "backbuffer"]
-        .map(|name| frame.resource(frame.resource_named(name).unwrap()).format());
-    assert_eq!(
-        formats,
-        [
-            vk::Format::B10G11R11_UFLOAT_PACK32,
-            vk::Format::B8G8R8A8_UNORM,
-            vk::Format::B8G8R8A8_UNORM
-        ]
-    );
-}
-
 /// `tests/data/reach.json` is about passes and resources that the frames have.
 #[test]
 fn the_reach_of_reads_names_what_the_frames_have() {

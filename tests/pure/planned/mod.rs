@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::frame::Frame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
 use tileheap::plan::model::BIN_COST;
@@ -13,6 +14,13 @@ use tileheap::units::{Alignment, Bytes};
 
 /// Tile alignments, of which few are powers of two.
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
+
+/// The plan of a frame with the usual options, for a device by estimated sizes.
+pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Plan {
+    let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
+    let needs = Arc::new(estimate(frame, &profile).unwrap());
+    plan(frame, &needs, &profile, &PlanOptions::default()).unwrap()
+}
 
 /// The plan of a frame, device and options drawn from `seed`.
 pub(crate) fn planned(seed: u64) -> Plan {

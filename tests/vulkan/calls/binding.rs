@@ -1,21 +1,22 @@
-//! Memory as it is asked for: lazy, dedicated, in granules; and submissions that the caller makes.
+//! Memory as it is asked for: lazy, dedicated, in granules, more than was said before; and submissions that the caller makes.
+
+use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::plan::MemoryKind;
+use tileheap::plan::{MemoryKind, PlanOptions};
+use tileheap_testkit::fake_driver::{Call, Config, Tile};
+use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
 
-use super::rig::{EXTENT, Outside, Pool, Rig, frame, record};
-use tileheap_testkit::fake_driver::{Call, Config};
+use super::Rig;
+use tileheap_testkit::frames::one_queue;
 
 /// A depth buffer that nobody needs after the pass that tests against it.
 fn lazy_frame() -> Frame {
     let mut frame = FrameBuilder::new("lazy", EXTENT);
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
     let color = frame.image("color", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "scene");
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
     frame
         .render_pass(commands, "draw")
         .color(color, LoadOp::Clear(ClearValue::ZERO))
@@ -28,18 +29,14 @@ fn lazy_frame() -> Frame {
 fn lazy_attachments_get_lazy_memory() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
         let rig = Rig::new(Config { lazy: true, ..config });
-        let frame = lazy_frame();
-        let bound = rig.bind(&frame).expect("bound");
-        let depth = frame.resource_named("depth").expect("declared");
-        let placements = bound.plan().resources[depth.index()].placements;
-        let placement = placements.of(&bound.plan().placements)[0];
-        assert_eq!(placement.memory, MemoryKind::Lazy);
-        let lazy = rig.context().tile().profile().lazy_type_bits();
-        let allocated = rig.driver.journal().into_iter().any(|call| match call {
-            Call::Allocate { memory_type, .. } => lazy >> memory_type & 1 == 1,
-            _ => false,
-        });
-        assert!(allocated);
+        let plan = rig.tile.plan(&lazy_frame(), &PlanOptions::default()).unwrap();
+        let bound = rig.tile.bind(&plan).unwrap();
+        let depth = plan.frame.resource_named("depth").unwrap();
+        assert_eq!(bound.plan().memory_of(depth), Some(MemoryKind::Lazy));
+        let lazy = rig.tile.profile().lazy_type_bits();
+        let is_lazy =
+            |call: &Call| matches!(call, Call::Allocate { memory_type, .. } if lazy >> memory_type & 1 == 1);
+        assert!(rig.fake.driver.journal().iter().any(is_lazy));
         bound.retire();
         rig.finish();
     }
@@ -51,23 +48,16 @@ fn dedicated_images_get_an_allocation_each() {
         dedicated_images: true,
         ..Config::modern()
     });
-    let bound = rig.bind(&frame()).expect("bound");
-    let own = bound
-        .plan()
-        .placements
-        .iter()
-        .filter(|one| one.memory == MemoryKind::Dedicated && one.object.is_some());
-    let (planned, mut dedicated) = (own.count(), 0);
-    for call in rig.driver.journal() {
-        if let Call::Allocate {
-            dedicated: Some(_), ..
-        } = call
-        {
-            dedicated += 1;
-        }
-    }
+    let bound = rig.bind(&PlanOptions::default());
+    let placements = bound.plan().placements.iter();
+    let own = placements.filter(|one| one.memory == MemoryKind::Dedicated && one.object.is_some());
+    let planned = own.count();
+    let is_dedicated = |call: &&Call| matches!(call, Call::Allocate { dedicated, .. } if dedicated.is_some());
     assert!(planned > 0);
-    assert_eq!(planned, dedicated);
+    assert_eq!(
+        rig.fake.driver.journal().iter().filter(is_dedicated).count(),
+        planned
+    );
     bound.retire();
     rig.finish();
 }
@@ -78,63 +68,75 @@ fn blocks_are_whole_granules() {
         buffer_image_granularity: 65_536,
         ..Config::modern()
     });
-    let frame = frame();
-    let (pool, outside) = (
-        Pool::new(rig.context()).expect("a pool"),
-        Outside::new(rig.context()),
-    );
-    let mut bound = rig.bind(&frame).expect("bound");
-    let number = super::rig::run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
-    assert!(bound.wait(number, u64::MAX).expect("waited"));
+    let mut bound = rig.bind(&PlanOptions::default());
+    rig.run(&mut bound);
     bound.retire();
-    pool.destroy(rig.context());
-    outside.destroy(rig.context());
+    rig.finish();
+}
+
+#[test]
+fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
+    let tile = Tile {
+        requirements: false,
+        ..Tile::whole()
+    };
+    let rig = Rig::new(Config {
+        tile,
+        ..Config::modern()
+    });
+    let bound = rig.bind(&PlanOptions::default());
+    let mut placements = bound.plan().placements.iter();
+    assert!(placements.all(|placement| placement.memory != MemoryKind::Tile));
+    bound.retire();
+    rig.finish();
+}
+
+#[test]
+fn requirements_that_grow_are_planned_for_anew() {
+    let rig = Rig::new(Config {
+        grows_when_created: 4096,
+        ..Config::modern()
+    });
+    let frame = &rig.fake.described.frame;
+    let plan = rig.tile.plan(frame, &PlanOptions::default()).unwrap();
+    let bound = rig.tile.bind(&plan).unwrap();
+    assert_ne!(**bound.plan(), *plan);
+    for (placement, old) in bound.plan().placements.iter().zip(&plan.placements) {
+        if placement.memory == MemoryKind::Arena && frame.resource(placement.resource).is_image() {
+            assert!(placement.size > old.size);
+        }
+    }
+    // What holds is remembered: the next time around, nothing has to be planned anew.
+    let again = rig.tile.plan(frame, &PlanOptions::default()).unwrap();
+    assert!(Arc::ptr_eq(&again, bound.plan()));
+    bound.retire();
     rig.finish();
 }
 
 #[test]
 fn the_caller_may_submit() {
     let rig = Rig::new(Config::modern());
-    let frame = frame();
-    let (pool, outside) = (
-        Pool::new(rig.context()).expect("a pool"),
-        Outside::new(rig.context()),
-    );
-    let mut bound = rig.bind(&frame).expect("bound");
+    let mut bound = rig.bind(&PlanOptions::default());
     for _ in 0..2 {
-        let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
-        let mut calls = 0;
-        let submit = |device: &ash::Device, queue, batches: &[vk::SubmitInfo2<'_>], fence| {
-            // SAFETY: one thread; the call is made as it is handed out.
-            unsafe { device.queue_submit2(queue, batches, fence) }
-        };
-        // SAFETY: one thread, and every call is made.
-        let number = unsafe {
-            recorder.submit_with(|call| {
-                calls += 1;
-                assert_eq!(call.batches.len(), 1);
-                assert_eq!(call.batches[0].command_buffer_info_count, 2);
-                submit(
-                    rig.context().device(),
-                    call.queue.handle,
-                    call.batches,
-                    call.fence,
-                )
-            })
-        };
-        assert_eq!(calls, 1);
-        assert!(bound.wait(number.expect("submitted"), u64::MAX).expect("waited"));
+        let recorder = rig.fake.record(&mut bound).unwrap();
+        let mut batches = Vec::new();
+        let number = on_fake!(recorder.submit_with(|call| {
+            batches.push(call.batches.len());
+            on_fake!(
+                rig.fake
+                    .device
+                    .queue_submit2(call.queue.handle, call.batches, call.fence)
+            )
+        }));
+        assert_eq!(batches, [2, 1]);
+        assert!(bound.wait(number.unwrap(), u64::MAX).unwrap());
     }
     // What the caller's submission returns comes back, and ends the bound plan's frames.
-    let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
-    // SAFETY: nothing is submitted.
-    let lost = unsafe { recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)) };
-    assert!(lost.expect_err("lost").to_string().contains("ERROR_DEVICE_LOST"));
-    let over = record(rig.context(), &mut bound, &frame, &pool, &outside).expect_err("over");
+    let recorder = rig.fake.record(&mut bound).unwrap();
+    let lost = on_fake!(recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)));
+    assert!(lost.unwrap_err().to_string().contains("ERROR_DEVICE_LOST"));
+    let over = rig.fake.record(&mut bound).unwrap_err();
     assert!(over.to_string().contains("bind anew"), "{over}");
-    // SAFETY: the last frame never ran.
-    unsafe { bound.destroy() };
-    pool.destroy(rig.context());
-    outside.destroy(rig.context());
+    on_fake!(bound.destroy());
     rig.finish();
 }

@@ -1,10 +1,42 @@
-//! The runtime on the fake driver: the tile path as it is recorded, the chain of detection, and what every
-//! failing call leaves behind (nothing).
+//! The runtime on the fake driver: memory as it is asked for, order between plans, and safe programs that did harm once.
 
 mod binding;
-mod detection;
-mod failures;
 mod order;
-mod recording;
-pub(crate) mod rig;
 mod safe;
+
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::{BoundFrame, Capabilities, Device};
+use tileheap_testkit::fake_driver::Config;
+use tileheap_testkit::runtime_rig::{self, on_fake};
+
+/// A device of the fake driver, and the runtime on it.
+pub(crate) struct Rig {
+    pub(crate) fake: runtime_rig::Rig,
+    pub(crate) tile: Device,
+}
+
+impl Rig {
+    pub(crate) fn new(config: Config) -> Rig {
+        let fake = runtime_rig::Rig::new(config, Capabilities::empty());
+        let tile = fake.runtime().unwrap();
+        Rig { fake, tile }
+    }
+
+    /// The rig's frame, bound with these options.
+    pub(crate) fn bind(&self, options: &PlanOptions) -> BoundFrame {
+        let plan = self.tile.plan(&self.fake.described.frame, options).unwrap();
+        self.tile.bind(&plan).unwrap()
+    }
+
+    /// Runs one frame to its end.
+    pub(crate) fn run(&self, bound: &mut BoundFrame) {
+        let number = self.fake.frame(bound).unwrap();
+        assert!(bound.wait(number, u64::MAX).unwrap());
+    }
+
+    /// Destroys the runtime; nothing may be left.
+    pub(crate) fn finish(self) {
+        on_fake!(self.tile.destroy());
+        assert_eq!(self.fake.amiss(), [""; 0]);
+    }
+}

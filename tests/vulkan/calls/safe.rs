@@ -8,14 +8,17 @@ use std::time::Duration;
 use ash::vk;
 use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
-use tileheap::plan::{Plan, PlanOptions, Strategy};
+use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
+use tileheap::runtime::FrameRecorder;
 use tileheap::runtime::objects::{DedicatedTo, MemoryDesc, OneShotCommands};
-use tileheap::runtime::{FrameNumber, FrameRecorder, Imports};
 use tileheap::units::{Alignment, Bytes};
 
-use super::rig::{EXTENT, Outside, Pool, Rig, frame, record, run};
 use tileheap_testkit::fake_driver::{Call, Config};
+use tileheap_testkit::runtime_rig::EXTENT;
+
+use super::Rig;
+use tileheap_testkit::frames::{by, one_queue};
 
 /// The name, what it ends with, the program.
 type Program = (&'static str, &'static str, fn(&Rig) -> String);
@@ -35,27 +38,22 @@ fn panics(program: impl FnOnce()) -> String {
 }
 
 fn planned(rig: &Rig) -> Arc<Plan> {
-    rig.context()
-        .tile()
-        .plan(&frame(), &PlanOptions::default())
-        .unwrap()
+    let frame = &rig.fake.described.frame;
+    rig.tile.plan(frame, &PlanOptions::default()).unwrap()
 }
 
 /// Binds the plan of the frame with a change.
 fn bind_changed(rig: &Rig, change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = Plan::clone(&planned(rig));
     change(&mut plan);
-    said(rig.context().tile().bind(&plan.into()))
+    said(rig.tile.bind(&plan.into()))
 }
 
 /// Describes a frame with one image, drawn to.
 fn build(image: ImageDesc) -> String {
     let mut frame = FrameBuilder::new("f", EXTENT);
     let image = frame.image("image", image);
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "commands");
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
     frame.render_pass(commands, "draw").color(image, LoadOp::DontCare);
     said(frame.build())
 }
@@ -67,13 +65,8 @@ fn image(change: impl FnOnce(&mut ImageDesc)) -> String {
 }
 
 fn allocate(rig: &Rig, change: impl FnOnce(&mut MemoryDesc<'_>)) -> String {
-    let mut objects = rig.context().tile().owned_objects();
-    let ordinary = rig
-        .context()
-        .tile()
-        .profile()
-        .ordinary_type_bits()
-        .trailing_zeros();
+    let mut objects = rig.tile.owned_objects();
+    let ordinary = rig.tile.profile().ordinary_type_bits().trailing_zeros();
     let mut desc = MemoryDesc::new("block", ordinary, Bytes(4096), Alignment::ONE);
     change(&mut desc);
     let said = said(objects.allocate(&desc));
@@ -83,40 +76,28 @@ fn allocate(rig: &Rig, change: impl FnOnce(&mut MemoryDesc<'_>)) -> String {
 }
 
 /// Begins a frame, and goes on with its recorder.
-fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>, &Pool) -> String) -> String {
-    let frame = frame();
-    let mut bound = rig.bind(&frame).unwrap();
-    let (pool, outside) = (Pool::new(rig.context()).unwrap(), Outside::new(rig.context()));
-    // SAFETY: the objects outlive the frame, which is not submitted.
-    let recorder = outside
-        .imports(&frame, |imports| unsafe { bound.begin(imports) })
-        .unwrap();
-    let said = go_on(recorder, &pool);
+fn begun(rig: &Rig, go_on: impl FnOnce(FrameRecorder<'_>) -> String) -> String {
+    let mut bound = rig.bind(&PlanOptions::default());
+    let said = go_on(rig.fake.begin(&mut bound).unwrap());
     bound.retire();
-    pool.destroy(rig.context());
-    outside.destroy(rig.context());
     said
 }
 
 /// Takes changed tables for the first frame of a plan, then runs two frames.
 fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String {
-    let frame = frame();
-    let mut bound = rig.bind(&frame).unwrap();
-    let (pool, outside) = (Pool::new(rig.context()).unwrap(), Outside::new(rig.context()));
+    let mut bound = rig.bind(&PlanOptions::default());
     let mut situation = bound.situation();
     let mut tables = lower(bound.plan(), &situation).unwrap().into_inner();
     change(&mut tables, &mut situation);
     let adopted = bound.adopt(tables.clone(), &situation);
     if adopted.is_ok() {
-        let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).unwrap();
+        let recorder = rig.fake.record(&mut bound).unwrap();
         assert_eq!(**recorder.lowered(), tables);
         // SAFETY: one thread.
         unsafe { recorder.submit() }.unwrap();
-        run(rig.context(), &mut bound, &frame, &pool, &outside).unwrap();
+        rig.run(&mut bound);
     }
     bound.retire();
-    pool.destroy(rig.context());
-    outside.destroy(rig.context());
     said(adopted)
 }
 
@@ -145,7 +126,7 @@ const PROGRAMS: &[Program] = &[
         "adopt a changed plan, then bind what is planned",
         "true, resource `albedo` is at offset 4,294,967,296 B",
         |rig| {
-            let tile = rig.context().tile();
+            let tile = &rig.tile;
             let mut plan = Plan::clone(&planned(rig));
             plan.placements[0].offset = Bytes(4 << 30);
             let adopted = tile.adopt(plan.into());
@@ -155,11 +136,19 @@ const PROGRAMS: &[Program] = &[
             )
         },
     ),
-    ("bind graphics to a queue that computes", "`main`", |rig| {
-        said(rig.context().tile().bind_on(&planned(rig), &[1]))
+    ("bind a plan for comparison", "one discard window", |rig| {
+        let options = PlanOptions {
+            windows: WindowRule::WholeFrame,
+            ..PlanOptions::default()
+        };
+        let compared = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
+        said(rig.tile.bind(&compared))
     }),
-    ("bind to no queue", "declares 1 queues, and 0 are given", |rig| {
-        said(rig.context().tile().bind_on(&planned(rig), &[]))
+    ("bind graphics to a queue that computes", "`graphics`", |rig| {
+        said(rig.tile.bind_on(&planned(rig), &[1, 1]))
+    }),
+    ("bind to no queue", "declares 2 queues, and 0 are given", |rig| {
+        said(rig.tile.bind_on(&planned(rig), &[]))
     }),
     ("describe a sparse image", "sparse", |_| {
         image(|image| image.flags = vk::ImageCreateFlags::SPARSE_BINDING)
@@ -190,76 +179,30 @@ const PROGRAMS: &[Program] = &[
         allocate(rig, |desc| desc.size = Bytes::ZERO)
     }),
     (
-        "begin without what the frame imports",
-        "`result` is not imported",
-        |rig| {
-            let mut bound = rig.bind(&frame()).unwrap();
-            // SAFETY: nothing is imported.
-            let said = said(unsafe { bound.begin(&Imports::default()) });
-            bound.retire();
-            said
-        },
-    ),
-    (
-        "submit what was not recorded",
-        "before its recording is finished",
-        |rig| {
-            // SAFETY: one thread.
-            begun(rig, |recorder, _| said(unsafe { recorder.submit() }))
-        },
-    ),
-    ("record a command buffer twice", "already recorded", |rig| {
-        begun(rig, |recorder, pool| {
-            let id = frame().passes()[0].command_buffer;
-            // SAFETY: new.
-            let _first = unsafe { recorder.record(pool.primaries[0], id) }.unwrap();
-            // SAFETY: it is refused.
-            said(unsafe { recorder.record(pool.primaries[1], id) })
-        })
-    }),
-    (
         "go on after a pass that panicked",
-        "panicked, cannot be used any more",
+        "cannot be used any more",
         |rig| {
-            begun(rig, |recorder, pool| {
-                let frame = frame();
-                let (first, second) = (
-                    frame.pass_named("gbuffer").unwrap(),
-                    frame.pass_named("clear list").unwrap(),
-                );
+            begun(rig, |recorder| {
+                let described = &rig.fake.described;
+                let (first, second) = (rig.fake.pass("occlusion"), rig.fake.pass("lighting"));
                 // SAFETY: new.
                 let mut commands =
-                    unsafe { recorder.record(pool.primaries[0], frame.pass(first).command_buffer) }.unwrap();
-                let list = frame.resource_named("list").unwrap();
-                let panicked = panics(|| drop(commands.pass(first, |pass| pass.buffer(list))));
+                    unsafe { recorder.record(rig.fake.commands[0][1], described.commands[1]) }.unwrap();
+                let panicked = panics(|| drop(commands.pass(first, |pass| pass.buffer(described.bins))));
                 assert!(panicked.contains("declares no access"), "{panicked}");
                 assert!(commands.pass(second, |_| ()).is_err());
-                let finished = said(commands.finish());
-                assert!(finished.contains("cannot be used any more"), "{finished}");
-                "panicked, cannot be used any more".to_owned()
+                said(commands.finish())
             })
         },
     ),
-    ("wait for a frame that was never submitted", "submitted", |rig| {
-        let bound = rig.bind(&frame()).unwrap();
-        let said = said(bound.wait(FrameNumber(7), u64::MAX));
-        bound.retire();
-        said
-    }),
-    ("use the device of a context that is gone", "ran", |rig| {
-        let tile = rig.context().tile().clone();
-        said(tile.collect())
-    }),
     (
         "submit once while another thread has the queues",
         "waited",
         |rig| {
-            let tile = rig.context().tile();
+            let tile = &rig.tile;
             let submitted = || {
-                rig.driver
-                    .journal()
-                    .iter()
-                    .any(|call| matches!(call, Call::Submit { .. }))
+                let journal = rig.fake.driver.journal();
+                journal.iter().any(|call| matches!(call, Call::Submit { .. }))
             };
             std::thread::scope(|scope| {
                 let locked = tile.lock_queues();
@@ -279,7 +222,7 @@ const PROGRAMS: &[Program] = &[
     (
         "submit once to a queue that is not there",
         "index out of bounds",
-        |rig| panics(|| drop(OneShotCommands::begin(rig.context().tile(), 9, "nothing"))),
+        |rig| panics(|| drop(OneShotCommands::begin(&rig.tile, 9, "nothing"))),
     ),
     ("run tables as they are", "ran", |rig| adopt(rig, |_, _| ())),
     ("run tables read from text, which wait for more", "ran", |rig| {
@@ -287,8 +230,8 @@ const PROGRAMS: &[Program] = &[
             for barrier in &mut tables.image_barriers {
                 barrier.scopes.src_stages |= vk::PipelineStageFlags2::ALL_COMMANDS;
             }
-            let text = tables.to_json("calls", situation);
-            (*tables, *situation) = Lowered::from_json("calls", &text).unwrap();
+            let text = tables.to_json("rig", situation);
+            (*tables, *situation) = Lowered::from_json("rig", &text).unwrap();
         })
     }),
     ("run tables without their barriers", "uses `albedo` in ", |rig| {
@@ -312,10 +255,11 @@ const PROGRAMS: &[Program] = &[
     ),
     (
         "run tables for other queues",
-        "they are for the queues (family, index) [(5, 0)]",
+        "they are for the queues (family, index) [(5, 0), (5, 1)]",
         |rig| {
             adopt(rig, |_, situation| {
-                situation.queues = DeviceQueues::new(&[FamilyQueue { family: 5, index: 0 }]);
+                let queues = [0, 1].map(|index| FamilyQueue { family: 5, index });
+                situation.queues = DeviceQueues::new(&queues);
             })
         },
     ),
@@ -323,11 +267,8 @@ const PROGRAMS: &[Program] = &[
         "run tables of another plan",
         "not those that were created",
         |rig| {
-            let options = PlanOptions {
-                strategy: Strategy::Off,
-                ..PlanOptions::default()
-            };
-            let other = rig.context().tile().plan(&frame(), &options).unwrap();
+            let options = by(Strategy::Off);
+            let other = rig.tile.plan(&rig.fake.described.frame, &options).unwrap();
             adopt(rig, |tables, situation| {
                 *tables = lower(&other, situation).unwrap().into_inner()
             })

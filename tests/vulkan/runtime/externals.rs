@@ -4,12 +4,22 @@ use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
+use tileheap::runtime::Imports;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
-use tileheap::runtime::{FrameNumber, Imports};
 
 use tileheap_testkit::gpu::{Gpu, copy_to_buffer, ways};
 
+use super::{bind, submit, wait};
+use tileheap_testkit::frames::one_queue;
+
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
+
+/// What the caller reads the images in.
+const EXIT: ResourceState = ResourceState {
+    layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+    stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+    access: vk::AccessFlags2::TRANSFER_READ,
+};
 
 /// An image of the caller's.
 struct Canvas {
@@ -76,13 +86,8 @@ impl Canvas {
 fn external_images_take_turns() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
-        let exit = ResourceState {
-            layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-            stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-            access: vk::AccessFlags2::TRANSFER_READ,
-        };
         let desc = ExternalDesc {
-            exit,
+            exit: EXIT,
             ..ExternalDesc::SWAPCHAIN
         };
         let mut builder = FrameBuilder::new("presenting", EXTENT);
@@ -91,8 +96,8 @@ fn external_images_take_turns() {
         let acquired = builder.external_semaphore("acquired");
         let rendered = builder.external_semaphore("rendered");
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
-        let submit = builder.submit(queue);
-        let batch = builder.batch(submit);
+        let main = builder.submit(queue);
+        let batch = builder.batch(main);
         builder.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
         builder.signal(batch, rendered, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
         let scene = builder.command_buffer(batch, "scene");
@@ -102,8 +107,7 @@ fn external_images_take_turns() {
             .color(canvas, LoadOp::Clear(color))
             .id();
         let frame = builder.build().expect("a sound frame");
-        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
 
         let device = gpu.device().clone();
         let canvases = [0; 3].map(|_| Canvas::new(&gpu, 1));
@@ -117,11 +121,7 @@ fn external_images_take_turns() {
         for (number, &command_buffer) in command_buffers.iter().enumerate() {
             let which = number % 3;
             if number > 0 {
-                assert!(
-                    bound
-                        .wait(FrameNumber(number as u64 - 1), u64::MAX)
-                        .expect("waited")
-                );
+                wait(&bound, number as u64 - 1);
             }
             // What vkAcquireNextImageKHR would do.
             let signals = [semaphores[0]];
@@ -158,8 +158,7 @@ fn external_images_take_turns() {
                 .pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT))
                 .expect("clear");
             commands.finish().expect("recorded");
-            // SAFETY: the test has one thread.
-            unsafe { recorder.submit() }.expect("submitted");
+            submit(recorder);
             // What presenting would do: wait, and read in the exit layout.
             let mut reader = gpu.primaries(1);
             let reader = reader.pop().expect("one");
@@ -212,13 +211,8 @@ fn external_images_take_turns() {
 fn two_externals_are_layers_of_one_image() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
-        let exit = ResourceState {
-            layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-            stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-            access: vk::AccessFlags2::TRANSFER_READ,
-        };
         let desc = ExternalDesc {
-            exit,
+            exit: EXIT,
             ..ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED)
         };
         let mut builder = FrameBuilder::new("cascades", EXTENT);
@@ -227,18 +221,14 @@ fn two_externals_are_layers_of_one_image() {
             ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
         };
         let layers = ["near", "far"].map(|name| builder.resource(name, image, Persistence::External(desc)));
-        let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
-        let submit = builder.submit(queue);
-        let batch = builder.batch(submit);
-        let scene = builder.command_buffer(batch, "scene");
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
         let clear = [1.0, 0.0].map(|value| LoadOp::Clear(ClearValue::Float([value; 4])));
         let passes = [0, 1].map(|layer| {
             let pass = builder.render_pass(scene, format!("layer {layer}"));
             pass.color(layers[layer], clear[layer]).layer(layer as u32).id()
         });
         let frame = builder.build().expect("a sound frame");
-        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
         let device = gpu.device().clone();
         let canvas = Canvas::new(&gpu, 2);
         let far = Canvas::view_of(&device, canvas.image, 1);
@@ -261,9 +251,8 @@ fn two_externals_are_layers_of_one_image() {
             commands.pass(pass, |_| ()).expect("recorded");
         }
         commands.finish().expect("recorded");
-        // SAFETY: the test has one thread.
-        unsafe { recorder.submit() }.expect("submitted");
-        assert!(bound.wait(FrameNumber(0), u64::MAX).expect("waited"));
+        submit(recorder);
+        wait(&bound, 0);
         // SAFETY: new.
         unsafe { device.begin_command_buffer(primaries[1], &Default::default()) }.expect("begun");
         let region = vk::BufferImageCopy {
@@ -275,7 +264,7 @@ fn two_externals_are_layers_of_one_image() {
             image_extent: EXTENT.into(),
             ..Default::default()
         };
-        let (layout, to) = (exit.layout, host.buffer.handle);
+        let (layout, to) = (EXIT.layout, host.buffer.handle);
         // SAFETY: recording; the frame is complete and left both layers in this layout.
         unsafe { device.cmd_copy_image_to_buffer(primaries[1], canvas.image, layout, to, &[region]) };
         // SAFETY: recording.

@@ -1,15 +1,16 @@
 //! One frame through every way of recording: a cleared G-buffer, a draw that reads it, a dispatch, a copy to the host.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::Version;
-use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::{Ladder, PlanOptions, Strategy};
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{Imports, Parity};
+use tileheap::runtime::{Capabilities, FrameNumber, Parity};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu, ways};
+
+use super::{begin, bind, copy_buffer, dispatch, draw, host_read, submit, wait};
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 32,
@@ -24,16 +25,8 @@ fn frame() -> Frame {
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
     let lit = frame.image("lit", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
     let doubled = frame.buffer("doubled", BufferDesc::new(Bytes(PIXELS * 4)));
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource(
-        "result",
-        BufferDesc::new(Bytes(PIXELS * 4)),
-        Persistence::External(host),
-    );
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "scene");
+    let result = host_read(&mut frame, "result", PIXELS * 4);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let color = ClearValue::Float([10.0 / 255.0, 20.0 / 255.0, 30.0 / 255.0, 1.0]);
     frame
         .render_pass(commands, "gbuffer")
@@ -84,8 +77,7 @@ fn expected() -> Vec<u32> {
 
 fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
     let frame = frame();
-    let plan = gpu.tile().plan(&frame, options).expect("a plan");
-    let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+    let mut bound = bind(gpu, &frame, options);
     let id = |name| frame.resource_named(name).expect("declared");
     let pass = |name| frame.pass_named(name).expect("declared");
     let (gbuffer, lighting, doubling, copy) =
@@ -117,15 +109,7 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
     let host = gpu.host_buffer(PIXELS * 4);
     let command_buffers = gpu.primaries(2);
     for number in 0..frames {
-        let imports = Imports {
-            buffers: &[ImportedBuffer {
-                resource: id("result"),
-                buffer: host.buffer,
-            }],
-            ..Imports::default()
-        };
-        // SAFETY: the buffer lives until `finish`.
-        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        let recorder = begin(&mut bound, id("result"), &host);
         assert_eq!(recorder.number().0, number);
         let command_buffer = command_buffers[number as usize % 2];
         let scene = frame.passes()[0].command_buffer;
@@ -133,49 +117,25 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
         let mut commands = unsafe { recorder.record(command_buffer, scene) }.expect("recording");
         commands.pass(gbuffer, |_| ()).expect("gbuffer");
         commands
-            .pass(lighting, |pass| {
-                light.bind(pass.device(), pass.command_buffer(), Some(light_set));
-                // SAFETY: recording inside the render pass.
-                unsafe { pass.device().cmd_draw(pass.command_buffer(), 3, 1, 0, 0) };
-            })
+            .pass(lighting, |pass| draw(pass, &light, Some(light_set)))
             .expect("lighting");
         commands
-            .pass(doubling, |pass| {
-                double.bind(pass.device(), pass.command_buffer(), Some(double_set));
-                // SAFETY: recording outside render passes.
-                unsafe { pass.device().cmd_dispatch(pass.command_buffer(), 4, 2, 1) };
-            })
+            .pass(doubling, |pass| dispatch(pass, &double, Some(double_set), [4, 2]))
             .expect("doubling");
         commands
             .pass(copy, |pass| {
-                let (from, to) = (pass.buffer(id("doubled")), pass.buffer(id("result")));
-                let region = vk::BufferCopy {
-                    src_offset: from.offset,
-                    dst_offset: to.offset,
-                    size: from.size,
-                };
-                // SAFETY: recording outside render passes.
-                unsafe {
-                    pass.device()
-                        .cmd_copy_buffer(pass.command_buffer(), from.handle, to.handle, &[region])
-                };
+                copy_buffer(pass, &pass.buffer(id("doubled")), &pass.buffer(id("result")), 0);
             })
             .expect("copy");
         commands.finish().expect("recorded");
-        // SAFETY: the test has one thread.
-        let submitted = unsafe { recorder.submit() }.expect("submitted");
+        assert_eq!(submit(recorder).0, number);
         if let Some(before) = number.checked_sub(1) {
             // Two frames in flight.
-            assert!(
-                bound
-                    .wait(tileheap::runtime::FrameNumber(before), u64::MAX)
-                    .expect("waited")
-            );
+            wait(&bound, before);
         }
-        assert_eq!(submitted.0, number);
     }
-    let last = tileheap::runtime::FrameNumber(frames - 1);
-    assert!(bound.wait(last, u64::MAX).expect("waited"));
+    let last = FrameNumber(frames - 1);
+    wait(&bound, last.0);
     assert_eq!(bound.completed().expect("asked"), Some(last));
     bound.retire();
     assert_eq!(gpu.tile().collect().expect("collected"), 0);
@@ -207,22 +167,9 @@ fn every_way_of_recording_computes_the_same() {
 }
 
 #[test]
-fn the_same_frame_again_is_the_same_plan() {
-    let gpu = Gpu::new(Default::default());
-    let frame = frame();
-    let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-    let again = gpu
-        .tile()
-        .plan(&frame.clone(), &PlanOptions::default())
-        .expect("a plan");
-    assert!(std::sync::Arc::ptr_eq(&plan, &again));
-    gpu.finish();
-}
-
-#[test]
 fn measuring_with_and_without_creating_agree() {
     let newest = Gpu::new(Default::default());
-    let oldest = Gpu::new(tileheap::runtime::Capabilities::MAINTENANCE_4);
+    let oldest = Gpu::new(Capabilities::MAINTENANCE_4);
     let (new, old) = (newest.tile().measure(&frame()), oldest.tile().measure(&frame()));
     assert_eq!(new.expect("measured"), old.expect("measured"));
     newest.finish();

@@ -1,15 +1,16 @@
 //! History: frame n reads what frame n - 1 wrote, and frame 0 reads zero.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{AccessKind, BufferDesc, Frame, FrameBuilder, ImageDesc, Persistence};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{FrameNumber, Imports, Parity};
+use tileheap::runtime::Parity;
 use tileheap::units::Bytes;
 
-use tileheap_testkit::gpu::{Binding, Gpu, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, ways};
+
+use super::{begin, bind, copy_buffer, copy_image, dispatch, host_read, submit, wait};
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
 
@@ -22,12 +23,8 @@ fn frame() -> Frame {
         Persistence::History,
     );
     let buffer = frame.resource("buffer", BufferDesc::new(Bytes(64)), Persistence::History);
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(128)), Persistence::External(host));
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "count");
+    let result = host_read(&mut frame, "result", 128);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     frame
         .compute_pass(commands, "count")
         .read(image, AccessKind::StorageImage)
@@ -61,8 +58,7 @@ fn history_counts_frames_from_zero() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
         let frame = frame();
-        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
         let id = |name| frame.resource_named(name).expect("declared");
         let pass = |name| frame.pass_named(name).expect("declared");
         let (image, buffer, result) = (id("image"), id("buffer"), id("result"));
@@ -86,25 +82,10 @@ fn history_counts_frames_from_zero() {
         for number in 0..6u32 {
             let slot = number as usize % 2;
             if number >= 2 {
-                assert!(
-                    bound
-                        .wait(FrameNumber(u64::from(number) - 2), u64::MAX)
-                        .expect("waited")
-                );
+                wait(&bound, u64::from(number) - 2);
                 check(&hosts[slot].words(), number - 1, way);
             }
-            let imported = [ImportedBuffer {
-                resource: result,
-                buffer: hosts[slot].buffer,
-            }];
-            // SAFETY: the buffer lives until `finish`.
-            let recorder = unsafe {
-                bound.begin(&Imports {
-                    buffers: &imported,
-                    ..Imports::default()
-                })
-            }
-            .expect("a frame");
+            let recorder = begin(&mut bound, result, &hosts[slot]);
             assert_eq!(recorder.parity().index(), slot, "{way}");
             assert_eq!(
                 recorder.image_previous(image),
@@ -116,42 +97,18 @@ fn history_counts_frames_from_zero() {
                 unsafe { recorder.record(command_buffers[slot], frame.passes()[0].command_buffer) }
                     .expect("recording");
             commands
-                .pass(pass("count"), |pass| {
-                    count.bind(pass.device(), pass.command_buffer(), Some(set));
-                    // SAFETY: recording.
-                    unsafe { pass.device().cmd_dispatch(pass.command_buffer(), 1, 1, 1) };
-                })
+                .pass(pass("count"), |pass| dispatch(pass, &count, Some(set), [1, 1]))
                 .expect("count");
             commands
                 .pass(pass("copy"), |pass| {
-                    let (from, to) = (pass.buffer(buffer), pass.buffer(result));
-                    let handle = pass.image(image).handle;
-                    let commands = pass.command_buffer();
-                    copy_to_buffer(
-                        pass.device(),
-                        commands,
-                        handle,
-                        vk::ImageAspectFlags::COLOR,
-                        EXTENT,
-                        &to,
-                    );
-                    let region = vk::BufferCopy {
-                        src_offset: 0,
-                        dst_offset: 64,
-                        size: 64,
-                    };
-                    // SAFETY: recording.
-                    unsafe {
-                        pass.device()
-                            .cmd_copy_buffer(commands, from.handle, to.handle, &[region])
-                    };
+                    copy_image(pass, image, result, EXTENT);
+                    copy_buffer(pass, &pass.buffer(buffer), &pass.buffer(result), 64);
                 })
                 .expect("copy");
             commands.finish().expect("recorded");
-            // SAFETY: the test has one thread.
-            unsafe { recorder.submit() }.expect("submitted");
+            submit(recorder);
         }
-        assert!(bound.wait(FrameNumber(5), u64::MAX).expect("waited"));
+        wait(&bound, 5);
         check(&hosts[1].words(), 6, way);
         // SAFETY: the last frame is complete.
         unsafe { bound.destroy() };

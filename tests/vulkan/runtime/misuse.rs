@@ -2,29 +2,25 @@
 
 use ash::vk;
 use tileheap::Error;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::context::DeviceChoice;
 use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, Imports, RuntimeError};
+use tileheap::runtime::{Capabilities, Context, ContextDesc, FrameNumber, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::Gpu;
+
+use super::{begin, bind, host_read};
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
 
 fn frame() -> Frame {
     let mut frame = FrameBuilder::new("small", EXTENT);
     let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(64)), Persistence::External(host));
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "scene");
+    let result = host_read(&mut frame, "result", 64);
+    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
     frame
         .render_pass(commands, "clear")
         .color(image, LoadOp::Clear(ClearValue::ZERO));
@@ -43,8 +39,7 @@ fn says<T: std::fmt::Debug>(result: tileheap::Result<T>) -> String {
 fn passes_come_in_declared_order() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let frame = frame();
-    let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-    let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+    let mut bound = bind(&gpu, &frame, &PlanOptions::default());
     let [clear, copy] = ["clear", "copy"].map(|name| frame.pass_named(name).expect("declared"));
     let result = frame.resource_named("result").expect("declared");
     let image = frame.resource_named("image").expect("declared");
@@ -74,18 +69,7 @@ fn passes_come_in_declared_order() {
         "`image` is imported as external buffer, but the frame does not declare it as one"
     );
 
-    let imported = [ImportedBuffer {
-        resource: result,
-        buffer: host.buffer,
-    }];
-    // SAFETY: the buffer lives until `finish`.
-    let recorder = unsafe {
-        bound.begin(&Imports {
-            buffers: &imported,
-            ..Imports::default()
-        })
-    }
-    .expect("a frame");
+    let recorder = begin(&mut bound, result, &host);
     // SAFETY: new.
     let mut commands = unsafe { recorder.record(command_buffers[0], scene) }.expect("recording");
     let out_of_order = says(commands.pass(copy, |_| ()));
@@ -132,10 +116,7 @@ fn what_the_device_cannot_do_is_named() {
         height: 1,
     };
     let image = builder.image("endless", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
-    let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
-    let submit = builder.submit(queue);
-    let batch = builder.batch(submit);
-    let commands = builder.command_buffer(batch, "scene");
+    let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
     builder
         .render_pass(commands, "clear")
         .color(image, LoadOp::Clear(ClearValue::ZERO));
@@ -148,10 +129,7 @@ fn what_the_device_cannot_do_is_named() {
 
     let mut builder = FrameBuilder::new("addressed", EXTENT);
     let buffer = builder.buffer("pointed at", BufferDesc::new(Bytes(64)));
-    let queue = builder.queue("main", vk::QueueFlags::COMPUTE);
-    let submit = builder.submit(queue);
-    let batch = builder.batch(submit);
-    let commands = builder.command_buffer(batch, "scene");
+    let commands = one_queue(&mut builder, vk::QueueFlags::COMPUTE);
     builder
         .compute_pass(commands, "write")
         .write(buffer, AccessKind::DeviceAddress);
@@ -179,57 +157,30 @@ fn what_the_device_cannot_do_is_named() {
 
 #[test]
 fn a_context_names_what_is_missing() {
-    let text = |desc: ContextDesc<'_>| {
-        tileheap::runtime::Context::new(&desc)
-            .expect_err("missing")
-            .to_string()
-    };
     let base = || ContextDesc::from_env("tileheap tests");
-    let other = text(ContextDesc {
-        device: DeviceChoice::Name("no such device".to_owned()),
-        ..base()
-    });
-    assert!(
-        other.contains("whose name contains `no such device`") && !other.contains('\n'),
-        "{other}"
-    );
-    let index = text(ContextDesc {
-        device: DeviceChoice::Index(99),
-        ..base()
-    });
-    assert!(index.contains("of index 99"), "{index}");
-    let extension = text(ContextDesc {
-        device_extensions: vec![c"VK_FOO_bar"],
-        ..base()
-    });
-    assert!(extension.contains("VK_FOO_bar"), "{extension}");
-    let old = text(ContextDesc {
-        api_version: vk::API_VERSION_1_0,
-        ..base()
-    });
-    assert!(old.contains("1.0.0") && old.contains("requires 1.1"), "{old}");
-    let desc = ContextDesc {
-        instance_extensions: vec![c"VK_FOO_baz"],
-        ..base()
+    let with = |change: fn(&mut ContextDesc<'_>)| {
+        let mut desc = base();
+        change(&mut desc);
+        Context::new(&desc).expect_err("missing")
     };
-    let error = tileheap::runtime::Context::new(&desc).expect_err("missing");
+    type Change = fn(&mut ContextDesc<'_>);
+    let cases: [(Change, &str); 5] = [
+        (
+            |desc| desc.device = DeviceChoice::Name("no such device".to_owned()),
+            "whose name contains `no such device`",
+        ),
+        (|desc| desc.device = DeviceChoice::Index(99), "of index 99"),
+        (|desc| desc.device_extensions = vec![c"VK_FOO_bar"], "VK_FOO_bar"),
+        (|desc| desc.api_version = vk::API_VERSION_1_0, "1.0.0"),
+        (|desc| desc.api_version = vk::API_VERSION_1_0, "requires 1.1"),
+    ];
+    for (change, needs) in cases {
+        let text = with(change).to_string();
+        assert!(text.contains(needs) && !text.contains('\n'), "{text}");
+    }
+    let error = with(|desc| desc.instance_extensions = vec![c"VK_FOO_baz"]);
     assert!(
         matches!(error, Error::Runtime(RuntimeError::MissingFeature { .. })),
         "{error}"
     );
-}
-
-#[test]
-fn a_plan_for_another_device_is_refused() {
-    let gpu = Gpu::new(Capabilities::empty());
-    let frame = frame();
-    let profile = std::sync::Arc::new(tileheap::profile::DeviceProfile::preset("adreno-830").expect("known"));
-    let requirements = tileheap::measure::estimate(&frame, &profile).expect("estimated");
-    let plan = tileheap::plan::plan(&frame, &requirements.into(), &profile, &PlanOptions::default());
-    let text = says(gpu.tile().bind(&plan.expect("a plan").into()));
-    assert!(
-        text.contains("was made for") && text.contains("Device::plan"),
-        "{text}"
-    );
-    gpu.finish();
 }

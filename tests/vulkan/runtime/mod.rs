@@ -10,7 +10,84 @@ mod parts;
 mod queues;
 mod reordered;
 mod resize;
+mod scene;
 mod secondary;
 mod split;
 mod tiles;
-mod validated;
+
+use ash::vk;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, ResourceId};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{BoundFrame, Buffer, FrameNumber, FrameRecorder, Imports, PassCommands};
+use tileheap::units::Bytes;
+
+use tileheap_testkit::gpu::{Gpu, HostBuffer, Pipeline, copy_to_buffer};
+
+/// Declares a buffer of the caller's, which the host reads.
+fn host_read(frame: &mut FrameBuilder, name: &str, bytes: u64) -> ResourceId {
+    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
+    frame.resource(name, BufferDesc::new(Bytes(bytes)), Persistence::External(host))
+}
+
+fn bind(gpu: &Gpu, frame: &Frame, options: &PlanOptions) -> BoundFrame {
+    let plan = gpu.tile().plan(frame, options).expect("a plan");
+    gpu.tile().bind(&plan).expect("a bound plan")
+}
+
+/// Begins a frame with one imported buffer, which lives until the test's end.
+fn begin<'a>(bound: &'a mut BoundFrame, resource: ResourceId, host: &HostBuffer) -> FrameRecorder<'a> {
+    let imports = Imports {
+        buffers: &[ImportedBuffer {
+            resource,
+            buffer: host.buffer,
+        }],
+        ..Imports::default()
+    };
+    // SAFETY: buffers live until `Gpu::finish`.
+    unsafe { bound.begin(&imports) }.expect("a frame")
+}
+
+/// Submits a frame of a test with one thread.
+fn submit(recorder: FrameRecorder<'_>) -> FrameNumber {
+    // SAFETY: no other thread uses the queues.
+    unsafe { recorder.submit() }.expect("submitted")
+}
+
+fn wait(bound: &BoundFrame, number: u64) {
+    assert!(bound.wait(FrameNumber(number), u64::MAX).expect("waited"));
+}
+
+/// Draws a triangle over everything.
+fn draw(pass: &PassCommands<'_>, pipeline: &Pipeline, set: Option<vk::DescriptorSet>) {
+    pipeline.bind(pass.device(), pass.command_buffer(), set);
+    // SAFETY: recording inside the render pass.
+    unsafe { pass.device().cmd_draw(pass.command_buffer(), 3, 1, 0, 0) };
+}
+
+fn dispatch(pass: &PassCommands<'_>, pipeline: &Pipeline, set: Option<vk::DescriptorSet>, groups: [u32; 2]) {
+    pipeline.bind(pass.device(), pass.command_buffer(), set);
+    let [x, y] = groups;
+    // SAFETY: recording outside render passes.
+    unsafe { pass.device().cmd_dispatch(pass.command_buffer(), x, y, 1) };
+}
+
+/// Copies an image to the start of a buffer.
+fn copy_image(pass: &PassCommands<'_>, image: ResourceId, to: ResourceId, extent: vk::Extent2D) {
+    let (image, to) = (pass.image(image).handle, pass.buffer(to));
+    let color = vk::ImageAspectFlags::COLOR;
+    copy_to_buffer(pass.device(), pass.command_buffer(), image, color, extent, &to);
+}
+
+/// Copies a buffer to the bytes of another one from `dst_offset`.
+fn copy_buffer(pass: &PassCommands<'_>, from: &Buffer, to: &Buffer, dst_offset: u64) {
+    let region = vk::BufferCopy {
+        src_offset: from.offset,
+        dst_offset: to.offset + dst_offset,
+        size: from.size,
+    };
+    let (device, commands) = (pass.device(), pass.command_buffer());
+    // SAFETY: recording outside render passes; the pass declares both.
+    unsafe { device.cmd_copy_buffer(commands, from.handle, to.handle, &[region]) };
+}

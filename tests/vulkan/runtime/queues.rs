@@ -1,14 +1,14 @@
 //! Several queues, submits, batches and command buffers, recorded on several threads.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence};
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{FrameNumber, Imports, Parity};
+use tileheap::runtime::Parity;
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+
+use super::{begin, bind, copy_buffer, dispatch, host_read, submit, wait};
 
 const WORDS: u64 = 64;
 
@@ -24,8 +24,7 @@ fn frame() -> Frame {
     let made = frame.buffer("made", size);
     let added = frame.buffer("added", size);
     let doubled = frame.buffer("doubled", size);
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", size, Persistence::External(host));
+    let result = host_read(&mut frame, "result", WORDS * 4);
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
     let to_compute = frame.semaphore("made");
@@ -84,8 +83,7 @@ fn queues_batches_and_threads() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
         let frame = frame();
-        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
         let id = |name| frame.resource_named(name).expect("declared");
         let buffer = |name| Binding::Storage(bound.buffer(id(name), Parity::Even));
         let types = [vk::DescriptorType::STORAGE_BUFFER; 2];
@@ -112,25 +110,10 @@ fn queues_batches_and_threads() {
         for number in 0..5u32 {
             let slot = number as usize % 2;
             if number >= 2 {
-                assert!(
-                    bound
-                        .wait(FrameNumber(u64::from(number) - 2), u64::MAX)
-                        .expect("waited")
-                );
+                wait(&bound, u64::from(number) - 2);
                 check(&hosts[slot].words(), number - 2, way);
             }
-            let imported = [ImportedBuffer {
-                resource: id("result"),
-                buffer: hosts[slot].buffer,
-            }];
-            // SAFETY: the buffer lives until `finish`.
-            let recorder = unsafe {
-                bound.begin(&Imports {
-                    buffers: &imported,
-                    ..Imports::default()
-                })
-            }
-            .expect("a frame");
+            let recorder = begin(&mut bound, id("result"), &hosts[slot]);
             std::thread::scope(|scope| {
                 for (step, pass) in frame.pass_ids().enumerate() {
                     let (recorder, steps, frame) = (&recorder, &steps, &frame);
@@ -142,25 +125,13 @@ fn queues_batches_and_threads() {
                         let step: Option<&(&str, Pipeline, vk::DescriptorSet)> = steps.get(step);
                         let recorded = commands.pass(pass, |pass| match step {
                             Some((_, pipeline, set)) => {
-                                pipeline.bind(pass.device(), pass.command_buffer(), Some(*set));
                                 pipeline.push(pass.device(), pass.command_buffer(), &[number]);
-                                // SAFETY: recording.
-                                unsafe { pass.device().cmd_dispatch(pass.command_buffer(), 1, 1, 1) };
+                                dispatch(pass, pipeline, Some(*set), [1, 1]);
                             }
                             None => {
-                                let resource = |name| frame.resource_named(name).expect("declared");
-                                let (from, to) =
-                                    (pass.buffer(resource("doubled")), pass.buffer(resource("result")));
-                                let region = [vk::BufferCopy {
-                                    size: WORDS * 4,
-                                    ..Default::default()
-                                }];
-                                let commands = pass.command_buffer();
-                                // SAFETY: recording.
-                                unsafe {
-                                    pass.device()
-                                        .cmd_copy_buffer(commands, from.handle, to.handle, &region)
-                                };
+                                let buffer =
+                                    |name| pass.buffer(frame.resource_named(name).expect("declared"));
+                                copy_buffer(pass, &buffer("doubled"), &buffer("result"), 0);
                             }
                         });
                         recorded.expect("the pass");
@@ -168,10 +139,9 @@ fn queues_batches_and_threads() {
                     });
                 }
             });
-            // SAFETY: the other threads have ended.
-            unsafe { recorder.submit() }.expect("submitted");
+            submit(recorder);
         }
-        assert!(bound.wait(FrameNumber(4), u64::MAX).expect("waited"));
+        wait(&bound, 4);
         check(&hosts[0].words(), 4, way);
         bound.retire();
         gpu.finish();

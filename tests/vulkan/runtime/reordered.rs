@@ -2,8 +2,7 @@
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence, QueueId, SemaphoreId};
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, QueueId, SemaphoreId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, Imports, Parity};
@@ -11,6 +10,8 @@ use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu};
 use tileheap_testkit::queue_rig::QueueRig;
+
+use super::{copy_buffer, dispatch, host_read};
 
 const WORDS: u64 = 64;
 const FRAMES: u32 = 4;
@@ -24,9 +25,7 @@ fn frame() -> Frame {
     let mut frame = FrameBuilder::new("three queues", vk::Extent2D { width: 1, height: 1 });
     let size = BufferDesc::new(Bytes(WORDS * 4));
     let [made, added] = ["made", "added"].map(|name| frame.buffer(name, size));
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let [result, copied] =
-        ["result", "copied"].map(|name| frame.resource(name, size, Persistence::External(host)));
+    let [result, copied] = ["result", "copied"].map(|name| host_read(&mut frame, name, WORDS * 4));
     let both = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
     let graphics = frame.queue("graphics", both);
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
@@ -122,25 +121,14 @@ fn run(gpu: &mut Gpu, seed: u64, ignored: Option<(usize, usize)>) -> (bool, Vec<
             let mut commands =
                 unsafe { recorder.record(handle, frame.pass(pass).command_buffer) }.expect("recording");
             let recorded = commands.pass(pass, |pass| {
-                let (device, commands) = (pass.device(), pass.command_buffer());
                 let (pipeline, set) = match index {
                     0 => (make, made),
                     1 => (add, sum),
-                    2 => {
-                        let (from, to) = (pass.buffer(id("made")), pass.buffer(id("copied")));
-                        let region = [vk::BufferCopy {
-                            size: WORDS * 4,
-                            ..Default::default()
-                        }];
-                        // SAFETY: recording.
-                        return unsafe { device.cmd_copy_buffer(commands, from.handle, to.handle, &region) };
-                    }
+                    2 => return copy_buffer(pass, &pass.buffer(id("made")), &pass.buffer(id("copied")), 0),
                     _ => (merge, merged[number as usize]),
                 };
-                pipeline.bind(device, commands, Some(set));
-                pipeline.push(device, commands, &[number]);
-                // SAFETY: recording.
-                unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
+                pipeline.push(pass.device(), pass.command_buffer(), &[number]);
+                dispatch(pass, &pipeline, Some(set), [1, 1]);
             });
             recorded.expect("the pass");
             commands.finish().expect("recorded");

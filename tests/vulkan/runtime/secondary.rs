@@ -1,14 +1,14 @@
 //! Secondary command buffers: the contents of a render pass, and work of a compute pass.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{FrameNumber, Imports, Parity};
-use tileheap::units::Bytes;
+use tileheap::runtime::Parity;
 
-use tileheap_testkit::gpu::{Binding, Gpu, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, ways};
+
+use super::{begin, bind, copy_image, host_read, submit, wait};
+use tileheap_testkit::frames::one_queue;
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 8 };
 
@@ -31,16 +31,8 @@ fn secondary_command_buffers_of_both_kinds() {
         let mut gpu = Gpu::new(without);
         let mut builder = FrameBuilder::new("secondary", EXTENT);
         let image = builder.image("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
-        let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-        let result = builder.resource(
-            "result",
-            BufferDesc::new(Bytes(256)),
-            Persistence::External(host_desc),
-        );
-        let queue = builder.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-        let submit = builder.submit(queue);
-        let batch = builder.batch(submit);
-        let scene = builder.command_buffer(batch, "scene");
+        let result = host_read(&mut builder, "result", 256);
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         let draw = builder
             .render_pass(scene, "draw")
             .secondary()
@@ -53,8 +45,7 @@ fn secondary_command_buffers_of_both_kinds() {
             .transfer_destination(result)
             .id();
         let frame = builder.build().expect("a sound frame");
-        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
 
         let drawing = gpu.fullscreen(bound.target(draw), &[], DRAW);
         let adding = gpu.compute(&[vk::DescriptorType::STORAGE_IMAGE], ADD);
@@ -70,18 +61,7 @@ fn secondary_command_buffers_of_both_kinds() {
         let secondaries = gpu.command_buffers(family, vk::CommandBufferLevel::SECONDARY, 3);
         let device = gpu.device().clone();
         for number in 0..3u32 {
-            let imported = [ImportedBuffer {
-                resource: result,
-                buffer: host.buffer,
-            }];
-            // SAFETY: the buffer lives until `finish`.
-            let recorder = unsafe {
-                bound.begin(&Imports {
-                    buffers: &imported,
-                    ..Imports::default()
-                })
-            }
-            .expect("a frame");
+            let recorder = begin(&mut bound, result, &host);
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
                 // SAFETY: the frame before is complete.
                 unsafe { recorder.begin_secondary(secondary, draw) }.expect("begun");
@@ -117,26 +97,11 @@ fn secondary_command_buffers_of_both_kinds() {
                 })
                 .expect("add");
             commands
-                .pass(copy, |pass| {
-                    let (from, to) = (pass.image(image).handle, pass.buffer(result));
-                    copy_to_buffer(
-                        &device,
-                        pass.command_buffer(),
-                        from,
-                        vk::ImageAspectFlags::COLOR,
-                        EXTENT,
-                        &to,
-                    );
-                })
+                .pass(copy, |pass| copy_image(pass, image, result, EXTENT))
                 .expect("copy");
             commands.finish().expect("recorded");
-            // SAFETY: the test has one thread.
-            unsafe { recorder.submit() }.expect("submitted");
-            assert!(
-                bound
-                    .wait(FrameNumber(u64::from(number)), u64::MAX)
-                    .expect("waited")
-            );
+            submit(recorder);
+            wait(&bound, u64::from(number));
             let expected: Vec<u32> = (0..64).map(|at| number * 10 + 1 + at % 8 + 100).collect();
             assert_eq!(host.words(), expected, "frame {number}, {way}");
         }

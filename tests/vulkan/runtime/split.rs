@@ -1,17 +1,16 @@
 //! Split lives on a real driver: what is stored out of tile memory is what was there, and the stores are the runtime's.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
 };
 use tileheap::plan::{Ladder, MemoryKind, PlanOptions};
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{BoundFrame, FrameNumber, Imports};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+
+use super::{begin, bind, dispatch, draw, host_read, submit, wait};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 32,
@@ -39,9 +38,7 @@ fn frame() -> Frame {
     let depth = image("depth", vk::Format::D32_SFLOAT, Persistence::Transient);
     let past = image("past", vk::Format::R32_UINT, Persistence::History);
     let list = frame.buffer("list", BufferDesc::new(Bytes(PIXELS * 4)));
-    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let words = BufferDesc::new(Bytes(PIXELS * 4 * WORDS));
-    let result = frame.resource("result", words, Persistence::External(host));
+    let result = host_read(&mut frame, "result", PIXELS * 4 * WORDS);
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -52,24 +49,17 @@ fn frame() -> Frame {
         .color(signs, LoadOp::DontCare)
         .color(past, LoadOp::DontCare)
         .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)));
-    let mut mix = frame.compute_pass(scene, "mix").storage_write(list);
-    for id in [color, numbers, signs, depth, past] {
-        mix = mix.sampled(id);
-    }
-    mix.id();
-    let mut count = frame.compute_pass(scene, "count").storage_update(list);
-    for id in [color, numbers, signs, depth, past] {
-        count = count.sampled(id);
-    }
-    count.id();
+    let images = [color, numbers, signs, depth, past];
+    let mix = frame.compute_pass(scene, "mix").storage_write(list);
+    images.into_iter().fold(mix, |pass, image| pass.sampled(image));
+    let count = frame.compute_pass(scene, "count").storage_update(list);
+    images.into_iter().fold(count, |pass, image| pass.sampled(image));
     // In a submit of its own: some devices keep contents to the end of one.
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let late = frame.command_buffer(batch, "late");
-    let mut gather = frame.compute_pass(late, "gather").storage_read(list);
-    for id in [color, numbers, signs, depth, past] {
-        gather = gather.sampled(id);
-    }
+    let gather = frame.compute_pass(late, "gather").storage_read(list);
+    let gather = images.into_iter().fold(gather, |pass, image| pass.sampled(image));
     gather.storage_write(result);
     frame.build().expect("a sound frame")
 }
@@ -141,41 +131,10 @@ fn expected(number: u32) -> Vec<u32> {
     (0..PIXELS as u32).flat_map(pixel).collect()
 }
 
-/// The pipelines of the frame's passes, and the sets of the parity at hand.
-struct Drawn {
-    passes: Vec<(PassId, CommandBufferId, Pipeline)>,
-}
-
-impl Drawn {
-    fn new(gpu: &mut Gpu, frame: &Frame, bound: &BoundFrame) -> Drawn {
-        let (sampled, storage) = (
-            vk::DescriptorType::SAMPLED_IMAGE,
-            vk::DescriptorType::STORAGE_BUFFER,
-        );
-        let pass = |name| frame.pass_named(name).expect("declared");
-        let mut all = vec![sampled; 5];
-        all.extend([storage; 2]);
-        let pipelines = [
-            (
-                "draw",
-                gpu.fullscreen(bound.target(pass("draw")), &[sampled], DRAW),
-            ),
-            ("mix", gpu.compute(&[storage], MIX)),
-            ("count", gpu.compute(&[storage], COUNT)),
-            ("gather", gpu.compute(&all, GATHER)),
-        ];
-        let with_commands = |(name, pipeline)| (pass(name), frame.pass(pass(name)).command_buffer, pipeline);
-        Drawn {
-            passes: pipelines.into_iter().map(with_commands).collect(),
-        }
-    }
-}
-
 /// Renders some frames and returns what the last one gathered.
 fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<String>) {
     let frame = frame();
-    let plan = gpu.tile().plan(&frame, options).expect("a plan");
-    let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+    let mut bound = bind(gpu, &frame, options);
     let stores: Vec<String> = bound
         .plan()
         .stores()
@@ -186,26 +145,35 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
         })
         .collect();
     let id = |name: &str| frame.resource_named(name).expect("declared");
-    let drawn = Drawn::new(gpu, &frame, &bound);
+    let (sampled, storage) = (
+        vk::DescriptorType::SAMPLED_IMAGE,
+        vk::DescriptorType::STORAGE_BUFFER,
+    );
+    let named = |name: &str| frame.pass_named(name).expect("declared");
+    let all = [sampled, sampled, sampled, sampled, sampled, storage, storage];
+    let pipelines = [
+        (
+            "draw",
+            gpu.fullscreen(bound.target(named("draw")), &[sampled], DRAW),
+        ),
+        ("mix", gpu.compute(&[storage], MIX)),
+        ("count", gpu.compute(&[storage], COUNT)),
+        ("gather", gpu.compute(&all, GATHER)),
+    ];
+    let passes: [(PassId, CommandBufferId, Pipeline); 4] = pipelines.map(|(name, pipeline)| {
+        let pass = named(name);
+        (pass, frame.pass(pass).command_buffer, pipeline)
+    });
     let host = gpu.host_buffer(PIXELS * 4 * WORDS);
     let command_buffers = gpu.primaries(2);
     for number in 0..frames {
-        let imports = Imports {
-            buffers: &[ImportedBuffer {
-                resource: id("result"),
-                buffer: host.buffer,
-            }],
-            ..Imports::default()
-        };
         let parity = bound.parity();
-        let sampled = vk::DescriptorType::SAMPLED_IMAGE;
         let image = |pass, name: &str, version| {
             let image = bound.image_in(pass, id(name), version, parity);
             Binding::Image(sampled, image.view, bound.layout_in(pass, id(name), version))
         };
         let list = |pass| Binding::Storage(bound.buffer_in(pass, id("list"), Version::Current, parity));
-        let sets: Vec<vk::DescriptorSet> = drawn
-            .passes
+        let sets: Vec<vk::DescriptorSet> = passes
             .iter()
             .map(|(pass, _, pipeline)| {
                 let bindings = match frame.pass(*pass).name.as_str() {
@@ -221,38 +189,28 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
                 gpu.set(pipeline, &bindings)
             })
             .collect();
-        // SAFETY: the buffer lives until `finish`.
-        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        let recorder = begin(&mut bound, id("result"), &host);
         for (index, &command_buffer) in command_buffers.iter().enumerate() {
-            let id = frame.batches()[index].command_buffers.first;
-            let of_buffer =
-                |(_, commands, _): &&(PassId, CommandBufferId, Pipeline)| commands.index() == id as usize;
-            let first = drawn.passes.iter().find(of_buffer).expect("each has a pass");
+            let first = frame.batches()[index].command_buffers.first as usize;
+            let mut here = passes
+                .iter()
+                .zip(&sets)
+                .filter(|(pass, _)| pass.1.index() == first)
+                .peekable();
+            let id = here.peek().expect("each has a pass").0.1;
             // SAFETY: its last use is complete (waited for below).
-            let mut commands = unsafe { recorder.record(command_buffer, first.1) }.expect("recording");
-            for ((pass, _, pipeline), &set) in
-                drawn.passes.iter().zip(&sets).filter(|(one, _)| of_buffer(one))
-            {
-                commands
-                    .pass(*pass, |recording| {
-                        let (device, handle) = (recording.device(), recording.command_buffer());
-                        pipeline.bind(device, handle, Some(set));
-                        if pipeline.bind_point == vk::PipelineBindPoint::GRAPHICS {
-                            // SAFETY: recording inside the render pass.
-                            unsafe { device.cmd_draw(handle, 3, 1, 0, 0) };
-                        } else {
-                            // SAFETY: recording outside render passes.
-                            unsafe { device.cmd_dispatch(handle, PIXELS as u32 / 64, 1, 1) };
-                        }
-                    })
-                    .expect("a pass in its turn");
+            let mut commands = unsafe { recorder.record(command_buffer, id) }.expect("recording");
+            for ((pass, _, pipeline), &set) in here {
+                let recorded = commands.pass(*pass, |pass| match pipeline.bind_point {
+                    vk::PipelineBindPoint::GRAPHICS => draw(pass, pipeline, Some(set)),
+                    _ => dispatch(pass, pipeline, Some(set), [PIXELS as u32 / 64, 1]),
+                });
+                recorded.expect("a pass in its turn");
             }
             commands.finish().expect("recorded, stores and all");
         }
-        // SAFETY: the test has one thread.
-        let submitted = unsafe { recorder.submit() }.expect("submitted");
-        assert_eq!(submitted, FrameNumber(number.into()));
-        assert!(bound.wait(submitted, u64::MAX).expect("waited"));
+        assert_eq!(submit(recorder).0, u64::from(number));
+        wait(&bound, number.into());
     }
     bound.retire();
     assert_eq!(gpu.tile().collect().expect("collected"), 0);

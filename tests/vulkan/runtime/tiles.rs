@@ -8,10 +8,13 @@ use tileheap::frame::{
 use tileheap::plan::{PlanOptions, Strategy};
 use tileheap::profile::DeviceProfile;
 use tileheap::profile::binning::binning;
-use tileheap::runtime::{Capabilities, FrameNumber, Imports, RuntimeError};
+use tileheap::runtime::{Capabilities, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::{Gpu, ways};
+
+use super::{submit, wait};
+use tileheap_testkit::frames::{by, one_queue};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 960,
@@ -30,26 +33,20 @@ fn frame(shaded: bool) -> (Frame, CommandBufferId, [PassId; 2]) {
     });
     let blend = frame.image("blend", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
     let sum = frame.buffer("sum", BufferDesc::new(Bytes(64)));
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let scene = frame.command_buffer(batch, "scene");
+    let scene = one_queue(&mut frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let clear = LoadOp::Clear(ClearValue::ZERO);
-    let mut draw = frame.render_pass(scene, "draw");
-    for image in images {
-        draw = draw.color(image, clear);
-    }
+    let draw = frame.render_pass(scene, "draw");
+    let draw = images
+        .into_iter()
+        .fold(draw, |pass, image| pass.color(image, clear));
     let draw = if shaded { draw.tile_shading() } else { draw }.id();
     let blended = frame
         .render_pass(scene, "blend")
         .read(images[0], tileheap::frame::AccessKind::InputAttachment)
         .color(blend, clear)
         .id();
-    let mut used = frame.compute_pass(scene, "use").storage_write(sum).sampled(blend);
-    for image in images {
-        used = used.sampled(image);
-    }
-    used.id();
+    let used = frame.compute_pass(scene, "use").storage_write(sum).sampled(blend);
+    images.into_iter().fold(used, |pass, image| pass.sampled(image));
     (frame.build().expect("a sound frame"), scene, [draw, blended])
 }
 
@@ -60,10 +57,7 @@ fn tile_properties_are_those_of_what_is_bound() {
         let (frame, _, passes) = frame(false);
         let there = gpu.tile().capabilities().contains(Capabilities::TILE_PROPERTIES);
         for strategy in [Strategy::Optimal, Strategy::Off] {
-            let options = PlanOptions {
-                strategy,
-                ..PlanOptions::default()
-            };
+            let options = by(strategy);
             let plan = gpu.tile().plan(&frame, &options).expect("a plan");
             let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
             // SAFETY: nothing is imported.
@@ -128,9 +122,8 @@ fn passes_with_tile_shading_declare_what_is_bound() {
             commands.pass(pass, |_| ()).expect("recorded");
         }
         commands.finish().expect("finished");
-        // SAFETY: the test has one thread.
-        unsafe { recorder.submit() }.expect("submitted");
-        assert!(bound.wait(FrameNumber(number), u64::MAX).expect("waited"));
+        submit(recorder);
+        wait(&bound, number);
     }
     bound.retire();
     gpu.finish();

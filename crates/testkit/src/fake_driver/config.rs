@@ -5,6 +5,8 @@ use std::ffi::CStr;
 use ash::vk;
 use tileheap::ffi::tile_memory_heap;
 
+use super::records::Enabled;
+
 /// What the driver offers.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -12,21 +14,16 @@ pub struct Config {
     pub api_version: u32,
     /// Device extensions it lists, beside those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
-    /// The feature bit; the commands come with the version or an extension.
+    /// The feature bits; the commands come with the version.
     pub synchronization_2: bool,
-    /// As above.
     pub dynamic_rendering: bool,
-    /// As above.
     pub timeline_semaphore: bool,
-    /// As above.
     pub maintenance_4: bool,
-    /// As above.
     pub buffer_device_address: bool,
     /// Links of the chain to tile memory.
     pub tile: Tile,
     /// Whether there is a lazily allocated memory type.
     pub lazy: bool,
-    /// `bufferImageGranularity`.
     pub buffer_image_granularity: u64,
     /// Size of the ordinary device-local heap.
     pub heap_size: u64,
@@ -57,13 +54,10 @@ pub struct Tile {
     pub command: bool,
     /// Resources that may live there get requirements that are not 0.
     pub requirements: bool,
-    /// Size of the heap.
     pub size: u64,
     /// Alignment of everything in it, and what sizes are a multiple of.
     pub alignment: u64,
-    /// `queueSubmitBoundary`.
     pub queue_submit_boundary: bool,
-    /// `tileBufferTransfers`.
     pub buffer_transfers: bool,
     /// The memory type comes before every other: what a picker of the first device-local type falls for.
     pub type_first: bool,
@@ -154,6 +148,19 @@ impl Config {
         Config {
             tile: Tile::absent(),
             ..self
+        }
+    }
+
+    /// The features that it reports.
+    pub(super) fn features(&self) -> Enabled {
+        Enabled {
+            extensions: Vec::new(),
+            tile: self.tile.feature,
+            synchronization_2: self.synchronization_2,
+            dynamic_rendering: self.dynamic_rendering,
+            timeline_semaphore: self.timeline_semaphore,
+            maintenance_4: self.maintenance_4,
+            buffer_device_address: self.buffer_device_address,
         }
     }
 

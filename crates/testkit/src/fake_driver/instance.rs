@@ -8,7 +8,7 @@ use tileheap::ffi;
 
 use super::config::Config;
 use super::memory;
-use super::pointers::{borrow, chained, chained_mut, fill, slice, store};
+use super::pointers::{attempt, borrow, chained, chained_mut, fill, slice, store};
 use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 
@@ -55,9 +55,7 @@ pub(super) unsafe extern "system" fn vkCreateInstance(
     out: *mut vk::Instance,
 ) -> vk::Result {
     let mut call = enter_current("vkCreateInstance");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let info = borrow!(info);
     let names = slice!(info.pp_enabled_extension_names, info.enabled_extension_count);
     let extensions = names.iter().map(|name| {
@@ -88,9 +86,7 @@ pub(super) unsafe extern "system" fn vkEnumeratePhysicalDevices(
     out: *mut vk::PhysicalDevice,
 ) -> vk::Result {
     let mut call = enter(instance, "vkEnumeratePhysicalDevices");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let devices: Vec<vk::PhysicalDevice> = (call.objects.iter())
         .filter(|(_, record)| {
             record.kind == vk::ObjectType::PHYSICAL_DEVICE && record.parent == instance.as_raw()
@@ -168,9 +164,7 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceToolProperties(
     out: *mut vk::PhysicalDeviceToolProperties<'_>,
 ) -> vk::Result {
     let mut call = enter(device, "vkGetPhysicalDeviceToolProperties");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let mut debugger = vk::PhysicalDeviceToolProperties::default();
     write_name(&mut debugger.name, c"fake debugger");
     let mut emulator = vk::PhysicalDeviceToolProperties::default();
@@ -189,9 +183,7 @@ pub(super) unsafe extern "system" fn vkCreateDebugUtilsMessengerEXT(
     out: *mut vk::DebugUtilsMessengerEXT,
 ) -> vk::Result {
     let mut call = enter(instance, "vkCreateDebugUtilsMessengerEXT");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     if borrow!(info).pfn_user_callback.is_none() {
         // VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914.
         call.violation("a messenger without a callback");
@@ -207,6 +199,67 @@ pub(super) unsafe extern "system" fn vkDestroyDebugUtilsMessengerEXT(
     _: *const vk::AllocationCallbacks<'_>,
 ) {
     enter(instance, "vkDestroyDebugUtilsMessengerEXT").destroy(messenger);
+}
+
+/// Calls a macro with every structure of features, a bit of it, and its place in [`Enabled`].
+macro_rules! feature_bits {
+    ($visit:ident) => {
+        $visit!(
+            vk::PhysicalDeviceVulkan12Features<'_>,
+            timeline_semaphore,
+            timeline_semaphore
+        );
+        $visit!(
+            vk::PhysicalDeviceVulkan12Features<'_>,
+            buffer_device_address,
+            buffer_device_address
+        );
+        $visit!(
+            vk::PhysicalDeviceVulkan13Features<'_>,
+            synchronization2,
+            synchronization_2
+        );
+        $visit!(
+            vk::PhysicalDeviceVulkan13Features<'_>,
+            dynamic_rendering,
+            dynamic_rendering
+        );
+        $visit!(
+            vk::PhysicalDeviceVulkan13Features<'_>,
+            maintenance4,
+            maintenance_4
+        );
+        $visit!(
+            vk::PhysicalDeviceSynchronization2Features<'_>,
+            synchronization2,
+            synchronization_2
+        );
+        $visit!(
+            vk::PhysicalDeviceDynamicRenderingFeatures<'_>,
+            dynamic_rendering,
+            dynamic_rendering
+        );
+        $visit!(
+            vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>,
+            timeline_semaphore,
+            timeline_semaphore
+        );
+        $visit!(
+            vk::PhysicalDeviceMaintenance4Features<'_>,
+            maintenance4,
+            maintenance_4
+        );
+        $visit!(
+            vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>,
+            buffer_device_address,
+            buffer_device_address
+        );
+        $visit!(
+            ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>,
+            tile_memory_heap,
+            tile
+        );
+    };
 }
 
 /// Features of Vulkan 1.0.
@@ -229,40 +282,17 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures2(
     out: *mut vk::PhysicalDeviceFeatures2<'_>,
 ) {
     let call = enter(device, "vkGetPhysicalDeviceFeatures2");
-    let config = &call.driver.config;
+    let offered = call.driver.config.features();
     let out = borrow!(mut out);
     out.features = features();
-    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan12Features<'_>) {
-        if config.api_version >= vk::API_VERSION_1_2 {
-            all.timeline_semaphore = config.timeline_semaphore.into();
-            all.buffer_device_address = config.buffer_device_address.into();
-        }
+    macro_rules! report {
+        ($structure:ty, $bit:ident, $known:ident) => {
+            if let Some(one) = chained_mut!(out.p_next => $structure) {
+                one.$bit = offered.$known.into();
+            }
+        };
     }
-    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan13Features<'_>) {
-        if config.api_version >= vk::API_VERSION_1_3 {
-            all.synchronization2 = config.synchronization_2.into();
-            all.dynamic_rendering = config.dynamic_rendering.into();
-            all.maintenance4 = config.maintenance_4.into();
-        }
-    }
-    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceSynchronization2Features<'_>) {
-        one.synchronization2 = config.synchronization_2.into();
-    }
-    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceDynamicRenderingFeatures<'_>) {
-        one.dynamic_rendering = config.dynamic_rendering.into();
-    }
-    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>) {
-        one.timeline_semaphore = config.timeline_semaphore.into();
-    }
-    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceMaintenance4Features<'_>) {
-        one.maintenance4 = config.maintenance_4.into();
-    }
-    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>) {
-        one.buffer_device_address = config.buffer_device_address.into();
-    }
-    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>) {
-        tile.tile_memory_heap = config.tile.feature.into();
-    }
+    feature_bits!(report);
 }
 
 pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties(
@@ -294,59 +324,6 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties(
     let _: vk::Result = fill!(&Config::queue_families(), count, out);
 }
 
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties2(
-    device: vk::PhysicalDevice,
-    count: *mut u32,
-    out: *mut vk::QueueFamilyProperties2<'_>,
-) {
-    drop(enter(device, "vkGetPhysicalDeviceQueueFamilyProperties2"));
-    let families = Config::queue_families();
-    if out.is_null() {
-        store!(count, families.len() as u32);
-        return;
-    }
-    for (to, from) in slice!(mut out, *borrow!(count)).iter_mut().zip(families) {
-        to.queue_family_properties = from;
-    }
-}
-
-fn format_properties() -> vk::FormatProperties {
-    use vk::FormatFeatureFlags as F;
-    let features = F::SAMPLED_IMAGE
-        | F::SAMPLED_IMAGE_FILTER_LINEAR
-        | F::STORAGE_IMAGE
-        | F::COLOR_ATTACHMENT
-        | F::COLOR_ATTACHMENT_BLEND
-        | F::DEPTH_STENCIL_ATTACHMENT
-        | F::TRANSFER_SRC
-        | F::TRANSFER_DST
-        | F::BLIT_SRC
-        | F::BLIT_DST;
-    vk::FormatProperties {
-        linear_tiling_features: F::empty(),
-        optimal_tiling_features: features,
-        buffer_features: F::UNIFORM_TEXEL_BUFFER | F::STORAGE_TEXEL_BUFFER,
-    }
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFormatProperties(
-    device: vk::PhysicalDevice,
-    _format: vk::Format,
-    out: *mut vk::FormatProperties,
-) {
-    drop(enter(device, "vkGetPhysicalDeviceFormatProperties"));
-    store!(out, format_properties());
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFormatProperties2(
-    device: vk::PhysicalDevice,
-    _format: vk::Format,
-    out: *mut vk::FormatProperties2<'_>,
-) {
-    drop(enter(device, "vkGetPhysicalDeviceFormatProperties2"));
-    borrow!(mut out).format_properties = format_properties();
-}
-
 /// What images of these parameters can be; nothing where there are none.
 fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatProperties, vk::Result> {
     let tile = asked.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
@@ -374,47 +351,13 @@ fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatPr
     })
 }
 
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceImageFormatProperties(
-    device: vk::PhysicalDevice,
-    format: vk::Format,
-    kind: vk::ImageType,
-    tiling: vk::ImageTiling,
-    usage: vk::ImageUsageFlags,
-    _flags: vk::ImageCreateFlags,
-    out: *mut vk::ImageFormatProperties,
-) -> vk::Result {
-    let mut call = enter(device, "vkGetPhysicalDeviceImageFormatProperties");
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    let asked = ImageFacts {
-        format,
-        kind,
-        tiling,
-        usage,
-        mips: 1,
-        layers: 1,
-        samples: 1,
-        ..Default::default()
-    };
-    match image_format(&call.driver.config, &asked) {
-        Ok(properties) => {
-            store!(out, properties);
-            vk::Result::SUCCESS
-        }
-        Err(error) => error,
-    }
-}
-
 pub(super) unsafe extern "system" fn vkGetPhysicalDeviceImageFormatProperties2(
     device: vk::PhysicalDevice,
     info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
     out: *mut vk::ImageFormatProperties2<'_>,
 ) -> vk::Result {
     let mut call = enter(device, "vkGetPhysicalDeviceImageFormatProperties2");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let info = borrow!(info);
     let asked = ImageFacts {
         format: info.format,
@@ -442,9 +385,7 @@ pub(super) unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
     out: *mut vk::ExtensionProperties,
 ) -> vk::Result {
     let mut call = enter(device, "vkEnumerateDeviceExtensionProperties");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let listed: Vec<vk::ExtensionProperties> =
         call.driver.config.listed().into_iter().map(extension).collect();
     fill!(&listed, count, out)
@@ -456,33 +397,14 @@ pub(super) unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
 /// The chain of `info` is valid.
 unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
     let mut enabled = Enabled::default();
-    if let Some(all) = chained!(info.p_next => vk::PhysicalDeviceVulkan12Features<'_>) {
-        enabled.timeline_semaphore |= all.timeline_semaphore != 0;
-        enabled.buffer_device_address |= all.buffer_device_address != 0;
+    macro_rules! read {
+        ($structure:ty, $bit:ident, $known:ident) => {
+            if let Some(one) = chained!(info.p_next => $structure) {
+                enabled.$known |= one.$bit != 0;
+            }
+        };
     }
-    if let Some(all) = chained!(info.p_next => vk::PhysicalDeviceVulkan13Features<'_>) {
-        enabled.synchronization_2 |= all.synchronization2 != 0;
-        enabled.dynamic_rendering |= all.dynamic_rendering != 0;
-        enabled.maintenance_4 |= all.maintenance4 != 0;
-    }
-    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceSynchronization2Features<'_>) {
-        enabled.synchronization_2 |= one.synchronization2 != 0;
-    }
-    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceDynamicRenderingFeatures<'_>) {
-        enabled.dynamic_rendering |= one.dynamic_rendering != 0;
-    }
-    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>) {
-        enabled.timeline_semaphore |= one.timeline_semaphore != 0;
-    }
-    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceMaintenance4Features<'_>) {
-        enabled.maintenance_4 |= one.maintenance4 != 0;
-    }
-    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>) {
-        enabled.buffer_device_address |= one.buffer_device_address != 0;
-    }
-    if let Some(tile) = chained!(info.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>) {
-        enabled.tile |= tile.tile_memory_heap != 0;
-    }
+    feature_bits!(read);
     for name in slice!(info.pp_enabled_extension_names, info.enabled_extension_count) {
         // SAFETY: Valid usage: names end in NUL.
         enabled
@@ -499,9 +421,7 @@ pub(super) unsafe extern "system" fn vkCreateDevice(
     out: *mut vk::Device,
 ) -> vk::Result {
     let mut call = enter(physical_device, "vkCreateDevice");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let config = &call.driver.config;
     let info = borrow!(info);
     // SAFETY: Valid usage: the chain is valid.
@@ -514,13 +434,14 @@ pub(super) unsafe extern "system" fn vkCreateDevice(
     {
         return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
     }
+    let offered = config.features();
     let pairs = [
-        (enabled.tile, config.tile.feature),
-        (enabled.synchronization_2, config.synchronization_2),
-        (enabled.dynamic_rendering, config.dynamic_rendering),
-        (enabled.timeline_semaphore, config.timeline_semaphore),
-        (enabled.maintenance_4, config.maintenance_4),
-        (enabled.buffer_device_address, config.buffer_device_address),
+        (enabled.tile, offered.tile),
+        (enabled.synchronization_2, offered.synchronization_2),
+        (enabled.dynamic_rendering, offered.dynamic_rendering),
+        (enabled.timeline_semaphore, offered.timeline_semaphore),
+        (enabled.maintenance_4, offered.maintenance_4),
+        (enabled.buffer_device_address, offered.buffer_device_address),
     ];
     if pairs.iter().any(|(asked, there)| *asked && !*there) {
         return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);

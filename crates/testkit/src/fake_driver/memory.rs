@@ -8,7 +8,7 @@ use tileheap::ffi;
 
 use super::config::Config;
 use super::journal::{Call, Object};
-use super::pointers::{borrow, chained, chained_mut, slice, store};
+use super::pointers::{attempt, borrow, chained, chained_mut, store};
 use super::records::{BufferFacts, Detail, ImageFacts, Memory};
 use super::state::{Entered, enter};
 
@@ -223,9 +223,7 @@ pub(super) unsafe extern "system" fn vkAllocateMemory(
     out: *mut vk::DeviceMemory,
 ) -> vk::Result {
     let mut call = enter(device, "vkAllocateMemory");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let info = borrow!(info);
     let config = &call.driver.config;
     let (memory_type, size) = (info.memory_type_index, info.allocation_size);
@@ -348,9 +346,7 @@ pub(super) unsafe extern "system" fn vkBindImageMemory(
     offset: u64,
 ) -> vk::Result {
     let mut call = enter(device, "vkBindImageMemory");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     bind(&mut call, Object::of(image), memory, offset);
     vk::Result::SUCCESS
 }
@@ -362,45 +358,8 @@ pub(super) unsafe extern "system" fn vkBindBufferMemory(
     offset: u64,
 ) -> vk::Result {
     let mut call = enter(device, "vkBindBufferMemory");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     bind(&mut call, Object::of(buffer), memory, offset);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkBindImageMemory2(
-    device: vk::Device,
-    count: u32,
-    infos: *const vk::BindImageMemoryInfo<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkBindImageMemory2");
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    for info in slice!(infos, count) {
-        bind(&mut call, Object::of(info.image), info.memory, info.memory_offset);
-    }
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkBindBufferMemory2(
-    device: vk::Device,
-    count: u32,
-    infos: *const vk::BindBufferMemoryInfo<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkBindBufferMemory2");
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    for info in slice!(infos, count) {
-        bind(
-            &mut call,
-            Object::of(info.buffer),
-            info.memory,
-            info.memory_offset,
-        );
-    }
     vk::Result::SUCCESS
 }
 
@@ -413,9 +372,7 @@ pub(super) unsafe extern "system" fn vkMapMemory(
     out: *mut *mut c_void,
 ) -> vk::Result {
     let mut call = enter(device, "vkMapMemory");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     call.expect(memory);
     let offered = call.driver.config.memory();
     let visible = call.memory(memory).is_some_and(|facts| {
@@ -429,11 +386,7 @@ pub(super) unsafe extern "system" fn vkMapMemory(
         return call.refuse(vk::Result::ERROR_MEMORY_MAP_FAILED);
     }
     call.note(memory);
-    let Some(Detail::Memory(facts)) = call
-        .objects
-        .get_mut(&memory.as_raw())
-        .map(|record| &mut record.detail)
-    else {
+    let Some(Detail::Memory(facts)) = call.detail_mut(memory) else {
         return vk::Result::ERROR_MEMORY_MAP_FAILED;
     };
     let bytes = facts.mapped.insert(vec![0; facts.size as usize]);
@@ -446,31 +399,9 @@ pub(super) unsafe extern "system" fn vkUnmapMemory(device: vk::Device, memory: v
     let mut call = enter(device, "vkUnmapMemory");
     call.expect(memory);
     call.note(memory);
-    if let Some(Detail::Memory(facts)) = call
-        .objects
-        .get_mut(&memory.as_raw())
-        .map(|record| &mut record.detail)
-    {
+    if let Some(Detail::Memory(facts)) = call.detail_mut(memory) {
         facts.mapped = None;
     }
-}
-
-pub(super) unsafe extern "system" fn vkFlushMappedMemoryRanges(
-    device: vk::Device,
-    _count: u32,
-    _ranges: *const vk::MappedMemoryRange<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkFlushMappedMemoryRanges");
-    call.fails().unwrap_or(vk::Result::SUCCESS)
-}
-
-pub(super) unsafe extern "system" fn vkInvalidateMappedMemoryRanges(
-    device: vk::Device,
-    _count: u32,
-    _ranges: *const vk::MappedMemoryRange<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkInvalidateMappedMemoryRanges");
-    call.fails().unwrap_or(vk::Result::SUCCESS)
 }
 
 pub(super) unsafe extern "system" fn vkGetBufferDeviceAddress(

@@ -6,8 +6,8 @@ use tileheap::ffi;
 
 use super::journal::{Call, Object};
 use super::memory::{buffer_facts, image_facts};
-use super::pointers::{borrow, chained, slice, store, text};
-use super::records::{AttachmentFacts, Detail, Recording, Stage};
+use super::pointers::{attempt, borrow, chained, slice, store, text};
+use super::records::{AttachmentFacts, Detail, Recording};
 use super::state::{Entered, enter};
 
 /// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
@@ -21,9 +21,7 @@ macro_rules! objects {
             out: *mut $handle,
         ) -> vk::Result {
             let mut call = enter(device, stringify!($create));
-            if let Some(error) = call.fails() {
-                return error;
-            }
+            attempt!(call);
             let facts: fn(&mut Entered, &$info) -> (Vec<u64>, Detail) = $facts;
             let (uses, detail) = facts(&mut call, borrow!(info));
             let object: $handle = call.create(device.as_raw(), &uses, detail);
@@ -64,10 +62,6 @@ objects! {
         }
         (vec![info.image.as_raw()], Detail::Nothing)
     };
-    vkCreateBufferView / vkDestroyBufferView: vk::BufferView, vk::BufferViewCreateInfo<'_>, |call, info| {
-        call.expect(info.buffer);
-        (vec![info.buffer.as_raw()], Detail::Nothing)
-    };
     vkCreateFramebuffer / vkDestroyFramebuffer: vk::Framebuffer, vk::FramebufferCreateInfo<'_>, framebuffer;
     vkCreateRenderPass / vkDestroyRenderPass: vk::RenderPass, vk::RenderPassCreateInfo<'_>, |_, info| {
         let mut attachments: Vec<AttachmentFacts> =
@@ -85,17 +79,10 @@ objects! {
         }
         (Vec::new(), Detail::RenderPass(attachments))
     };
-    vkCreateSampler / vkDestroySampler: vk::Sampler, vk::SamplerCreateInfo<'_>, |_, _| nothing();
-    vkCreateShaderModule / vkDestroyShaderModule: vk::ShaderModule, vk::ShaderModuleCreateInfo<'_>, |_, _| nothing();
-    vkCreatePipelineCache / vkDestroyPipelineCache: vk::PipelineCache, vk::PipelineCacheCreateInfo<'_>, |_, _| nothing();
-    vkCreatePipelineLayout / vkDestroyPipelineLayout:
-        vk::PipelineLayout, vk::PipelineLayoutCreateInfo<'_>, |_, _| nothing();
     vkCreateDescriptorSetLayout / vkDestroyDescriptorSetLayout:
-        vk::DescriptorSetLayout, vk::DescriptorSetLayoutCreateInfo<'_>, |_, _| nothing();
+        vk::DescriptorSetLayout, vk::DescriptorSetLayoutCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
     vkCreateDescriptorPool / vkDestroyDescriptorPool:
-        vk::DescriptorPool, vk::DescriptorPoolCreateInfo<'_>, |_, _| nothing();
-    vkCreateQueryPool / vkDestroyQueryPool: vk::QueryPool, vk::QueryPoolCreateInfo<'_>, |_, _| nothing();
-    vkCreateEvent / vkDestroyEvent: vk::Event, vk::EventCreateInfo<'_>, |_, _| nothing();
+        vk::DescriptorPool, vk::DescriptorPoolCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
     vkCreateCommandPool / vkDestroyCommandPool: vk::CommandPool, vk::CommandPoolCreateInfo<'_>, |_, info| {
         let resets = info.flags.contains(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
         (Vec::new(), Detail::CommandPool { resets })
@@ -114,22 +101,10 @@ objects! {
     };
 }
 
-/// Of objects of which nothing is kept.
-fn nothing() -> (Vec<u64>, Detail) {
-    (Vec::new(), Detail::Nothing)
-}
-
 fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec<u64>, Detail) {
     call.expect(info.render_pass);
-    if info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS) {
-        return (Vec::new(), Detail::Framebuffer(Vec::new()));
-    }
     let views = slice!(info.p_attachments, info.attachment_count);
-    let passes = match call
-        .objects
-        .get(&info.render_pass.as_raw())
-        .map(|record| &record.detail)
-    {
+    let passes = match call.detail(info.render_pass) {
         Some(Detail::RenderPass(attachments)) => attachments.clone(),
         _ => Vec::new(),
     };
@@ -154,79 +129,6 @@ fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec
     )
 }
 
-pub(super) unsafe extern "system" fn vkCreateRenderPass2(
-    device: vk::Device,
-    info: *const vk::RenderPassCreateInfo2<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::RenderPass,
-) -> vk::Result {
-    let mut call = enter(device, "vkCreateRenderPass2");
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    let info = borrow!(info);
-    let mut attachments: Vec<AttachmentFacts> = slice!(info.p_attachments, info.attachment_count)
-        .iter()
-        .map(|one| AttachmentFacts {
-            load_op: one.load_op,
-            store_op: one.store_op,
-            resolve: false,
-        })
-        .collect();
-    for subpass in slice!(info.p_subpasses, info.subpass_count) {
-        let colors = slice!(subpass.p_resolve_attachments, subpass.color_attachment_count).iter();
-        let depth = chained!(subpass.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>)
-            .filter(|resolve| !resolve.p_depth_stencil_resolve_attachment.is_null())
-            .map(|resolve| borrow!(resolve.p_depth_stencil_resolve_attachment));
-        for target in colors.chain(depth) {
-            if let Some(one) = attachments.get_mut(target.attachment as usize) {
-                one.resolve = true;
-            }
-        }
-    }
-    let pass: vk::RenderPass = call.create(device.as_raw(), &[], Detail::RenderPass(attachments));
-    store!(out, pass);
-    vk::Result::SUCCESS
-}
-
-/// Declares the creation of an array of pipelines.
-macro_rules! pipelines {
-    ($($create:ident: $info:ty;)*) => {$(
-        pub(super) unsafe extern "system" fn $create(
-            device: vk::Device,
-            cache: vk::PipelineCache,
-            count: u32,
-            _infos: *const $info,
-            _: *const vk::AllocationCallbacks<'_>,
-            out: *mut vk::Pipeline,
-        ) -> vk::Result {
-            let mut call = enter(device, stringify!($create));
-            call.expect_optional(cache);
-            let failed = call.fails();
-            for slot in slice!(mut out, count) {
-                *slot = match failed {
-                    Some(_) => vk::Pipeline::null(),
-                    None => call.create(device.as_raw(), &[], Detail::Nothing),
-                };
-            }
-            failed.unwrap_or(vk::Result::SUCCESS)
-        }
-    )*};
-}
-
-pipelines! {
-    vkCreateGraphicsPipelines: vk::GraphicsPipelineCreateInfo<'_>;
-    vkCreateComputePipelines: vk::ComputePipelineCreateInfo<'_>;
-}
-
-pub(super) unsafe extern "system" fn vkDestroyPipeline(
-    device: vk::Device,
-    pipeline: vk::Pipeline,
-    _: *const vk::AllocationCallbacks<'_>,
-) {
-    enter(device, "vkDestroyPipeline").destroy(pipeline);
-}
-
 pub(super) unsafe extern "system" fn vkAllocateCommandBuffers(
     device: vk::Device,
     info: *const vk::CommandBufferAllocateInfo<'_>,
@@ -248,69 +150,6 @@ pub(super) unsafe extern "system" fn vkAllocateCommandBuffers(
         };
     }
     failed.unwrap_or(vk::Result::SUCCESS)
-}
-
-pub(super) unsafe extern "system" fn vkFreeCommandBuffers(
-    device: vk::Device,
-    pool: vk::CommandPool,
-    count: u32,
-    command_buffers: *const vk::CommandBuffer,
-) {
-    let mut call = enter(device, "vkFreeCommandBuffers");
-    call.expect(pool);
-    for command_buffer in slice!(command_buffers, count) {
-        call.destroy(*command_buffer);
-    }
-}
-
-/// Puts a command buffer back to its initial state.
-fn reset(call: &mut Entered, command_buffer: vk::CommandBuffer) {
-    let Some(recording) = call.recording(command_buffer) else {
-        return;
-    };
-    let (stage, secondary) = (recording.stage, recording.secondary);
-    *recording = Recording {
-        secondary,
-        ..Recording::default()
-    };
-    if stage == Stage::Pending {
-        // VUID-vkResetCommandBuffer-commandBuffer-00045, VUID-vkResetCommandPool-commandPool-00040.
-        call.violation(format_args!("{command_buffer:?} is pending"));
-    }
-}
-
-pub(super) unsafe extern "system" fn vkResetCommandBuffer(
-    command_buffer: vk::CommandBuffer,
-    _flags: vk::CommandBufferResetFlags,
-) -> vk::Result {
-    let mut call = enter(command_buffer, "vkResetCommandBuffer");
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    call.note(command_buffer);
-    reset(&mut call, command_buffer);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkResetCommandPool(
-    device: vk::Device,
-    pool: vk::CommandPool,
-    _flags: vk::CommandPoolResetFlags,
-) -> vk::Result {
-    let mut call = enter(device, "vkResetCommandPool");
-    call.expect(pool);
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    call.note(pool);
-    let buffers: Vec<u64> = (call.objects.iter())
-        .filter(|(_, record)| record.alive && record.parent == pool.as_raw())
-        .map(|(handle, _)| *handle)
-        .collect();
-    for buffer in buffers {
-        reset(&mut call, vk::CommandBuffer::from_raw(buffer));
-    }
-    vk::Result::SUCCESS
 }
 
 pub(super) unsafe extern "system" fn vkAllocateDescriptorSets(
@@ -349,9 +188,7 @@ pub(super) unsafe extern "system" fn vkSetDebugUtilsObjectNameEXT(
     info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,
 ) -> vk::Result {
     let mut call = enter(device, "vkSetDebugUtilsObjectNameEXT");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let info = borrow!(info);
     call.expect_raw(info.object_handle, info.object_type);
     let object = Object {

@@ -76,7 +76,21 @@ macro_rules! fill {
     }};
 }
 
-pub(super) use {borrow, chained, chained_mut, fill, slice, store};
+/// `attempt!(call)`: returns the error with which the call is to fail, if it is. `attempt!(call, unless_lost)`: also that of a lost device.
+macro_rules! attempt {
+    ($call:ident) => {
+        if let Some(error) = $call.fails() {
+            return error;
+        }
+    };
+    ($call:ident, unless_lost) => {
+        if let Some(error) = $call.fails_or_lost() {
+            return error;
+        }
+    };
+}
+
+pub(super) use {attempt, borrow, chained, chained_mut, fill, slice, store};
 
 /// # Safety
 /// `pointer` is null, or points to `count` live elements.

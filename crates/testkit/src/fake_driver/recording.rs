@@ -5,7 +5,7 @@ use ash::vk::Handle;
 use tileheap::ffi;
 
 use super::journal::{Barrier, Call, Command, Object, Touched};
-use super::pointers::{borrow, chained, slice, text};
+use super::pointers::{attempt, borrow, chained, slice, text};
 use super::records::{Detail, Recording, Stage};
 use super::state::{Entered, enter};
 
@@ -14,9 +14,7 @@ pub(super) unsafe extern "system" fn vkBeginCommandBuffer(
     info: *const vk::CommandBufferBeginInfo<'_>,
 ) -> vk::Result {
     let mut call = enter(command_buffer, "vkBeginCommandBuffer");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     let info = borrow!(info);
     let pool = call
         .objects
@@ -153,13 +151,7 @@ macro_rules! commands {
 
 commands! {
     vkCmdDraw(_v: u32, _i: u32, _fv: u32, _fi: u32) [] InRendering |_| Command::Draw;
-    vkCmdDrawIndexed(_n: u32, _i: u32, _f: u32, _o: i32, _fi: u32) [] InRendering |_| Command::Draw;
-    vkCmdDrawIndirect(b: vk::Buffer, _o: u64, _n: u32, _s: u32) [b] InRendering |_| Command::Draw;
-    vkCmdDrawIndexedIndirect(b: vk::Buffer, _o: u64, _n: u32, _s: u32) [b] InRendering |_| Command::Draw;
-    vkCmdClearAttachments(_n: u32, _a: *const vk::ClearAttachment, _m: u32, _r: *const vk::ClearRect)
-        [] InRendering |_| Command::Draw;
     vkCmdDispatch(_x: u32, _y: u32, _z: u32) [] OutsideRendering |_| Command::Dispatch;
-    vkCmdDispatchIndirect(b: vk::Buffer, _o: u64) [b] OutsideRendering |_| Command::Dispatch;
 
     vkCmdCopyBuffer(s: vk::Buffer, d: vk::Buffer, _n: u32, _r: *const vk::BufferCopy)
         [s, d] OutsideRendering Command::Transfer;
@@ -172,17 +164,7 @@ commands! {
     vkCmdCopyImageToBuffer(
         s: vk::Image, _sl: vk::ImageLayout, d: vk::Buffer, _n: u32, _r: *const vk::BufferImageCopy
     ) [s, d] OutsideRendering Command::Transfer;
-    vkCmdBlitImage(
-        s: vk::Image, _sl: vk::ImageLayout, d: vk::Image, _dl: vk::ImageLayout, _n: u32, _r: *const vk::ImageBlit,
-        _f: vk::Filter
-    ) [s, d] OutsideRendering Command::Transfer;
-    vkCmdResolveImage(
-        s: vk::Image, _sl: vk::ImageLayout, d: vk::Image, _dl: vk::ImageLayout, _n: u32,
-        _r: *const vk::ImageResolve
-    ) [s, d] OutsideRendering Command::Transfer;
     vkCmdFillBuffer(d: vk::Buffer, _o: u64, _s: u64, _v: u32) [d] OutsideRendering Command::Transfer;
-    vkCmdUpdateBuffer(d: vk::Buffer, _o: u64, _s: u64, _v: *const std::ffi::c_void)
-        [d] OutsideRendering Command::Transfer;
     vkCmdClearColorImage(
         d: vk::Image, _l: vk::ImageLayout, _v: *const vk::ClearColorValue, _n: u32,
         _r: *const vk::ImageSubresourceRange
@@ -192,43 +174,17 @@ commands! {
         _r: *const vk::ImageSubresourceRange
     ) [d] OutsideRendering Command::Transfer;
 
-    vkCmdBindPipeline(_p: vk::PipelineBindPoint, pipeline: vk::Pipeline) [pipeline] Anywhere Command::State;
-    vkCmdBindIndexBuffer(b: vk::Buffer, _o: u64, _t: vk::IndexType) [b] Anywhere Command::State;
-    vkCmdBindDescriptorSets(
-        _p: vk::PipelineBindPoint, layout: vk::PipelineLayout, _f: u32, _n: u32, _s: *const vk::DescriptorSet,
-        _m: u32, _o: *const u32
-    ) [layout] Anywhere Command::State;
-    vkCmdBindVertexBuffers(_f: u32, _n: u32, _b: *const vk::Buffer, _o: *const u64)
-        [] Anywhere Command::State;
-    vkCmdPushConstants(
-        layout: vk::PipelineLayout, _s: vk::ShaderStageFlags, _o: u32, _n: u32, _v: *const std::ffi::c_void
-    ) [layout] Anywhere Command::State;
-    vkCmdSetViewport(_f: u32, _n: u32, _v: *const vk::Viewport) [] Anywhere Command::State;
-    vkCmdSetScissor(_f: u32, _n: u32, _s: *const vk::Rect2D) [] Anywhere Command::State;
-    vkCmdResetQueryPool(pool: vk::QueryPool, _f: u32, _n: u32) [pool] OutsideRendering Command::State;
-    vkCmdWriteTimestamp(_s: vk::PipelineStageFlags, pool: vk::QueryPool, _q: u32)
-        [pool] Anywhere Command::State;
-    vkCmdWriteTimestamp2(_s: vk::PipelineStageFlags2, pool: vk::QueryPool, _q: u32)
-        [pool] Anywhere Command::State;
-    vkCmdNextSubpass(_c: vk::SubpassContents) [] InRendering Command::State;
     vkCmdEndDebugUtilsLabelEXT() [] Anywhere |_| Command::Label(None);
 }
 
-/// Begins a label, or inserts one.
-macro_rules! labels {
-    ($($name:ident)*) => {$(
-        pub(super) unsafe extern "system" fn $name(
-            command_buffer: vk::CommandBuffer,
-            info: *const vk::DebugUtilsLabelEXT<'_>,
-        ) {
-            let mut call = enter(command_buffer, stringify!($name));
-            let label = Command::Label(Some(text(borrow!(info).p_label_name)));
-            record(&mut call, command_buffer, Place::Anywhere, &[], label);
-        }
-    )*};
+pub(super) unsafe extern "system" fn vkCmdBeginDebugUtilsLabelEXT(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::DebugUtilsLabelEXT<'_>,
+) {
+    let mut call = enter(command_buffer, "vkCmdBeginDebugUtilsLabelEXT");
+    let label = Command::Label(Some(text(borrow!(info).p_label_name)));
+    record(&mut call, command_buffer, Place::Anywhere, &[], label);
 }
-
-labels! { vkCmdBeginDebugUtilsLabelEXT vkCmdInsertDebugUtilsLabelEXT }
 
 /// Notes a violation unless the memory is live tile memory.
 fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {

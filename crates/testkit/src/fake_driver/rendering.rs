@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::Handle;
 
 use super::journal::{Attachment, Command, Object};
-use super::pointers::{borrow, chained, slice};
+use super::pointers::{borrow, slice};
 use super::recording::{Place, record};
 use super::records::{Detail, Stage};
 use super::state::{Entered, enter};
@@ -102,66 +102,28 @@ pub(super) unsafe extern "system" fn vkCmdBeginRendering(
     );
 }
 
-/// Begins an instance of a `VkRenderPass`.
-fn begin_pass(
-    call: &mut Entered,
-    command_buffer: vk::CommandBuffer,
-    info: &vk::RenderPassBeginInfo<'_>,
-    contents: vk::SubpassContents,
-) {
-    let mut views = match call
-        .objects
-        .get(&info.framebuffer.as_raw())
-        .map(|record| &record.detail)
-    {
-        Some(Detail::Framebuffer(views)) => views.clone(),
-        _ => Vec::new(),
-    };
-    if let Some(imageless) = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>) {
-        views = slice!(imageless.p_attachments, imageless.attachment_count).to_vec();
-    }
-    let facts = match call
-        .objects
-        .get(&info.render_pass.as_raw())
-        .map(|record| &record.detail)
-    {
-        Some(Detail::RenderPass(facts)) => facts.clone(),
-        _ => Vec::new(),
-    };
-    let attachments = views.into_iter().zip(facts).map(|(view, facts)| Attachment {
-        view,
-        image: call.image_of(view),
-        resolve: facts.resolve,
-        load_op: facts.load_op,
-        store_op: facts.store_op,
-    });
-    let attachments = attachments.collect();
-    let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
-    let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
-    begin(call, command_buffer, objects, false, secondary, attachments);
-}
-
 pub(super) unsafe extern "system" fn vkCmdBeginRenderPass(
     command_buffer: vk::CommandBuffer,
     info: *const vk::RenderPassBeginInfo<'_>,
     contents: vk::SubpassContents,
 ) {
     let mut call = enter(command_buffer, "vkCmdBeginRenderPass");
-    begin_pass(&mut call, command_buffer, borrow!(info), contents);
-}
-
-pub(super) unsafe extern "system" fn vkCmdBeginRenderPass2(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::RenderPassBeginInfo<'_>,
-    subpass: *const vk::SubpassBeginInfo<'_>,
-) {
-    let mut call = enter(command_buffer, "vkCmdBeginRenderPass2");
-    begin_pass(
-        &mut call,
-        command_buffer,
-        borrow!(info),
-        borrow!(subpass).contents,
-    );
+    let info = borrow!(info);
+    let mut attachments = Vec::new();
+    if let (Some(Detail::Framebuffer(views)), Some(Detail::RenderPass(facts))) =
+        (call.detail(info.framebuffer), call.detail(info.render_pass))
+    {
+        attachments.extend(views.iter().zip(facts).map(|(&view, facts)| Attachment {
+            view,
+            image: call.image_of(view),
+            resolve: facts.resolve,
+            load_op: facts.load_op,
+            store_op: facts.store_op,
+        }));
+    }
+    let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
+    let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
+    begin(&mut call, command_buffer, objects, false, secondary, attachments);
 }
 
 /// Records the end of a render pass instance.
@@ -185,13 +147,6 @@ pub(super) unsafe extern "system" fn vkCmdEndRendering(command_buffer: vk::Comma
 
 pub(super) unsafe extern "system" fn vkCmdEndRenderPass(command_buffer: vk::CommandBuffer) {
     end(command_buffer, "vkCmdEndRenderPass");
-}
-
-pub(super) unsafe extern "system" fn vkCmdEndRenderPass2(
-    command_buffer: vk::CommandBuffer,
-    _info: *const vk::SubpassEndInfo<'_>,
-) {
-    end(command_buffer, "vkCmdEndRenderPass2");
 }
 
 pub(super) unsafe extern "system" fn vkCmdExecuteCommands(

@@ -225,13 +225,7 @@ impl Entered {
     /// Makes an object and writes it down.
     pub(super) fn create<T: Handle>(&mut self, parent: u64, uses: &[u64], detail: Detail) -> T {
         let handle = self.make(T::TYPE, parent, uses, detail);
-        let (function, object) = (
-            self.function,
-            Object {
-                kind: T::TYPE,
-                handle,
-            },
-        );
+        let (function, object) = (self.function, Object::of(T::from_raw(handle)));
         self.journal.push(Call::Create { function, object });
         T::from_raw(handle)
     }
@@ -261,22 +255,16 @@ impl Entered {
             return;
         }
         self.expect(handle);
-        if !self
-            .objects
-            .get(&raw)
-            .is_some_and(|record| record.alive && record.kind == T::TYPE)
-        {
+        let mine = |record: &Record| record.alive && record.kind == T::TYPE;
+        if !self.objects.get(&raw).is_some_and(mine) {
             return;
         }
-        let users: Vec<u64> = self
-            .pending
-            .iter()
-            .flat_map(|batch| batch.command_buffers.clone())
-            .collect();
-        let in_use = users.iter().any(|user| *user == raw || self.reaches(*user, raw))
-            || self.pending.iter().any(|batch| {
-                batch.fence == Some(raw) || batch.signals.iter().any(|(semaphore, _)| *semaphore == raw)
-            });
+        let in_use = self.pending.iter().any(|batch| {
+            let uses = |user: &u64| *user == raw || self.needs(*user).contains(&raw);
+            batch.fence == Some(raw)
+                || batch.signals.iter().any(|(semaphore, _)| *semaphore == raw)
+                || batch.command_buffers.iter().any(uses)
+        });
         if in_use {
             self.violation(format_args!(
                 "{:?} {raw:#x} is in use by a pending submission",
@@ -301,13 +289,7 @@ impl Entered {
             }
         }
         self.bury(raw);
-        let (function, object) = (
-            self.function,
-            Object {
-                kind: T::TYPE,
-                handle: raw,
-            },
-        );
+        let (function, object) = (self.function, Object::of(handle));
         self.journal.push(Call::Destroy { function, object });
     }
 
@@ -353,11 +335,6 @@ impl State {
             at = record.parent;
         }
         0
-    }
-
-    /// Whether `user` needs `object`, directly or through what it needs.
-    fn reaches(&self, user: u64, object: u64) -> bool {
-        self.needs(user).contains(&object)
     }
 
     /// Everything that a use of `handle` needs alive.
@@ -408,33 +385,39 @@ impl State {
             .unwrap_or_default()
     }
 
+    /// What is kept of an object.
+    pub(super) fn detail(&self, handle: impl Handle) -> Option<&Detail> {
+        self.objects.get(&handle.as_raw()).map(|record| &record.detail)
+    }
+
+    pub(super) fn detail_mut(&mut self, handle: impl Handle) -> Option<&mut Detail> {
+        let record = self.objects.get_mut(&handle.as_raw());
+        record.map(|record| &mut record.detail)
+    }
+
     pub(super) fn recording(&mut self, command_buffer: vk::CommandBuffer) -> Option<&mut Recording> {
-        match self
-            .objects
-            .get_mut(&command_buffer.as_raw())
-            .map(|record| &mut record.detail)
-        {
+        match self.detail_mut(command_buffer) {
             Some(Detail::CommandBuffer(recording)) => Some(recording),
             _ => None,
         }
     }
 
     pub(super) fn image(&self, image: vk::Image) -> Option<&ImageFacts> {
-        match self.objects.get(&image.as_raw()).map(|record| &record.detail) {
+        match self.detail(image) {
             Some(Detail::Image(facts)) => Some(facts),
             _ => None,
         }
     }
 
     pub(super) fn buffer(&self, buffer: vk::Buffer) -> Option<&BufferFacts> {
-        match self.objects.get(&buffer.as_raw()).map(|record| &record.detail) {
+        match self.detail(buffer) {
             Some(Detail::Buffer(facts)) => Some(facts),
             _ => None,
         }
     }
 
     pub(super) fn memory(&self, memory: vk::DeviceMemory) -> Option<&Memory> {
-        match self.objects.get(&memory.as_raw()).map(|record| &record.detail) {
+        match self.detail(memory) {
             Some(Detail::Memory(facts)) => Some(facts),
             _ => None,
         }

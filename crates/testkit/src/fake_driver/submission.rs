@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::Handle;
 
 use super::journal::{Call, SubmittedBatch};
-use super::pointers::{borrow, chained, slice, store};
+use super::pointers::{attempt, borrow, chained, slice, store};
 use super::records::{Detail, Pending, Stage};
 use super::state::{Entered, enter};
 
@@ -34,13 +34,9 @@ fn submit(
     batches: Vec<SubmittedBatch>,
     fence: vk::Fence,
 ) -> vk::Result {
-    if let Some(error) = call.fails_or_lost() {
-        return error;
-    }
+    attempt!(call, unless_lost);
     call.expect_optional(fence);
-    if let Some(Detail::Fence { signalled: true }) =
-        call.objects.get(&fence.as_raw()).map(|record| &record.detail)
-    {
+    if let Some(Detail::Fence { signalled: true }) = call.detail(fence) {
         // VUID-vkQueueSubmit2-fence-04894.
         call.violation(format_args!("{fence:?} is signalled already"));
     }
@@ -212,16 +208,14 @@ pub(super) unsafe extern "system" fn vkDeviceWaitIdle(device: vk::Device) -> vk:
 }
 
 fn signalled(call: &Entered, fence: vk::Fence) -> bool {
-    let detail = call.objects.get(&fence.as_raw()).map(|record| &record.detail);
+    let detail = call.detail(fence);
     matches!(detail, Some(Detail::Fence { signalled: true }))
 }
 
 pub(super) unsafe extern "system" fn vkGetFenceStatus(device: vk::Device, fence: vk::Fence) -> vk::Result {
     let mut call = enter(device, "vkGetFenceStatus");
     call.expect(fence);
-    if let Some(error) = call.fails_or_lost() {
-        return error;
-    }
+    attempt!(call, unless_lost);
     if signalled(&call, fence) {
         vk::Result::SUCCESS
     } else {
@@ -235,9 +229,7 @@ pub(super) unsafe extern "system" fn vkResetFences(
     fences: *const vk::Fence,
 ) -> vk::Result {
     let mut call = enter(device, "vkResetFences");
-    if let Some(error) = call.fails() {
-        return error;
-    }
+    attempt!(call);
     for fence in slice!(fences, count) {
         call.expect(*fence);
         call.note(*fence);
@@ -249,11 +241,7 @@ pub(super) unsafe extern "system" fn vkResetFences(
             // VUID-vkResetFences-pFences-01123.
             call.violation(format_args!("{fence:?} is in use by a pending submission"));
         }
-        if let Some(Detail::Fence { signalled }) = call
-            .objects
-            .get_mut(&fence.as_raw())
-            .map(|record| &mut record.detail)
-        {
+        if let Some(Detail::Fence { signalled }) = call.detail_mut(*fence) {
             *signalled = false;
         }
     }
@@ -291,7 +279,7 @@ pub(super) unsafe extern "system" fn vkWaitForFences(
 }
 
 fn value_of(call: &Entered, semaphore: vk::Semaphore) -> Option<u64> {
-    match call.objects.get(&semaphore.as_raw()).map(|record| &record.detail) {
+    match call.detail(semaphore) {
         Some(Detail::Semaphore { value }) => *value,
         _ => None,
     }
@@ -304,9 +292,7 @@ pub(super) unsafe extern "system" fn vkGetSemaphoreCounterValue(
 ) -> vk::Result {
     let mut call = enter(device, "vkGetSemaphoreCounterValue");
     call.expect(semaphore);
-    if let Some(error) = call.fails_or_lost() {
-        return error;
-    }
+    attempt!(call, unless_lost);
     let Some(value) = value_of(&call, semaphore) else {
         // VUID-vkGetSemaphoreCounterValue-semaphore-03255.
         call.violation(format_args!("{semaphore:?} is no timeline semaphore"));
@@ -356,25 +342,4 @@ pub(super) unsafe extern "system" fn vkWaitSemaphores(
     } else {
         vk::Result::TIMEOUT
     }
-}
-
-pub(super) unsafe extern "system" fn vkSignalSemaphore(
-    device: vk::Device,
-    info: *const vk::SemaphoreSignalInfo<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkSignalSemaphore");
-    let info = borrow!(info);
-    call.expect(info.semaphore);
-    if let Some(error) = call.fails() {
-        return error;
-    }
-    call.note(info.semaphore);
-    if let Some(Detail::Semaphore { value: Some(value) }) = call
-        .objects
-        .get_mut(&info.semaphore.as_raw())
-        .map(|record| &mut record.detail)
-    {
-        *value = info.value;
-    }
-    vk::Result::SUCCESS
 }

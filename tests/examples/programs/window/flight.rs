@@ -1,7 +1,6 @@
 //! The flight of `examples/terrain --window` over its textures: scripted keys, what it prints of them, and the pixels of the window.
 
-use super::screen::{Hand, Shown, in_window, screen};
-use tileheap_testkit as support;
+use super::screen::{USUAL, in_window, show};
 
 const SIZE: [u16; 2] = [480, 270];
 
@@ -21,12 +20,10 @@ fn has_title(pixels: &[[u8; 3]]) -> bool {
 /// asked.
 #[test]
 fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
-    let Some((_server, display)) = screen() else {
-        return support::skip("Xvfb is not installed");
-    };
     let arguments = ["--budget", "6M", "--uploads", "256K"];
-    let shown = Shown::start(&display, in_window("terrain", "480x270", &arguments));
-    let hand = Hand::before_window(&display);
+    let Some((_server, shown, hand)) = show(USUAL, in_window("terrain", "480x270", &arguments)) else {
+        return;
+    };
     let key = |character: char| hand.key(character as u32);
     hand.wait_to_see("the overlay", |hand| has_title(&hand.pixels(SIZE)));
     // It moves while the flight does.

@@ -4,19 +4,15 @@
 mod flight;
 mod overlay;
 mod screen;
-use tileheap_testkit as support;
 
-use screen::{Hand, Shown, deferred, screen};
+use screen::{USUAL, deferred, open, show};
 
 #[test]
 fn presents_sixty_frames_and_changes_size_in_between() {
-    let Some((_server, display)) = screen() else {
-        return support::skip("Xvfb is not installed");
+    let command = deferred("320x180", &["--frames", "60", "--resize-after", "20"]);
+    let Some((_server, shown, _)) = open(USUAL, command) else {
+        return;
     };
-    let shown = Shown::start(
-        &display,
-        deferred("320x180", &["--frames", "60", "--resize-after", "20"]),
-    );
     assert_eq!(shown.expect_line("resized to "), "240 x 120");
     let presented = shown.expect_line("presented ");
     assert!(presented.starts_with("60 frames"), "presented {presented}");
@@ -25,11 +21,9 @@ fn presents_sixty_frames_and_changes_size_in_between() {
 
 #[test]
 fn follows_its_window_and_closes_when_asked() {
-    let Some((_server, display)) = screen() else {
-        return support::skip("Xvfb is not installed");
+    let Some((_server, shown, hand)) = show(USUAL, deferred("320x180", &[])) else {
+        return;
     };
-    let shown = Shown::start(&display, deferred("320x180", &[]));
-    let hand = Hand::before_window(&display);
     // The window is there before the renderer, which takes the size it finds; the plan is printed by a renderer that has one.
     shown.expect_line("Frame `deferred`");
     for (width, height) in [(400, 300), (200, 100)] {

@@ -1,6 +1,6 @@
 //! The overlay of `examples/deferred --window`: scripted keys and mouse, what it prints of them, and the pixels of the window.
 
-use super::screen::{Hand, Shown, deferred, keys, screen, screen_of};
+use super::screen::{Hand, Running, Shown, USUAL, deferred, keys, show};
 use tileheap_testkit as support;
 use tileheap_testkit::places::{Place, named, place, tallest};
 
@@ -67,18 +67,21 @@ fn is_light(pixel: [u8; 3]) -> bool {
     pixel.into_iter().map(u32::from).sum::<u32>() > 400
 }
 
+/// The renderer with tile memory, of a real device or the emulator's.
+fn on_chip(size: &str, pixels: [i16; 2], scale: &str) -> Option<(Running, Shown, Hand)> {
+    let mut command = deferred(size, &["--log"]);
+    command.env("WINIT_X11_SCALE_FACTOR", scale);
+    // A run on the emulator has its own profile.
+    let there =
+        std::env::var_os("TILEHEAP_EMULATOR").is_some() || support::emulate(&mut command, "adreno-830");
+    there.then(|| show(pixels, command)).flatten()
+}
+
 #[test]
 fn keys_and_mouse_change_the_plan_as_it_runs() {
-    let Some((_server, display)) = screen() else {
-        return support::skip("Xvfb is not installed");
-    };
-    let mut command = deferred("880x600", &["--log"]);
-    // A run on the emulator has its own profile.
-    if std::env::var_os("TILEHEAP_EMULATOR").is_none() && !support::emulate(&mut command, "adreno-830") {
+    let Some((_server, shown, hand)) = on_chip("880x600", USUAL, "1") else {
         return;
-    }
-    let shown = Shown::start(&display, command);
-    let hand = Hand::before_window(&display);
+    };
     let first = shown.expect_plan("a plan", |_| true);
     assert!(first.heap.is_some() && first.on_chip > 0, "{first:?}");
     let places = shown.expect_places(1);
@@ -191,16 +194,9 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
 /// Two pixels to a point: the window has twice the pixels, the overlay twice the size, and the pointer finds what is below it.
 #[test]
 fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
-    let Some((_server, display)) = screen_of([1800, 1240]) else {
-        return support::skip("Xvfb is not installed");
-    };
-    let mut command = deferred("860x580", &["--log"]);
-    command.env("WINIT_X11_SCALE_FACTOR", "2");
-    if std::env::var_os("TILEHEAP_EMULATOR").is_none() && !support::emulate(&mut command, "adreno-830") {
+    let Some((_server, shown, hand)) = on_chip("860x580", [1800, 1240], "2") else {
         return;
-    }
-    let shown = Shown::start(&display, command);
-    let hand = Hand::before_window(&display);
+    };
     let first = shown.expect_plan("a plan", |_| true);
     assert_eq!(hand.size(), [1720, 1160]);
     let places = shown.expect_places(1);
@@ -238,11 +234,10 @@ fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
 
 #[test]
 fn without_a_tile_heap_it_shows_ordinary_memory() {
-    let Some((_server, display)) = screen() else {
-        return support::skip("Xvfb is not installed");
+    let command = deferred("880x600", &["--log", "--no-tile-memory"]);
+    let Some((_server, shown, hand)) = show(USUAL, command) else {
+        return;
     };
-    let shown = Shown::start(&display, deferred("880x600", &["--log", "--no-tile-memory"]));
-    let hand = Hand::before_window(&display);
     let first = shown.expect_plan("a plan", |_| true);
     assert_eq!((first.heap, first.on_chip), (None, 0));
     let places = shown.expect_places(1);

@@ -48,14 +48,28 @@ impl Running {
     }
 }
 
-/// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
-/// start.
-pub(crate) fn screen() -> Option<(Running, String)> {
-    screen_of([1024, 768])
+/// An example on a screen of so many pixels; `None`, and the calling test is skipped, where there is no X server to start.
+pub(crate) fn open(pixels: [i16; 2], example: Command) -> Option<(Running, Shown, String)> {
+    let Some((server, display)) = screen(pixels) else {
+        support::skip("Xvfb is not installed");
+        return None;
+    };
+    let shown = Shown::start(&display, example);
+    Some((server, shown, display))
 }
 
-/// The same with so many pixels.
-pub(crate) fn screen_of([width, height]: [i16; 2]) -> Option<(Running, String)> {
+/// The same, with a hand before its window.
+pub(crate) fn show(pixels: [i16; 2], example: Command) -> Option<(Running, Shown, Hand)> {
+    let (server, shown, display) = open(pixels, example)?;
+    Some((server, shown, Hand::before_window(&display)))
+}
+
+/// The pixels of a screen.
+pub(crate) const USUAL: [i16; 2] = [1024, 768];
+
+/// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
+/// start.
+fn screen([width, height]: [i16; 2]) -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb")
         // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
         .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp"])
@@ -89,7 +103,7 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// Starts the example on a screen.
-    pub(crate) fn start(display: &str, mut example: Command) -> Shown {
+    fn start(display: &str, mut example: Command) -> Shown {
         let mut example = example
             .env("DISPLAY", display)
             .env_remove("WAYLAND_DISPLAY")
@@ -160,7 +174,7 @@ pub(crate) mod keys {
 
 impl Hand {
     /// Waits for the window, and takes its seat.
-    pub(crate) fn before_window(display: &str) -> Hand {
+    fn before_window(display: &str) -> Hand {
         let (screen, number) = x11rb::connect(Some(display)).expect("the server answers");
         let root = screen.setup().roots[number].root;
         let window = wait_for_window(&screen, root);
