@@ -69,28 +69,10 @@ fn both_readers_find_the_same_descriptors() {
     let sources = [
         (
             Stage::Fragment,
-            "layout(binding = 0) uniform sampler2D albedo;
-            layout(binding = 1) uniform texture2D separate;
-            layout(binding = 2) uniform sampler wrap;
-            layout(binding = 3) buffer Lights { vec4 lights[]; };
-            layout(input_attachment_index = 0, binding = 4) uniform subpassInput before;
-            layout(location = 0) out vec4 color;
-            void main() {
-                color = texture(albedo, vec2(0)) + texture(sampler2D(separate, wrap), vec2(0)) + lights[0] + subpassLoad(before);
-            }",
+            include_str!("shaders/reflected_fragment.glsl"),
             4,
         ),
-        (
-            Stage::Compute,
-            "layout(binding = 0, r32f) uniform image2D image;
-            layout(binding = 1) uniform textureBuffer texels;
-            layout(binding = 2, r32f) uniform imageBuffer more;
-            layout(set = 2, binding = 3) uniform Block { vec4 a; } block;
-            layout(set = 2, binding = 4) readonly buffer Data { vec4 b[]; } data[2];
-            layout(local_size_x = 1) in;
-            void main() { imageStore(image, ivec2(0), texelFetch(texels, 0) + imageLoad(more, 0) + block.a + data[1].b[0]); }",
-            5,
-        ),
+        (Stage::Compute, include_str!("shaders/reflected_compute.glsl"), 5),
     ];
     for (stage, source, used) in sources {
         for minor in 0..=LAST {

@@ -34,24 +34,6 @@ fn every_plan_is_accepted() {
     }
 }
 
-#[test]
-fn a_large_plan_is_accepted() {
-    let desc = SyntheticDesc {
-        passes: 256,
-        resources: 400,
-        batches: 9,
-        queues: 2,
-        ..SyntheticDesc::default()
-    };
-    let frame = synthetic(7, desc);
-    let profile = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
-    let requirements = Arc::new(estimate(&frame, &profile).unwrap());
-    accept(
-        "256 passes",
-        &plan(&frame, &requirements, &profile, &PlanOptions::default()).unwrap(),
-    );
-}
-
 /// Every published frame at two sizes, on every device, by every strategy; and as published tables see it.
 #[test]
 fn plans_of_published_frames_are_accepted() {

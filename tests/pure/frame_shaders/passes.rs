@@ -3,13 +3,7 @@
 use super::*;
 use tileheap_testkit::frames::one_queue;
 
-const LIGHTING: &str = "
-    layout(binding = 0) uniform sampler2D albedo;
-    layout(binding = 1) uniform sampler2D depth;
-    layout(binding = 2) buffer Lights { vec4 lights[]; };
-    layout(binding = 3) uniform sampler2D material;
-    layout(location = 0) out vec4 color;
-    void main() { color = texture(albedo, vec2(0)) * texture(depth, vec2(0)) + lights[0] + texture(material, vec2(0)); }";
+const LIGHTING: &str = include_str!("shaders/lighting.glsl");
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 64,
@@ -131,13 +125,7 @@ fn derived_accesses_agree_with_the_shaders_they_come_from() {
 fn derived_accesses_know_versions_and_addresses() {
     let entry = entry_of(
         Stage::Compute,
-        "#extension GL_EXT_buffer_reference : require
-        layout(buffer_reference, std430) buffer Data { uint value; };
-        layout(push_constant) uniform Push { Data data; };
-        layout(binding = 0) uniform sampler2D before;
-        layout(binding = 1, rgba8) uniform writeonly image2D after;
-        layout(local_size_x = 1) in;
-        void main() { imageStore(after, ivec2(0), textureLod(before, vec2(0), 0)); data.value = 1; }",
+        include_str!("shaders/history_and_address.glsl"),
         6,
     );
     let mut scene = Scene::new();

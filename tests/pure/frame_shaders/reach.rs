@@ -4,31 +4,7 @@ use super::*;
 
 #[test]
 fn every_kind_of_descriptor() {
-    let source = "
-        layout(set = 0, binding = 0) uniform sampler2D combined;
-        layout(set = 0, binding = 1) uniform texture2D separate;
-        layout(set = 0, binding = 2) uniform sampler wrap;
-        layout(set = 0, binding = 3, rgba8) uniform readonly image2D source;
-        layout(set = 0, binding = 4, rgba8) uniform writeonly image2D target;
-        layout(set = 0, binding = 5, r32ui) uniform uimage2D counts;
-        layout(set = 0, binding = 6) uniform samplerBuffer texels;
-        layout(set = 0, binding = 7, r32f) uniform imageBuffer storageTexels;
-        layout(set = 0, binding = 8) uniform Constants { vec4 a; };
-        layout(set = 0, binding = 9) buffer Data { vec4 b[]; };
-        layout(set = 0, binding = 10) readonly buffer Input { vec4 c[]; } inputs;
-        layout(set = 0, binding = 11) writeonly buffer Result { vec4 d[]; } results;
-        layout(set = 0, binding = 12) uniform sampler2D unused;
-        layout(set = 1, binding = 0) buffer Sized { float e[]; } sized;
-        layout(local_size_x = 1) in;
-        void main() {
-            vec4 sum = texture(combined, vec2(0)) + texture(sampler2D(separate, wrap), vec2(0));
-            sum += imageLoad(source, ivec2(0)) + texelFetch(texels, 0) + a + inputs.c[1];
-            imageStore(target, ivec2(0), sum);
-            imageAtomicAdd(counts, ivec2(0), 1u);
-            imageStore(storageTexels, 0, sum);
-            b[0] += sum;
-            results.d[sized.e.length()] = sum;
-        }";
+    let source = include_str!("shaders/every_kind_of_descriptor.glsl");
     same(
         Stage::Compute,
         source,
@@ -60,17 +36,7 @@ fn every_kind_of_descriptor() {
 
 #[test]
 fn a_fragment_shader_has_inputs_and_outputs() {
-    let source = "
-        layout(input_attachment_index = 3, binding = 0) uniform subpassInput color;
-        layout(input_attachment_index = 1, binding = 1) uniform usubpassInputMS samples;
-        layout(location = 0) out vec4 first;
-        layout(location = 2) out vec4 more[2];
-        layout(location = 7) out vec4 never;
-        void main() {
-            first = subpassLoad(color) + vec4(subpassLoad(samples, 1));
-            more[1] = vec4(1);
-            gl_FragDepth = 0.5;
-        }";
+    let source = include_str!("shaders/a_fragment_shader_has_inputs_and_outputs.glsl");
     for minor in 0..=6 {
         let entry = entry_of(Stage::Fragment, source, minor);
         assert_eq!(
@@ -95,15 +61,7 @@ fn a_fragment_shader_has_inputs_and_outputs() {
 
 #[test]
 fn only_what_the_entry_point_can_reach_counts() {
-    let source = "
-        layout(binding = 0) buffer A { uint a; };
-        layout(binding = 1) buffer B { uint b; };
-        layout(binding = 2) buffer C { uint c; };
-        layout(local_size_x = 1) in;
-        void deep() { c = a; }
-        void never() { b = 1; }
-        void shallow() { deep(); }
-        void main() { shallow(); }";
+    let source = include_str!("shaders/only_what_the_entry_point_can_reach_counts.glsl");
     same(
         Stage::Compute,
         source,
@@ -116,20 +74,7 @@ fn only_what_the_entry_point_can_reach_counts() {
 
 #[test]
 fn images_are_followed_through_parameters() {
-    let source = "
-        #extension GL_EXT_shader_image_load_formatted : require
-        layout(binding = 0) uniform image2D a;
-        layout(binding = 1) uniform image2D b;
-        layout(binding = 2) uniform image2D c[4];
-        layout(binding = 3) uniform sampler2D d;
-        layout(binding = 4) uniform sampler2D e;
-        layout(local_size_x = 1) in;
-        void store(image2D target, float value) { imageStore(target, ivec2(0), vec4(value)); }
-        float load(image2D source) { return imageLoad(source, ivec2(0)).x; }
-        float relay(image2D source) { return load(source); }
-        float pick(sampler2D source) { return textureLod(source, vec2(0), 0).x; }
-        int size(sampler2D source) { return textureSize(source, 0).x; }
-        void main() { store(a, relay(b) + pick(d)); store(c[2], size(e)); }";
+    let source = include_str!("shaders/images_are_followed_through_parameters.glsl");
     same(
         Stage::Compute,
         source,
@@ -146,22 +91,7 @@ fn images_are_followed_through_parameters() {
 
 #[test]
 fn structures_arrays_and_atomics_are_followed() {
-    let source = "
-        #extension GL_EXT_nonuniform_qualifier : require
-        struct Light { vec4 position; uint next[4]; };
-        layout(binding = 0) buffer Lights { Light lights[]; };
-        layout(binding = 1) buffer Counter { uint count; };
-        layout(binding = 2) buffer Many { uint values[]; } many[];
-        layout(binding = 3) buffer Whole { Light one; Light two; };
-        layout(local_size_x = 1) in;
-        void main() {
-            uint at = atomicAdd(count, 1);
-            lights[at].next[2] = at;
-            many[nonuniformEXT(at)].values[3] = at;
-            Light copy = two;
-            one = copy;
-            atomicMax(lights[at].next[1], 3u);
-        }";
+    let source = include_str!("shaders/structures_arrays_and_atomics_are_followed.glsl");
     same(
         Stage::Compute,
         source,
@@ -187,24 +117,7 @@ fn two_variables_may_share_a_descriptor() {
 
 #[test]
 fn device_addresses_are_followed_to_where_they_are() {
-    let source = "
-        #extension GL_EXT_buffer_reference : require
-        #extension GL_EXT_buffer_reference2 : require
-        #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-        layout(buffer_reference) buffer Node;
-        layout(buffer_reference, std430) buffer Node { uint value; Node next; };
-        layout(buffer_reference, std430) readonly buffer Table { uint values[]; };
-        layout(push_constant) uniform Push { uint count; Node written; Table read; uint64_t raw; };
-        layout(binding = 0) uniform Constants { vec4 pad; Table tables[2]; };
-        layout(binding = 1) buffer Out { uint result; };
-        layout(local_size_x = 1) in;
-        void main() {
-            written.value = count;
-            Table local = read;
-            result = local.values[count] + tables[1].values[2];
-            Node other = Node(raw + 16ul);
-            other.next.value = 1;
-        }";
+    let source = include_str!("shaders/device_addresses_are_followed_to_where_they_are.glsl");
     for minor in 0..=6 {
         let entry = entry_of(Stage::Compute, source, minor);
         assert_eq!(
@@ -245,15 +158,7 @@ fn device_addresses_are_followed_to_where_they_are() {
 
 #[test]
 fn an_address_through_a_parameter_or_an_index_keeps_its_source() {
-    let source = "
-        #extension GL_EXT_buffer_reference : require
-        layout(buffer_reference, std430) buffer Data { uint value; };
-        layout(push_constant) uniform Push { uint at; Data many[4]; };
-        layout(binding = 1) buffer Addresses { Data all[]; };
-        layout(local_size_x = 1) in;
-        void set(Data data) { data.value = 1; }
-        uint get(inout Data data) { return data.value; }
-        void main() { set(many[at]); Data copy = all[at]; at == get(copy); }";
+    let source = include_str!("shaders/an_address_through_a_parameter_or_an_index_keeps_its_source.glsl");
     let entry = entry_of(Stage::Compute, source, 5);
     let addresses: Vec<_> = entry
         .addresses

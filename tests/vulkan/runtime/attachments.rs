@@ -67,13 +67,7 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
     let first = scene.image(ImageDesc::new(R32, EXTENT));
     let second = scene.image(ImageDesc::new(vk::Format::R32_UINT, EXTENT));
     scene.clear(|pass| pass.depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.75, 7))));
-    let both = "layout(set = 0, binding = 0) uniform texture2D depth;
-        layout(location = 0) out float first;
-        layout(location = 1) out uint second;
-        void main() {
-            first = texelFetch(depth, ivec2(gl_FragCoord.xy), 0).r;
-            second = uint(gl_FragCoord.x);
-        }";
+    let both = include_str!("shaders/sampled_depth.glsl");
     scene.draw(&[depth], both, |pass| {
         pass.color(first, LoadOp::DontCare)
             .color(second, LoadOp::DontCare)

@@ -48,26 +48,9 @@ fn frame() -> Frame {
     frame.build().expect("a sound frame")
 }
 
-const LIGHTING: &str = "#version 460
-    #extension GL_EXT_samplerless_texture_functions : require
-    layout(set = 0, binding = 0) uniform texture2D albedo;
-    layout(set = 0, binding = 1) uniform texture2D depth;
-    layout(location = 0) out uint lit;
-    void main() {
-        ivec2 at = ivec2(gl_FragCoord.xy);
-        vec4 color = texelFetch(albedo, at, 0);
-        lit = uint(round(color.r * 255.0)) + uint(round(color.g * 255.0)) * 256u
-            + uint(texelFetch(depth, at, 0).r * 100.0) * 65536u + at.x;
-    }";
+const LIGHTING: &str = include_str!("shaders/lighting.glsl");
 
-const DOUBLING: &str = "#version 460
-    layout(local_size_x = 8, local_size_y = 8) in;
-    layout(set = 0, binding = 0, r32ui) uniform readonly uimage2D lit;
-    layout(set = 0, binding = 1) writeonly buffer Doubled { uint doubled[]; };
-    void main() {
-        ivec2 at = ivec2(gl_GlobalInvocationID.xy);
-        doubled[at.y * 32 + at.x] = imageLoad(lit, at).r * 2u;
-    }";
+const DOUBLING: &str = include_str!("shaders/doubling.glsl");
 
 fn expected() -> Vec<u32> {
     (0..PIXELS as u32)

@@ -14,13 +14,7 @@ fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc 
     }
 }
 
-const ADD_FOUR: &str = "layout(set = 0, binding = 0) uniform texture2D above;
-    layout(location = 0) out float sum;
-    void main() {
-        ivec2 at = ivec2(gl_FragCoord.xy) * 2;
-        sum = texelFetch(above, at, 0).r + texelFetch(above, at + ivec2(1, 0), 0).r
-            + texelFetch(above, at + ivec2(0, 1), 0).r + texelFetch(above, at + ivec2(1, 1), 0).r;
-    }";
+const ADD_FOUR: &str = include_str!("shaders/add_four.glsl");
 
 #[test]
 fn bloom_is_drawn_level_by_level_in_one_image() {
@@ -95,17 +89,7 @@ fn a_depth_pyramid_is_dispatched_level_by_level() {
             ivec2 at = ivec2(gl_LocalInvocationID.xy);
             imageStore(top, at, vec4(at.x + 8 * at.y));
         }";
-    let farthest = "layout(local_size_x = 8, local_size_y = 8) in;
-        layout(set = 0, binding = 0) uniform texture2D above;
-        layout(set = 0, binding = 1, r32f) uniform writeonly image2D here;
-        void main() {
-            ivec2 at = ivec2(gl_LocalInvocationID.xy);
-            if (any(greaterThanEqual(at, imageSize(here)))) return;
-            float far = 0.0;
-            for (int i = 0; i < 4; i++)
-                far = max(far, texelFetch(above, at * 2 + ivec2(i & 1, i >> 1), 0).r);
-            imageStore(here, at, vec4(far));
-        }";
+    let farthest = include_str!("shaders/farthest.glsl");
     scene.dispatch(&[pyramid], fill, |pass| pass.storage_write(pyramid).level(0));
     for level in 1..3 {
         scene.dispatch(&[pyramid], farthest, |pass| {

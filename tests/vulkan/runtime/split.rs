@@ -64,22 +64,7 @@ fn frame() -> Frame {
     frame.build().expect("a sound frame")
 }
 
-const DRAW: &str = "#version 460
-    #extension GL_EXT_samplerless_texture_functions : require
-    layout(set = 0, binding = 0) uniform utexture2D before;
-    layout(location = 0) out vec4 color;
-    layout(location = 1) out uint numbers;
-    layout(location = 2) out int signs;
-    layout(location = 3) out uint past;
-    void main() {
-        uvec2 at = uvec2(gl_FragCoord.xy);
-        uint n = at.y * 32u + at.x;
-        color = vec4(float(n % 256u), float(n / 256u), float(n * 7u % 256u), 255.0) / 255.0;
-        numbers = n * 2654435761u;
-        signs = -int(n) * 65537;
-        gl_FragDepth = float(n) / 1024.0;
-        past = texelFetch(before, ivec2(at), 0).r + n;
-    }";
+const DRAW: &str = include_str!("shaders/draw.glsl");
 
 const MIX: &str = "#version 460
     layout(local_size_x = 64) in;
@@ -95,26 +80,7 @@ const COUNT: &str = "#version 460
         list[gl_GlobalInvocationID.x] += 5u;
     }";
 
-const GATHER: &str = "#version 460
-    #extension GL_EXT_samplerless_texture_functions : require
-    layout(local_size_x = 64) in;
-    layout(set = 0, binding = 0) uniform texture2D color;
-    layout(set = 0, binding = 1) uniform utexture2D numbers;
-    layout(set = 0, binding = 2) uniform itexture2D signs;
-    layout(set = 0, binding = 3) uniform texture2D depth;
-    layout(set = 0, binding = 4) uniform utexture2D past;
-    layout(set = 0, binding = 5) readonly buffer List { uint list[]; };
-    layout(set = 0, binding = 6) writeonly buffer Result { uint result[]; };
-    void main() {
-        uint n = gl_GlobalInvocationID.x;
-        ivec2 at = ivec2(n % 32u, n / 32u);
-        result[n * 6u] = packUnorm4x8(texelFetch(color, at, 0));
-        result[n * 6u + 1u] = texelFetch(numbers, at, 0).r;
-        result[n * 6u + 2u] = uint(texelFetch(signs, at, 0).r);
-        result[n * 6u + 3u] = floatBitsToUint(texelFetch(depth, at, 0).r);
-        result[n * 6u + 4u] = texelFetch(past, at, 0).r;
-        result[n * 6u + 5u] = list[n];
-    }";
+const GATHER: &str = include_str!("shaders/gather.glsl");
 
 /// What `gather` finds in frame `number`.
 fn expected(number: u32) -> Vec<u32> {

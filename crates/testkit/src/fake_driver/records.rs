@@ -7,7 +7,6 @@ use ash::vk;
 
 use super::journal::Command;
 
-/// An object, alive or not.
 pub(super) struct Record {
     pub(super) kind: vk::ObjectType,
     pub(super) alive: bool,
@@ -23,7 +22,6 @@ pub(super) struct Record {
 pub(super) enum Detail {
     #[default]
     Nothing,
-    /// Its enabled extensions.
     Instance(Vec<CString>),
     Device(Enabled),
     Queue {
@@ -60,7 +58,6 @@ pub(super) struct Enabled {
     pub(super) buffer_device_address: bool,
 }
 
-/// A `VkDeviceMemory`.
 #[derive(Default)]
 pub(super) struct Memory {
     pub(super) memory_type: u32,
@@ -100,7 +97,6 @@ pub(super) struct AttachmentFacts {
     pub(super) resolve: bool,
 }
 
-/// A command buffer.
 #[derive(Default)]
 pub(super) struct Recording {
     pub(super) stage: Stage,

@@ -164,23 +164,17 @@ fn a_new_layout_is_another_one() {
 }
 
 #[test]
-fn a_release_is_left_out() {
-    let sites = |sound: &Sound<'_>| at_an_end(sound, halves(sound, BarrierCause::Release));
-    refused(
-        sites,
-        |tables, &row| without_image_barrier(tables, row),
-        |error| error.rule == Rule::NotReleased,
-    );
-}
-
-#[test]
-fn an_acquire_is_left_out() {
-    let sites = |sound: &Sound<'_>| at_an_end(sound, halves(sound, BarrierCause::Acquire));
-    refused(
-        sites,
-        |tables, &row| without_image_barrier(tables, row),
-        |error| error.rule == Rule::NotAcquired,
-    );
+fn half_of_a_transfer_is_left_out() {
+    for (half, rule) in [
+        (BarrierCause::Release, Rule::NotReleased),
+        (BarrierCause::Acquire, Rule::NotAcquired),
+    ] {
+        refused(
+            |sound| at_an_end(sound, halves(sound, half)),
+            |tables, &row| without_image_barrier(tables, row),
+            |error| error.rule == rule,
+        );
+    }
 }
 
 #[test]
