@@ -23,39 +23,15 @@ use crate::support::shaders::CULL_COMP;
 pub(crate) struct Deferred {
     pub(crate) frame: Frame,
     pub(crate) graphics: QueueId,
-    pub(crate) commands: CommandBuffers,
-    pub(crate) passes: Passes,
+    /// Geometry, lighting, post: what their passes run, `pipelines.rs` says by their names.
+    pub(crate) commands: [CommandBufferId; 3],
+    pub(crate) tone_map: PassId,
     /// The picture, handed in with every frame.
     pub(crate) picture: ResourceId,
     /// For [`Output::Buffer`].
     pub(crate) read_back: Option<ReadBack>,
     /// For [`Output::Swapchain`].
     pub(crate) semaphores: Option<Semaphores>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CommandBuffers {
-    pub(crate) geometry: CommandBufferId,
-    pub(crate) lighting: CommandBufferId,
-    pub(crate) post: CommandBufferId,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passes {
-    pub(crate) shadow: PassId,
-    pub(crate) gbuffer: PassId,
-    pub(crate) cull: PassId,
-    pub(crate) ao: PassId,
-    pub(crate) ao_blur: PassId,
-    pub(crate) reflection: PassId,
-    pub(crate) lighting: PassId,
-    pub(crate) glow: PassId,
-    pub(crate) temporal: PassId,
-    pub(crate) exposure: PassId,
-    pub(crate) threshold: PassId,
-    pub(crate) down: [PassId; 3],
-    pub(crate) up: [PassId; 3],
-    pub(crate) tone_map: PassId,
 }
 
 /// Pixels of a tile of light culling a side, which is a workgroup; `TILE` in shaders/constants.glsl.
@@ -116,46 +92,41 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
 
     let scene = frame.batch(submit);
     let geometry = frame.command_buffer(scene, "geometry");
-    let shadow_pass = frame.render_pass(geometry, "shadow").depth(shadow, FAR).id();
-    let gbuffer_pass = frame
+    frame.render_pass(geometry, "shadow").depth(shadow, FAR);
+    frame
         .render_pass(geometry, "gbuffer")
         // Sky keeps these: the passes that read them look at the depth first, and motion is 0 there.
         .color(albedo, ZERO)
         .color(normal, ZERO)
         .color(motion, ZERO)
-        .depth(depth, FAR)
-        .id();
+        .depth(depth, FAR);
 
     let lighting = frame.command_buffer(scene, "lighting");
-    let cull_pass = frame
+    frame
         .compute_pass(lighting, "cull")
         .sampled(depth)
-        .storage_write(light_masks)
-        .id();
-    let ao_pass = frame
+        .storage_write(light_masks);
+    frame
         .render_pass(lighting, "ao")
         .sampled(depth)
         .sampled(normal)
         .color(ao_noisy, LoadOp::DontCare)
-        .fragment()
-        .id();
-    let ao_blur_pass = frame
+        .fragment();
+    frame
         .render_pass(lighting, "ao_blur")
         .sampled(ao_noisy)
         .sampled(depth)
         .color(ao, LoadOp::DontCare)
-        .fragment()
-        .id();
-    let reflection_pass = frame
+        .fragment();
+    frame
         .render_pass(lighting, "reflection")
         .sampled(albedo)
         .sampled(normal)
         .sampled(depth)
         .sampled_previous(resolved)
         .color(reflection, LoadOp::DontCare)
-        .fragment()
-        .id();
-    let lighting_pass = frame
+        .fragment();
+    frame
         .render_pass(lighting, "lighting")
         .sampled(albedo)
         .sampled(normal)
@@ -165,58 +136,43 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(reflection)
         .storage_read(light_masks)
         .color(hdr, LoadOp::DontCare)
-        .fragment()
-        .id();
-    let glow_pass = frame
+        .fragment();
+    frame
         .render_pass(lighting, "glow")
         .color(hdr, LoadOp::Load)
-        .depth_read_only(depth)
-        .id();
+        .depth_read_only(depth);
 
     let post_batch = frame.batch(submit);
     let post = frame.command_buffer(post_batch, "post");
-    let temporal_pass = frame
+    frame
         .render_pass(post, "temporal")
         .sampled(hdr)
         .sampled(motion)
         .sampled_previous(resolved)
         .color(resolved, LoadOp::DontCare)
-        .fragment()
-        .id();
-    let exposure_pass = frame
+        .fragment();
+    frame
         .compute_pass(post, "exposure")
         .sampled(resolved)
-        .storage_write(exposure)
-        .id();
-    let mut shrink = |name: &str, from: ResourceId, to: ResourceId| {
-        frame
-            .render_pass(post, name)
-            .sampled(from)
-            .color(to, LoadOp::DontCare)
-            .fragment()
-            .id()
-    };
-    let threshold_pass = shrink("threshold", resolved, bright);
-    let down_passes = [
-        shrink("down_0", bright, down[0]),
-        shrink("down_1", down[0], down[1]),
-        shrink("down_2", down[1], down[2]),
-    ];
-    let mut grow = |name: &str, from: ResourceId, with: ResourceId, to: ResourceId| {
-        frame
-            .render_pass(post, name)
-            .sampled(from)
-            .sampled(with)
-            .color(to, LoadOp::DontCare)
-            .fragment()
-            .id()
-    };
-    let up_passes = [
-        grow("up_2", down[2], down[1], up[0]),
-        grow("up_1", up[0], down[0], up[1]),
-        grow("up_0", up[1], bright, up[2]),
-    ];
-    let tone_map_pass = frame
+        .storage_write(exposure);
+    for (name, from, to) in [
+        ("threshold", resolved, bright),
+        ("down_0", bright, down[0]),
+        ("down_1", down[0], down[1]),
+        ("down_2", down[1], down[2]),
+    ] {
+        let pass = frame.render_pass(post, name).sampled(from);
+        pass.color(to, LoadOp::DontCare).fragment();
+    }
+    for (name, from, with, to) in [
+        ("up_2", down[2], down[1], up[0]),
+        ("up_1", up[0], down[0], up[1]),
+        ("up_0", up[1], bright, up[2]),
+    ] {
+        let pass = frame.render_pass(post, name).sampled(from).sampled(with);
+        pass.color(to, LoadOp::DontCare).fragment();
+    }
+    let tone_map = frame
         .render_pass(post, "tone_map")
         .sampled(resolved)
         .sampled(up[2])
@@ -229,27 +185,8 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     Ok(Deferred {
         frame: frame.build()?,
         graphics,
-        commands: CommandBuffers {
-            geometry,
-            lighting,
-            post,
-        },
-        passes: Passes {
-            shadow: shadow_pass,
-            gbuffer: gbuffer_pass,
-            cull: cull_pass,
-            ao: ao_pass,
-            ao_blur: ao_blur_pass,
-            reflection: reflection_pass,
-            lighting: lighting_pass,
-            glow: glow_pass,
-            temporal: temporal_pass,
-            exposure: exposure_pass,
-            threshold: threshold_pass,
-            down: down_passes,
-            up: up_passes,
-            tone_map: tone_map_pass,
-        },
+        commands: [geometry, lighting, post],
+        tone_map,
         picture,
         read_back,
         semaphores,
@@ -290,16 +227,8 @@ mod tests {
             batches.dedup();
             batches
         };
-        for name in [
-            "shadow",
-            "albedo",
-            "normal",
-            "depth",
-            "light_masks",
-            "ao_noisy",
-            "ao",
-            "reflection",
-        ] {
+        let local = "shadow albedo normal depth light_masks ao_noisy ao reflection";
+        for name in local.split(' ') {
             assert_eq!(batches(name), [0], "{name}");
         }
         for name in ["exposure", "bright", "down_0", "down_2", "up_0"] {

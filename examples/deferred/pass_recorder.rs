@@ -1,12 +1,13 @@
 //! The contents of passes: pipelines, descriptor sets, draws and dispatches. What surrounds them is the plan's.
 
 use ash::vk;
-use tileheap::frame::{PassId, ResourceId};
+use tileheap::frame::PassId;
 use tileheap::runtime::{Parity, PassCommands};
 
 use crate::descriptors::Inputs;
+use crate::frame::{Deferred, TILE};
 use crate::mesh::Meshes;
-use crate::pipelines::Pipelines;
+use crate::pipelines::{Pipelines, Program};
 use crate::scene::Draw;
 use crate::support::commands::set_whole_viewport;
 use crate::support::picture::copy_to_buffer;
@@ -22,13 +23,42 @@ pub(crate) struct PassRecorder<'a> {
     pub(crate) indices: vk::Buffer,
     pub(crate) meshes: &'a Meshes,
     pub(crate) draws: &'a [Draw],
+    pub(crate) lights: u32,
+    pub(crate) deferred: &'a Deferred,
+    pub(crate) extent: vk::Extent2D,
 }
 
 impl PassRecorder<'_> {
+    /// Records what a pass runs.
+    pub(crate) fn record(&self, cmd: &PassCommands<'_>, pass: PassId) {
+        let program = Program::of(self.deferred, pass);
+        match program {
+            Program::Copy => return self.read_back(cmd),
+            Program::Compute(_) | Program::Tiles(_) => self.bind(cmd, pass, vk::PipelineBindPoint::COMPUTE),
+            Program::Objects(..) | Program::Screen(_) | Program::Halos => {
+                self.bind(cmd, pass, vk::PipelineBindPoint::GRAPHICS);
+                set_whole_viewport(self.device, cmd.command_buffer(), cmd.area().extent);
+            }
+        }
+        let (device, buffer, extent) = (self.device, cmd.command_buffer(), self.extent);
+        // SAFETY: the pass is being recorded, with all that its pipeline needs.
+        unsafe {
+            match program {
+                Program::Objects(..) => self.draw_objects(buffer),
+                Program::Screen(_) => device.cmd_draw(buffer, 3, 1, 0, 0),
+                Program::Halos => device.cmd_draw(buffer, 6, self.lights, 0, 0),
+                Program::Compute(_) => device.cmd_dispatch(buffer, 1, 1, 1),
+                Program::Tiles(_) => {
+                    let [x, y] = [extent.width, extent.height].map(|side| side.div_ceil(TILE));
+                    device.cmd_dispatch(buffer, x, y, 1);
+                }
+                Program::Copy => {}
+            }
+        }
+    }
+
     /// Every object, one instanced draw per shape.
-    pub(crate) fn draw_objects(&self, cmd: &PassCommands<'_>, pass: PassId) {
-        self.bind_render(cmd, pass);
-        let buffer = cmd.command_buffer();
+    fn draw_objects(&self, buffer: vk::CommandBuffer) {
         // SAFETY: the pass is being recorded; both buffers outlive the frame.
         unsafe {
             self.device
@@ -53,32 +83,6 @@ impl PassRecorder<'_> {
         }
     }
 
-    pub(crate) fn draw_screen(&self, cmd: &PassCommands<'_>, pass: PassId) {
-        self.bind_render(cmd, pass);
-        // SAFETY: the pass is being recorded, with all that its pipeline needs.
-        unsafe { self.device.cmd_draw(cmd.command_buffer(), 3, 1, 0, 0) };
-    }
-
-    pub(crate) fn draw_halos(&self, cmd: &PassCommands<'_>, pass: PassId, lights: u32) {
-        self.bind_render(cmd, pass);
-        // SAFETY: the pass is being recorded, with all that its pipeline needs.
-        unsafe { self.device.cmd_draw(cmd.command_buffer(), 6, lights, 0, 0) };
-    }
-
-    pub(crate) fn dispatch(&self, cmd: &PassCommands<'_>, pass: PassId, groups: [u32; 2]) {
-        self.bind(cmd, pass, vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: the pass is being recorded, with all that its pipeline needs.
-        unsafe {
-            self.device
-                .cmd_dispatch(cmd.command_buffer(), groups[0], groups[1], 1)
-        };
-    }
-
-    fn bind_render(&self, cmd: &PassCommands<'_>, pass: PassId) {
-        self.bind(cmd, pass, vk::PipelineBindPoint::GRAPHICS);
-        set_whole_viewport(self.device, cmd.command_buffer(), cmd.area().extent);
-    }
-
     fn bind(&self, cmd: &PassCommands<'_>, pass: PassId, point: vk::PipelineBindPoint) {
         let pipeline = self.pipelines.of(pass);
         let sets = [self.shared, self.inputs.of(pass, self.parity)];
@@ -91,15 +95,13 @@ impl PassRecorder<'_> {
         }
     }
 
-    pub(crate) fn copy(
-        &self,
-        cmd: &PassCommands<'_>,
-        from: ResourceId,
-        to: ResourceId,
-        extent: vk::Extent2D,
-    ) {
-        let (image, texels) = (cmd.image(from).handle, cmd.buffer(to).handle);
+    fn read_back(&self, cmd: &PassCommands<'_>) {
+        let Some(read_back) = self.deferred.read_back else {
+            return;
+        };
+        let image = cmd.image(self.deferred.picture).handle;
+        let texels = cmd.buffer(read_back.texels).handle;
         // SAFETY: the pass is being recorded; the buffer was declared large enough for the image.
-        unsafe { copy_to_buffer(self.device, cmd.command_buffer(), (image, extent), texels) };
+        unsafe { copy_to_buffer(self.device, cmd.command_buffer(), (image, self.extent), texels) };
     }
 }

@@ -10,6 +10,7 @@ use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
 use crate::support::error::Result;
 use crate::support::output::Output;
+use crate::support::painter::Painter;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::progress;
 use crate::support::sheet::Screen;

@@ -8,7 +8,7 @@ use tileheap::frame::PassId;
 use tileheap::frame::tables::Access;
 use tileheap::runtime::{BoundFrame, Target};
 
-use crate::frame::{Deferred, Passes};
+use crate::frame::Deferred;
 use crate::mesh::Vertex;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout};
 use crate::support::error::{Called, Result};
@@ -16,56 +16,51 @@ use crate::support::pipeline::{Drawing, Module};
 use crate::support::shaders::{self, Shader};
 
 /// What a pass runs.
-enum Program {
+#[derive(Clone, Copy)]
+pub(crate) enum Program {
     /// Meshes into depth and, with a fragment shader, colour.
-    Objects {
-        vertex: &'static Shader,
-        fragment: Option<&'static Shader>,
-    },
+    Objects(&'static Shader, Option<&'static Shader>),
     /// A triangle over the whole target.
     Screen(&'static Shader),
     /// Squares without vertices, added to what is there.
     Halos,
+    /// One workgroup.
     Compute(&'static Shader),
+    /// A workgroup for each tile of light culling.
+    Tiles(&'static Shader),
     /// Copies need no pipeline.
-    Nothing,
+    Copy,
 }
 
 impl Program {
-    fn shaders(&self) -> Vec<&'static Shader> {
-        match *self {
-            Program::Objects { vertex, fragment } => [vertex].into_iter().chain(fragment).collect(),
-            Program::Screen(fragment) => vec![&shaders::FULLSCREEN_VERT, fragment],
-            Program::Halos => vec![&shaders::GLOW_VERT, &shaders::GLOW_FRAG],
-            Program::Compute(shader) => vec![shader],
-            Program::Nothing => Vec::new(),
+    pub(crate) fn of(deferred: &Deferred, pass: PassId) -> Program {
+        match deferred.frame.pass(pass).name.as_str() {
+            "shadow" => Program::Objects(&shaders::SHADOW_VERT, None),
+            "gbuffer" => Program::Objects(&shaders::GBUFFER_VERT, Some(&shaders::GBUFFER_FRAG)),
+            "cull" => Program::Tiles(&shaders::CULL_COMP),
+            "ao" => Program::Screen(&shaders::AO_FRAG),
+            "ao_blur" => Program::Screen(&shaders::AO_BLUR_FRAG),
+            "reflection" => Program::Screen(&shaders::REFLECTION_FRAG),
+            "lighting" => Program::Screen(&shaders::LIGHTING_FRAG),
+            "glow" => Program::Halos,
+            "temporal" => Program::Screen(&shaders::TEMPORAL_FRAG),
+            "exposure" => Program::Compute(&shaders::EXPOSURE_COMP),
+            "threshold" => Program::Screen(&shaders::BLOOM_THRESHOLD_FRAG),
+            "down_0" | "down_1" | "down_2" => Program::Screen(&shaders::BLOOM_DOWN_FRAG),
+            "up_0" | "up_1" | "up_2" => Program::Screen(&shaders::BLOOM_UP_FRAG),
+            "tone_map" => Program::Screen(&shaders::TONE_MAP_FRAG),
+            _ => Program::Copy,
         }
     }
-}
 
-fn program_of(passes: &Passes, pass: PassId) -> Program {
-    match pass {
-        _ if pass == passes.shadow => Program::Objects {
-            vertex: &shaders::SHADOW_VERT,
-            fragment: None,
-        },
-        _ if pass == passes.gbuffer => Program::Objects {
-            vertex: &shaders::GBUFFER_VERT,
-            fragment: Some(&shaders::GBUFFER_FRAG),
-        },
-        _ if pass == passes.cull => Program::Compute(&shaders::CULL_COMP),
-        _ if pass == passes.ao => Program::Screen(&shaders::AO_FRAG),
-        _ if pass == passes.ao_blur => Program::Screen(&shaders::AO_BLUR_FRAG),
-        _ if pass == passes.reflection => Program::Screen(&shaders::REFLECTION_FRAG),
-        _ if pass == passes.lighting => Program::Screen(&shaders::LIGHTING_FRAG),
-        _ if pass == passes.glow => Program::Halos,
-        _ if pass == passes.temporal => Program::Screen(&shaders::TEMPORAL_FRAG),
-        _ if pass == passes.exposure => Program::Compute(&shaders::EXPOSURE_COMP),
-        _ if pass == passes.threshold => Program::Screen(&shaders::BLOOM_THRESHOLD_FRAG),
-        _ if passes.down.contains(&pass) => Program::Screen(&shaders::BLOOM_DOWN_FRAG),
-        _ if passes.up.contains(&pass) => Program::Screen(&shaders::BLOOM_UP_FRAG),
-        _ if pass == passes.tone_map => Program::Screen(&shaders::TONE_MAP_FRAG),
-        _ => Program::Nothing,
+    fn shaders(self) -> Vec<&'static Shader> {
+        match self {
+            Program::Objects(vertex, fragment) => [vertex].into_iter().chain(fragment).collect(),
+            Program::Screen(fragment) => vec![&shaders::FULLSCREEN_VERT, fragment],
+            Program::Halos => vec![&shaders::GLOW_VERT, &shaders::GLOW_FRAG],
+            Program::Compute(shader) | Program::Tiles(shader) => vec![shader],
+            Program::Copy => Vec::new(),
+        }
     }
 }
 
@@ -90,7 +85,7 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     pub(crate) fn build(device: &ash::Device, deferred: &Deferred, bound: &BoundFrame) -> Result<Pipelines> {
         let sampler = create_sampler(device)?;
-        let program = |pass| program_of(&deferred.passes, pass);
+        let program = |pass| Program::of(deferred, pass);
         let all: Vec<_> = deferred
             .frame
             .pass_ids()
@@ -106,8 +101,10 @@ impl Pipelines {
             let inputs = SetLayout::new(device, &shaders, 1, &[])?;
             let layout = create_pipeline_layout(device, &[shared.handle, inputs.handle], &shaders)?;
             let handle = match program {
-                Program::Compute(shader) => compute_pipeline(device, layout, shader)?,
-                program => render_pipeline(device, layout, bound.target(pass), &program)?,
+                Program::Compute(shader) | Program::Tiles(shader) => {
+                    compute_pipeline(device, layout, shader)?
+                }
+                program => render_pipeline(device, layout, bound.target(pass), program)?,
             };
             Ok(Pipeline {
                 handle,
@@ -197,7 +194,7 @@ fn render_pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
     target: &Target,
-    program: &Program,
+    program: Program,
 ) -> Result<vk::Pipeline> {
     let (vertex, fragment) = match program.shaders()[..] {
         [vertex] => (vertex, None),
@@ -210,7 +207,7 @@ fn render_pipeline(
         .src_alpha_blend_factor(vk::BlendFactor::ONE)
         .dst_alpha_blend_factor(vk::BlendFactor::ONE);
     let mut drawing = Drawing::new(layout, target, vertex, fragment);
-    if matches!(program, Program::Objects { .. }) {
+    if matches!(program, Program::Objects(..)) {
         drawing.vertex_stride = size_of::<Vertex>() as u32;
         drawing.culls = vk::CullModeFlags::BACK;
         drawing.writes_depth = true;
@@ -238,7 +235,7 @@ mod tests {
         let deferred = describe(extent, Output::Buffer).expect("the description is sound");
         let mut checked = 0;
         for pass in deferred.frame.pass_ids() {
-            let shaders = program_of(&deferred.passes, pass).shaders().into_iter();
+            let shaders = Program::of(&deferred, pass).shaders().into_iter();
             let entries: Vec<_> = shaders
                 .map(|shader| {
                     let module = ShaderModule::parse(shader.words).expect("the build compiled it");

@@ -8,7 +8,7 @@ use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{BoundFrame, Device, Imports};
 
 use crate::descriptors::Inputs;
-use crate::frame::{Deferred, TILE, describe};
+use crate::frame::{Deferred, describe};
 use crate::frame_in_flight::{FrameInFlight, Pending};
 use crate::mesh::Meshes;
 use crate::overlay::{Overlay, Reaction, Request, View};
@@ -106,7 +106,7 @@ impl Renderer {
         let bound = tile.bind(&plan)?;
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
-        let layer = Layer::new(tile, bound.target(deferred.passes.tone_map))?;
+        let layer = Layer::new(tile, bound.target(deferred.tone_map))?;
         let slot_pool = create_pool(
             device,
             FRAMES_IN_FLIGHT,
@@ -155,23 +155,6 @@ impl Renderer {
 
     pub(crate) fn deferred(&self) -> &Deferred {
         &self.planned.deferred
-    }
-
-    /// Plans anew for another size or scale. Pipelines stay: their viewports are dynamic, their formats the same.
-    pub(crate) fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
-        self.wait_idle()?;
-        let deferred = describe(screen.extent, output)?;
-        let plan = match self.plan_at_rest(&deferred) {
-            Ok(plan) => plan,
-            // What was pinned at another size need not fit at this one.
-            Err(fault) => {
-                self.overlay.request.pinned.clear();
-                self.refusal = Some(fault.to_string());
-                self.plan_at_rest(&deferred)?
-            }
-        };
-        self.replanner.forget();
-        self.apply(&plan, deferred, screen)
     }
 
     fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
@@ -309,18 +292,6 @@ impl Renderer {
         }
     }
 
-    /// Waits until the next frame has a slot: which one.
-    pub(crate) fn next_slot(&mut self) -> Result<usize> {
-        let index = self.frame_index as usize % FRAMES_IN_FLIGHT;
-        self.wait_for(index)?;
-        Ok(index)
-    }
-
-    /// Waits until no frame is under way.
-    pub(crate) fn wait_idle(&mut self) -> Result<()> {
-        (0..FRAMES_IN_FLIGHT).try_for_each(|index| self.wait_for(index))
-    }
-
     /// Waits for the frame of a slot.
     fn wait_for(&mut self, index: usize) -> Result<()> {
         if let Some(Pending { plan, frame }) = self.slots[index].pending.take() {
@@ -331,12 +302,62 @@ impl Renderer {
         }
         Ok(())
     }
+}
 
-    /// Draws a frame into what is handed in.
-    ///
-    /// # Safety
-    /// What is handed in is in its declared entry state, and lives until the frame is complete.
-    pub(crate) unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
+impl Painter for Renderer {
+    // Pipelines stay: their viewports are dynamic, their formats the same.
+    fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
+        self.wait_idle()?;
+        let deferred = describe(screen.extent, output)?;
+        let plan = match self.plan_at_rest(&deferred) {
+            Ok(plan) => plan,
+            // What was pinned at another size need not fit at this one.
+            Err(fault) => {
+                self.overlay.request.pinned.clear();
+                self.refusal = Some(fault.to_string());
+                self.plan_at_rest(&deferred)?
+            }
+        };
+        self.replanner.forget();
+        self.apply(&plan, deferred, screen)
+    }
+
+    fn input(&mut self, input: Input) -> Result<Flow> {
+        let mut overlay = self.overlay.clone();
+        let before = self.overlay.detail(&self.view()).map(str::to_owned);
+        let is_switch = matches!(input, Input::Key(Key::F1 | Key::Tab));
+        let reaction = overlay.input(input, &self.view());
+        self.overlay = overlay;
+        match reaction {
+            Reaction::Nothing => {}
+            Reaction::Plan => self.replan()?,
+            Reaction::Close => return Ok(Flow::Close),
+        }
+        if self.desc.prints_places {
+            if is_switch {
+                self.print_places();
+            }
+            let after = self.overlay.detail(&self.view());
+            if before.as_deref() != after {
+                println!("details of {}", after.unwrap_or("nothing"));
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn next_slot(&mut self) -> Result<usize> {
+        let index = self.frame_index as usize % FRAMES_IN_FLIGHT;
+        self.wait_for(index)?;
+        Ok(index)
+    }
+
+    fn declared(&self) -> (ResourceId, Semaphores) {
+        let deferred = &self.planned.deferred;
+        let semaphores = deferred.semaphores.expect("the frame was described with them");
+        (deferred.picture, semaphores)
+    }
+
+    unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
         self.improve()?;
         let index = self.next_slot()?;
         let mut sheet = std::mem::take(&mut self.sheet);
@@ -365,54 +386,28 @@ impl Renderer {
             indices: self.indices.handle,
             meshes: &self.meshes,
             draws: &self.draws,
+            lights: self.scene.light_count() as u32,
+            deferred,
+            extent,
         };
-        let (passes, commands) = (&deferred.passes, &deferred.commands);
-
-        // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
-        let mut geometry = unsafe { recorder.record(slot.command_buffers[0], commands.geometry) }?;
-        for pass in [passes.shadow, passes.gbuffer] {
-            geometry.pass(pass, |cmd| pass_recorder.draw_objects(cmd, pass))?;
+        let frame = &deferred.frame;
+        for (&buffer, &commands) in slot.command_buffers.iter().zip(&deferred.commands) {
+            // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
+            let mut recording = unsafe { recorder.record(buffer, commands) }?;
+            for pass in frame
+                .pass_ids()
+                .filter(|&pass| frame.pass(pass).command_buffer == commands)
+            {
+                recording.pass(pass, |cmd| {
+                    pass_recorder.record(cmd, pass);
+                    if pass == deferred.tone_map {
+                        self.layer
+                            .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
+                    }
+                })?;
+            }
+            recording.finish()?;
         }
-        geometry.finish()?;
-
-        // SAFETY: as above.
-        let mut lighting = unsafe { recorder.record(slot.command_buffers[1], commands.lighting) }?;
-        let tiles = [extent.width.div_ceil(TILE), extent.height.div_ceil(TILE)];
-        lighting.pass(passes.cull, |cmd| pass_recorder.dispatch(cmd, passes.cull, tiles))?;
-        for pass in [passes.ao, passes.ao_blur, passes.reflection, passes.lighting] {
-            lighting.pass(pass, |cmd| pass_recorder.draw_screen(cmd, pass))?;
-        }
-        let lights = self.scene.light_count() as u32;
-        lighting.pass(passes.glow, |cmd| {
-            pass_recorder.draw_halos(cmd, passes.glow, lights)
-        })?;
-        lighting.finish()?;
-
-        // SAFETY: as above.
-        let mut post = unsafe { recorder.record(slot.command_buffers[2], commands.post) }?;
-        post.pass(passes.temporal, |cmd| {
-            pass_recorder.draw_screen(cmd, passes.temporal)
-        })?;
-        post.pass(passes.exposure, |cmd| {
-            pass_recorder.dispatch(cmd, passes.exposure, [1, 1])
-        })?;
-        post.pass(passes.threshold, |cmd| {
-            pass_recorder.draw_screen(cmd, passes.threshold)
-        })?;
-        for pass in passes.down.into_iter().chain(passes.up) {
-            post.pass(pass, |cmd| pass_recorder.draw_screen(cmd, pass))?;
-        }
-        post.pass(passes.tone_map, |cmd| {
-            pass_recorder.draw_screen(cmd, passes.tone_map);
-            self.layer
-                .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
-        })?;
-        if let Some(read_back) = deferred.read_back {
-            post.pass(read_back.pass, |cmd| {
-                pass_recorder.copy(cmd, deferred.picture, read_back.texels, extent)
-            })?;
-        }
-        post.finish()?;
 
         // SAFETY: this thread alone uses the queues.
         let frame = unsafe { recorder.submit() }?;
@@ -421,8 +416,15 @@ impl Renderer {
         Ok(())
     }
 
-    /// Waits, and destroys everything.
-    pub(crate) fn destroy(mut self) -> Result<()> {
+    fn queue(&self) -> vk::Queue {
+        self.planned.bound.queue(self.planned.deferred.graphics).handle
+    }
+
+    fn wait_idle(&mut self) -> Result<()> {
+        (0..FRAMES_IN_FLIGHT).try_for_each(|index| self.wait_for(index))
+    }
+
+    fn destroy(mut self) -> Result<()> {
         self.replanner.finish();
         self.wait_idle()?;
         let device = self.tile.raw();
@@ -439,61 +441,5 @@ impl Renderer {
             self.indices.destroy(device);
         }
         Ok(())
-    }
-}
-
-impl Painter for Renderer {
-    fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
-        Renderer::resize(self, screen, output)
-    }
-
-    fn input(&mut self, input: Input) -> Result<Flow> {
-        let mut overlay = self.overlay.clone();
-        let before = self.overlay.detail(&self.view()).map(str::to_owned);
-        let is_switch = matches!(input, Input::Key(Key::F1 | Key::Tab));
-        let reaction = overlay.input(input, &self.view());
-        self.overlay = overlay;
-        match reaction {
-            Reaction::Nothing => {}
-            Reaction::Plan => self.replan()?,
-            Reaction::Close => return Ok(Flow::Close),
-        }
-        if self.desc.prints_places {
-            if is_switch {
-                self.print_places();
-            }
-            let after = self.overlay.detail(&self.view());
-            if before.as_deref() != after {
-                println!("details of {}", after.unwrap_or("nothing"));
-            }
-        }
-        Ok(Flow::Continue)
-    }
-
-    fn next_slot(&mut self) -> Result<usize> {
-        Renderer::next_slot(self)
-    }
-
-    fn declared(&self) -> (ResourceId, Semaphores) {
-        let deferred = &self.planned.deferred;
-        let semaphores = deferred.semaphores.expect("the frame was described with them");
-        (deferred.picture, semaphores)
-    }
-
-    unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
-        // SAFETY: the caller's duty.
-        unsafe { Renderer::draw(self, imports) }
-    }
-
-    fn queue(&self) -> vk::Queue {
-        self.planned.bound.queue(self.planned.deferred.graphics).handle
-    }
-
-    fn wait_idle(&mut self) -> Result<()> {
-        Renderer::wait_idle(self)
-    }
-
-    fn destroy(self) -> Result<()> {
-        Renderer::destroy(self)
     }
 }

@@ -92,22 +92,12 @@ pub(crate) fn vertices() -> Vec<Vertex> {
         let at = |radius: f32, y: f32| Vec3::new(angle.cos() * radius, y, angle.sin() * radius);
         // Two have fallen.
         if [2, 3].contains(&index) {
-            add(
-                Shape::Drum,
-                at(4.5, 0.75),
-                Vec3::new(0.45, 0.4 + 0.5 * (index - 2) as f32, 0.45),
-                angle,
-                STONE,
-            );
+            let size = Vec3::new(0.45, 0.4 + 0.5 * (index - 2) as f32, 0.45);
+            add(Shape::Drum, at(4.5, 0.75), size, angle, STONE);
             continue;
         }
-        add(
-            Shape::Column,
-            at(4.5, 0.75),
-            Vec3::new(0.40, 4.2, 0.40),
-            angle,
-            STONE,
-        );
+        let column = Vec3::new(0.40, 4.2, 0.40);
+        add(Shape::Column, at(4.5, 0.75), column, angle, STONE);
         add(
             Shape::Box,
             at(4.5, 4.95),
@@ -122,14 +112,8 @@ pub(crate) fn vertices() -> Vec<Vertex> {
         let at = Vec3::new(angle.cos() * 4.35, 5.2, angle.sin() * 4.35);
         add(Shape::Box, at, Vec3::new(0.8, 0.55, 2.45), -angle, STONE);
     }
-    add(Shape::Drum, Vec3::Y * 0.75, Vec3::new(0.9, 0.9, 0.9), 0.0, STONE);
-    add(
-        Shape::Torus,
-        Vec3::Y * 2.3,
-        Vec3::new(0.75, 0.75, 0.75),
-        0.4,
-        BRONZE,
-    );
+    add(Shape::Drum, Vec3::Y * 0.75, Vec3::splat(0.9), 0.0, STONE);
+    add(Shape::Torus, Vec3::Y * 2.3, Vec3::splat(0.75), 0.4, BRONZE);
     add(Shape::Sphere, Vec3::Y * 2.3, Vec3::splat(0.6), 0.0, BRONZE);
     for (x, z, size) in [
         (-4.0, 7.5, 0.5),
@@ -137,13 +121,8 @@ pub(crate) fn vertices() -> Vec<Vertex> {
         (7.0, 5.5, 0.6),
         (-8.5, -2.0, 0.4),
     ] {
-        add(
-            Shape::Sphere,
-            Vec3::new(x, size * 0.6, z),
-            Vec3::splat(size),
-            0.0,
-            STONE,
-        );
+        let at = Vec3::new(x, size * 0.6, z);
+        add(Shape::Sphere, at, Vec3::splat(size), 0.0, STONE);
     }
     vertices
 }

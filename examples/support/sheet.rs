@@ -177,6 +177,11 @@ impl Sheet {
         );
     }
 
+    /// Writes text that is not bold.
+    pub fn plain(&mut self, at: [f32; 2], text: &str, colour: Colour) -> f32 {
+        self.text(at, Weight::Regular, text, colour)
+    }
+
     /// Writes text from a point on, the corner of its first character; where it ends.
     pub fn text(&mut self, [left, top]: [f32; 2], weight: Weight, text: &str, colour: Colour) -> f32 {
         // On whole points, or glyphs would blur.

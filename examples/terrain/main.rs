@@ -47,7 +47,7 @@ use crate::renderer::{Renderer, World};
 use crate::streamer::FrameRecord;
 use crate::support::error::{Error, Result};
 use crate::support::output::Output;
-use crate::support::painter::WindowDesc;
+use crate::support::painter::{Painter, WindowDesc};
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::progress;
@@ -108,9 +108,7 @@ impl Flight {
         let (picture, renderer) = (landscape.picture, &mut self.renderer);
         self.canvas
             // SAFETY: image and buffer are the flight's alone, and are destroyed after the last frame.
-            .imports(picture, read_back, |imports| unsafe {
-                renderer.draw_frame(imports)
-            })
+            .imports(picture, read_back, |imports| unsafe { renderer.draw(imports) })
     }
 
     fn last(&self) -> &FrameRecord {
@@ -129,7 +127,7 @@ impl Flight {
     }
 
     fn picture(&mut self) -> Result<Rendered> {
-        self.renderer.wait_all()?;
+        self.renderer.wait_idle()?;
         Ok(self.canvas.rendered())
     }
 

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::units::Bytes;
 use tileheap_textures::arenas::{ArenaView, Temperature};
 
-use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of};
+use crate::support::sheet::{Area, Colour, GLYPH, Sheet, cut, width_of};
 
 /// A block of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl<'a> Overlay<'a> {
     }
 
     fn text(&mut self, left: f32, top: f32, text: &str, colour: Colour) {
-        self.sheet.text([left, top], Weight::Regular, text, colour);
+        self.sheet.plain([left, top], text, colour);
     }
 
     /// Memory from left to right: blocks, walls, and how hot each arena is; where it begins, from the top.

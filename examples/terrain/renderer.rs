@@ -22,7 +22,7 @@ use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
-use crate::support::painter;
+use crate::support::painter::Painter as _;
 use crate::support::picture::copy_to_buffer;
 use crate::support::sheet::{Screen, Sheet};
 
@@ -146,7 +146,7 @@ impl Renderer {
 
     /// Gives the land back, for another renderer.
     pub(crate) fn destroy_for_world(mut self) -> Result<World> {
-        self.wait_all()?;
+        self.wait_idle()?;
         let device = self.tile.raw().clone();
         // SAFETY: no frame is under way, and this is the last use of each.
         unsafe {
@@ -162,94 +162,6 @@ impl Renderer {
             self.palette.destroy(&device);
         }
         Ok(self.world)
-    }
-
-    fn slot(&mut self) -> Result<usize> {
-        let index = self.frames % FRAMES_IN_FLIGHT;
-        if let Some(number) = self.slots[index].pending.take() {
-            self.bound.wait(number, u64::MAX)?;
-        }
-        Ok(index)
-    }
-
-    pub(crate) fn wait_all(&mut self) -> Result<()> {
-        for slot in &mut self.slots {
-            if let Some(number) = slot.pending.take() {
-                self.bound.wait(number, u64::MAX)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Draws a frame into what is handed in.
-    ///
-    /// # Safety
-    /// What is handed in is in its declared entry state, and lives until the frame is complete.
-    pub(crate) unsafe fn draw_frame(&mut self, imports: &Imports<'_>) -> Result<()> {
-        let index = self.slot()?;
-        let camera = Camera::at(self.at, self.screen.extent, &self.world.painter.ground);
-        self.world.tree.see(&camera, &mut self.seen);
-        self.streamer.ask(&self.seen)?;
-        self.slots[index]
-            .camera
-            .bytes()
-            .copy_from_slice(bytemuck::bytes_of(&camera.constants()));
-        let device = self.tile.raw().clone();
-        // SAFETY: the frame that used it is complete.
-        unsafe { device.reset_command_pool(self.slots[index].pool, vk::CommandPoolResetFlags::empty()) }
-            .called("vkResetCommandPool")?;
-
-        // SAFETY: the caller's duty.
-        let recorder = unsafe { self.bound.begin(imports) }?;
-        let buffer = self.slots[index].commands;
-        // SAFETY: it was reset, and is used again after this frame only.
-        let mut commands = unsafe { recorder.record(buffer, self.landscape.commands) }?;
-        let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
-        let mut recorded = Ok(Default::default());
-        commands.pass(self.landscape.stream, |pass| {
-            // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
-            // were waited for.
-            recorded = unsafe { streamer.record(pass.command_buffer(), painter) };
-        })?;
-        let _ = recorded?;
-        if self.overlay {
-            overlay(
-                &self.streamer,
-                (self.policy, self.uploads, self.screen.points()),
-                (&mut self.blocks, &mut self.arenas),
-                &mut self.sheet,
-            );
-            self.layer.write(index, &self.sheet);
-        }
-        let pen = PassRecorder {
-            device: &device,
-            pipelines: &self.pipelines,
-            set: self.pipelines.sets[index],
-            streamer: &self.streamer,
-            extent: self.screen.extent,
-        };
-        commands.pass(self.landscape.land, |pass| {
-            pen.draw(pass.command_buffer(), &self.seen, &self.world);
-            if self.overlay {
-                self.layer
-                    .record(&device, pass.command_buffer(), index, self.screen);
-            }
-        })?;
-        if let Some(read_back) = self.landscape.read_back {
-            let (picture, extent) = (self.landscape.picture, self.screen.extent);
-            commands.pass(read_back.pass, |pass| {
-                let (image, texels) = (pass.image(picture).handle, pass.buffer(read_back.texels).handle);
-                // SAFETY: recording; the pass declares both accesses.
-                unsafe { copy_to_buffer(&device, pass.command_buffer(), (image, extent), texels) };
-            })?;
-        }
-        commands.finish()?;
-        // SAFETY: this thread alone uses the queue.
-        self.slots[index].pending = Some(unsafe { recorder.submit() }?);
-        self.streamer.end(&self.seen);
-        self.frames += 1;
-        self.at += u32::from(self.moving);
-        Ok(())
     }
 }
 
@@ -374,9 +286,9 @@ impl PassRecorder<'_> {
     }
 }
 
-impl painter::Painter for Renderer {
+impl crate::support::painter::Painter for Renderer {
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
-        self.wait_all()?;
+        self.wait_idle()?;
         let landscape = describe(screen.extent, output)?;
         let bound = self
             .tile
@@ -389,7 +301,11 @@ impl painter::Painter for Renderer {
     }
 
     fn next_slot(&mut self) -> Result<usize> {
-        self.slot()
+        let index = self.frames % FRAMES_IN_FLIGHT;
+        if let Some(number) = self.slots[index].pending.take() {
+            self.bound.wait(number, u64::MAX)?;
+        }
+        Ok(index)
     }
 
     fn declared(&self) -> (ResourceId, Semaphores) {
@@ -401,8 +317,70 @@ impl painter::Painter for Renderer {
     }
 
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
+        let index = self.next_slot()?;
+        let camera = Camera::at(self.at, self.screen.extent, &self.world.painter.ground);
+        self.world.tree.see(&camera, &mut self.seen);
+        self.streamer.ask(&self.seen)?;
+        self.slots[index]
+            .camera
+            .bytes()
+            .copy_from_slice(bytemuck::bytes_of(&camera.constants()));
+        let device = self.tile.raw().clone();
+        // SAFETY: the frame that used it is complete.
+        unsafe { device.reset_command_pool(self.slots[index].pool, vk::CommandPoolResetFlags::empty()) }
+            .called("vkResetCommandPool")?;
+
         // SAFETY: the caller's duty.
-        unsafe { self.draw_frame(imports) }
+        let recorder = unsafe { self.bound.begin(imports) }?;
+        let buffer = self.slots[index].commands;
+        // SAFETY: it was reset, and is used again after this frame only.
+        let mut commands = unsafe { recorder.record(buffer, self.landscape.commands) }?;
+        let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
+        let mut recorded = Ok(Default::default());
+        commands.pass(self.landscape.stream, |pass| {
+            // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
+            // were waited for.
+            recorded = unsafe { streamer.record(pass.command_buffer(), painter) };
+        })?;
+        let _ = recorded?;
+        if self.overlay {
+            overlay(
+                &self.streamer,
+                (self.policy, self.uploads, self.screen.points()),
+                (&mut self.blocks, &mut self.arenas),
+                &mut self.sheet,
+            );
+            self.layer.write(index, &self.sheet);
+        }
+        let pen = PassRecorder {
+            device: &device,
+            pipelines: &self.pipelines,
+            set: self.pipelines.sets[index],
+            streamer: &self.streamer,
+            extent: self.screen.extent,
+        };
+        commands.pass(self.landscape.land, |pass| {
+            pen.draw(pass.command_buffer(), &self.seen, &self.world);
+            if self.overlay {
+                self.layer
+                    .record(&device, pass.command_buffer(), index, self.screen);
+            }
+        })?;
+        if let Some(read_back) = self.landscape.read_back {
+            let (picture, extent) = (self.landscape.picture, self.screen.extent);
+            commands.pass(read_back.pass, |pass| {
+                let (image, texels) = (pass.image(picture).handle, pass.buffer(read_back.texels).handle);
+                // SAFETY: recording; the pass declares both accesses.
+                unsafe { copy_to_buffer(&device, pass.command_buffer(), (image, extent), texels) };
+            })?;
+        }
+        commands.finish()?;
+        // SAFETY: this thread alone uses the queue.
+        self.slots[index].pending = Some(unsafe { recorder.submit() }?);
+        self.streamer.end(&self.seen);
+        self.frames += 1;
+        self.at += u32::from(self.moving);
+        Ok(())
     }
 
     fn input(&mut self, input: Input) -> Result<Flow> {
@@ -439,7 +417,12 @@ impl painter::Painter for Renderer {
     }
 
     fn wait_idle(&mut self) -> Result<()> {
-        self.wait_all()
+        for slot in &mut self.slots {
+            if let Some(number) = slot.pending.take() {
+                self.bound.wait(number, u64::MAX)?;
+            }
+        }
+        Ok(())
     }
 
     fn destroy(mut self) -> Result<()> {

@@ -66,6 +66,16 @@ pub(crate) fn pack(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> P
     answer
 }
 
+/// Why nothing is proved.
+pub(crate) fn unproved(verdict: Verdict, found: bool) -> &'static str {
+    match (verdict, found) {
+        (Verdict::Interrupted, true) => "none within the time",
+        (Verdict::Interrupted, false) => "none within the time, and no packing either",
+        (_, true) => "none within the budget",
+        (_, false) => "none within the budget, and no packing either",
+    }
+}
+
 /// The report.
 pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Duration) -> String {
     let desc = problem.desc();
@@ -85,10 +95,7 @@ pub(crate) fn in_words(problem: &PoolsProblem, answer: &PoolsAnswer, took: Durat
     let proof = match (answer.verdict, answer.packing.is_some()) {
         (Verdict::Proved, true) => "proved: no packing is better",
         (Verdict::Proved, false) => "proved: infeasible",
-        (Verdict::Interrupted, true) => "none within the time",
-        (Verdict::Interrupted, false) => "none within the time, and no packing either",
-        (Verdict::OutOfSteps, true) => "none within the budget",
-        (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
+        (verdict, found) => unproved(verdict, found),
     };
     row("proof", proof.to_owned());
     row("steps", answer.steps.0.to_string());

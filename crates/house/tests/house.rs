@@ -23,80 +23,60 @@ fn cycles_of(sources: &[(&str, &str)]) -> Vec<Vec<String>> {
     cycles.iter().map(names).collect()
 }
 
-const BOTH: &str = "mod a; mod b;";
-
+/// Two files after the root that depend on each other.
 #[test]
-fn imports_make_a_cycle() {
-    let found = cycles_of(&[
-        ("lib.rs", BOTH),
-        ("a.rs", "use crate::b::B; pub struct A(B);"),
-        ("b.rs", "use super::a::A; pub struct B(Option<Box<A>>);"),
-    ]);
-    assert_eq!(found, [["a.rs", "b.rs"]]);
+fn whatever_names_an_item_of_another_file_makes_a_cycle() {
+    const BOTH: &str = "mod a; mod b;";
+    for (what, root, a, b) in [
+        (
+            "imports",
+            BOTH,
+            "use crate::b::B; pub struct A(B);",
+            "use super::a::A; pub struct B(Option<Box<A>>);",
+        ),
+        (
+            "a qualified path",
+            BOTH,
+            "pub fn one() -> u32 { crate::b::two() }",
+            "pub fn two() -> u32 { super::a::one() }",
+        ),
+        (
+            "a path through an imported module",
+            BOTH,
+            "use crate::b as other; pub struct A(other::B);",
+            "use crate::a::{self}; pub struct B(Option<Box<a::A>>);",
+        ),
+        (
+            "a re-export",
+            "mod a; mod b; pub use a::A; pub use b::*;",
+            "use crate::B; pub struct A(B);",
+            "pub struct B(Option<Box<crate::A>>);",
+        ),
+        (
+            "macro calls, and imports in functions",
+            BOTH,
+            "pub fn one() { println!(\"{}\", crate::b::two()) }",
+            "pub fn two() -> u32 { use crate::a::one; one(); 2 }",
+        ),
+    ] {
+        let found = cycles_of(&[("lib.rs", root), ("a.rs", a), ("b.rs", b)]);
+        assert_eq!(found, [["a.rs", "b.rs"]], "{what}");
+    }
 }
 
 #[test]
-fn a_qualified_path_makes_a_cycle() {
-    let found = cycles_of(&[
-        ("lib.rs", BOTH),
-        ("a.rs", "pub fn one() -> u32 { crate::b::two() }"),
-        ("b.rs", "pub fn two() -> u32 { super::a::one() }"),
-    ]);
-    assert_eq!(found, [["a.rs", "b.rs"]]);
-}
-
-#[test]
-fn a_path_through_an_imported_module_makes_a_cycle() {
-    let found = cycles_of(&[
-        ("lib.rs", BOTH),
-        ("a.rs", "use crate::b as other; pub struct A(other::B);"),
-        ("b.rs", "use crate::a::{self}; pub struct B(Option<Box<a::A>>);"),
-    ]);
-    assert_eq!(found, [["a.rs", "b.rs"]]);
-}
-
-#[test]
-fn a_re_export_leads_to_the_file_that_defines() {
-    let found = cycles_of(&[
-        ("lib.rs", "mod a; mod b; pub use a::A; pub use b::*;"),
-        ("a.rs", "use crate::B; pub struct A(B);"),
-        ("b.rs", "pub struct B(Option<Box<crate::A>>);"),
-    ]);
-    assert_eq!(found, [["a.rs", "b.rs"]]);
-}
-
-#[test]
-fn a_type_of_the_parent_that_uses_its_child_makes_a_cycle() {
+fn parents_and_children_make_cycles_too() {
+    let shared = "mod step; pub struct Shared; pub fn run() { step::step(&Shared) }";
+    let generated =
+        "macro_rules! ids { ($n:ident) => { pub struct $n; } } mod a; pub fn f() -> a::A { a::A }";
     let found = cycles_of(&[
         ("lib.rs", "mod stage;"),
-        (
-            "stage/mod.rs",
-            "mod step; pub struct Shared; pub fn run() { step::step(&Shared) }",
-        ),
+        ("stage/mod.rs", shared),
         ("stage/step.rs", "use super::Shared; pub fn step(_: &Shared) {}"),
     ]);
     assert_eq!(found, [["stage/mod.rs", "stage/step.rs"]]);
-}
-
-#[test]
-fn paths_in_macro_calls_and_imports_in_functions_count() {
-    let found = cycles_of(&[
-        ("lib.rs", BOTH),
-        ("a.rs", "pub fn one() { println!(\"{}\", crate::b::two()) }"),
-        ("b.rs", "pub fn two() -> u32 { use crate::a::one; one(); 2 }"),
-    ]);
-    assert_eq!(found, [["a.rs", "b.rs"]]);
-}
-
-#[test]
-fn a_macro_of_the_parent_and_what_it_generates_count() {
-    let found = cycles_of(&[
-        (
-            "lib.rs",
-            "macro_rules! ids { ($n:ident) => { pub struct $n; } } mod a; pub fn f() -> a::A { a::A }",
-        ),
-        ("a.rs", "ids!(A);"),
-    ]);
+    // A macro of the parent, and what it generates.
+    let found = cycles_of(&[("lib.rs", generated), ("a.rs", "ids!(A);")]);
     assert_eq!(found, [["a.rs", "lib.rs"]]);
 }
 
@@ -146,13 +126,19 @@ fn no_file_of_the_repository_is_in_a_cycle() {
 }
 
 #[test]
-fn no_file_is_longer_than_600_lines() {
-    let root = sources::root();
-    for path in sources::rust_files(&root) {
+fn files_of_the_repository_are_short_and_of_this_language_and_vocabulary() {
+    let mut found = Vec::new();
+    for path in sources::rust_files(&sources::root()) {
         let text = std::fs::read_to_string(&path).expect("a source file");
         let lines = text.lines().count();
         assert!(lines <= 600, "{}: {lines} lines", path.display());
+        found.extend(language::let_chains(&path, &text).unwrap_or_else(|error| panic!("{error}")));
+        // These quote retired names.
+        if !path.ends_with("house/src/names.rs") && !path.ends_with("house/tests/house.rs") {
+            found.extend(names::retired(&path, &text).unwrap_or_else(|error| panic!("{error}")));
+        }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
@@ -160,15 +146,6 @@ fn let_chains_are_found() {
     let text = "fn f(a: Option<u32>, b: bool) {\n    if let Some(1) = a && b {}\n    while b && let Some(_) = a {}\n    if let Some(1) = a {}\n}";
     let found = language::let_chains(Path::new("a.rs"), text).expect("it parses");
     assert_eq!(found, ["a.rs:2: a let chain", "a.rs:3: a let chain"]);
-}
-
-#[test]
-fn let_chains_are_in_no_file_of_the_repository() {
-    for path in sources::rust_files(&sources::root()) {
-        let text = std::fs::read_to_string(&path).expect("a source file");
-        let found = language::let_chains(&path, &text).unwrap_or_else(|error| panic!("{error}"));
-        assert!(found.is_empty(), "{found:?}");
-    }
 }
 
 #[test]
@@ -184,19 +161,4 @@ fn retired_names_are_found_as_whole_names() {
             "a.rs:3: `whereabouts`"
         ]
     );
-}
-
-#[test]
-fn retired_names_are_in_no_file_of_the_repository() {
-    let root = sources::root();
-    let mut found = Vec::new();
-    for path in sources::rust_files(&root) {
-        // These quote them.
-        if path.ends_with("house/src/names.rs") || path.ends_with("house/tests/house.rs") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("a source file");
-        found.extend(names::retired(&path, &text).unwrap_or_else(|error| panic!("{error}")));
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
 }

@@ -50,7 +50,7 @@ pub(super) fn too_small(sheet: &mut Sheet, extent: vk::Extent2D) {
     let text = cut("The heap map needs a larger window.", extent.width as f32 - 24.0);
     let area = Area::new(4.0, 4.0, width_of(&text) + 16.0, LINE + 6.0);
     sheet.rounded(area, 4.0, PANEL);
-    sheet.text([area.left + 8.0, area.top + 3.0], Weight::Regular, &text, TEXT);
+    sheet.plain([area.left + 8.0, area.top + 3.0], &text, TEXT);
 }
 
 pub(super) fn draw(sheet: &mut Sheet, overlay: &Overlay, view: &View<'_>, layout: &Layout) {
@@ -96,25 +96,25 @@ impl Drawing<'_> {
         let title = format!("{}, {} x {}", plan.frame.name(), extent.width, extent.height);
         sheet.text([left, line(0)], Weight::Bold, &cut(&title, wide), WHITE);
         let device = cut(&plan.profile.name, wide);
-        sheet.text([left, line(1)], Weight::Regular, &device, DIM);
+        sheet.plain([left, line(1)], &device, DIM);
         let totals = &plan.totals;
         if plan.profile.tile.is_some() {
             let share = totals.on_chip_bytes.0 as f64 / totals.eligible_bytes.0.max(1) as f64;
             let tenths = (1000.0 * share).floor() / 10.0;
             let text = format!("{tenths:.1} % of {:#} stay on chip", totals.eligible_bytes);
-            sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
+            sheet.plain([left, line(2)], &text, TEXT);
             let bar = Area::new(left, line(3) + 4.0, wide, 8.0);
             sheet.rounded(bar, 4.0, GROUND);
             let full = Area::new(left, bar.top, (wide * share as f32).max(8.0), 8.0);
             sheet.rounded(full, 4.0, GOOD);
         } else {
             let text = format!("{:#} in ordinary memory", totals.arena_bytes);
-            sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
+            sheet.plain([left, line(2)], &text, TEXT);
             let apart = format!("{:#} without aliasing", totals.arena_bytes_without_aliasing);
-            sheet.text([left, line(3)], Weight::Regular, &apart, DIM);
+            sheet.plain([left, line(3)], &apart, DIM);
         }
         let (text, colour) = self.optimality();
-        sheet.text([left, line(4)], Weight::Regular, &cut(&text, wide), colour);
+        sheet.plain([left, line(4)], &cut(&text, wide), colour);
         let rule = Area::new(left, line(FIGURES) + 3.0, wide, 1.0);
         sheet.rectangle(rule, EDGE);
     }
@@ -142,23 +142,18 @@ impl Drawing<'_> {
             let boxed = Area::new(area.left + 8.0, area.top + 3.0, 11.0, 11.0);
             self.check(sheet, boxed, resource);
             let memory = self.memory_text(resource);
-            let memory_left = area.right() - 6.0 - width_of(&memory);
-            sheet.text(
-                [memory_left, area.top],
-                Weight::Regular,
-                &memory,
-                self.memory_colour(resource),
-            );
+            let memory_left = area.right() - 6.0 - width_of(memory);
+            sheet.plain([memory_left, area.top], memory, self.memory_colour(resource));
             let size = format!("{:#}", self.size_of(resource));
             let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
-            sheet.text([size_left, area.top], Weight::Regular, &size, DIM);
+            sheet.plain([size_left, area.top], &size, DIM);
             let name_left = boxed.right() + 8.0;
             let name = cut(
                 &self.plan.frame.resource(resource).name,
                 size_left - name_left - 6.0,
             );
             let colour = if self.focus == Some(resource) { WHITE } else { TEXT };
-            sheet.text([name_left, area.top], Weight::Regular, &name, colour);
+            sheet.plain([name_left, area.top], &name, colour);
         }
         let last = self.layout.rows.last().map_or(0.0, |row| row.area.bottom());
         let (left, wide) = (
@@ -197,8 +192,8 @@ impl Drawing<'_> {
         }
     }
 
-    fn memory_text(&self, resource: ResourceId) -> String {
-        let text = match self.overlay.request.constraint(resource) {
+    fn memory_text(&self, resource: ResourceId) -> &'static str {
+        match self.overlay.request.constraint(resource) {
             TileConstraint::Pinned => "pinned",
             TileConstraint::Excluded => "excluded",
             TileConstraint::None => match self.plan.memory_of(resource) {
@@ -208,8 +203,7 @@ impl Drawing<'_> {
                 Some(MemoryKind::Arena) => "memory",
                 Some(MemoryKind::Dedicated) => "dedicated",
             },
-        };
-        text.to_owned()
+        }
     }
 
     fn memory_colour(&self, resource: ResourceId) -> Colour {
@@ -238,15 +232,11 @@ impl Drawing<'_> {
             (None, Some(resource)) => self.resource_lines(resource),
             (None, None) => return,
         };
-        let mut wrapped = Vec::new();
-        for (weight, colour, text) in lines {
-            wrapped.extend(
-                wrap(&text, area.width)
-                    .into_iter()
-                    .map(|line| (weight, colour, line)),
-            );
-        }
-        for (index, (weight, colour, line)) in wrapped.into_iter().take(most).enumerate() {
+        let wrapped = lines.into_iter().flat_map(|(weight, colour, text)| {
+            let lines = wrap(&text, area.width).into_iter();
+            lines.map(move |line| (weight, colour, line))
+        });
+        for (index, (weight, colour, line)) in wrapped.take(most).enumerate() {
             let at = [area.left, area.top + index as f32 * LINE];
             sheet.text(at, weight, &line, colour);
         }
@@ -282,16 +272,14 @@ impl Drawing<'_> {
             .bound_object
             .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
         let accesses = plan.frame.passes()[step as usize].accesses.len();
+        let name = format!("pass {}", plan.frame.passes()[step as usize].name);
+        let live = planned.live_tile;
         vec![
-            (
-                Weight::Bold,
-                WHITE,
-                format!("pass {}", plan.frame.passes()[step as usize].name),
-            ),
+            (Weight::Bold, WHITE, name),
             (
                 Weight::Regular,
                 TEXT,
-                format!("{bound} of tile memory bound, {} live", planned.live_tile),
+                format!("{bound} of tile memory bound, {live} live"),
             ),
             (Weight::Regular, DIM, format!("{accesses} accesses")),
         ]
@@ -329,12 +317,12 @@ impl Drawing<'_> {
         };
         let end = sheet.text([left, top], Weight::Bold, &title, WHITE);
         let rest = cut(rest, right - end - 14.0);
-        sheet.text([end + 14.0, top], Weight::Regular, &rest, DIM);
+        sheet.plain([end + 14.0, top], &rest, DIM);
         if layout.slider.is_some() {
             let label = "bound in the pass";
             let label_left = right - width_of(label);
             if label_left - 20.0 > end + 14.0 + width_of(&rest) + 14.0 {
-                sheet.text([label_left, top], Weight::Regular, label, DIM);
+                sheet.plain([label_left, top], label, DIM);
                 let swatch = Area::new(label_left - 18.0, top + 4.0, 12.0, 9.0);
                 sheet.rectangle(swatch, BOUND);
                 sheet.rectangle(Area::new(swatch.left, swatch.top, 12.0, 2.0), BOUND_EDGE);
@@ -342,7 +330,7 @@ impl Drawing<'_> {
         }
         for (index, line) in layout.notice.iter().enumerate() {
             let at = [left, layout.notice_top + index as f32 * LINE];
-            sheet.text(at, Weight::Regular, line, ACCENT);
+            sheet.plain(at, line, ACCENT);
         }
     }
 
@@ -371,7 +359,7 @@ impl Drawing<'_> {
                 format!("{offset:#}")
             };
             let at = [slider - 6.0 - width_of(&label), y - GLYPH[1] / 2.0];
-            sheet.text(at, Weight::Regular, &label, DIM);
+            sheet.plain(at, &label, DIM);
             sheet.rectangle(Area::new(plot.left, y - 0.5, plot.width, 1.0), LINES);
         }
         self.windows(sheet);
@@ -401,7 +389,7 @@ impl Drawing<'_> {
                 );
             }
             let label = cut(&format!("{what} {}", window(run[0])), right - left - 8.0);
-            sheet.text([left + 5.0, plot.top - LINE], Weight::Regular, &label, DIM);
+            sheet.plain([left + 5.0, plot.top - LINE], &label, DIM);
             first += run.len() as u32;
         }
     }
@@ -419,21 +407,14 @@ impl Drawing<'_> {
                 sheet.text([area.left + 5.0, top], Weight::Bold, &name, INK);
                 let size = format!("{:#}", block.resident.size);
                 if roomy && width_of(&size) <= area.width - 8.0 {
-                    sheet.text([area.left + 5.0, top + LINE], Weight::Regular, &size, INK_DIM);
+                    sheet.plain([area.left + 5.0, top + LINE], &size, INK_DIM);
                 }
             }
         }
         // After all others, which would cover its border.
         let focused = self.layout.blocks.iter();
         for block in focused.filter(|block| Some(block.resident.resource) == self.focus) {
-            let area = block.area;
-            let around = Area::new(
-                area.left - 2.0,
-                area.top - 2.0,
-                area.width + 4.0,
-                area.height + 4.0,
-            );
-            sheet.border(around, 2.0, WHITE);
+            sheet.border(block.area.inset(-2.0), 2.0, WHITE);
         }
     }
 
@@ -481,7 +462,7 @@ impl Drawing<'_> {
             let top = plot.bottom() + 5.0 + above;
             let tick = Area::new(middle.round(), plot.bottom(), 1.0, 4.0 + above);
             sheet.rectangle(tick, EDGE);
-            sheet.text([left, top], Weight::Regular, &name, TEXT);
+            sheet.plain([left, top], &name, TEXT);
         }
     }
 
@@ -508,10 +489,10 @@ impl Drawing<'_> {
                 let around = Area::new(left, top, width_of(cap) + 10.0, LINE);
                 sheet.rounded(around, 4.0, DIM);
                 sheet.rounded(around.inset(1.0), 3.0, GROUND);
-                sheet.text([left + 5.0, top], Weight::Regular, cap, WHITE);
+                sheet.plain([left + 5.0, top], cap, WHITE);
                 left = around.right() + 4.0;
             }
-            left = sheet.text([left + 2.0, top], Weight::Regular, what, TEXT) + 16.0;
+            left = sheet.plain([left + 2.0, top], what, TEXT) + 16.0;
         }
     }
 }

@@ -95,67 +95,25 @@ impl Site {
             let lamp = around * Vec3::new(0.0, floor + 0.35, 5.75);
             self.add_lamp(lamp, 5.5, Vec3::new(1.0, 0.46, 0.14) * 3.4, 0.10, Motion::Still);
         }
-        self.add(Shape::Drum, Vec3::Y * top, Vec3::new(7.6, 0.45, 7.6), stone);
-        self.add(
-            Shape::Drum,
-            Vec3::Y * (top + 0.45),
-            Vec3::new(7.45, 0.7, 7.45),
-            stone,
-        );
-        self.add(
-            Shape::Ring,
-            Vec3::Y * (top + 1.2),
-            Vec3::new(7.6, 6.0, 7.6),
-            stone,
-        );
-        self.add(
-            Shape::Drum,
-            Vec3::Y * (top + 1.2),
-            Vec3::new(6.3, 0.9, TAU),
-            stone,
-        );
-        self.add(
-            Shape::Ring,
-            Vec3::Y * (top + 2.1),
-            Vec3::new(6.3, 4.0, TAU),
-            Material::GOLD,
-        );
-        self.add(
-            Shape::Dome,
-            Vec3::Y * (top + 2.1),
-            Vec3::new(6.1, 4.6, 6.1),
-            Material::PATINA,
-        );
-        for (height, radius) in [(1.5, 5.64), (3.0, 4.46)] {
-            let band = Vec3::Y * (top + 2.1 + height);
-            self.add(Shape::Ring, band, Vec3::new(radius, 2.4, radius), Material::GOLD);
+        let (gold, patina, granite) = (Material::GOLD, Material::PATINA, Material::GRANITE);
+        for (shape, height, size, material) in [
+            (Shape::Drum, top, [7.6, 0.45, 7.6], stone),
+            (Shape::Drum, top + 0.45, [7.45, 0.7, 7.45], stone),
+            (Shape::Ring, top + 1.2, [7.6, 6.0, 7.6], stone),
+            (Shape::Drum, top + 1.2, [6.3, 0.9, TAU], stone),
+            (Shape::Ring, top + 2.1, [6.3, 4.0, TAU], gold),
+            (Shape::Dome, top + 2.1, [6.1, 4.6, 6.1], patina),
+            (Shape::Ring, top + 2.1 + 1.5, [5.64, 2.4, 5.64], gold),
+            (Shape::Ring, top + 2.1 + 3.0, [4.46, 2.4, 4.46], gold),
+            (Shape::Drum, top + 6.55, [0.7, 0.5, 0.7], gold),
+            (Shape::Sphere, top + 7.3, [0.55, 0.55, 0.55], gold),
+            (Shape::Drum, floor, [1.5, 0.3, 1.5], granite),
+            (Shape::Drum, floor + 0.3, [1.1, 0.35, 1.1], granite),
+        ] {
+            self.add(shape, Vec3::Y * height, size.into(), material);
         }
-        self.add(
-            Shape::Drum,
-            Vec3::Y * (top + 6.55),
-            Vec3::new(0.7, 0.5, 0.7),
-            Material::GOLD,
-        );
-        self.add(
-            Shape::Sphere,
-            Vec3::Y * (top + 7.3),
-            Vec3::splat(0.55),
-            Material::GOLD,
-        );
 
         let heart = Vec3::new(0.0, floor + 2.5, 0.0);
-        self.add(
-            Shape::Drum,
-            Vec3::Y * floor,
-            Vec3::new(1.5, 0.3, 1.5),
-            Material::GRANITE,
-        );
-        self.add(
-            Shape::Drum,
-            Vec3::Y * (floor + 0.3),
-            Vec3::new(1.1, 0.35, 1.1),
-            Material::GRANITE,
-        );
         let axes = [
             Vec3::new(1.0, 0.25, 0.1),
             Vec3::new(0.2, 0.4, 1.0),

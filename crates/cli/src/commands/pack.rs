@@ -100,7 +100,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let start = Instant::now();
-    let outcome = solve(arguments, &table, &problem);
+    let outcome = watched(arguments, |budget, watch| {
+        solve(arguments, &table, &problem, budget, watch)
+    });
     let took = start.elapsed();
     if let (Some(file), Some(offsets)) = (&arguments.output, &outcome.offsets) {
         Output::to(Some(file.clone())).write(&table.with_offsets(offsets))?;
@@ -111,11 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         in_words(arguments, &table, &outcome, took)
     };
     Output::stdout().write(&report)?;
-    match (outcome.offsets.is_some(), outcome.verdict) {
-        (true, _) => Ok(()),
-        (false, Verdict::Proved) => Err(Error::Exit(1)),
-        (false, _) => Err(Error::Exit(3)),
-    }
+    exit(outcome.offsets.is_some(), outcome.verdict)
 }
 
 fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
@@ -134,7 +132,12 @@ fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
     }
     let words = pools::in_words(&problem, &answer, took);
     Output::stdout().write(if arguments.json { &json } else { &words })?;
-    match (answer.packing.is_some(), answer.verdict) {
+    exit(answer.packing.is_some(), answer.verdict)
+}
+
+/// The exit status of an answer.
+fn exit(is_packed: bool, verdict: Verdict) -> Result<()> {
+    match (is_packed, verdict) {
         (true, _) => Ok(()),
         (false, Verdict::Proved) => Err(Error::Exit(1)),
         (false, _) => Err(Error::Exit(3)),
@@ -168,13 +171,7 @@ fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T)
     search(budget, &mut watch)
 }
 
-fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome {
-    watched(arguments, |budget, watch| {
-        solve_table(arguments, table, problem, budget, watch)
-    })
-}
-
-fn solve_table(
+fn solve(
     arguments: &Arguments,
     table: &Table<'_>,
     problem: &Problem,
@@ -184,7 +181,7 @@ fn solve_table(
     let mut packer = Packer::default();
     if arguments.select {
         let selection = packer.select(problem, &table.weights, budget, watch);
-        Outcome {
+        return Outcome {
             offsets: Some(selection.offsets),
             height: Some(selection.height),
             value: Some(selection.weight),
@@ -193,29 +190,26 @@ fn solve_table(
             steps: selection.steps,
             conflict: None,
             found_by: None,
-        }
-    } else {
-        let answer = match arguments.capacity {
-            Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
-            None => packer.minimise(problem, arguments.strategy, budget, watch),
         };
-        if let Some(packing) = &answer.packing {
-            if packing.offsets.len() <= 5000 {
-                check(problem, packing).expect("an answer passes the checker");
-            }
-        }
-        Outcome {
-            height: answer.packing.as_ref().map(|packing| packing.height),
-            value: answer.packing.as_ref().map(|packing| packing.height.0),
-            offsets: answer
-                .packing
-                .map(|packing| packing.offsets.into_iter().map(Some).collect()),
-            bound: answer.bound.0,
-            verdict: answer.verdict,
-            steps: answer.steps,
-            conflict: answer.conflict,
-            found_by: answer.found_by.map(|name| name.into_owned()),
-        }
+    }
+    let answer = match arguments.capacity {
+        Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
+        None => packer.minimise(problem, arguments.strategy, budget, watch),
+    };
+    let packing = answer.packing;
+    if let Some(packing) = packing.as_ref().filter(|packing| packing.offsets.len() <= 5000) {
+        check(problem, packing).expect("an answer passes the checker");
+    }
+    let height = packing.as_ref().map(|packing| packing.height);
+    Outcome {
+        height,
+        value: height.map(|height| height.0),
+        offsets: packing.map(|packing| packing.offsets.into_iter().map(Some).collect()),
+        bound: answer.bound.0,
+        verdict: answer.verdict,
+        steps: answer.steps,
+        conflict: answer.conflict,
+        found_by: answer.found_by.map(|name| name.into_owned()),
     }
 }
 
@@ -274,10 +268,7 @@ fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
         (Verdict::Proved, true) if arguments.select => "proved: no selection has a greater weight",
         (Verdict::Proved, true) if arguments.capacity.is_some() => "proved: it fits",
         (Verdict::Proved, true) => "proved: no packing is lower",
-        (Verdict::Interrupted, true) => "none within the time",
-        (Verdict::Interrupted, false) => "none within the time, and no packing either",
-        (Verdict::OutOfSteps, true) => "none within the budget",
-        (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
+        (verdict, found) => pools::unproved(verdict, found),
     }
 }
 
@@ -307,6 +298,7 @@ fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Du
         "items": items,
     })
 }
+
 /// The built-in strategies and those of other planners, by name.
 fn strategies() -> impl TypedValueParser<Value = &'static dyn PackingStrategy> {
     const BUILT_IN: &[Strategy] = &Strategy::ALL;

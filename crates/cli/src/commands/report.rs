@@ -336,12 +336,7 @@ fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
         let rows = differences
             .into_iter()
             .map(|one| vec![Cell::word(one.name), value(one.old), value(one.new)]);
-        Table {
-            title: title.to_owned(),
-            columns: &["name", "first plan", "second plan"],
-            rows: rows.collect(),
-            chosen: None,
-        }
+        Table::new(title, &["name", "first plan", "second plan"], rows)
     });
     let tables = tables.collect();
     for index in [first, second] {

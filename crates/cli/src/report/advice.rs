@@ -59,12 +59,11 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
     let rows = all
         .into_iter()
         .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves)]);
-    let table = Table {
-        title: "Advice: single changes that keep more on chip".to_owned(),
-        columns: &["change", "effect", "savings per frame"],
-        rows: rows.collect(),
-        chosen: None,
-    };
+    let table = Table::new(
+        "Advice: single changes that keep more on chip",
+        &["change", "effect", "savings per frame"],
+        rows,
+    );
     Some(table).filter(|table| !table.rows.is_empty())
 }
 

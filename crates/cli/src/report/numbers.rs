@@ -74,12 +74,38 @@ pub(crate) struct Table {
     pub(crate) chosen: Option<usize>,
 }
 
+impl Table {
+    /// A table of which no row is chosen.
+    pub(crate) fn new(
+        title: impl Into<String>,
+        columns: &'static [&'static str],
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> Table {
+        Table {
+            title: title.into(),
+            columns,
+            rows: rows.into_iter().collect(),
+            chosen: None,
+        }
+    }
+}
+
 /// A word, or a number with its text; numbers sort by value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Cell {
     Word(String),
     Number(u64, String),
+}
+
+impl Series {
+    /// The only one of a curve.
+    pub(crate) fn alone(values: Vec<u64>) -> Vec<Series> {
+        vec![Series {
+            values,
+            ..Series::default()
+        }]
+    }
 }
 
 impl Cell {

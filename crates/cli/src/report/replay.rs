@@ -152,10 +152,5 @@ fn table(replay: &Replay) -> Table {
         row.resize(COLUMNS.len(), Cell::word(""));
         rows.push(row);
     }
-    Table {
-        title: "Policies".to_owned(),
-        columns: &COLUMNS,
-        rows,
-        chosen: None,
-    }
+    Table::new("Policies", &COLUMNS, rows)
 }

@@ -28,11 +28,7 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
         unit,
         form: Form::Line,
         top,
-        series: vec![Series {
-            name: String::new(),
-            values,
-            note: String::new(),
-        }],
+        series: Series::alone(values),
         mark: mark.clone(),
         wide: false,
     };

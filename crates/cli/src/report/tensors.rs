@@ -64,11 +64,7 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
                 .map(|(index, step)| at(index, step))
                 .collect(),
             form: Form::Line,
-            series: vec![Series {
-                name: String::new(),
-                values: live.clone(),
-                note: String::new(),
-            }],
+            series: Series::alone(live.clone()),
             wide: true,
             mark: peak.map(|step| (step, "peak".to_owned())),
             ..Curve::default()
@@ -132,9 +128,13 @@ fn bound_in_words(size: u64, bound: u64) -> String {
     }
 }
 
+fn thousandths(size: u64, bound: u64) -> u64 {
+    (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1))) as u64
+}
+
 /// `1.234`, rounded up: only equal sizes print as 1.000.
 fn ratio(size: u64, bound: u64) -> String {
-    let thousandths = (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1)));
+    let thousandths = thousandths(size, bound);
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
 }
 
@@ -220,12 +220,11 @@ fn live_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
         ]
     });
     let name = steps.get(peak).map_or(String::new(), |step| at(peak, step));
-    Table {
-        title: format!("Live at the peak, {name}"),
-        columns: &["tensor", "size", "memory", "offset", "storage"],
-        rows: rows.collect(),
-        chosen: None,
-    }
+    Table::new(
+        format!("Live at the peak, {name}"),
+        &["tensor", "size", "memory", "offset", "storage"],
+        rows,
+    )
 }
 
 /// A pool of a strategy.
@@ -275,12 +274,11 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
             ]);
         }
     }
-    Table {
-        title: "Pools".to_owned(),
-        columns: &["pool", "memory", "offset", "size", "tensors", "used by"],
+    Table::new(
+        "Pools",
+        &["pool", "memory", "offset", "size", "tensors", "used by"],
         rows,
-        chosen: None,
-    }
+    )
 }
 
 /// The smallest first.
@@ -290,26 +288,17 @@ fn strategies(plan: &Tensors) -> Table {
         Compared::Planned { size, .. } => *size,
         Compared::Failed { .. } => u64::MAX,
     });
-    let rows = compared.iter().map(|compared| match compared {
-        Compared::Planned {
-            strategy,
-            size,
-            lower_bound,
-        } => {
-            let thousandths = (u128::from(*size) * 1000).div_ceil(u128::from((*lower_bound).max(1))) as u64;
-            vec![
-                Cell::word(strategy.as_str()),
-                Cell::bytes(*size),
-                Cell::Number(thousandths, ratio(*size, *lower_bound)),
-                Cell::word(""),
-            ]
-        }
-        Compared::Failed { strategy, error } => vec![
-            Cell::word(strategy.as_str()),
-            Cell::word(""),
-            Cell::word(""),
-            Cell::word(error.as_str()),
-        ],
+    let rows = compared.iter().map(|compared| {
+        let [size, ratio, note] = match compared {
+            Compared::Planned {
+                size, lower_bound, ..
+            } => {
+                let ratio = Cell::Number(thousandths(*size, *lower_bound), ratio(*size, *lower_bound));
+                [Cell::bytes(*size), ratio, Cell::word("")]
+            }
+            Compared::Failed { error, .. } => [Cell::word(""), Cell::word(""), Cell::word(error.as_str())],
+        };
+        vec![Cell::word(compared.strategy()), size, ratio, note]
     });
     Table {
         title: "Bytes by strategy".to_owned(),

@@ -1,13 +1,17 @@
 //! `advise`, `gate` and `diff`; and residency against the published tables.
 
-use crate::report::{renderer, reported};
-use crate::run::{FRAME, file, json, tileheap};
-use crate::support::data;
+use serde_json::Value;
+
+use crate::report::{RENDERER, reported};
+use crate::run::{FRAME, file, find, json, list, number, planned, shared, tileheap};
+
+fn total(plan: &Value, name: &str) -> u64 {
+    number(&plan["totals"][name])
+}
 
 /// Share of the eligible traffic, in thousandths.
-fn kept(plan: &serde_json::Value) -> u64 {
-    let number = |name: &str| plan["totals"][name].as_u64().expect("a number");
-    number("on_chip_bytes") * 1000 / number("eligible_bytes").max(1)
+fn kept(plan: &Value) -> u64 {
+    total(plan, "on_chip_bytes") * 1000 / total(plan, "eligible_bytes").max(1)
 }
 
 /// Frame, extent, and percent kept at 4, 8, 12 and 18 MiB: by an independent exact solver on the same numbers.
@@ -19,38 +23,57 @@ const PUBLISHED: [(&str, &str, [u64; 4]); 5] = [
     ("khronos_local_read_deferred", "1280x720", [14, 43, 57, 86]),
 ];
 
-#[test]
-fn published_optima_are_reached_and_proved() {
+/// Calls `with` with each frame of the table at each heap: what it is, the frame, its options, the percentage.
+fn for_published(with: impl Fn(&str, &str, &[&str], u64)) {
     for (name, size, shares) in PUBLISHED {
-        let frame = data(&format!("frames/{name}.json"));
-        let frame = frame.to_str().expect("a path in UTF-8");
+        let frame = shared(&format!("frames/{name}.json"));
         for (heap, share) in ["4MiB", "8MiB", "12MiB", "18MiB"].into_iter().zip(shares) {
-            let plan = |strategy: &str| {
-                let arguments = [
-                    "plan", frame, "--sizes", "raw", "--size", size, "--heap", heap, "--json",
-                ];
-                json(&tileheap(&[&arguments[..], &["--strategy", strategy]].concat()).good())
-            };
-            let best = plan("optimal");
-            assert_eq!((kept(&best) + 5) / 10, share, "{name} {size} {heap}");
-            assert_eq!(best["optimality"]["proved"], true, "{name} {size} {heap}");
-            assert!(kept(&plan("first-come")) <= kept(&best), "{name} {size} {heap}");
+            let options = ["--sizes", "raw", "--size", size, "--heap", heap];
+            with(&format!("{name} {size} {heap}"), &frame, &options, share);
         }
     }
+}
+
+#[test]
+fn published_optima_are_reached_and_proved() {
+    for_published(|what, frame, options, share| {
+        let plan = |strategy: &str| planned(frame, &[options, &["--strategy", strategy]].concat());
+        let best = plan("optimal");
+        assert_eq!((kept(&best) + 5) / 10, share, "{what}");
+        assert_eq!(best["optimality"]["proved"], true, "{what}");
+        assert!(kept(&plan("first-come")) <= kept(&best), "{what}");
+    });
+}
+
+/// A ladder reserves no more than the larger of its proven minimum and 1.15 times what lives.
+#[test]
+fn ladders_bind_little_more_than_the_live_set() {
+    for_published(|what, frame, options, _| {
+        let options = [options, &["--budget", "100000"]].concat();
+        let plan = planned(frame, &options);
+        let (bound, live) = (total(&plan, "reserved_bytes"), total(&plan, "live_bytes"));
+        let proved = plan["optimality"]["least_reserved"] == true;
+        assert!(proved || bound * 100 <= live * 115, "{what}: {bound} of {live}");
+        assert!(bound <= total(&plan, "reserved_bytes_by_runs"));
+        tileheap(&[&["plan", frame], &options[..]].concat()).shows(&["without ladders"]);
+        let off = planned(frame, &[&options[..], &["--ladder", "off"]].concat());
+        assert_eq!(
+            total(&off, "reserved_bytes"),
+            total(&off, "reserved_bytes_by_runs")
+        );
+        assert_eq!(total(&off, "on_chip_bytes"), total(&plan, "on_chip_bytes"));
+    });
 }
 
 #[test]
 fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
     let frame = file("advice.json", FRAME);
     // One block short of both images.
-    let report = tileheap(&["advise", &frame, "--heap", "12288"]).good();
-    assert!(report.contains("Not in tile memory"), "{report}");
+    tileheap(&["advise", &frame, "--heap", "12288"]).shows(&["Not in tile memory"]);
     let document = json(&tileheap(&["advise", &frame, "--heap", "12288", "--json"]).good());
     assert_eq!(document["format"], "tileheap-advice");
-    let resources = document["resources"].as_array().expect("a list");
-    assert!(!resources.is_empty());
-    assert!(document["merges"].is_array());
-    for resource in resources {
+    assert!(!list(&document["resources"]).is_empty() && document["merges"].is_array());
+    for resource in list(&document["resources"]) {
         assert!(
             resource["constraint"].is_string() && resource["changes"].is_array(),
             "{resource}"
@@ -61,23 +84,22 @@ fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
 /// A plan that is saved with it says what would help wherever it is looked at later, and is the same plan.
 #[test]
 fn advice_is_saved_with_a_plan() {
-    let frame = file("saved.json", &renderer());
-    let of_plan = |arguments: &[&str]| {
-        tileheap(&[&["plan", &frame, "--heap", "6MiB", "--json"], arguments].concat()).good()
-    };
-    let (plain, saved) = (of_plan(&[]), of_plan(&["--advice"]));
-    let mut with = json(&saved);
+    let frame = file("saved.json", RENDERER);
+    let heap = ["--heap", "6MiB"];
+    let saved = planned(&frame, &[&heap[..], &["--advice"]].concat());
+    let (plain, mut with) = (planned(&frame, &heap), saved.clone());
     let advice = with.as_object_mut().and_then(|plan| plan.remove("advice"));
-    assert_eq!(with, json(&plain));
+    assert_eq!(with, plain);
     let advised = json(&tileheap(&["advise", &frame, "--heap", "6MiB", "--json"]).good());
     assert_eq!(advice, Some(advised.clone()));
 
-    let (plain, saved) = (file("plain-plan.json", &plain), file("advised-plan.json", &saved));
+    let plain = file("plain-plan.json", &plain.to_string());
+    let saved = file("advised-plan.json", &saved.to_string());
     tileheap(&["check", &frame, &saved]).good();
     let read = |name: &str, inputs: &[&str]| std::fs::read_to_string(reported(name, inputs)).expect("a page");
     let page = read("advised-plan.html", &[&saved]);
-    let changes = advised["resources"].as_array().expect("a list").iter();
-    let changes = changes.flat_map(|tried| tried["changes"].as_array().expect("a list"));
+    let changes = list(&advised["resources"]).iter();
+    let changes = changes.flat_map(|tried| list(&tried["changes"]));
     let words: Vec<&str> = changes.filter_map(|change| change["change"].as_str()).collect();
     assert!(words.len() >= 2, "{advised}");
     for change in words {
@@ -90,217 +112,109 @@ fn advice_is_saved_with_a_plan() {
     let without = read("plain-plan.html", &[&plain]);
     assert!(told(&without) < told(&page) && without.contains("plan --json --advice"));
     assert!(!page.contains("plan --json --advice"));
-    let alone = tileheap(&["plan", &frame, "--advice"]).bad(2);
-    assert!(alone.contains("--json"), "{alone}");
+    tileheap(&["plan", &frame, "--advice"]).names(2, &["--json"]);
 }
 
 #[test]
 fn sweeps_go_from_one_end_to_the_other() {
     let frame = file("sweep.json", FRAME);
     let heaps = json(&tileheap(&["advise", &frame, "--sweep", "heap=1MiB..16MiB", "--json"]).good());
-    let points = heaps["points"].as_array().expect("a list");
+    let points = list(&heaps["points"]);
     assert_eq!(points[0]["at"], "1048576 B");
     assert_eq!(points.last().expect("points")["at"], "16777216 B");
-    let on_chip: Vec<u64> = points
-        .iter()
-        .map(|point| point["on_chip_bytes"].as_u64().expect("a number"))
-        .collect();
-    assert!(on_chip.is_sorted(), "a larger heap keeps no less: {on_chip:?}");
-    let sizes = tileheap(&["advise", &frame, "--sweep", "size=64x36..1920x1080"]).good();
-    assert!(
-        sizes.contains("64 x 36") && sizes.contains("1920 x 1080"),
-        "{sizes}"
-    );
-    assert!(
-        tileheap(&["advise", &frame, "--sweep", "heap=2MiB"])
-            .bad(2)
-            .contains("heap=")
-    );
-}
-
-#[test]
-fn the_gate_closes_below_the_share() {
-    let frame = file("gate.json", FRAME);
-    let enough = tileheap(&["gate", &frame, "--heap", "64MiB", "--min-on-chip", "100%"]).good();
-    assert!(enough.contains("100.0 %"), "{enough}");
-    let short = tileheap(&["gate", &frame, "--heap", "12288", "--min-on-chip", "100%"]).bad(1);
-    assert!(short.contains("minimum 100.0 %"), "{short}");
-    assert!(
-        tileheap(&["gate", &frame, "--min-on-chip", "101%"])
-            .bad(2)
-            .contains("0% to 100%")
-    );
-    assert!(tileheap(&["gate", &frame]).bad(2).contains("--min-bytes"));
+    let on_chip = || points.iter().map(|point| number(&point["on_chip_bytes"]));
+    assert!(on_chip().is_sorted(), "a larger heap keeps no less: {points:?}");
+    let sizes = tileheap(&["advise", &frame, "--sweep", "size=64x36..1920x1080"]);
+    sizes.shows(&["64 x 36", "1920 x 1080"]);
+    tileheap(&["advise", &frame, "--sweep", "heap=2MiB"]).names(2, &["heap="]);
 }
 
 /// A share of nothing is kept by no plan, and bytes are missed where the share alone stays.
 #[test]
-fn the_gate_closes_where_nothing_is_eligible() {
-    let frame = file("gate_none.json", FRAME);
-    let none = ["gate", &frame, "--profile", "no-tile-memory"];
-    let said = tileheap(&[&none[..], &["--min-on-chip", "60%"]].concat()).bad(1);
-    assert!(said.contains("the device has no tile memory"), "{said}");
-    tileheap(&[&none[..], &["--min-on-chip", "0%"]].concat()).good();
-    let bytes = |least: &str| tileheap(&["gate", &frame, "--heap", "64MiB", "--min-bytes", least]);
-    bytes("1MiB").good();
-    let said = bytes("1GiB").bad(1);
-    assert!(said.contains("minimum 1,073,741,824 B"), "{said}");
-    tileheap(&[
-        "gate",
-        &frame,
-        "--heap",
-        "64MiB",
-        "--min-on-chip",
-        "100%",
-        "--min-bytes",
-        "1GiB",
-    ])
-    .bad(1);
+fn the_gate_closes_below_a_threshold_and_where_nothing_is_eligible() {
+    let frame = file("gate.json", FRAME);
+    let gate = |options: &str| {
+        let options: Vec<&str> = options.split(' ').collect();
+        tileheap(&[&["gate", &frame], &options[..]].concat())
+    };
+    gate("--heap 64MiB --min-on-chip 100%").shows(&["100.0 %"]);
+    gate("--heap 64MiB --min-bytes 1MiB").good();
+    gate("--profile no-tile-memory --min-on-chip 0%").good();
+    for (options, status, part) in [
+        ("--heap 12288 --min-on-chip 100%", 1, "minimum 100.0 %"),
+        ("--min-on-chip 101%", 2, "0% to 100%"),
+        ("--heap 64MiB", 2, "--min-bytes"),
+        (
+            "--profile no-tile-memory --min-on-chip 60%",
+            1,
+            "the device has no tile memory",
+        ),
+        ("--heap 64MiB --min-bytes 1GiB", 1, "minimum 1,073,741,824 B"),
+        ("--heap 64MiB --min-on-chip 100% --min-bytes 1GiB", 1, "minimum"),
+    ] {
+        gate(options).names(status, &[part]);
+    }
 }
 
 #[test]
 fn plans_are_compared() {
     let frame = file("diff.json", FRAME);
-    let plan = |heap: &str| tileheap(&["plan", &frame, "--heap", heap, "--json"]).good();
-    let (small, large) = (
-        file("small.json", &plan("12288")),
-        file("large.json", &plan("64MiB")),
-    );
-    let report = tileheap(&["diff", &small, &large]).good();
-    assert!(
-        report.contains("arena") && report.contains("tile") && report.contains("Totals"),
-        "{report}"
-    );
-    assert!(
-        tileheap(&["diff", &large, &large])
-            .good()
-            .contains("The plans are equal")
-    );
-    let fault = tileheap(&["diff", &frame, &large]).bad(1);
-    assert!(fault.contains("tileheap-plan"), "{fault}");
+    let plan = |name: &str, heap: &str| file(name, &planned(&frame, &["--heap", heap]).to_string());
+    let (small, large) = (plan("small.json", "12288"), plan("large.json", "64MiB"));
+    tileheap(&["diff", &small, &large]).shows(&["arena", "tile", "Totals"]);
+    tileheap(&["diff", &large, &large]).shows(&["The plans are equal"]);
+    tileheap(&["diff", &frame, &large]).names(1, &["tileheap-plan"]);
 }
 
-/// A ladder reserves no more than the larger of its proven minimum and 1.15 times what lives.
-#[test]
-fn ladders_bind_little_more_than_the_live_set() {
-    for (name, size, _) in PUBLISHED {
-        let frame = data(&format!("frames/{name}.json"));
-        let frame = frame.to_str().expect("a path in UTF-8");
-        for heap in ["4MiB", "8MiB", "12MiB", "18MiB"] {
-            let arguments = ["plan", frame, "--sizes", "raw", "--size", size, "--heap", heap];
-            let arguments = [&arguments[..], &["--budget", "100000"]].concat();
-            let plan = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
-            let total = |name: &str| plan["totals"][name].as_u64().expect("a number");
-            let (bound, live) = (total("reserved_bytes"), total("live_bytes"));
-            let proved = plan["optimality"]["least_reserved"] == true;
-            assert!(
-                proved || bound * 100 <= live * 115,
-                "{name} {size} {heap}: {bound} of {live}"
-            );
-            assert!(bound <= total("reserved_bytes_by_runs"));
-            let report = tileheap(&arguments).good();
-            assert!(report.contains("without ladders"), "{report}");
-            let off = json(&tileheap(&[&arguments[..], &["--json", "--ladder", "off"]].concat()).good());
-            assert_eq!(
-                off["totals"]["reserved_bytes"],
-                off["totals"]["reserved_bytes_by_runs"]
-            );
-            assert_eq!(off["totals"]["on_chip_bytes"], plan["totals"]["on_chip_bytes"]);
-        }
-    }
+const HEAP: [&str; 2] = ["--heap", "64MiB"];
+
+/// A frame in a file, its plan, and the name of a resource in tile memory.
+fn resident(name: &str) -> (String, Value, String) {
+    let frame = file(name, FRAME);
+    let plan = planned(&frame, &HEAP);
+    let name = &find(&plan["resources"], "/reason/kind", &"tile".into())["name"];
+    let name = name.as_str().expect("a name").to_owned();
+    (frame, plan, name)
 }
 
 #[test]
 fn measured_worths_come_from_a_file() {
-    let frame = file("weighed.json", FRAME);
-    let plan = |weights: &str| {
-        let weights = file("weights.json", weights);
-        json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json", "--weights", &weights]).good())
-    };
-    let names = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
-    let resource = names["resources"]
-        .as_array()
-        .and_then(|all| all.iter().find(|one| one["reason"]["kind"] == "tile"))
-        .expect("a resident");
-    let (name, pass) = (&resource["name"], &resource["accesses"][0]["pass"]);
+    let (frame, plan, name) = resident("weighed.json");
+    let of = |plan: &Value| find(&plan["resources"], "/name", &name.as_str().into()).clone();
+    let pass = &of(&plan)["accesses"][0]["pass"];
     let weights = format!(
-        r#"{{ "format": "tileheap-weights", "version": 2, "accesses": [{{ "pass": {pass}, "resource": {name}, "savings": 77 }}] }}"#
+        r#"{{ "format": "tileheap-weights", "version": 2, "accesses": [{{ "pass": {pass}, "resource": "{name}", "savings": 77 }}] }}"#
     );
-    let weighed = plan(&weights);
-    let planned = weighed["resources"]
-        .as_array()
-        .and_then(|all| all.iter().find(|one| one["name"] == *name))
-        .expect("the same resource");
-    let before = resource["reason"]["savings"].as_u64().expect("a number");
-    let after = planned["reason"]["savings"].as_u64().expect("a number");
+    let weights = file("weights.json", &weights);
+    let weighed = planned(&frame, &[&HEAP[..], &["--weights", &weights]].concat());
+    let [before, after] = [&plan, &weighed].map(|plan| number(&of(plan)["reason"]["savings"]));
     assert!(after < before && after >= 77, "{before} {after}");
-    let wrong = file(
-        "wrong-weights.json",
-        r#"{ "format": "tileheap-weights", "version": 2, "accesses": 3 }"#,
-    );
-    assert!(
-        tileheap(&["plan", &frame, "--weights", &wrong])
-            .bad(1)
-            .contains("accesses")
-    );
+    let wrong = r#"{ "format": "tileheap-weights", "version": 2, "accesses": 3 }"#;
+    let wrong = file("wrong-weights.json", wrong);
+    tileheap(&["plan", &frame, "--weights", &wrong]).names(1, &["accesses"]);
 }
 
 #[test]
 fn what_cannot_be_pinned_is_an_error_that_names_the_rule() {
-    let frame = file("pinned.json", FRAME);
-    let plan = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
-    let resources = plan["resources"].as_array().expect("a list");
-    let resident = resources
-        .iter()
-        .find(|one| one["reason"]["kind"] == "tile")
-        .expect("a resident");
-    let name = resident["name"].as_str().expect("a name");
-    tileheap(&["plan", &frame, "--heap", "64MiB", "--pin", name]).good();
-    let fault = tileheap(&["plan", &frame, "--profile", "no-tile-memory", "--pin", name]).bad(1);
-    assert!(
-        fault.contains("VUID-vkAllocateMemory-tileMemoryHeap-10976"),
-        "{fault}"
-    );
-    let fault = tileheap(&["plan", &frame, "--heap", "12288", "--pin", name]).bad(1);
-    assert!(fault.contains("01713"), "{fault}");
-    assert!(
-        tileheap(&["plan", &frame, "--pin", "missing"])
-            .bad(2)
-            .contains("missing")
-    );
+    let (frame, _, name) = resident("pinned.json");
+    let pin = |name: &str, options: &[&str]| tileheap(&[&["plan", &frame, "--pin", name], options].concat());
+    pin(&name, &HEAP).good();
+    let none = pin(&name, &["--profile", "no-tile-memory"]);
+    none.names(1, &["VUID-vkAllocateMemory-tileMemoryHeap-10976"]);
+    pin(&name, &["--heap", "12288"]).names(1, &["01713"]);
+    pin("missing", &[]).names(2, &["missing"]);
 }
 
 #[test]
 fn what_is_kept_off_leaves_its_room_to_others() {
-    let frame = file("kept-off.json", FRAME);
-    let kind = |plan: &serde_json::Value, name: &str| {
-        let resources = plan["resources"].as_array().expect("a list");
-        let resource = resources
-            .iter()
-            .find(|one| one["name"] == name)
-            .expect("the same resource");
-        resource["reason"]["kind"].as_str().expect("a kind").to_owned()
-    };
-    let plan = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
-    let resources = plan["resources"].as_array().expect("a list");
-    let resident = resources
-        .iter()
-        .find(|one| one["reason"]["kind"] == "tile")
-        .expect("a resident");
-    let name = resident["name"].as_str().expect("a name");
-    let arguments = ["plan", &frame, "--heap", "64MiB", "--exclude", name];
-    let without = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
-    assert_eq!(kind(&without, name), "excluded");
-    assert_eq!(
-        without["totals"]["eligible_bytes"],
-        plan["totals"]["eligible_bytes"]
-    );
-    assert!(tileheap(&arguments).good().contains("excluded from tile memory"));
-    let both = tileheap(&[&arguments[..], &["--pin", name]].concat()).bad(2);
-    assert!(both.contains("both"), "{both}");
-    assert!(
-        tileheap(&["plan", &frame, "--exclude", "missing"])
-            .bad(2)
-            .contains("--exclude missing")
-    );
+    let (frame, plan, name) = resident("kept-off.json");
+    let options = [&HEAP[..], &["--exclude", &name]].concat();
+    let without = planned(&frame, &options);
+    let excluded = find(&without["resources"], "/name", &name.as_str().into());
+    assert_eq!(excluded["reason"]["kind"], "excluded");
+    assert_eq!(total(&without, "eligible_bytes"), total(&plan, "eligible_bytes"));
+    let arguments = [&["plan", &frame], &options[..]].concat();
+    tileheap(&arguments).shows(&["excluded from tile memory"]);
+    tileheap(&[&arguments[..], &["--pin", &name]].concat()).names(2, &["both"]);
+    tileheap(&["plan", &frame, "--exclude", "missing"]).names(2, &["--exclude missing"]);
 }

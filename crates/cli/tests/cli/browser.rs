@@ -153,10 +153,8 @@ impl Browser {
     /// On the screen or on paper (`print`), `light` or `dark`.
     pub(crate) fn show_as(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call(
-            "Emulation.setEmulatedMedia",
-            json!({ "media": media, "features": features }),
-        );
+        let how = json!({ "media": media, "features": features });
+        self.call("Emulation.setEmulatedMedia", how);
     }
 
     /// What the body of a function returns in the page.
@@ -168,10 +166,8 @@ impl Browser {
     }
 
     pub(crate) fn move_mouse(&mut self, x: f64, y: f64) {
-        self.call(
-            "Input.dispatchMouseEvent",
-            json!({ "type": "mouseMoved", "x": x, "y": y }),
-        );
+        let event = json!({ "type": "mouseMoved", "x": x, "y": y });
+        self.call("Input.dispatchMouseEvent", event);
     }
 
     pub(crate) fn click(&mut self, x: f64, y: f64) {
@@ -184,27 +180,13 @@ impl Browser {
 
     /// A key by its name in the DOM: `ArrowRight`, `Tab`, `a`.
     pub(crate) fn press(&mut self, key: &str) {
-        let codes = [
-            ("Tab", 9),
-            ("Enter", 13),
-            ("Escape", 27),
-            ("End", 35),
-            ("Home", 36),
-            ("ArrowLeft", 37),
-            ("ArrowUp", 38),
-            ("ArrowRight", 39),
-            ("ArrowDown", 40),
-        ];
-        let code = codes
-            .iter()
-            .find(|known| known.0 == key)
-            .map_or(0, |known| known.1);
-        let text = if key.chars().count() == 1 {
-            key
-        } else if key == "Enter" {
-            "\r"
-        } else {
-            ""
+        let (code, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
+            "ArrowRight" => (39, ""),
+            "ArrowDown" => (40, ""),
+            letter => (0, letter),
         };
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for kind in [down, "keyUp"] {
@@ -215,10 +197,8 @@ impl Browser {
 
     /// The whole page as PNG.
     pub(crate) fn picture(&mut self) -> Vec<u8> {
-        let picture = self.call(
-            "Page.captureScreenshot",
-            json!({ "format": "png", "captureBeyondViewport": false }),
-        );
+        let how = json!({ "format": "png", "captureBeyondViewport": false });
+        let picture = self.call("Page.captureScreenshot", how);
         decoded(picture["data"].as_str().expect("a picture"))
     }
 

@@ -2,29 +2,23 @@
 
 use serde_json::Value;
 
-use crate::run::{FRAME, Run, file, json, tileheap, tileheap_with};
-use crate::support::data;
+use crate::run::{FRAME, Run, file, json, list, planned, shared_frames, tileheap, tileheap_with};
+
+/// The verdict on a plan in its JSON form.
+fn check(frame: &str, plan: &Value, options: &[&str]) -> Run {
+    let arguments = [&["check", frame, "-"], options].concat();
+    tileheap_with(plan.to_string().as_bytes(), &arguments)
+}
 
 #[test]
 fn every_plan_of_a_shared_frame_is_right() {
-    for entry in std::fs::read_dir(data("frames")).expect("a folder of frames") {
-        let path = entry.expect("an entry").path();
-        let frame = path.to_str().expect("a path in UTF-8");
-        if !frame.ends_with(".json") {
-            continue;
-        }
-        for arguments in [
+    for frame in shared_frames() {
+        for options in [
             &[][..],
             &["--strategy", "first-come"],
             &["--strategy", "fast", "--profile", "x2-85"],
         ] {
-            let all: Vec<&str> = ["plan", frame, "--json"]
-                .iter()
-                .chain(arguments)
-                .copied()
-                .collect();
-            let plan = tileheap(&all).good();
-            let verdict = tileheap_with(plan.as_bytes(), &["check", frame, "-"]).good();
+            let verdict = check(&frame, &planned(&frame, options), &[]).good();
             assert!(verdict.starts_with("valid: "), "{verdict}");
         }
     }
@@ -33,107 +27,76 @@ fn every_plan_of_a_shared_frame_is_right() {
 /// A caller may name stages and no accesses: what it does there is unknown, and even a read waits for it, and it for the read.
 #[test]
 fn reads_wait_for_unknown_accesses() {
-    const ONLY_READ: &str = r#"{
-      "format": "tileheap-frame", "version": 2, "name": "reads alone", "base_extent": [64, 64],
-      "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
-      "resources": [{ "name": "picture", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] },
-        "persistence": { "external": {
-          "entry": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] },
-          "exit": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] }
-        } } }],
-      "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "all", "passes": [
-        { "name": "measure", "kind": "compute", "accesses": [
-          { "resource": "picture", "kind": "sampled_image", "reads": true }
-        ] }
-      ] }] }] }]
-    }"#;
-    let frame = file("reads alone.json", ONLY_READ);
-    let plan = tileheap(&["plan", &frame, "--json"]).good();
-    let tables = json(&tileheap(&["plan", &frame, "--lowered", "--json"]).good());
-    let causes: Vec<&Value> = tables["tables"]["image_barriers"]
-        .as_array()
-        .expect("rows")
-        .iter()
-        .map(|row| &row["cause"])
-        .collect();
-    assert_eq!(causes, ["entry", "exit"]);
-    tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).good();
+    let frame = file("reads alone.json", include_str!("../data/reads_alone.json"));
+    let tables = planned(&frame, &["--lowered"]);
+    let rows = list(&tables["tables"]["image_barriers"]).iter();
+    assert_eq!(
+        rows.map(|row| &row["cause"]).collect::<Vec<_>>(),
+        ["entry", "exit"]
+    );
+    check(&frame, &planned(&frame, &[]), &[]).good();
 }
 
 #[test]
 fn a_plan_at_another_size_is_checked_at_that_size() {
     let frame = file("at another size.json", FRAME);
-    let plan = tileheap(&["plan", &frame, "--json", "--size", "640x360"]).good();
-    tileheap_with(plan.as_bytes(), &["check", &frame, "-", "--size", "640x360"]).good();
-    let message = tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).bad(1);
-    assert!(
-        message.contains("640 x 360") && message.contains("1280 x 720"),
-        "{message}"
-    );
+    let plan = planned(&frame, &["--size", "640x360"]);
+    check(&frame, &plan, &["--size", "640x360"]).good();
+    check(&frame, &plan, &[]).names(1, &["640 x 360", "1280 x 720"]);
 }
 
-/// The verdict on the plan of the frame of two passes, changed by `damage`.
-fn damaged(name: &str, damage: impl FnOnce(&mut Value)) -> Run {
-    let frame = file(&format!("{name} frame.json"), FRAME);
-    let mut plan = json(&tileheap(&["plan", &frame, "--json"]).good());
-    damage(&mut plan);
-    tileheap_with(plan.to_string().as_bytes(), &["check", &frame, "-"])
+type Spoil = fn(&mut Value);
+
+/// The plan of the shared frame, changed.
+fn spoilt(spoil: Spoil) -> Value {
+    let mut plan = json(&tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]).good());
+    spoil(&mut plan);
+    plan
 }
 
 /// Where a pass is recorded is for readers: it may be left out, and may not be wrong.
 #[test]
-fn where_passes_are_recorded_agrees_with_the_frame() {
-    let without = damaged("without", |plan| {
+fn damaged_plans_are_refused() {
+    let frame = file("damaged frame.json", FRAME);
+    let without = spoilt(|plan| {
         for pass in plan["passes"].as_array_mut().expect("passes") {
             pass.as_object_mut().expect("a pass").remove("within");
         }
     });
-    assert!(without.good().starts_with("valid: "));
-    let wrong = damaged("within", |plan| plan["passes"][1]["within"]["batch"] = 1.into()).bad(1);
-    assert!(wrong.contains("passes[1].within.batch"), "{wrong}");
-}
-
-#[test]
-fn damaged_plans_are_refused() {
-    let offset = damaged("offset", |plan| {
-        plan["resources"][0]["placements"][0]["offset"] = 1.into()
-    })
-    .bad(1);
-    assert!(offset.contains("albedo"), "{offset}");
-    let bound = damaged("bound", |plan| {
-        plan["passes"][1]["bound_object"] = Value::Null;
-        plan["passes"][1]["bound_bytes"] = 0.into();
-    });
-    assert!(bound.bad(1).contains("lighting"));
-    let count = damaged("count", |plan| {
-        plan["resources"][0]["accesses"][0]["count"] = 9.into()
-    })
-    .bad(1);
-    assert!(count.contains("resources[0].accesses[0].count"), "{count}");
-    let total = damaged("total", |plan| plan["totals"]["on_chip_bytes"] = 1.into());
-    total.bad(1);
+    assert!(check(&frame, &without, &[]).good().starts_with("valid: "));
+    let damages: [(&str, Spoil); 5] = [
+        ("passes[1].within.batch", |plan| {
+            plan["passes"][1]["within"]["batch"] = 1.into()
+        }),
+        ("albedo", |plan| {
+            plan["resources"][0]["placements"][0]["offset"] = 1.into()
+        }),
+        ("lighting", |plan| {
+            plan["passes"][1]["bound_object"] = Value::Null;
+            plan["passes"][1]["bound_bytes"] = 0.into();
+        }),
+        ("resources[0].accesses[0].count", |plan| {
+            plan["resources"][0]["accesses"][0]["count"] = 9.into()
+        }),
+        ("", |plan| plan["totals"]["on_chip_bytes"] = 1.into()),
+    ];
+    for (wanted, damage) in damages {
+        check(&frame, &spoilt(damage), &[]).names(1, &[wanted]);
+    }
 }
 
 #[test]
 fn a_plan_of_another_frame_is_refused() {
     let frame = file("mine.json", FRAME);
     let other = file("theirs.json", &FRAME.replace("albedo", "colour"));
-    let plan = tileheap(&["plan", &other, "--json"]).good();
-    let message = tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).bad(1);
-    assert!(
-        message.contains("`colour`") && message.contains("`albedo`"),
-        "{message}"
-    );
-    let message = tileheap_with(FRAME.as_bytes(), &["check", &frame, "-"]).bad(1);
-    assert!(message.contains("tileheap-plan"), "{message}");
+    check(&frame, &planned(&other, &[]), &[]).names(1, &["`colour`", "`albedo`"]);
+    check(&frame, &json(FRAME), &[]).names(1, &["tileheap-plan"]);
 }
 
 /// Readers without the frame tell a plan from what only looks like one.
 #[test]
 fn broken_plans_are_named_without_their_frame() {
-    let whole = tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]).good();
-    let whole_file = file("whole plan.json", &whole);
-    type Spoil = fn(&mut Value);
+    let whole = file("whole plan.json", &spoilt(|_| ()).to_string());
     let breaks: [(&str, Spoil); 6] = [
         ("resources", |plan| plan["resources"] = "x".into()),
         ("albedo", |plan| {
@@ -154,15 +117,9 @@ fn broken_plans_are_named_without_their_frame() {
         }),
     ];
     for (wanted, spoil) in breaks {
-        let mut plan: Value = json(&whole);
-        spoil(&mut plan);
-        let broken = file("broken plan.json", &plan.to_string());
-        for arguments in [&["diff", &whole_file, &broken][..], &["report", &broken]] {
-            let message = tileheap(arguments).bad(1);
-            assert!(
-                message.contains(wanted) && message.contains("broken plan.json"),
-                "{arguments:?}: {message}"
-            );
+        let broken = file("broken plan.json", &spoilt(spoil).to_string());
+        for arguments in [&["diff", &whole, &broken][..], &["report", &broken]] {
+            tileheap(arguments).names(1, &[wanted, "broken plan.json"]);
         }
     }
 }

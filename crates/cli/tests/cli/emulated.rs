@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::run::{Run, command, scratch, tileheap};
+use crate::run::{Run, command, contains, place, scratch, tileheap};
 use crate::support::{skip, workspace};
 
 /// A folder with files of the layer's names: these programs are shell scripts and load nothing.
@@ -15,7 +15,7 @@ fn layer() -> String {
     for file in ["VkLayer_tileheap_emulator.json", "libtileheap_emulator.so"] {
         std::fs::write(folder.join(file), "").expect("an empty file");
     }
-    folder.to_str().expect("a path in UTF-8").to_owned()
+    place("layer")
 }
 
 /// Runs a shell script below the command.
@@ -63,9 +63,7 @@ fn a_program_that_is_killed_has_its_messages_and_its_signal() {
     std::fs::write(&log, "what was there before\n").expect("a file");
     let run = script(&["--log", path], &format!("{WARNING}; kill -9 $$"));
     assert_eq!(run.status, 128 + 9, "{}", run.err);
-    for part in ["1 warning", "signal 9 ended the program", path] {
-        assert!(run.err.contains(part), "{part}: {}", run.err);
-    }
+    contains(run.err, &["1 warning", "signal 9 ended the program", path]);
     let kept = std::fs::read_to_string(&log).expect("the log is kept");
     assert!(kept.starts_with('{') && kept.lines().count() == 1, "{kept}");
 }
@@ -83,48 +81,34 @@ fn the_program_finds_the_layer_and_the_settings() {
     let layers = ["a", "a:VK_LAYER_TILEHEAP_emulator"];
     for given in layers {
         let mut below = command();
-        below.args([
-            "run",
-            "--layer-path",
-            &layer(),
-            "--",
-            "sh",
-            "-c",
-            "echo $VK_INSTANCE_LAYERS",
-        ]);
+        let echo = ["--", "sh", "-c", "echo $VK_INSTANCE_LAYERS"];
+        below.args(["run", "--layer-path", &layer()]).args(echo);
         if std::env::var_os("TILEHEAP_RUNNER").is_none() {
-            let output = below
-                .env("VK_INSTANCE_LAYERS", given)
-                .output()
-                .expect("it starts");
-            assert_eq!(
-                Run::new(&output).out.trim_end(),
-                layers[1],
-                "validation stays above"
-            );
+            let output = below.env("VK_INSTANCE_LAYERS", given).output();
+            let run = Run::new(&output.expect("it starts"));
+            assert_eq!(run.out.trim_end(), layers[1], "validation stays above");
         }
     }
 }
 
 #[test]
 fn a_missing_layer_or_program_is_named() {
-    let empty = scratch("no layer");
-    std::fs::create_dir_all(&empty).expect("a folder");
-    let empty = empty.to_str().expect("UTF-8");
-    let message = tileheap(&["run", "--layer-path", empty, "--", "true"]).bad(1);
-    for part in [
-        empty,
-        "stage-emulator.sh",
-        "--layer-path",
-        "libtileheap_emulator.so",
-    ] {
-        assert!(message.contains(part), "{part}: {message}");
-    }
-    let message = tileheap(&["run", "--layer-path", &layer(), "--", "/no/such/program"]).bad(1);
-    assert!(message.contains("/no/such/program"), "{message}");
+    std::fs::create_dir_all(scratch("no layer")).expect("a folder");
+    let (empty, layer) = (place("no layer"), layer());
+    let missing = tileheap(&["run", "--layer-path", &empty, "--", "true"]);
+    missing.names(
+        1,
+        &[
+            &empty,
+            "stage-emulator.sh",
+            "--layer-path",
+            "libtileheap_emulator.so",
+        ],
+    );
+    let program = tileheap(&["run", "--layer-path", &layer, "--", "/no/such/program"]);
+    program.names(1, &["/no/such/program"]);
     tileheap(&["run"]).bad(2);
-    let message = tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).bad(2);
-    assert!(message.contains("adreno-830"), "{message}");
+    tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).names(2, &["adreno-830"]);
 }
 
 /// Sends a signal while the script waits: what the script prints behind it, and the status.
@@ -200,19 +184,15 @@ fn a_real_program_runs_on_the_emulator() {
         program,
     ];
     let right = tileheap(&options);
-    assert_eq!(right.status, 0, "{}", right.err);
-    assert_eq!(
-        right.err,
-        "tileheap: the emulator reported 0 errors and 0 warnings\n"
-    );
+    let nothing = "tileheap: the emulator reported 0 errors and 0 warnings\n";
+    assert_eq!((right.status, right.err.as_str()), (0, nothing));
     let wrong = tileheap(&[&options[..], &["--forget"]].concat());
     assert_eq!(wrong.status, 3, "{}", wrong.err);
-    for part in [
+    let parts = [
         "the emulator reported 1 error and 1 warning",
         "error TILEHEAP-transfer-unbound, 1 time:\n  vkCmdCopyBuffer accesses buffer 0x",
         "warning TILEHEAP-reads-discarded, 1 time:",
         "remedy: bind the buffer's own object before the transfer",
-    ] {
-        assert!(wrong.err.contains(part), "{part}: {}", wrong.err);
-    }
+    ];
+    contains(wrong.err, &parts);
 }

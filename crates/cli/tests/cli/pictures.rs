@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use resvg::tiny_skia::{IntSize, Pixmap};
 
 use crate::browser::browser;
-use crate::report::{RECORDS, renderer, reported, texture_trace};
-use crate::run::{file, scratch, tileheap};
+use crate::report::{RECORDS, RENDERER, reported, texture_trace};
+use crate::run::{file, place, scratch, tileheap};
 
 /// Pixels to a cell, along each side.
 const CELL: u32 = 8;
@@ -27,15 +27,20 @@ struct Coarse {
     cells: Vec<[u8; 3]>,
 }
 
+/// Row and column of everything in so many rows and columns.
+fn grid(rows: u32, columns: u32) -> impl Iterator<Item = (u32, u32)> {
+    (0..rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
+}
+
 impl Coarse {
     /// Of a PNG, cells at its edges that are not whole left out.
     fn of(png: &[u8]) -> Coarse {
         let pixels = Pixmap::decode_png(png).expect("a PNG");
         let (width, height) = (pixels.width() / CELL, pixels.height() / CELL);
         let mut cells = Vec::new();
-        for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+        for (y, x) in grid(height, width) {
             let mut sums = [0u32; 3];
-            for (down, right) in (0..CELL).flat_map(|down| (0..CELL).map(move |right| (down, right))) {
+            for (down, right) in grid(CELL, CELL) {
                 let pixel = pixels.pixel(x * CELL + right, y * CELL + down).expect("inside");
                 for (sum, value) in sums.iter_mut().zip([pixel.red(), pixel.green(), pixel.blue()]) {
                     *sum += u32::from(value);
@@ -78,25 +83,20 @@ impl Coarse {
         assert_eq!(self.width, other.width, "pictures of windows of one width");
         let mut worst = (0.0, (0, 0));
         let height = self.height.max(other.height);
-        for (y, x) in
-            (0..height.div_ceil(TILE)).flat_map(|y| (0..self.width.div_ceil(TILE)).map(move |x| (y, x)))
-        {
+        for (y, x) in grid(height.div_ceil(TILE), self.width.div_ceil(TILE)) {
             let (mut sum, mut count) = (0.0, 0.0);
-            for (down, right) in (0..TILE).flat_map(|down| (0..TILE).map(move |right| (down, right))) {
+            for (down, right) in grid(TILE, TILE) {
                 let (row, column) = (y * TILE + down, x * TILE + right);
                 if row >= height || column >= self.width {
                     continue;
                 }
-                sum += self
-                    .nearest(other, row, column)
-                    .max(other.nearest(self, row, column));
+                let there = self.nearest(other, row, column);
+                sum += there.max(other.nearest(self, row, column));
                 count += 1.0;
             }
             if sum / count > worst.0 {
-                worst = (
-                    sum / count,
-                    ((x * TILE + TILE / 2) * CELL, (y * TILE + TILE / 2) * CELL),
-                );
+                let middle = |tile: u32| (tile * TILE + TILE / 2) * CELL;
+                worst = (sum / count, (middle(x), middle(y)));
             }
         }
         worst
@@ -112,9 +112,9 @@ impl Coarse {
         let Some(cell) = self.cell(row, column) else {
             return 255.0;
         };
-        let around = (0..3).flat_map(|down| (0..3).map(move |right| (row + down, column + right)));
-        let beside =
-            around.filter_map(|(row, column)| other.cell(row.checked_sub(1)?, column.checked_sub(1)?));
+        let beside = grid(3, 3).filter_map(|(down, right)| {
+            other.cell((row + down).checked_sub(1)?, (column + right).checked_sub(1)?)
+        });
         let differences = beside.map(|beside| {
             let channels = cell.iter().zip(beside).map(|(one, two)| one.abs_diff(two));
             channels.max().unwrap_or(0)
@@ -170,13 +170,14 @@ fn what_moves_is_missing_or_has_another_colour_is_seen() {
     };
     let orange = [242, 177, 52];
     let one = picture(20, orange);
-    assert!(
-        one.looks_like(&picture(20, [236, 180, 60])),
-        "another browser's colours"
-    );
-    assert!(!one.looks_like(&picture(24, orange)), "moved");
-    assert!(!one.looks_like(&picture(20, [245; 3])), "missing");
-    assert!(!one.looks_like(&picture(20, [156, 195, 230])), "another colour");
+    for (what, left, colour, alike) in [
+        ("another browser's colours", 20, [236, 180, 60], true),
+        ("moved", 24, orange, false),
+        ("missing", 20, [245; 3], false),
+        ("another colour", 20, [156, 195, 230], false),
+    ] {
+        assert_eq!(one.looks_like(&picture(left, colour)), alike, "{what}");
+    }
     let mut taller = picture(20, orange);
     taller.cells.extend([[245; 3]; 120]);
     taller.height += 2;
@@ -186,14 +187,12 @@ fn what_moves_is_missing_or_has_another_colour_is_seen() {
 /// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
 #[test]
 fn pages_look_as_they_should() {
-    let frame = file("pictured page.json", &renderer());
+    let frame = file("pictured page.json", RENDERER);
     let page = reported("pictured-page.html", &[&frame]);
     let records = reported("pictured-records.html", &[&file("pictured.csv", RECORDS)]);
     let trace = texture_trace("pictured");
-    let replay = reported(
-        "pictured-replay.html",
-        &[&trace, "--cache", "2MiB", "--policy", "arenas,lru"],
-    );
+    let options = [&*trace, "--cache", "2MiB", "--policy", "arenas,lru"];
+    let replay = reported("pictured-replay.html", &options);
     let Some(mut browser) = browser() else { return };
     for (page, name, size, media, scheme) in [
         (&page, "frame-light", (1200, 1000), "", "light"),
@@ -212,10 +211,7 @@ fn pages_look_as_they_should() {
             let drawn = browser.run(
                 "const { width, height } = views[0].base.getBoundingClientRect(); return [width, height];",
             );
-            let (width, height) = (
-                drawn[0].as_f64().expect("pixels"),
-                drawn[1].as_f64().expect("pixels"),
-            );
+            let [width, height] = [0, 1].map(|side| drawn[side].as_f64().expect("pixels"));
             assert!(width > 400.0 && (200.0..530.0).contains(&height), "{drawn}");
         }
     }
@@ -223,35 +219,10 @@ fn pages_look_as_they_should() {
     // What can go wrong with a page, done to it.
     browser.open(&page, (1200, 1000));
     let right = Coarse::of(&browser.picture());
-    for (what, script) in [
-        (
-            "a resource in another colour",
-            "data.kinds[0].fill = '#9cc3e6'; drawAll()",
-        ),
-        (
-            "a resource left out",
-            "const view = views[0]; view.boxes.shift(); view.draw()",
-        ),
-        (
-            "offsets upside down",
-            "View.prototype.y = function (row, bytes) { return this.tops[row] + this.talls[row] * bytes / this.chart.panels[row].size; }; drawAll()",
-        ),
-        (
-            "lives one pass late",
-            "const x = View.prototype.x; View.prototype.x = function (step) { return x.call(this, step + 1); }; drawAll()",
-        ),
-        (
-            "nothing reserved",
-            "views[0].chart.panels[0].reserved = []; drawAll()",
-        ),
-        ("no windows", "views[0].chart.lanes = []; drawAll()"),
-        ("no canvas", "document.querySelector('.glass').hidden = true"),
-        ("no facts", "document.querySelector('.facts').remove()"),
-        (
-            "a theme half applied",
-            "document.body.style.background = '#16161a'",
-        ),
-    ] {
+    for (what, script) in include_str!("../data/wrong_pages.txt")
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+    {
         browser.open(&page, (1200, 1000));
         browser.run(script);
         let wrong = Coarse::of(&browser.picture());
@@ -269,32 +240,19 @@ fn pages_look_as_they_should() {
 /// Every text of a drawing has the contrast that people need (4.5), on white and on a dark screen; and pixels are on white.
 #[test]
 fn drawings_go_with_the_screen_they_are_on() {
-    let frame = file("drawn.json", &renderer());
-    let (svg, png) = (scratch("drawn.svg"), scratch("drawn.png"));
-    let [svg, png] = [&svg, &png].map(|path| path.to_str().expect("a path in UTF-8"));
-    tileheap(&["report", &frame, "--svg", svg, "--png", png]).good();
+    let frame = file("drawn.json", RENDERER);
+    let (svg, png) = (place("drawn.svg"), place("drawn.png"));
+    tileheap(&["report", &frame, "--svg", &svg, "--png", &png]).good();
     let pixels = Pixmap::decode_png(&std::fs::read(png).expect("the pixels")).expect("a PNG");
     let corner = pixels.pixel(0, 0).expect("a corner");
     assert_eq!([corner.red(), corner.green(), corner.blue()], [255; 3]);
 
     let Some(mut browser) = browser() else { return };
-    browser.open(svg, (1200, 900));
+    browser.open(&svg, (1200, 900));
     let mut grounds = Vec::new();
     for scheme in ["light", "dark"] {
         browser.show_as("", scheme);
-        let seen = browser.run(
-            "const parts = colour => colour.match(/\\d+/g).map(Number), \
-             light = colour => parts(colour).reduce((sum, value, channel) => { const part = value / 255; \
-               return sum + [.2126, .7152, .0722][channel] * (part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4); }, 0), \
-             contrast = (one, other) => (Math.max(light(one), light(other)) + .05) / (Math.min(light(one), light(other)) + .05), \
-             fill = element => getComputedStyle(element).fill, boxes = [...document.querySelectorAll('rect')].filter(box => !box.closest('g')); \
-             const under = text => { const at = text.getBBox(), x = at.x + at.width / 2, y = at.y + at.height / 2; \
-               return fill(boxes.filter(box => { const area = box.getBBox(); return !text.closest('g') && x >= area.x && x <= area.x + area.width \
-                 && y >= area.y && y <= area.y + area.height; }).pop() ?? boxes[0]); }; \
-             return { ground: fill(boxes[0]), texts: document.querySelectorAll('text').length, faint: [...document.querySelectorAll('text')] \
-               .filter(text => !text.hasAttribute('transform') && contrast(fill(text), under(text)) < 4.5) \
-               .map(text => [text.textContent, fill(text), under(text)]) };",
-        );
+        let seen = browser.run(include_str!("../data/contrast.js"));
         assert_eq!(seen["faint"], serde_json::json!([]), "{scheme}");
         assert!(seen["texts"].as_u64() > Some(30), "{seen}");
         grounds.push(seen["ground"].clone());

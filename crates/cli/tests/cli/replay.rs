@@ -1,99 +1,82 @@
 //! `tileheap trace` and `tileheap replay`.
 
-use crate::run::{file, json, scratch, tileheap};
+use crate::run::{Run, contains, file, json, list, number, place, scratch, tileheap};
 
 fn trace(name: &str, arguments: &[&str]) -> String {
-    let path = scratch(name).to_str().expect("a path in UTF-8").to_owned();
+    let path = place(name);
     let all = [&["trace"], arguments, &["-o", &path]].concat();
     assert_eq!(tileheap(&all).good(), "");
     path
 }
 
+fn replay(trace: &str, budget: &str, options: &[&str]) -> Run {
+    tileheap(&[&["replay", trace, "--budget", budget], options].concat())
+}
+
 #[test]
 fn all_policies_replay_a_generated_trace() {
     let trace = trace("insertion.trace", &["insertion", "--frames", "60", "--seed", "3"]);
-    let plots = scratch("plots");
-    let plots = plots.to_str().expect("a path in UTF-8");
-    let arguments = [
-        "replay",
-        &trace,
-        "--budget",
-        "2MiB",
-        "--all",
-        "--lower-bound",
-        "--plot",
-        plots,
-    ];
-    let text = tileheap(&arguments).good();
-    for word in [
+    let plots = place("plots");
+    let options = ["--all", "--lower-bound", "--plot", &plots];
+    let text = replay(&trace, "2MiB", &options);
+    let words = [
         "coherent",
         "arenas",
         "first-attempt",
         "lower bound",
         "Arena walls",
         "60 frames",
-    ] {
-        assert!(text.contains(word), "{word} in {text}");
-    }
+    ];
+    text.shows(&words);
     for policy in ["ring", "arenas"] {
         let plot = std::fs::read_to_string(format!("{plots}/insertion-{policy}.svg")).expect("a plot");
         assert!(plot.starts_with("<svg") && plot.ends_with("</svg>\n"));
+        let has_walls = plot.contains("fill=\"#4e79a7\"");
         assert_eq!(
-            plot.contains("fill=\"#4e79a7\""),
+            has_walls,
             policy == "arenas",
             "walls are drawn where there are some"
         );
     }
-    let document = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
-    let bound = document["lower_bound"]["mean"].as_u64().expect("a number");
-    let policies = document["policies"].as_array().expect("policies");
+    let document = json(&replay(&trace, "2MiB", &[&options[..], &["--json"]].concat()).good());
+    let policies = list(&document["policies"]);
     assert_eq!((policies.len(), &document["frames"]), (13, &60.into()));
     for policy in policies {
-        let mean = policy["traffic"]["mean"].as_u64().expect("a number");
-        assert!(mean >= bound, "{policy}");
-        assert_eq!(policy["frame_bytes"].as_array().map(Vec::len), Some(60));
+        let mean = number(&policy["traffic"]["mean"]);
+        assert!(mean >= number(&document["lower_bound"]["mean"]), "{policy}");
+        assert_eq!(list(&policy["frame_bytes"]).len(), 60);
     }
 }
 
 #[test]
 fn one_policy_is_ours_unless_another_is_named() {
     let trace = trace("cyclic.trace", &["cyclic", "--frames", "5"]);
-    assert!(
-        tileheap(&["replay", &trace, "--budget", "1MiB"])
-            .good()
-            .contains("coherent")
-    );
-    let arenas = tileheap(&["replay", &trace, "--budget", "1MiB", "--policy", "clock"]).good();
-    assert!(arenas.contains("clock") && !arenas.contains("coherent"));
+    replay(&trace, "1MiB", &[]).shows(&["coherent"]);
+    let clock = replay(&trace, "1MiB", &["--policy", "clock"]).shows(&["clock"]);
+    assert!(!clock.contains("coherent"));
 }
 
 #[test]
 fn bad_traces_and_budgets_are_named() {
     let trace = trace("whole.trace", &["strafe", "--frames", "20"]);
-    let replay = |path: &str, budget: &str| tileheap(&["replay", path, "--budget", budget]).bad(1);
-    let small = replay(&trace, "80KiB");
-    assert!(
-        small.contains("81,920 B") && small.contains("87,384 B"),
-        "{small}"
-    );
     let bytes = std::fs::read(&trace).expect("the trace");
-    let cut = scratch("cut.trace");
-    std::fs::write(&cut, &bytes[..bytes.len() * 2 / 3]).expect("a scratch file");
-    let message = replay(cut.to_str().expect("UTF-8"), "2MiB");
-    assert!(
-        message.contains("truncated") && message.contains("cut.trace"),
-        "{message}"
-    );
-    let message = replay(&file("none.trace", "not a trace at all"), "2MiB");
-    assert!(message.contains("not a trace"), "{message}");
-    assert!(replay("/nowhere.trace", "2MiB").contains("/nowhere.trace"));
+    let written = |name: &str, bytes: &[u8]| {
+        std::fs::write(scratch(name), bytes).expect("a scratch file");
+        place(name)
+    };
+    let cut = written("cut.trace", &bytes[..bytes.len() * 2 / 3]);
     // Created as chain 0 of 2, again as chain 1.
-    let mut twice = b"tileheap-trace\n".to_vec();
-    twice.extend([1, 8, 2, 1, 16, 1, 24, 2, 0, 2, 1, 6, 0, 0]);
-    let path = scratch("twice.trace");
-    std::fs::write(&path, twice).expect("a scratch file");
-    let message = replay(path.to_str().expect("UTF-8"), "2MiB");
-    assert!(message.contains("texture 0 has chain 0"), "{message}");
-    let usage = tileheap(&["replay", &trace, "--budget", "2MiB", "--policy", "best"]).bad(2);
-    assert!(usage.contains("coherent"), "{usage}");
+    let twice = b"tileheap-trace\n\x01\x08\x02\x01\x10\x01\x18\x02\x00\x02\x01\x06\x00\x00";
+    let twice = written("twice.trace", twice);
+    let none = file("none.trace", "not a trace at all");
+    for (path, budget, parts) in [
+        (&*trace, "80KiB", &["81,920 B", "87,384 B"][..]),
+        (&cut, "2MiB", &["truncated", "cut.trace"]),
+        (&none, "2MiB", &["not a trace"]),
+        ("/nowhere.trace", "2MiB", &["/nowhere.trace"]),
+        (&twice, "2MiB", &["texture 0 has chain 0"]),
+    ] {
+        contains(replay(path, budget, &[]).bad(1), parts);
+    }
+    replay(&trace, "2MiB", &["--policy", "best"]).names(2, &["coherent"]);
 }

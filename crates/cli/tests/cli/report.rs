@@ -1,16 +1,14 @@
 //! `report`: a page that a browser shows without an error, that answers to mouse, keyboard and search, and that looks as it
 //! should.
 
+use std::collections::BTreeSet;
+
 use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 
 use crate::browser::{Browser, browser};
-use crate::run::{self, FRAME, file, scratch, tileheap};
-
-fn place(name: &str) -> String {
-    scratch(name).to_str().expect("a path in UTF-8").to_owned()
-}
+use crate::run::{self, FRAME, contains, file, list, number, place, planned, tileheap};
 
 /// A report in a file.
 pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
@@ -21,44 +19,7 @@ pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
 }
 
 /// Nine passes in two batches of which the first has two command buffers; a ladder, aliases, a caller's image.
-pub(crate) fn renderer() -> String {
-    let image = |name: &str, format: &str, scale: f64| json!({ "name": name, "image": { "format": format, "scale": [scale, scale] } });
-    let drawn = |resource: &str| json!({ "resource": resource, "kind": "color_attachment", "writes": true, "load_op": "dont_care" });
-    let depth = json!({ "resource": "depth", "kind": "depth_stencil_attachment", "writes": true, "load_op": { "clear": { "depth_stencil": [1.0, 0] } } });
-    let read = |resource: &str| json!({ "resource": resource, "kind": "sampled_image", "reads": true });
-    let pass =
-        |name: &str, accesses: &[Value]| json!({ "name": name, "kind": "render", "accesses": accesses });
-    let rgba = "VK_FORMAT_R8G8B8A8_UNORM";
-    json!({
-        "format": "tileheap-frame", "version": 2, "name": "a renderer", "base_extent": [1280, 720],
-        "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
-        "resources": [
-            image("albedo", rgba, 1.0), image("normal", rgba, 1.0), image("depth", "VK_FORMAT_D32_SFLOAT", 1.0),
-            image("occlusion", "VK_FORMAT_R8_UNORM", 0.5), image("lit", "VK_FORMAT_B10G11R11_UFLOAT_PACK32", 1.0),
-            image("bloom half", "VK_FORMAT_B10G11R11_UFLOAT_PACK32", 0.5), image("bloom quarter", "VK_FORMAT_B10G11R11_UFLOAT_PACK32", 0.25),
-            image("tone mapped", rgba, 1.0), image("sharpened", rgba, 1.0),
-        ],
-        "submits": [{ "queue": "graphics", "batches": [
-            { "command_buffers": [
-                { "name": "scene", "passes": [
-                    pass("gbuffer", &[drawn("albedo"), drawn("normal"), depth]),
-                    pass("occlusion", &[read("normal"), read("depth"), drawn("occlusion")]),
-                    pass("lighting", &[read("albedo"), read("normal"), read("depth"), read("occlusion"), drawn("lit")]),
-                ] },
-                { "name": "post", "passes": [
-                    pass("bloom down", &[read("lit"), drawn("bloom half")]),
-                    pass("bloom down again", &[read("bloom half"), drawn("bloom quarter")]),
-                    pass("tone map", &[read("lit"), read("bloom half"), read("bloom quarter"), drawn("tone mapped")]),
-                ] },
-            ] },
-            { "command_buffers": [{ "name": "late", "passes": [
-                pass("sharpen", &[read("tone mapped"), drawn("sharpened")]),
-                { "name": "histogram", "kind": "compute", "accesses": [read("sharpened")] },
-            ] }] },
-        ] }],
-    })
-    .to_string()
-}
+pub(crate) const RENDERER: &str = include_str!("../data/renderer.json");
 
 /// What a camera asks of a texture cache, in a file.
 pub(crate) fn texture_trace(name: &str) -> String {
@@ -68,6 +29,13 @@ pub(crate) fn texture_trace(name: &str) -> String {
     path
 }
 
+/// A place that a script finds.
+fn place_of(browser: &mut Browser, script: &str) -> (f64, f64) {
+    let found = browser.run(script);
+    let side = |at: usize| found[at].as_f64().expect("a place");
+    (side(0), side(1))
+}
+
 /// Where the middle of a resource's first box is in the window.
 fn middle_of(browser: &mut Browser, name: &str) -> (f64, f64) {
     let script = format!(
@@ -75,18 +43,18 @@ fn middle_of(browser: &mut Browser, name: &str) -> (f64, f64) {
          view.canvas.scrollIntoView({{ block: 'center' }}); const [x, y, width, height] = view.place(view.of.get(item)[0]), bounds = view.canvas.getBoundingClientRect(); \
          return [bounds.left + x - view.from + width / 2, bounds.top + y + height / 2];"
     );
-    let place = browser.run(&script);
-    (
-        place[0].as_f64().expect("a place"),
-        place[1].as_f64().expect("a place"),
-    )
+    place_of(browser, &script)
 }
 
-const TOLD: &str = "return tip.hidden ? null : tip.querySelector('b').textContent;";
+/// What the page tells of what is pointed at or chosen; nothing if it says nothing.
+fn told(browser: &mut Browser) -> String {
+    let told = browser.run("return tip.hidden ? '' : tip.querySelector('b').textContent;");
+    told.as_str().expect("a title").to_owned()
+}
 
 #[test]
 fn the_page_answers_to_mouse_search_and_keyboard() {
-    let frame = file("looked at.json", &renderer());
+    let frame = file("looked at.json", RENDERER);
     let page = reported("looked-at.html", &[&frame]);
     let text = std::fs::read_to_string(&page).expect("the page");
     for elsewhere in ["http://", "https://", "src=", "<link", "@import", "url("] {
@@ -98,44 +66,28 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
     }
     let Some(mut browser) = browser() else { return };
     browser.open(&page, (1200, 900));
-    let told = |browser: &mut Browser| browser.run(TOLD);
     // The mouse finds a resource, with all that is to be said of it.
     let (x, y) = middle_of(&mut browser, "albedo");
     browser.move_mouse(x, y);
-    assert!(
-        told(&mut browser)
-            .as_str()
-            .is_some_and(|told| told.starts_with("albedo, "))
-    );
+    assert!(told(&mut browser).starts_with("albedo, "));
     let facts = browser.run("return [...tip.querySelectorAll('dt')].map(name => name.textContent);");
-    for name in [
-        "lifetime",
-        "placement",
-        "reason",
-        "savings",
-        "accesses",
-        "shares memory with",
-    ] {
-        assert!(
-            facts.as_array().expect("names").contains(&name.into()),
-            "{name}: {facts}"
-        );
+    let names = "lifetime,placement,reason,savings,accesses,shares memory with";
+    for name in names.split(',') {
+        assert!(list(&facts).contains(&name.into()), "{name}: {facts}");
     }
     // Between resources it finds a pass; a click holds on; Escape lets go.
     let (_, above) = middle_of(&mut browser, "albedo");
     browser.move_mouse(x, above + 400.0);
     browser.click(x, y);
     browser.move_mouse(5.0, 5.0);
-    assert!(
-        told(&mut browser)
-            .as_str()
-            .is_some_and(|told| told.starts_with("albedo, ")),
-        "held"
-    );
+    assert!(told(&mut browser).starts_with("albedo, "), "held");
     browser.press("Escape");
-    assert_eq!(told(&mut browser), Value::Null);
-    let head = browser.run("const bounds = views[0].canvas.getBoundingClientRect(); return [bounds.left + views[0].x(.5), bounds.top + 12];");
-    browser.move_mouse(head[0].as_f64().unwrap(), head[1].as_f64().unwrap());
+    assert_eq!(told(&mut browser), "");
+    let (x, y) = place_of(
+        &mut browser,
+        "const bounds = views[0].canvas.getBoundingClientRect(); return [bounds.left + views[0].x(.5), bounds.top + 12];",
+    );
+    browser.move_mouse(x, y);
     assert_eq!(told(&mut browser), "gbuffer", "a pass by its column");
     browser.move_mouse(5.0, 5.0);
     // Tabulator: to the search; letters: filter; Enter: to what was found.
@@ -148,11 +100,7 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
     );
     assert_eq!(found, json!(["2 of 9", 2]));
     browser.press("Enter");
-    assert!(
-        told(&mut browser)
-            .as_str()
-            .is_some_and(|told| told.starts_with("bloom half"))
-    );
+    assert!(told(&mut browser).starts_with("bloom half"));
     browser.press("Escape");
     // What would admit a resource that is not in tile memory.
     let admit = browser.run(
@@ -164,8 +112,7 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
     let lines = |browser: &mut Browser| {
         browser.run("document.getElementById('lines').click(); return views[0].lines.querySelectorAll('tbody tr').length;")
     };
-    let accesses = lines(&mut browser).as_u64().expect("a number");
-    assert!(accesses > 10, "{accesses}");
+    assert!(number(&lines(&mut browser)) > 10);
     assert_eq!(lines(&mut browser), 0);
     // A curve is read out.
     let read = browser.run("const svg = document.querySelector('figure svg'); svg.focus(); return document.querySelectorAll('figure svg').length;");
@@ -174,18 +121,14 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
         "the share on chip and the traffic over the size of the heap"
     );
     browser.press("ArrowRight");
-    assert!(
-        told(&mut browser)
-            .as_str()
-            .is_some_and(|told| told.ends_with("MiB"))
-    );
+    assert!(told(&mut browser).ends_with("MiB"));
     browser.assert_no_faults();
 }
 
 /// Without a mouse, and without eyes.
 #[test]
 fn the_page_can_be_walked_and_heard() {
-    let frame = file("walked.json", &renderer());
+    let frame = file("walked.json", RENDERER);
     let page = reported("walked.html", &[&frame, "--detail", "plan"]);
     let Some(mut browser) = browser() else { return };
     browser.open(&page, (1200, 900));
@@ -202,13 +145,11 @@ fn the_page_can_be_walked_and_heard() {
     let mut walked = Vec::new();
     for _ in 0..10 {
         browser.press("ArrowRight");
-        walked.push(browser.run(TOLD).as_str().expect("a resource").to_owned());
+        walked.push(told(&mut browser));
     }
     let round = walked.pop();
     assert_eq!(round.as_ref(), walked.first());
-    let mut each = walked.clone();
-    each.sort();
-    each.dedup();
+    let each: BTreeSet<&String> = walked.iter().collect();
     assert_eq!(each.len(), 9, "{walked:?}");
     // Enter goes to the row of what is chosen, which stands out.
     browser.press("Enter");
@@ -218,10 +159,8 @@ fn the_page_can_be_walked_and_heard() {
         "{row} of {walked:?}"
     );
     browser.press("ArrowDown");
-    assert_eq!(
-        browser.run("return document.activeElement.className.includes('item')"),
-        true
-    );
+    let is_item = browser.run("return document.activeElement.className.includes('item')");
+    assert_eq!(is_item, true);
     // What a screen reader is told.
     let spoken = browser.spoken();
     let heard = |role: &str, name: &str| spoken.iter().any(|told| told.0 == role && told.1.contains(name));
@@ -245,26 +184,17 @@ fn the_page_can_be_walked_and_heard() {
          const first = () => document.querySelector('tr.item th').textContent; \
          size.click(); const large = [size.parentElement.ariaSort, first()]; size.click(); return [...large, size.parentElement.ariaSort, first()];",
     );
-    assert_eq!(
-        (&sorted[0], &sorted[2]),
-        (&"descending".into(), &"ascending".into()),
-        "{sorted}"
-    );
-    assert_eq!(
-        (&sorted[1], &sorted[3]),
-        (&"depth".into(), &"occlusion".into()),
-        "as large as the quarter of the bloom, and before it"
-    );
+    // As large as the quarter of the bloom, and before it.
+    assert_eq!(sorted, json!(["descending", "depth", "ascending", "occlusion"]));
     browser.assert_no_faults();
 }
 
 #[test]
 fn two_plans_are_distinguished() {
-    let frame = file("told apart.json", &renderer());
+    let frame = file("told apart.json", RENDERER);
     let plan = |strategy: &str| {
-        let output = place(&format!("{strategy}.json"));
-        tileheap(&["plan", &frame, "--strategy", strategy, "--json", "-o", &output]).good();
-        output
+        let plan = planned(&frame, &["--strategy", strategy]);
+        file(&format!("{strategy}.json"), &plan.to_string())
     };
     let (best, off) = (plan("optimal"), plan("off"));
     let page = reported("told-apart.html", &[&best, &off]);
@@ -276,23 +206,13 @@ fn two_plans_are_distinguished() {
          beside: document.querySelectorAll('.side > section')[1].getBoundingClientRect().left > 600, \
          lanes: views.map(view => view.chart.lanes.map(lane => lane.spans.map(span => span[2]))) };",
     );
-    assert_eq!(
-        (&seen["charts"], &seen["beside"]),
-        (&2.into(), &true.into()),
-        "{seen}"
-    );
-    assert!(
-        seen["changed"]
-            .as_u64()
-            .is_some_and(|count| count >= 6 && count % 2 == 0),
-        "{seen}"
-    );
+    assert!(seen["charts"] == 2 && seen["beside"] == true, "{seen}");
+    let changed = number(&seen["changed"]);
+    assert!(changed >= 6 && changed % 2 == 0, "{seen}");
     assert_eq!(seen["tables"], json!(["Resources", "Bound in passes", "Totals"]));
     // A saved plan knows its windows and command buffers.
-    assert_eq!(
-        seen["lanes"][0],
-        json!([["batch 0", "batch 1"], ["scene", "post", "late"]])
-    );
+    let lanes = json!([["batch 0", "batch 1"], ["scene", "post", "late"]]);
+    assert_eq!(seen["lanes"][0], lanes);
     // What is chosen in one is seen in the other.
     let (x, y) = middle_of(&mut browser, "lit");
     browser.move_mouse(x, y);
@@ -302,11 +222,7 @@ fn two_plans_are_distinguished() {
     let same = reported("the-same.html", &[&best, &best]);
     browser.open(&same, (1400, 1000));
     let said = browser.run("return document.getElementById('differences').textContent;");
-    assert!(
-        said.as_str()
-            .is_some_and(|said| said.contains("The plans are equal")),
-        "{said}"
-    );
+    assert!(said.to_string().contains("The plans are equal"), "{said}");
 }
 
 /// As large as anyone will ask for: what a move of the mouse does is counted, for time is the machine's.
@@ -330,21 +246,18 @@ fn two_thousand_resources_stay_smooth() {
          const place = View.prototype.place; View.prototype.place = function (box) { counted.placed++; return place.call(this, box); };",
     );
     let stage = browser.run("const { left, width } = views[0].stage.getBoundingClientRect(); return [left, width, views[0].canvas.getBoundingClientRect().top + views[0].tops[1] + 100];");
-    let number = |at: usize| stage[at].as_f64().expect("a number");
+    let [left, width, y] = [0, 1, 2].map(|at| stage[at].as_f64().expect("a number"));
     let mut met = 0;
     for step in 0..200 {
-        browser.move_mouse(
-            number(0) + 90.0 + (number(1) - 110.0) * f64::from(step) / 200.0,
-            number(2),
-        );
-        met += u32::from(!browser.run(TOLD).is_null());
+        browser.move_mouse(left + 90.0 + (width - 110.0) * f64::from(step) / 200.0, y);
+        met += u32::from(!told(&mut browser).is_empty());
     }
     let hover = browser.run(
         "const seen = { ...counted }; counted.fills = counted.measured = counted.placed = 0; return seen;",
     );
     assert!(met > 150, "{met} of 200 places have something to say");
     // A move asks the boxes of its stretch and outlines what it chose: nothing is drawn anew.
-    let count = |counted: &Value, what: &str| counted[what].as_u64().expect("a count");
+    let count = |counted: &Value, what: &str| number(&counted[what]);
     assert_eq!(count(&hover, "measured"), 0, "{hover}");
     assert!(count(&hover, "fills") <= 200, "{hover}");
     assert!(count(&hover, "placed") < 200 * 700, "{hover}");
@@ -376,15 +289,12 @@ pub(crate) const RECORDS: &str = "id,lower,upper,size\nx,0,2,4096\nconv,1,4,8192
 fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
     let records = file("records.csv", RECORDS);
     let page = reported("records.html", &[&records, "--tensor-strategy", "litert-best"]);
-    let document = file(
-        "records.json",
-        &tileheap(&["tensors", &records, "--strategy", "litert-best", "--json"]).good(),
-    );
+    let document = tileheap(&["tensors", &records, "--strategy", "litert-best", "--json"]).good();
+    let document = file("records.json", &document);
     let saved = reported("saved-records.html", &[&document]);
     let text = |page: &str| std::fs::read_to_string(page).expect("the page");
-    assert_eq!(
-        text(&page),
-        text(&saved),
+    assert!(
+        text(&page) == text(&saved),
         "a report of a saved document is the same"
     );
     let Some(mut browser) = browser() else { return };
@@ -396,45 +306,29 @@ fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
     assert_eq!(seen["panels"][0], "Memory device");
     assert_eq!(seen["drawn"], "litert-best");
     assert_eq!(seen["marks"], json!([[3, "peak"]]), "conv, relu and skip");
-    let tables: Vec<&str> = seen["tables"]
-        .as_array()
-        .expect("tables")
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
-    assert_eq!(
-        tables,
-        [
-            "Live at the peak, step 3",
-            "Pools",
-            "Bytes by strategy",
-            "6 tensors as a table"
-        ]
-    );
-    assert!(
-        seen["rules"]
-            .as_array()
-            .is_some_and(|rules| rules.contains(&"pool 1".into())),
-        "{seen}"
-    );
+    let tables = [
+        "Live at the peak, step 3",
+        "Pools",
+        "Bytes by strategy",
+        "6 tensors as a table",
+    ];
+    let mut shown = list(&seen["tables"]).iter().filter_map(Value::as_str);
+    assert!(tables.into_iter().eq(shown.by_ref()), "{seen}");
+    assert!(list(&seen["rules"]).contains(&"pool 1".into()), "{seen}");
     let (x, y) = middle_of(&mut browser, "relu");
     browser.move_mouse(x, y);
-    assert_eq!(browser.run(TOLD), "relu, 8 KiB");
+    assert_eq!(told(&mut browser), "relu, 8 KiB");
     browser.assert_no_faults();
 }
 
 #[test]
 fn a_replay_is_shown_from_a_trace_and_from_its_document() {
     let trace = texture_trace("shown");
-    assert!(tileheap(&["report", &trace]).bad(2).contains("--cache"));
-    let page = reported(
-        "shown.html",
-        &[&trace, "--cache", "2MiB", "--policy", "arenas,lru,ring"],
-    );
-    let document = file(
-        "shown.json",
-        &tileheap(&["replay", &trace, "--budget", "2MiB", "--json"]).good(),
-    );
+    tileheap(&["report", &trace]).names(2, &["--cache"]);
+    let options = [&*trace, "--cache", "2MiB", "--policy", "arenas,lru,ring"];
+    let page = reported("shown.html", &options);
+    let document = tileheap(&["replay", &trace, "--budget", "2MiB", "--json"]).good();
+    let document = file("shown.json", &document);
     let saved = reported("shown-document.html", &[&document]);
     let Some(mut browser) = browser() else { return };
     for (page, policies, curves) in [(&page, 4, 3), (&saved, 1, 2)] {
@@ -443,13 +337,13 @@ fn a_replay_is_shown_from_a_trace_and_from_its_document() {
         assert_eq!(seen, json!({ "curves": curves, "policies": policies }), "{page}");
     }
     browser.open(&page, (1200, 1000));
-    let at = browser.run("const bounds = document.querySelector('figure svg').getBoundingClientRect(); return [bounds.left + bounds.width / 2, bounds.top + bounds.height / 2];");
-    browser.move_mouse(at[0].as_f64().unwrap(), at[1].as_f64().unwrap());
-    let told = browser.run("return [tip.querySelector('b').textContent, [...tip.querySelectorAll('dt')].map(name => name.textContent)];");
-    assert!(
-        told[0].as_str().is_some_and(|frame| frame.starts_with("frame ")),
-        "{told}"
+    let (x, y) = place_of(
+        &mut browser,
+        "const bounds = document.querySelector('figure svg').getBoundingClientRect(); return [bounds.left + bounds.width / 2, bounds.top + bounds.height / 2];",
     );
+    browser.move_mouse(x, y);
+    let told = browser.run("return [tip.querySelector('b').textContent, [...tip.querySelectorAll('dt')].map(name => name.textContent)];");
+    assert!(told[0].to_string().starts_with("\"frame "), "{told}");
     assert_eq!(told[1], json!(["arenas", "lru", "ring"]));
     browser.assert_no_faults();
 }
@@ -458,34 +352,24 @@ fn a_replay_is_shown_from_a_trace_and_from_its_document() {
 fn a_sweep_is_shown_by_itself() {
     let frame = file("swept.json", FRAME);
     let swept = tileheap(&["advise", &frame, "--sweep", "size=640x360..1920x1080", "--json"]).good();
-    let page = tileheap(&["report", &file("sweep.json", &swept)]).good();
-    assert!(
-        page.contains("by extent") && page.contains("1920 x 1080"),
-        "{page}"
-    );
+    let page = tileheap(&["report", &file("sweep.json", &swept)]);
+    page.shows(&["by extent", "1920 x 1080"]);
 }
 
 #[test]
 fn pictures_are_drawn_without_a_browser() {
     let frame = file("pictured.json", FRAME);
     let (svg, png) = (place("pictured.svg"), place("pictured.png"));
-    assert_eq!(
-        tileheap(&["report", &frame, "--svg", &svg, "--png", &png]).good(),
-        ""
-    );
+    let both = tileheap(&["report", &frame, "--svg", &svg, "--png", &png]);
+    assert_eq!(both.good(), "");
     let text = std::fs::read_to_string(&svg).expect("the picture");
-    assert!(text.starts_with("<svg ") && text.contains("<title>"), "{text}");
-    assert!(
-        text.contains(">tile memory<") && text.contains(">bound tile memory<"),
-        "{text}"
-    );
+    let text = contains(text, &["<title>", ">tile memory<", ">bound tile memory<"]);
+    assert!(text.starts_with("<svg "), "{text}");
     let ground = |arguments: &[&str]| {
         tileheap(&[&["report", &frame, "--png", &png], arguments].concat()).good();
         let pixels = std::fs::read(&png).expect("the picture");
-        let corner = Pixmap::decode_png(&pixels)
-            .expect("a PNG")
-            .pixel(0, 0)
-            .expect("a corner");
+        let pixels = Pixmap::decode_png(&pixels).expect("a PNG");
+        let corner = pixels.pixel(0, 0).expect("a corner");
         [corner.red(), corner.green(), corner.blue()]
     };
     assert_eq!(ground(&[]), [0xff; 3]);
@@ -501,31 +385,23 @@ fn a_trace_of_the_emulator_is_drawn() {
 {"event":"end","messages":{"TILEHEAP-wrong-object":3}}
 "#;
     let input = file("emulated.json", trace);
-    let page = tileheap(&["report", &input]).good();
-    assert!(page.contains("TILEHEAP-wrong-object: reported 3 times"), "{page}");
+    let page = tileheap(&["report", &input]).shows(&["TILEHEAP-wrong-object: reported 3 times"]);
     assert!(!page.contains("<binding>"), "a name becomes an element");
     // The program crashed while it wrote.
-    let cut = file(
-        "cut.json",
-        &trace[..trace.find("\"live\"").expect("a submission")],
-    );
-    let page = tileheap(&["report", &cut]).good();
-    assert!(
-        page.contains("ended before it destroyed") && page.contains("smaller"),
-        "{page}"
-    );
+    let end = trace.find("\"live\"").expect("a submission");
+    let cut = file("cut.json", &trace[..end]);
+    tileheap(&["report", &cut]).shows(&["ended before it destroyed", "smaller"]);
 }
 
 /// Documents of the command are read strictly: nothing that is missing is drawn as nothing.
 #[test]
 fn broken_documents_are_named() {
-    let trace = scratch("short.trace");
-    let trace = trace.to_str().expect("UTF-8");
-    tileheap(&["trace", "strafe", "--frames", "8", "-o", trace]).good();
+    let trace = place("short.trace");
+    tileheap(&["trace", "strafe", "--frames", "8", "-o", &trace]).good();
     let records = file("four.csv", "id,lower,upper,size\na,0,2,4\nb,1,3,4\n");
     let frame = file("swept.json", FRAME);
     let made: [&[&str]; 3] = [
-        &["replay", trace, "--budget", "2MiB", "--json"],
+        &["replay", &trace, "--budget", "2MiB", "--json"],
         &["tensors", &records, "--json"],
         &["advise", &frame, "--sweep", "heap=2MiB..8MiB", "--json"],
     ];
@@ -536,37 +412,30 @@ fn broken_documents_are_named() {
         for field in whole.as_object().expect("an object").keys() {
             let mut other = whole.clone();
             other[field] = json!({ "no": "such" });
-            let message = shown(&other).bad(1);
-            assert!(message.contains("spoilt.json"), "{field}: {message}");
+            shown(&other).names(1, &["spoilt.json"]);
         }
         let mut vast = whole.clone();
-        let part = ["budget", "size", "points"]
-            .into_iter()
-            .find(|part| whole.get(part).is_some());
-        let part = &mut vast[part.expect("a number")];
-        *(if part.is_array() {
-            &mut part[0]["size"]
-        } else {
-            part
-        }) = u64::MAX.into();
-        assert!(shown(&vast).bad(1).contains("18446744073709551615"));
+        let part = ["/budget", "/size", "/points/0/size"];
+        let part = part.into_iter().find(|part| whole.pointer(part).is_some());
+        *vast.pointer_mut(part.expect("a number")).expect("found") = u64::MAX.into();
+        shown(&vast).names(1, &["18446744073709551615"]);
     }
 }
 
 #[test]
 fn what_cannot_be_shown_is_named() {
     let other = file("other.json", r#"{"format":"tileheap-profile","version":1}"#);
-    assert!(tileheap(&["report", &other]).bad(1).contains("tileheap-profile"));
     let broken = file("broken.json", "{");
-    assert!(tileheap(&["report", &broken]).bad(1).contains("broken.json"));
     let table = file("table.csv", "id,lower,upper,size\na,0,2,x\n");
-    let said = tileheap(&["report", &table]).bad(2);
-    assert!(said.contains("table.csv") && said.contains("size"), "{said}");
-    assert!(tileheap(&["report", "-", "-"]).bad(1).contains("standard input"));
     let frame = file("unwritten.json", FRAME);
-    assert!(
-        tileheap(&["report", &frame, "-o", "/nowhere/a.html"])
-            .bad(1)
-            .contains("/nowhere/a.html")
-    );
+    let cases: [(&[&str], i32, &[&str]); 5] = [
+        (&[&other], 1, &["tileheap-profile"]),
+        (&[&broken], 1, &["broken.json"]),
+        (&[&table], 2, &["table.csv", "size"]),
+        (&["-", "-"], 1, &["standard input"]),
+        (&[&frame, "-o", "/nowhere/a.html"], 1, &["/nowhere/a.html"]),
+    ];
+    for (arguments, status, parts) in cases {
+        tileheap(&[&["report"], arguments].concat()).names(status, parts);
+    }
 }

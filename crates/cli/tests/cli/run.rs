@@ -31,6 +31,16 @@ impl Run {
         self.out
     }
 
+    /// The same, with these parts.
+    pub(crate) fn shows(self, parts: &[&str]) -> String {
+        contains(self.good(), parts)
+    }
+
+    /// [`Run::bad`], with these parts.
+    pub(crate) fn names(self, status: i32, parts: &[&str]) -> String {
+        contains(self.bad(status), parts)
+    }
+
     /// The one line on standard error of a run that failed with `status` and printed nothing.
     pub(crate) fn bad(self, status: i32) -> String {
         assert_eq!((self.status, self.out.as_str()), (status, ""), "{}", self.err);
@@ -43,6 +53,14 @@ impl Run {
         assert!(!self.err.contains("panicked"), "{}", self.err);
         self.err.trim_end().to_owned()
     }
+}
+
+/// A text that has all these parts.
+pub(crate) fn contains(text: String, parts: &[&str]) -> String {
+    for part in parts {
+        assert!(text.contains(part), "{part} is not in: {text}");
+    }
+    text
 }
 
 /// The command, on the test bed's libraries where a run of the tests asks for them.
@@ -91,35 +109,58 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// The same as text.
+pub(crate) fn place(name: &str) -> String {
+    scratch(name).to_str().expect("a path in UTF-8").to_owned()
+}
+
 /// A file of a test with this text.
 pub(crate) fn file(name: &str, text: &str) -> String {
-    let path = scratch(name);
-    std::fs::write(&path, text).expect("a scratch file");
+    std::fs::write(scratch(name), text).expect("a scratch file");
+    place(name)
+}
+
+/// A file of `tests/data` of the workspace.
+pub(crate) fn shared(name: &str) -> String {
+    let path = crate::support::data(name);
     path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// The frames of `tests/data` of the workspace.
+pub(crate) fn shared_frames() -> Vec<String> {
+    let entries = std::fs::read_dir(shared("frames")).expect("a folder of frames");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let mut paths: Vec<_> = paths
+        .map(|path| path.to_str().expect("a path in UTF-8").to_owned())
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    paths
 }
 
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON on standard output")
 }
 
-/// Two passes: one draws albedo and depth, one reads them and writes the swapchain.
-pub(crate) const FRAME: &str = r#"{
-  "format": "tileheap-frame", "version": 2, "name": "two passes", "base_extent": [1280, 720],
-  "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
-  "resources": [
-    { "name": "albedo", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] } },
-    { "name": "hdr", "image": { "format": "VK_FORMAT_R16G16B16A16_SFLOAT", "scale": [0.5, 0.5] } }
-  ],
-  "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "scene", "passes": [
-    { "name": "gbuffer", "kind": "render", "accesses": [
-      { "resource": "albedo", "kind": "color_attachment", "writes": true, "load_op": { "clear": { "float": [0, 0, 0, 1] } } }
-    ] },
-    { "name": "lighting", "kind": "render", "accesses": [
-      { "resource": "albedo", "kind": "sampled_image", "reads": true },
-      { "resource": "hdr", "kind": "color_attachment", "writes": true, "load_op": "dont_care" }
-    ] },
-    { "name": "expose", "kind": "compute", "accesses": [
-      { "resource": "hdr", "kind": "sampled_image", "reads": true }
-    ] }
-  ] }] }] }]
-}"#;
+/// The plan of a frame as JSON.
+pub(crate) fn planned(frame: &str, options: &[&str]) -> Value {
+    json(&tileheap(&[&["plan", frame, "--json"], options].concat()).good())
+}
+
+pub(crate) fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number")
+}
+
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("a list")
+}
+
+/// The first element of a list with this in a field, or in a field of it.
+pub(crate) fn find<'a>(all: &'a Value, pointer: &str, wanted: &Value) -> &'a Value {
+    let found = list(all).iter().find(|one| one.pointer(pointer) == Some(wanted));
+    found.unwrap_or_else(|| panic!("{pointer} is nowhere {wanted}"))
+}
+
+/// Three passes: one draws albedo, one reads it and writes hdr, one reads that.
+pub(crate) const FRAME: &str = include_str!("../data/three_passes.json");
