@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::resources::Resources;
+use crate::resources::{PICTURE, Resources};
 use crate::scene::Vertex;
 use crate::support::commands::set_whole_viewport;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
@@ -13,7 +13,6 @@ use crate::support::shaders::{FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FUL
 pub(crate) const SHADOW: vk::Format = vk::Format::D16_UNORM;
 pub(crate) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
 pub(crate) const HDR: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
-pub(crate) const PICTURE: vk::Format = vk::Format::R8G8B8A8_UNORM;
 /// Of both shadow maps.
 pub(crate) const SHADOW_EXTENT: vk::Extent2D = vk::Extent2D {
     width: 1024,

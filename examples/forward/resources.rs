@@ -2,12 +2,13 @@
 
 use ash::vk;
 
-use crate::drawing::PICTURE;
 use crate::scene::{self, Constants};
 use crate::support::commands::command_buffers;
 use crate::support::error::{Called, Result};
 use crate::support::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
 use crate::support::picture::Rendered;
+
+pub(crate) const PICTURE: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
 pub(crate) struct Resources {
     device: ash::Device,

@@ -9,7 +9,8 @@ use tileheap::frame::{
 use tileheap::units::Bytes;
 
 use super::seen;
-use crate::drawing::{DEPTH, HDR, PICTURE, SHADOW, SHADOW_EXTENT};
+use crate::drawing::{DEPTH, HDR, SHADOW, SHADOW_EXTENT};
+use crate::resources::PICTURE;
 use crate::scene;
 use crate::support::error::Result;
 
