@@ -86,16 +86,17 @@ chains! {
 
 #[test]
 fn structures_outside_chains_know_their_type() {
+    let types = [
+        ffi::PerTileBeginInfoQCOM::default().s_type,
+        ffi::PerTileEndInfoQCOM::default().s_type,
+        ffi::DispatchTileInfoQCOM::default().s_type,
+        ffi::TilePropertiesQCOM::default().s_type,
+    ];
+    let numbers = types.map(vk::StructureType::as_raw);
     assert_eq!(
-        ffi::PerTileBeginInfoQCOM::default().s_type.as_raw(),
-        1_000_309_003
+        numbers,
+        [1_000_309_003, 1_000_309_004, 1_000_309_005, 1_000_484_001]
     );
-    assert_eq!(ffi::PerTileEndInfoQCOM::default().s_type.as_raw(), 1_000_309_004);
-    assert_eq!(
-        ffi::DispatchTileInfoQCOM::default().s_type.as_raw(),
-        1_000_309_005
-    );
-    assert_eq!(ffi::TilePropertiesQCOM::default().s_type.as_raw(), 1_000_484_001);
 }
 
 #[test]

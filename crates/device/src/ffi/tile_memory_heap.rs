@@ -80,12 +80,6 @@ structure! {
     ///
     /// Source: `VUID-VkPhysicalDeviceTileMemoryHeapPropertiesQCOM-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut tile = tileheap_device::ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
-    /// let properties = vk::PhysicalDeviceProperties2::default().push_next(&mut tile);
-    /// assert!(!properties.p_next.is_null());
-    /// ```
     /// Properties are no features:
     /// ```compile_fail,E0277
     /// use ash::vk;
@@ -109,12 +103,6 @@ structure! {
     ///
     /// Source: `VUID-VkTileMemoryRequirementsQCOM-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut tile = tileheap_device::ffi::TileMemoryRequirementsQCOM::default();
-    /// let requirements = vk::MemoryRequirements2::default().push_next(&mut tile);
-    /// assert!(!requirements.p_next.is_null());
-    /// ```
     /// It is an answer, no part of an allocation:
     /// ```compile_fail,E0277
     /// use ash::vk;
@@ -139,12 +127,6 @@ structure! {
     /// Source: `VUID-VkTileMemoryBindInfoQCOM-memory-10726` (memory of a tile heap), `-memory-parameter`, `-sType-sType`;
     /// `VUID-vkCmdExecuteCommands-memory-10724` (the size of the memory that the primary has bound).
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut bind = tileheap_device::ffi::TileMemoryBindInfoQCOM::default();
-    /// let inheritance = vk::CommandBufferInheritanceInfo::default().push_next(&mut bind);
-    /// assert!(!inheritance.p_next.is_null());
-    /// ```
     /// A primary command buffer, and rendering without secondaries, take no such structure:
     /// ```compile_fail,E0277
     /// use ash::vk;
@@ -172,12 +154,6 @@ structure! {
     ///
     /// Source: `VUID-VkTileMemorySizeInfoQCOM-size-10729` (not above the largest tile heap), `-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut size = tileheap_device::ffi::TileMemorySizeInfoQCOM::default().size(4096);
-    /// let rendering = vk::RenderingInfo::default().push_next(&mut size);
-    /// assert!(!rendering.p_next.is_null());
-    /// ```
     /// It is no part of an inheritance:
     /// ```compile_fail,E0277
     /// use ash::vk;

@@ -81,12 +81,6 @@ structure! {
     ///
     /// Source: `VUID-VkPhysicalDeviceTileShadingFeaturesQCOM-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut features = tileheap_device::ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
-    /// let info = vk::DeviceCreateInfo::default().push_next(&mut features);
-    /// assert!(!info.p_next.is_null());
-    /// ```
     /// Features are no properties:
     /// ```compile_fail,E0277
     /// use ash::vk;
@@ -132,12 +126,6 @@ structure! {
     ///
     /// Source: `VUID-VkPhysicalDeviceTileShadingPropertiesQCOM-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut tile = tileheap_device::ffi::PhysicalDeviceTileShadingPropertiesQCOM::default();
-    /// let properties = vk::PhysicalDeviceProperties2::default().push_next(&mut tile);
-    /// assert!(!properties.p_next.is_null());
-    /// ```
     /// A device is created with features, not with properties:
     /// ```compile_fail,E0277
     /// use ash::vk;
@@ -165,12 +153,6 @@ structure! {
     /// `-tileShadingAnisotropicApron-10661`, `-tileApronSize-10662`, `-tileApronSize-10663`, `-flags-parameter`,
     /// `-sType-sType`.
     ///
-    /// ```
-    /// use ash::vk;
-    /// let mut shading = tileheap_device::ffi::RenderPassTileShadingCreateInfoQCOM::default();
-    /// let rendering = vk::RenderingInfo::default().push_next(&mut shading);
-    /// assert!(!rendering.p_next.is_null());
-    /// ```
     /// It belongs to the creation of a render pass, not to its beginning:
     /// ```compile_fail,E0277
     /// use ash::vk;

@@ -268,49 +268,49 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_registry() {
-        assert_eq!(
-            name_of(vk::Format::ASTC_10X5_SRGB_BLOCK),
-            "VK_FORMAT_ASTC_10x5_SRGB_BLOCK"
-        );
-        assert_eq!(
-            name_of(vk::Format::G8_B8_R8_3PLANE_420_UNORM),
-            "VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM"
-        );
-        assert_eq!(
-            name_of(vk::ImageLayout::PRESENT_SRC_KHR),
-            "VK_IMAGE_LAYOUT_PRESENT_SRC_KHR"
-        );
-        assert_eq!(name_of(vk::ImageType::TYPE_2D), "VK_IMAGE_TYPE_2D");
-        assert_eq!(name_of(vk::SampleCountFlags::TYPE_4), "VK_SAMPLE_COUNT_4_BIT");
-        assert_eq!(
-            name_of(vk::PipelineStageFlags2::MESH_SHADER_EXT),
-            "VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT"
-        );
-        assert_eq!(
-            name_of(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE),
-            "VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT"
-        );
-        assert_eq!(
-            name_of(vk::MemoryHeapFlags::from_raw(8)),
-            "VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"
-        );
-        assert_eq!(
-            name_of(vk::AttachmentStoreOp::NONE),
-            "VK_ATTACHMENT_STORE_OP_NONE"
-        );
+        for (name, expected) in [
+            (
+                name_of(vk::Format::ASTC_10X5_SRGB_BLOCK),
+                "VK_FORMAT_ASTC_10x5_SRGB_BLOCK",
+            ),
+            (
+                name_of(vk::Format::G8_B8_R8_3PLANE_420_UNORM),
+                "VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM",
+            ),
+            (
+                name_of(vk::ImageLayout::PRESENT_SRC_KHR),
+                "VK_IMAGE_LAYOUT_PRESENT_SRC_KHR",
+            ),
+            (name_of(vk::ImageType::TYPE_2D), "VK_IMAGE_TYPE_2D"),
+            (name_of(vk::SampleCountFlags::TYPE_4), "VK_SAMPLE_COUNT_4_BIT"),
+            (
+                name_of(vk::PipelineStageFlags2::MESH_SHADER_EXT),
+                "VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT",
+            ),
+            (
+                name_of(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE),
+                "VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT",
+            ),
+            (
+                name_of(vk::MemoryHeapFlags::from_raw(8)),
+                "VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM",
+            ),
+            (
+                name_of(vk::AttachmentStoreOp::NONE),
+                "VK_ATTACHMENT_STORE_OP_NONE",
+            ),
+        ] {
+            assert_eq!(name, expected);
+        }
     }
 
     #[test]
     fn aliases_are_read() {
-        assert_eq!(
-            value_of("VK_PIPELINE_STAGE_2_TRANSFER_BIT"),
-            Ok(vk::PipelineStageFlags2::ALL_TRANSFER)
-        );
+        let transfer = value_of("VK_PIPELINE_STAGE_2_TRANSFER_BIT");
+        assert_eq!(transfer, Ok(vk::PipelineStageFlags2::ALL_TRANSFER));
         assert_eq!(value_of("VK_ACCESS_2_NONE"), Ok(vk::AccessFlags2::NONE));
-        assert_eq!(
-            value_of("VK_FORMAT_A4R4G4B4_UNORM_PACK16_EXT"),
-            Ok(vk::Format::A4R4G4B4_UNORM_PACK16)
-        );
+        let format = value_of("VK_FORMAT_A4R4G4B4_UNORM_PACK16_EXT");
+        assert_eq!(format, Ok(vk::Format::A4R4G4B4_UNORM_PACK16));
     }
 
     #[test]
@@ -331,23 +331,17 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
-        let nearest = |error: NameError| error.nearest.unwrap_or_default();
+        fn nearest<T: Vocabulary + std::fmt::Debug>(name: &str) -> String {
+            value_of::<T>(name).unwrap_err().nearest.unwrap_or_default()
+        }
         assert_eq!(
-            nearest(value_of::<vk::Format>("R8G8B8A8_UNORM").unwrap_err()),
+            nearest::<vk::Format>("R8G8B8A8_UNORM"),
             "VK_FORMAT_R8G8B8A8_UNORM"
         );
-        assert_eq!(
-            nearest(value_of::<vk::ImageUsageFlags>("VK_IMAGE_USAGE_SAMPLED").unwrap_err()),
-            "VK_IMAGE_USAGE_SAMPLED_BIT"
-        );
-        assert_eq!(
-            nearest(value_of::<vk::QueueFlags>("graphics").unwrap_err()),
-            "VK_QUEUE_GRAPHICS_BIT"
-        );
-        assert_eq!(
-            nearest(value_of::<vk::QueueFlags>("¯\\_(ツ)_/¯").unwrap_err()),
-            ""
-        );
+        let usage = nearest::<vk::ImageUsageFlags>("VK_IMAGE_USAGE_SAMPLED");
+        assert_eq!(usage, "VK_IMAGE_USAGE_SAMPLED_BIT");
+        assert_eq!(nearest::<vk::QueueFlags>("graphics"), "VK_QUEUE_GRAPHICS_BIT");
+        assert_eq!(nearest::<vk::QueueFlags>("¯\\_(ツ)_/¯"), "");
         let long = value_of::<vk::Format>(&"\n".repeat(1 << 20)).unwrap_err();
         assert!(long.to_string().len() < 250 && !long.to_string().contains('\n'));
     }

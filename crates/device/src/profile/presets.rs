@@ -22,8 +22,8 @@ struct Preset {
 struct PresetHeap {
     size: Bytes,
     block: TileBlock,
-    queue_submit_boundary: bool,
-    buffer_transfers: bool,
+    /// The submit boundary, and transfers of buffers.
+    grants: bool,
 }
 
 /// How an emulated device differs from the layout model: legal, and seen only by the programs that run on it.
@@ -108,31 +108,17 @@ macro_rules! estimated {
 
 /// Every profile, the default first.
 const TABLE: [Preset; 8] = [
-    Preset {
-        name: "adreno-830",
-        source: concat!(
+    adreno_preset(
+        "adreno-830",
+        concat!(
             "public reading of Adreno 830, driver 512.842.6, Vulkan 1.4.295; tileBufferTransfers was not recorded and is assumed \
              false; ",
             assumed!()
         ),
-        gmem: Bytes::mib(12),
-        tile: Some(adreno_heap(Bytes::mib(12))),
-        quirks: Quirks::ADRENO,
-    },
-    Preset {
-        name: "adreno-840",
-        source: estimated!(18),
-        gmem: Bytes::mib(18),
-        tile: Some(adreno_heap(Bytes::mib(18))),
-        quirks: Quirks::ADRENO,
-    },
-    Preset {
-        name: "x2-85",
-        source: estimated!(21),
-        gmem: Bytes::mib(21),
-        tile: Some(adreno_heap(Bytes::mib(21))),
-        quirks: Quirks::ADRENO,
-    },
+        12,
+    ),
+    adreno_preset("adreno-840", estimated!(18), 18),
+    adreno_preset("x2-85", estimated!(21), 21),
     Preset {
         name: "no-tile-memory",
         source: "assumption: a device with one memory type, as software drivers have",
@@ -141,32 +127,20 @@ const TABLE: [Preset; 8] = [
         quirks: Quirks::NONE,
     },
     Preset {
-        name: "validation-icd",
-        source: "the null driver of the validation layers' own tests: heap and alignment as there; submit boundary and \
-                 transfers are granted, so that more of those tests run",
-        gmem: gmem_of(1_000_000_000),
-        tile: Some(PresetHeap {
-            size: Bytes(1_000_000_000),
-            block: block(32, 1),
-            queue_submit_boundary: true,
-            buffer_transfers: true,
-        }),
         quirks: Quirks {
             least_size: Bytes(4096),
             ..Quirks::NONE
         },
+        ..invented(
+            "validation-icd",
+            "the null driver of the validation layers' own tests: heap and alignment as there; submit boundary and \
+             transfers are granted, so that more of those tests run",
+            1_000_000_000,
+            block(32, 1),
+            true,
+        )
     },
     Preset {
-        name: "hostile",
-        source: "invented: legal numbers that break programs which assume more than the specification guarantees",
-        gmem: gmem_of(6_291_449),
-        tile: Some(PresetHeap {
-            // Not a multiple of the alignment, nor of anything else.
-            size: Bytes(6_291_449),
-            block: BLOCK,
-            queue_submit_boundary: false,
-            buffer_transfers: false,
-        }),
         quirks: Quirks {
             tile_type_position: TypePosition::First,
             nonsense_behind_counts: true,
@@ -179,35 +153,75 @@ const TABLE: [Preset; 8] = [
             ],
             ..Quirks::NONE
         },
+        ..invented(
+            "hostile",
+            "invented: legal numbers that break programs which assume more than the specification guarantees",
+            // Not a multiple of the alignment, nor of anything else.
+            6_291_449,
+            BLOCK,
+            false,
+        )
     },
     Preset {
-        name: "generous",
-        source: "invented: everything that an implementation may grant is granted",
-        gmem: gmem_of(16 << 20),
-        tile: Some(PresetHeap {
-            size: Bytes::mib(16),
-            block: block(4096, 32),
-            queue_submit_boundary: true,
-            buffer_transfers: true,
-        }),
         quirks: Quirks {
             tile_type_position: TypePosition::Middle,
             beyond_guaranteed: true,
             ..Quirks::NONE
         },
+        ..invented(
+            "generous",
+            "invented: everything that an implementation may grant is granted",
+            16 << 20,
+            block(4096, 32),
+            true,
+        )
     },
     Preset {
-        name: "two-tile-types",
-        source: "invented: a tile heap with two memory types, one of them lazily allocated, as the specification allows",
-        gmem: Bytes::mib(12),
-        tile: Some(adreno_heap(Bytes::mib(12))),
         quirks: Quirks {
             tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL, LAZY],
             tile_type_position: TypePosition::Middle,
             ..Quirks::NONE
         },
+        ..adreno_preset(
+            "two-tile-types",
+            "invented: a tile heap with two memory types, one of them lazily allocated, as the specification allows",
+            12,
+        )
     },
 ];
+
+/// An Adreno 8xx with so many MiB of GMEM.
+const fn adreno_preset(name: &'static str, source: &'static str, mib: u64) -> Preset {
+    let gmem = Bytes::mib(mib);
+    let blocks = gmem.0 / BLOCK.bytes.get() * HEAP_BLOCKS_PER_1024 / 1024;
+    Preset {
+        gmem,
+        quirks: Quirks::ADRENO,
+        ..invented(name, source, blocks * BLOCK.bytes.get(), BLOCK, false)
+    }
+}
+
+/// A device with a heap of so many bytes, which grants everything or nothing. The heap takes three parts of four of its GMEM, as nearly
+/// two of three on real hardware.
+const fn invented(
+    name: &'static str,
+    source: &'static str,
+    heap: u64,
+    block: TileBlock,
+    grants: bool,
+) -> Preset {
+    Preset {
+        name,
+        source,
+        gmem: Bytes(heap.div_ceil(3) * 4),
+        tile: Some(PresetHeap {
+            size: Bytes(heap),
+            block,
+            grants,
+        }),
+        quirks: Quirks::NONE,
+    }
+}
 
 /// The names that [`DeviceProfile::preset`] knows, the default first.
 pub const PRESETS: [&str; TABLE.len()] = {
@@ -232,22 +246,6 @@ const fn block(bytes: u64, rows: u32) -> TileBlock {
 
 /// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
 const HEAP_BLOCKS_PER_1024: u64 = 680;
-
-/// The tile heap of an Adreno 8xx of so much GMEM.
-const fn adreno_heap(gmem: Bytes) -> PresetHeap {
-    let blocks = gmem.0 / BLOCK.bytes.get() * HEAP_BLOCKS_PER_1024 / 1024;
-    PresetHeap {
-        size: Bytes(blocks * BLOCK.bytes.get()),
-        block: BLOCK,
-        queue_submit_boundary: false,
-        buffer_transfers: false,
-    }
-}
-
-/// GMEM of an invented device: the heap takes three parts of four, as nearly two of three on real hardware.
-const fn gmem_of(heap: u64) -> Bytes {
-    Bytes(heap.div_ceil(3) * 4)
-}
 
 /// Features of a Vulkan 1.3 device.
 const VULKAN_1_3: Features = Features::SYNCHRONIZATION_2
@@ -365,8 +363,8 @@ fn adreno(preset: &Preset, tile: &PresetHeap) -> DeviceProfile {
             heap: 2,
             memory_type: 0,
             size: tile.size,
-            queue_submit_boundary: tile.queue_submit_boundary,
-            buffer_transfers: tile.buffer_transfers,
+            queue_submit_boundary: tile.grants,
+            buffer_transfers: tile.grants,
             block: tile.block,
         }),
         limits: limits(Alignment::ONE),

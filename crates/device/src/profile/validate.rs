@@ -83,17 +83,13 @@ impl DeviceProfile {
 
     fn limit_error(&self) -> Option<String> {
         let limits = &self.limits;
-        let zero = |name| Some(format!("limit {name} is 0: it must be at least 1"));
-        if limits.max_allocation == Bytes::ZERO {
-            return zero("maxMemoryAllocationSize");
-        }
-        if limits.max_image_dimension_2d == 0 {
-            return zero("maxImageDimension2D");
-        }
-        if limits.max_color_attachments == 0 {
-            return zero("maxColorAttachments");
-        }
-        None
+        let zero = [
+            (limits.max_allocation.0, "maxMemoryAllocationSize"),
+            (limits.max_image_dimension_2d.into(), "maxImageDimension2D"),
+            (limits.max_color_attachments.into(), "maxColorAttachments"),
+        ];
+        let (_, name) = zero.into_iter().find(|(limit, _)| *limit == 0)?;
+        Some(format!("limit {name} is 0: it must be at least 1"))
     }
 
     fn tile_error(&self, tile: &TileHeap) -> Option<String> {

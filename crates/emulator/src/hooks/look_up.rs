@@ -79,48 +79,30 @@ type IsEnabled = fn(&Enabled) -> bool;
 
 /// A command of the layer's own extensions.
 fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
-    let is_heap: IsEnabled = |enabled| enabled.tile_memory_heap;
-    let is_tiles: IsEnabled = |enabled| enabled.tile_properties;
-    let is_shading: IsEnabled = |enabled| enabled.tile_shading;
-    let is_per_tile: IsEnabled = |enabled| enabled.per_tile;
-    let (hook, is_enabled): (Option<Hook>, _) = match name.to_bytes() {
-        b"vkCmdBindTileMemoryQCOM" => (
-            hook!(tile vkCmdBindTileMemoryQCOM tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM),
-            is_heap,
-        ),
-        b"vkGetFramebufferTilePropertiesQCOM" => (
-            hook!(tile vkGetFramebufferTilePropertiesQCOM vk::PFN_vkGetFramebufferTilePropertiesQCOM),
-            is_tiles,
-        ),
-        b"vkGetDynamicRenderingTilePropertiesQCOM" => (
-            hook!(tile vkGetDynamicRenderingTilePropertiesQCOM vk::PFN_vkGetDynamicRenderingTilePropertiesQCOM),
-            is_tiles,
-        ),
-        b"vkCmdBeginPerTileExecutionQCOM" => (
-            hook!(tile vkCmdBeginPerTileExecutionQCOM PerTileCommand),
-            is_shading,
-        ),
-        b"vkCmdEndPerTileExecutionQCOM" => (
-            hook!(tile vkCmdEndPerTileExecutionQCOM PerTileCommand),
-            is_shading,
-        ),
-        b"vkCmdDispatchTileQCOM" => (hook!(tile vkCmdDispatchTileQCOM PerTileCommand), is_shading),
-        b"vkCmdDispatch" => (hook!(tile dispatch_per_tile vk::PFN_vkCmdDispatch), is_per_tile),
-        b"vkCmdDispatchBase" => (
-            hook!(tile dispatch_base_per_tile vk::PFN_vkCmdDispatchBase),
-            is_per_tile,
-        ),
-        b"vkCmdDispatchBaseKHR" => (
-            hook!(tile dispatch_base_khr_per_tile vk::PFN_vkCmdDispatchBase),
-            is_per_tile,
-        ),
-        b"vkCmdDispatchIndirect" => (
-            hook!(tile dispatch_indirect_per_tile vk::PFN_vkCmdDispatchIndirect),
-            is_per_tile,
-        ),
-        _ => return None,
-    };
-    hook.map(|(_, entry)| (entry, is_enabled))
+    use tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM;
+    macro_rules! own {
+        ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {
+            $(if name == command_name!($command) {
+                let hook: Option<Hook> = hook!(tile $entry $pointer);
+                return hook.map(|(_, entry)| (entry, (|enabled: &Enabled| enabled.$enabled) as IsEnabled));
+            })+
+        };
+    }
+    own! {
+        vkCmdBindTileMemoryQCOM is vkCmdBindTileMemoryQCOM: PFN_vkCmdBindTileMemoryQCOM, tile_memory_heap;
+        vkGetFramebufferTilePropertiesQCOM is vkGetFramebufferTilePropertiesQCOM:
+            vk::PFN_vkGetFramebufferTilePropertiesQCOM, tile_properties;
+        vkGetDynamicRenderingTilePropertiesQCOM is vkGetDynamicRenderingTilePropertiesQCOM:
+            vk::PFN_vkGetDynamicRenderingTilePropertiesQCOM, tile_properties;
+        vkCmdBeginPerTileExecutionQCOM is vkCmdBeginPerTileExecutionQCOM: PerTileCommand, tile_shading;
+        vkCmdEndPerTileExecutionQCOM is vkCmdEndPerTileExecutionQCOM: PerTileCommand, tile_shading;
+        vkCmdDispatchTileQCOM is vkCmdDispatchTileQCOM: PerTileCommand, tile_shading;
+        vkCmdDispatch is dispatch_per_tile: vk::PFN_vkCmdDispatch, per_tile;
+        vkCmdDispatchBase is dispatch_base_per_tile: vk::PFN_vkCmdDispatchBase, per_tile;
+        vkCmdDispatchBaseKHR is dispatch_base_khr_per_tile: vk::PFN_vkCmdDispatchBase, per_tile;
+        vkCmdDispatchIndirect is dispatch_indirect_per_tile: vk::PFN_vkCmdDispatchIndirect, per_tile;
+    }
+    None
 }
 
 entry_points! {

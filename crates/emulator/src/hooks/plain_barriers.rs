@@ -54,26 +54,18 @@ impl PlainDependencies {
             let of_compute = vk::PipelineStageFlags2::COMPUTE_SHADER
                 | vk::PipelineStageFlags2::DRAW_INDIRECT
                 | vk::PipelineStageFlags2::ALL_COMMANDS;
-            let mut stages = (memory.iter().map(|it| it.src_stage_mask | it.dst_stage_mask))
-                .chain(buffers.iter().map(|it| it.src_stage_mask | it.dst_stage_mask))
-                .chain(images.iter().map(|it| it.src_stage_mask | it.dst_stage_mask));
-            all.names_compute |= stages.any(|stages| stages.intersects(of_compute));
-            let masks = (memory
-                .iter_mut()
-                .map(|it| (&mut it.src_access_mask, &mut it.dst_access_mask)))
-            .chain(
-                buffers
-                    .iter_mut()
-                    .map(|it| (&mut it.src_access_mask, &mut it.dst_access_mask)),
-            )
-            .chain(
-                images
-                    .iter_mut()
-                    .map(|it| (&mut it.src_access_mask, &mut it.dst_access_mask)),
-            );
-            for (source, destination) in masks {
-                (*source, *destination) = (plain(*source), plain(*destination));
+            macro_rules! strip {
+                ($barriers:ident) => {
+                    for it in &mut $barriers {
+                        all.names_compute |= (it.src_stage_mask | it.dst_stage_mask).intersects(of_compute);
+                        it.src_access_mask = plain(it.src_access_mask);
+                        it.dst_access_mask = plain(it.dst_access_mask);
+                    }
+                };
             }
+            strip!(memory);
+            strip!(buffers);
+            strip!(images);
             copy.p_memory_barriers = memory.as_ptr();
             copy.p_buffer_memory_barriers = buffers.as_ptr();
             copy.p_image_memory_barriers = images.as_ptr();

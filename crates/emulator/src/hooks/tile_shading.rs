@@ -280,62 +280,29 @@ entry_points! {
             report(commands, NAME, "per-tile execution has not begun");
         }
     }
+}
 
-    /// Once per tile in per-tile execution.
-    fn dispatch_per_tile(commands: vk::CommandBuffer, x: u32, y: u32, z: u32) {
-        let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, vkCmdDispatch(commands, x, y, z));
-        if !each_tile(commands, "vkCmdDispatch", run) {
-            // SAFETY: The application's arguments.
-            unsafe { actions::vkCmdDispatch(commands, x, y, z) };
-        }
-    }
+/// Declares entry points of dispatches that run once per tile in per-tile execution, and as they are elsewhere.
+macro_rules! per_tile {
+    ($($name:ident: $command:ident($($arg:ident: $type:ty),+);)+) => {
+        entry_points! {$(
+            fn $name(commands: vk::CommandBuffer, $($arg: $type),+) {
+                let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, $command(commands, $($arg),+));
+                if !each_tile(commands, stringify!($command), run) {
+                    // SAFETY: The application's arguments.
+                    unsafe { actions::$command(commands, $($arg),+) };
+                }
+            }
+        )+}
+    };
+}
 
-    /// As `vkCmdDispatch`.
-    fn dispatch_base_per_tile(
-        commands: vk::CommandBuffer,
-        base_x: u32,
-        base_y: u32,
-        base_z: u32,
-        x: u32,
-        y: u32,
-        z: u32,
-    ) {
-        let run = |device: &Device, _: &TilePass| {
-            call_down!(device.driver.actions, vkCmdDispatchBase(commands, base_x, base_y, base_z, x, y, z));
-        };
-        if !each_tile(commands, "vkCmdDispatchBase", run) {
-            // SAFETY: The application's arguments.
-            unsafe { actions::vkCmdDispatchBase(commands, base_x, base_y, base_z, x, y, z) };
-        }
-    }
-
-    /// As `vkCmdDispatchBase`, where the instance has only this name.
-    fn dispatch_base_khr_per_tile(
-        commands: vk::CommandBuffer,
-        base_x: u32,
-        base_y: u32,
-        base_z: u32,
-        x: u32,
-        y: u32,
-        z: u32,
-    ) {
-        let run = |device: &Device, _: &TilePass| {
-            call_down!(device.driver.actions, vkCmdDispatchBaseKHR(commands, base_x, base_y, base_z, x, y, z));
-        };
-        if !each_tile(commands, "vkCmdDispatchBaseKHR", run) {
-            // SAFETY: The application's arguments.
-            unsafe { actions::vkCmdDispatchBaseKHR(commands, base_x, base_y, base_z, x, y, z) };
-        }
-    }
-
-    /// As `vkCmdDispatch`.
-    fn dispatch_indirect_per_tile(commands: vk::CommandBuffer, buffer: vk::Buffer, offset: vk::DeviceSize) {
-        let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, vkCmdDispatchIndirect(commands, buffer, offset));
-        if !each_tile(commands, "vkCmdDispatchIndirect", run) {
-            // SAFETY: The application's arguments.
-            unsafe { actions::vkCmdDispatchIndirect(commands, buffer, offset) };
-        }
-    }
+per_tile! {
+    dispatch_per_tile: vkCmdDispatch(x: u32, y: u32, z: u32);
+    dispatch_indirect_per_tile: vkCmdDispatchIndirect(buffer: vk::Buffer, offset: vk::DeviceSize);
+    dispatch_base_per_tile: vkCmdDispatchBase(base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32);
+    // Where the instance has only this name.
+    dispatch_base_khr_per_tile: vkCmdDispatchBaseKHR(base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32);
 }
 
 device_entry_points! {
