@@ -416,13 +416,6 @@ mod tests {
     }
 
     #[test]
-    fn emulated_devices_are_sound() {
-        let hostile = DeviceProfile::preset("hostile").unwrap().tile.unwrap();
-        assert_eq!(hostile.size.0 % 2, 1);
-        assert_ne!(hostile.size.0 % hostile.block.bytes.get(), 0);
-    }
-
-    #[test]
     fn adreno_830_is_the_public_reading() {
         let profile = DeviceProfile::preset("adreno-830").unwrap();
         let tile = profile.tile.unwrap();

@@ -335,17 +335,28 @@ const TIMELINE_FEATURES: [vk::StructureType; 2] = [
     vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
 ];
 
+/// Whether the chain enables a feature by Vulkan 1.2's structure or by another.
+macro_rules! enables {
+    ($p_next:expr, $feature:ident, $other:ident) => {{
+        // SAFETY: The chain is valid, by the promise of the function's caller.
+        let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>($p_next) };
+        // SAFETY: As above.
+        let other = unsafe { find::<vk::$other<'_>>($p_next) };
+        core.is_some_and(|features| features.$feature != 0)
+            || other.is_some_and(|features| features.$feature != 0)
+    }};
+}
+
 /// Whether the application enables timeline semaphores.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
 unsafe fn enables_timeline(p_next: *const c_void) -> bool {
-    // SAFETY: The caller's promise.
-    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) };
-    // SAFETY: The caller's promise.
-    let khr = unsafe { find::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>(p_next) };
-    core.is_some_and(|features| features.timeline_semaphore != 0)
-        || khr.is_some_and(|features| features.timeline_semaphore != 0)
+    enables!(
+        p_next,
+        timeline_semaphore,
+        PhysicalDeviceTimelineSemaphoreFeatures
+    )
 }
 
 /// Whether a chain holds a structure that could enable timeline semaphores and does not, where the layer cannot copy it. A second
@@ -381,12 +392,11 @@ fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
 /// # Safety
 /// `p_next` is a valid chain.
 unsafe fn has_addresses(p_next: *const c_void) -> bool {
-    // SAFETY: The caller's promise.
-    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) };
-    // SAFETY: The caller's promise.
-    let khr = unsafe { find::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>(p_next) };
-    core.is_some_and(|features| features.buffer_device_address != 0)
-        || khr.is_some_and(|features| features.buffer_device_address != 0)
+    enables!(
+        p_next,
+        buffer_device_address,
+        PhysicalDeviceBufferDeviceAddressFeatures
+    )
 }
 
 /// Whether one of the tools below says that it validates; not known where the device has no such query.

@@ -142,12 +142,7 @@ impl HeapMemory {
     fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
             // After the guard of the previous command buffer.
-            barrier(
-                driver,
-                commands,
-                vk::AccessFlags::TRANSFER_WRITE,
-                Order::BeforeFill,
-            );
+            barrier(driver, commands, FILLS, FILL);
             call_down!(
                 driver.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.heap.guard(), 4, POISON)
@@ -159,12 +154,7 @@ impl HeapMemory {
     pub(crate) fn record_first_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         self.record_guard(driver, commands);
         if self.is_made() {
-            barrier(
-                driver,
-                commands,
-                vk::AccessFlags::TRANSFER_WRITE,
-                Order::AfterFill,
-            );
+            barrier(driver, commands, FILL, FILLS);
         }
     }
 
@@ -175,13 +165,12 @@ impl HeapMemory {
             return;
         };
         self.record_guard(driver, commands);
-        barrier(driver, commands, vk::AccessFlags::MEMORY_WRITE, Order::BeforeFill);
+        barrier(driver, commands, WRITES, FILL);
         call_down!(
             driver.actions,
             vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
         );
-        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-        barrier(driver, commands, all, Order::AfterFill);
+        barrier(driver, commands, FILL, EVERYTHING);
     }
 
     /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
@@ -248,19 +237,25 @@ impl HeapMemory {
     }
 }
 
-enum Order {
-    BeforeFill,
-    AfterFill,
-}
+/// Stages and accesses of a barrier.
+type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
 
-/// Everything before a fill, or everything after it.
-fn barrier(driver: &Driver, commands: vk::CommandBuffer, accesses: vk::AccessFlags, order: Order) {
-    let everything = vk::PipelineStageFlags::ALL_COMMANDS;
-    let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-    let ((from, written), (to, awaited)) = match order {
-        Order::BeforeFill => ((everything, accesses), (fill, writes)),
-        Order::AfterFill => ((fill, writes), (everything, accesses)),
-    };
+const FILL: Scope = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+/// Fills, after or before everything.
+const FILLS: Scope = (
+    vk::PipelineStageFlags::ALL_COMMANDS,
+    vk::AccessFlags::TRANSFER_WRITE,
+);
+const WRITES: Scope = (
+    vk::PipelineStageFlags::ALL_COMMANDS,
+    vk::AccessFlags::MEMORY_WRITE,
+);
+const EVERYTHING: Scope = (
+    vk::PipelineStageFlags::ALL_COMMANDS,
+    vk::AccessFlags::from_raw(vk::AccessFlags::MEMORY_READ.as_raw() | vk::AccessFlags::MEMORY_WRITE.as_raw()),
+);
+
+fn barrier(driver: &Driver, commands: vk::CommandBuffer, (from, written): Scope, (to, awaited): Scope) {
     let barrier = vk::MemoryBarrier::default()
         .src_access_mask(written)
         .dst_access_mask(awaited);
@@ -322,22 +317,20 @@ fn probe(driver: &Driver, types: &[vk::MemoryType]) -> Result<Option<u32>, vk::R
     let (buffer, mut needs) = create_buffer(driver, 4096)?;
     call_down!(next, vkDestroyBuffer(driver.handle, buffer, null()));
     let mut bits = needs.memory_type_bits;
-    let shapes = [
-        (vk::Format::R8G8B8A8_UNORM, vk::ImageUsageFlags::COLOR_ATTACHMENT),
-        (
-            vk::Format::D16_UNORM,
-            vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
-        ),
-    ];
-    for (format, attachment) in shapes {
+    let side = vk::Extent2D::default().width(64).height(64);
+    let extent = vk::Extent3D::from(side);
+    let (color, depth) = (
+        vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+    );
+    for (format, attachment) in [
+        (vk::Format::R8G8B8A8_UNORM, color),
+        (vk::Format::D16_UNORM, depth),
+    ] {
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)
-            .extent(vk::Extent3D {
-                width: 64,
-                height: 64,
-                depth: 1,
-            })
+            .extent(extent)
             .mip_levels(1)
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)

@@ -314,43 +314,6 @@ mod tests {
         assert!(!read(&mut contents, 0, 4));
     }
 
-    #[test]
-    fn a_smaller_binding_discards_above_itself() {
-        let mut contents = Contents::default();
-        assert_eq!(act(&mut contents, 8), None);
-        write(&mut contents, 0, 8);
-        assert!(!read(&mut contents, 4, 8));
-        assert_eq!(act(&mut contents, 4), Some((4, 8)));
-        assert_eq!(act(&mut contents, 8), None, "more is bound: nothing is lost");
-        assert!(read(&mut contents, 4, 8) && !read(&mut contents, 0, 4));
-        write(&mut contents, 4, 8);
-        assert!(!read(&mut contents, 4, 8));
-        assert_eq!(act(&mut contents, 0), Some((0, 8)));
-    }
-
-    #[test]
-    fn reads_of_what_was_there_are_judged_when_submitted() {
-        let mut writer = Contents::default();
-        act(&mut writer, 8);
-        write(&mut writer, 0, 8);
-        let mut reader = Contents::default();
-        act(&mut reader, 8);
-        assert!(!read(&mut reader, 0, 8));
-        let mut unbound = Contents::default();
-        act(&mut unbound, 0);
-
-        let mut window = Window::new(100);
-        assert!(window.run(&writer, SUBMIT).1.is_empty());
-        assert_eq!(window.run(&reader, SUBMIT).1.len(), 0);
-        assert_eq!(window.run(&unbound, SUBMIT).0, Some(0));
-        assert_eq!(
-            window.run(&reader, SUBMIT).1.len(),
-            1,
-            "the unbound command buffer discarded it"
-        );
-        assert_eq!(Window::new(100).run(&reader, SUBMIT).1.len(), 1, "another window");
-    }
-
     /// A primary's loss by a secondary: at once, and when it is submitted behind `before`.
     fn lost(writes: bool, before: &Contents) -> (bool, usize) {
         let mut primary = Contents::default();
@@ -383,24 +346,6 @@ mod tests {
         assert_eq!(lost(true, &Contents::default()), (true, 0));
         discard(&mut before, 0, 8);
         assert_eq!(lost(false, &before), (false, 0), "discarded before it was lost");
-    }
-
-    #[test]
-    fn a_smaller_entry_discards_above_itself() {
-        let mut large = Contents::default();
-        act(&mut large, 8);
-        let mut small = Contents::default();
-        act(&mut small, 4);
-        let mut window = Window::new(100);
-        assert_eq!(window.run(&large, SUBMIT).0, None);
-        assert_eq!(window.run(&small, SUBMIT).0, Some(4));
-        assert_eq!(window.live, 4);
-        assert_eq!(window.run(&large, SUBMIT).0, None);
-        assert_eq!(
-            window.run(&Contents::default(), SUBMIT).0,
-            None,
-            "no action command, no discard"
-        );
     }
 
     #[test]

@@ -269,20 +269,6 @@ mod tests {
     }
 
     #[test]
-    fn the_tile_type_goes_before_or_behind_its_equals() {
-        let types = [P::empty(), P::DEVICE_LOCAL, P::DEVICE_LOCAL, EVERYTHING];
-        for (position, bit) in [
-            (TypePosition::First, 0b00010),
-            (TypePosition::Middle, 0b00100),
-            (TypePosition::Last, 0b01000),
-        ] {
-            let remap = remap(&types, position, false);
-            assert_eq!(remap.tile_bits(), bit, "{position:?}");
-            assert_eq!(remap.bits(0b1111), 0b11111 & !bit);
-        }
-    }
-
-    #[test]
     fn what_is_behind_the_counts_is_nonsense_where_it_is_asked_for() {
         for nonsense in [false, true] {
             let added = AddedMemory { nonsense, ..ADDED };
