@@ -222,42 +222,18 @@ mod tests {
     use super::*;
 
     /// The commands whose rule 10746 the validation layers 1.4.363 know, those of extensions apart that the layer does not hook.
-    const VALIDATED: [&str; 34] = [
-        "vkCmdDispatch",
-        "vkCmdDispatchBase",
-        "vkCmdDispatchIndirect",
-        "vkCmdDispatchIndirect2KHR",
-        "vkCmdDraw",
-        "vkCmdDrawClusterHUAWEI",
-        "vkCmdDrawClusterIndirectHUAWEI",
-        "vkCmdDrawIndexed",
-        "vkCmdDrawIndexedIndirect",
-        "vkCmdDrawIndexedIndirect2KHR",
-        "vkCmdDrawIndexedIndirectCount",
-        "vkCmdDrawIndexedIndirectCount2KHR",
-        "vkCmdDrawIndirect",
-        "vkCmdDrawIndirect2KHR",
-        "vkCmdDrawIndirectByteCount2EXT",
-        "vkCmdDrawIndirectByteCountEXT",
-        "vkCmdDrawIndirectCount",
-        "vkCmdDrawIndirectCount2KHR",
-        "vkCmdDrawMeshTasksEXT",
-        "vkCmdDrawMeshTasksIndirect2EXT",
-        "vkCmdDrawMeshTasksIndirectCount2EXT",
-        "vkCmdDrawMeshTasksIndirectCountEXT",
-        "vkCmdDrawMeshTasksIndirectCountNV",
-        "vkCmdDrawMeshTasksIndirectEXT",
-        "vkCmdDrawMeshTasksIndirectNV",
-        "vkCmdDrawMeshTasksNV",
-        "vkCmdDrawMultiEXT",
-        "vkCmdDrawMultiIndexedEXT",
-        "vkCmdExecuteGeneratedCommandsNV",
-        "vkCmdSubpassShadingHUAWEI",
-        "vkCmdTraceRaysIndirect2KHR",
-        "vkCmdTraceRaysIndirectKHR",
-        "vkCmdTraceRaysKHR",
-        "vkCmdTraceRaysNV",
-    ];
+    const VALIDATED: &str = "
+        vkCmdDispatch vkCmdDispatchBase vkCmdDispatchIndirect vkCmdDispatchIndirect2KHR vkCmdDraw
+        vkCmdDrawClusterHUAWEI vkCmdDrawClusterIndirectHUAWEI vkCmdDrawIndexed vkCmdDrawIndexedIndirect
+        vkCmdDrawIndexedIndirect2KHR vkCmdDrawIndexedIndirectCount vkCmdDrawIndexedIndirectCount2KHR
+        vkCmdDrawIndirect vkCmdDrawIndirect2KHR vkCmdDrawIndirectByteCount2EXT vkCmdDrawIndirectByteCountEXT
+        vkCmdDrawIndirectCount vkCmdDrawIndirectCount2KHR vkCmdDrawMeshTasksEXT
+        vkCmdDrawMeshTasksIndirect2EXT vkCmdDrawMeshTasksIndirectCount2EXT
+        vkCmdDrawMeshTasksIndirectCountEXT vkCmdDrawMeshTasksIndirectCountNV vkCmdDrawMeshTasksIndirectEXT
+        vkCmdDrawMeshTasksIndirectNV vkCmdDrawMeshTasksNV vkCmdDrawMultiEXT vkCmdDrawMultiIndexedEXT
+        vkCmdExecuteGeneratedCommandsNV vkCmdSubpassShadingHUAWEI vkCmdTraceRaysIndirect2KHR
+        vkCmdTraceRaysIndirectKHR vkCmdTraceRaysKHR vkCmdTraceRaysNV
+    ";
 
     macro_rules! names {
         ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
@@ -271,7 +247,8 @@ mod tests {
         let mut named: Vec<_> = named.into_iter().flatten().collect();
         named.sort_unstable();
         named.dedup();
-        let validated = VALIDATED.map(|command| format!("VUID-{command}-commandBuffer-10746"));
-        assert_eq!(named, validated);
+        let validated = VALIDATED.split_whitespace();
+        let validated = validated.map(|command| format!("VUID-{command}-commandBuffer-10746"));
+        assert_eq!(named, validated.collect::<Vec<_>>());
     }
 }

@@ -63,6 +63,15 @@ pub(crate) fn below(name: &str) -> usize {
         .expect("the wrapper was asked for")
 }
 
+/// The machine's command of that name.
+///
+/// # Safety
+/// `F` is the command's type.
+pub(crate) unsafe fn machines<F: Copy>(name: &str) -> F {
+    // SAFETY: By the caller's promise a function pointer, which is an address.
+    unsafe { std::mem::transmute_copy(&below(name)) }
+}
+
 /// Declares wrappers: commands that can fail and make so many objects, and commands that destroy one unless it is null.
 macro_rules! wrappers {
     (
@@ -77,8 +86,8 @@ macro_rules! wrappers {
                     called.push(stringify!($noted));
                 }
                 type Pointer = unsafe extern "system" fn($($noted_type),*) $(-> $answer)?;
-                // SAFETY: The machine's command of this name.
-                let below = unsafe { transmute::<usize, Pointer>(below(stringify!($noted))) };
+                // SAFETY: The command's type.
+                let below: Pointer = unsafe { machines(stringify!($noted)) };
                 // SAFETY: The layer's arguments.
                 unsafe { below($($noted_arg),*) }
             }
@@ -228,19 +237,11 @@ unsafe extern "system" fn enumerate_extensions(
     if let Some(error) = fails("vkEnumerateDeviceExtensionProperties") {
         return error;
     }
-    type Pointer = unsafe extern "system" fn(
-        vk::PhysicalDevice,
-        *const c_char,
-        *mut u32,
-        *mut vk::ExtensionProperties,
-    ) -> vk::Result;
-    // SAFETY: The machine's command of this name, and a count of the layer's.
-    let (below, room) = unsafe {
-        (
-            transmute::<usize, Pointer>(below("vkEnumerateDeviceExtensionProperties")),
-            *count as usize,
-        )
-    };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkEnumerateDeviceExtensionProperties =
+        unsafe { machines("vkEnumerateDeviceExtensionProperties") };
+    // SAFETY: A count of the layer's.
+    let room = unsafe { *count as usize };
     // SAFETY: The layer's arguments.
     let result = unsafe { below(physical, layer, count, out) };
     if !HAS_TILE_MEMORY.load(SeqCst) || result != vk::Result::SUCCESS {
@@ -272,13 +273,11 @@ pub(crate) unsafe extern "system" fn create_instance(
     if let Some(error) = fails("vkCreateInstance") {
         return error;
     }
-    type Pointer =
-        unsafe extern "system" fn(&vk::InstanceCreateInfo<'_>, Any, *mut vk::Instance) -> vk::Result;
-    // SAFETY: A valid create info, and the machine's command of this name.
-    let (mut copy, below) = unsafe { (*info, transmute::<usize, Pointer>(below("vkCreateInstance"))) };
+    // SAFETY: A valid create info, and the command's type.
+    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkCreateInstance>("vkCreateInstance")) };
     copy.p_next = std::ptr::null();
     // SAFETY: The layer's arguments.
-    let result = unsafe { below(&copy, allocator, out) };
+    let result = unsafe { below(&copy, allocator.cast(), out) };
     if result == vk::Result::SUCCESS {
         LIVE.fetch_add(1, SeqCst);
     }
@@ -287,11 +286,8 @@ pub(crate) unsafe extern "system" fn create_instance(
 
 pub(crate) unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: Any) {
     LIVE.fetch_sub(1, SeqCst);
-    type Pointer = unsafe extern "system" fn(vk::Instance, Any);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkDestroyInstance")) };
-    // SAFETY: The layer's arguments.
-    unsafe { below(instance, allocator) };
+    // SAFETY: The command's type, and the layer's arguments.
+    unsafe { machines::<vk::PFN_vkDestroyInstance>("vkDestroyInstance")(instance, allocator.cast()) };
 }
 
 /// The driver has one queue; the layer is told of two.
@@ -304,20 +300,14 @@ pub(crate) unsafe extern "system" fn create_device(
     if let Some(error) = fails("vkCreateDevice") {
         return error;
     }
-    type Pointer = unsafe extern "system" fn(
-        vk::PhysicalDevice,
-        &vk::DeviceCreateInfo<'_>,
-        Any,
-        *mut vk::Device,
-    ) -> vk::Result;
-    // SAFETY: A valid create info, and the machine's command of this name.
-    let (mut copy, below) = unsafe { (*info, transmute::<usize, Pointer>(below("vkCreateDevice"))) };
+    // SAFETY: A valid create info, and the command's type.
+    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkCreateDevice>("vkCreateDevice")) };
     // SAFETY: A valid create info, of one family.
     let mut queues = unsafe { *copy.p_queue_create_infos };
     queues.queue_count = 1;
     copy.p_queue_create_infos = &raw const queues;
     // SAFETY: The layer's arguments; drivers skip structures that they do not know.
-    let result = unsafe { below(physical, &copy, allocator, out) };
+    let result = unsafe { below(physical, &copy, allocator.cast(), out) };
     if result == vk::Result::SUCCESS {
         LIVE.fetch_add(1, SeqCst);
         // SAFETY: A valid create info, whose chain the layer made.
@@ -344,11 +334,8 @@ unsafe fn note_chain(p_next: Any) {
 
 pub(crate) unsafe extern "system" fn destroy_device(device: vk::Device, allocator: Any) {
     LIVE.fetch_sub(1, SeqCst);
-    type Pointer = unsafe extern "system" fn(vk::Device, Any);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkDestroyDevice")) };
-    // SAFETY: The layer's arguments.
-    unsafe { below(device, allocator) };
+    // SAFETY: The command's type, and the layer's arguments.
+    unsafe { machines::<vk::PFN_vkDestroyDevice>("vkDestroyDevice")(device, allocator.cast()) };
 }
 
 pub(crate) unsafe extern "system" fn instance_look_up(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use ash::vk;
 use ash::vk::Handle;
 
-use crate::driver::{Any, LIVE, below, fails};
+use crate::driver::{Any, LIVE, fails, machines};
 
 /// Pipelines that exist nowhere else have handles from here on.
 const FIRST: u64 = 0xFA00_0000_0000_0000;
@@ -82,9 +82,6 @@ pub(crate) unsafe extern "system" fn destroy_pipeline(
     if pipeline.as_raw() >= FIRST {
         return;
     }
-    type Pointer = unsafe extern "system" fn(vk::Device, vk::Pipeline, Any);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkDestroyPipeline")) };
-    // SAFETY: The layer's arguments.
-    unsafe { below(device, pipeline, allocator) };
+    // SAFETY: The command's type, and the layer's arguments.
+    unsafe { machines::<vk::PFN_vkDestroyPipeline>("vkDestroyPipeline")(device, pipeline, allocator.cast()) };
 }

@@ -1,7 +1,6 @@
 //! A driver with several memory types, where the machine's has one: each stands for that one below.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
-use std::mem::transmute;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -9,7 +8,7 @@ use ash::vk;
 use ash::vk::MemoryPropertyFlags as P;
 use tileheap_device::ffi;
 
-use crate::driver::{Any, LIVE, arm, below, fails, lock};
+use crate::driver::{Any, LIVE, arm, fails, lock, machines};
 use crate::loader::machine;
 use crate::program::{Options, Owned};
 
@@ -22,9 +21,9 @@ pub(crate) unsafe extern "system" fn memory_properties(
     physical: vk::PhysicalDevice,
     out: *mut vk::PhysicalDeviceMemoryProperties,
 ) {
-    type Pointer = unsafe extern "system" fn(vk::PhysicalDevice, *mut vk::PhysicalDeviceMemoryProperties);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkGetPhysicalDeviceMemoryProperties")) };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkGetPhysicalDeviceMemoryProperties =
+        unsafe { machines("vkGetPhysicalDeviceMemoryProperties") };
     // SAFETY: The layer's arguments.
     unsafe { below(physical, out) };
     let Some(types) = *lock(&TYPES) else { return };
@@ -45,14 +44,8 @@ pub(crate) unsafe extern "system" fn allocate_memory(
     if let Some(error) = fails("vkAllocateMemory") {
         return error;
     }
-    type Pointer = unsafe extern "system" fn(
-        vk::Device,
-        *const vk::MemoryAllocateInfo<'_>,
-        Any,
-        *mut vk::DeviceMemory,
-    ) -> vk::Result;
-    // SAFETY: A valid structure, and the machine's command of this name.
-    let (mut copy, below) = unsafe { (*info, transmute::<usize, Pointer>(below("vkAllocateMemory"))) };
+    // SAFETY: A valid structure, and the command's type.
+    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkAllocateMemory>("vkAllocateMemory")) };
     *lock(&ALLOCATED) = Some(copy.memory_type_index);
     if let Some(types) = *lock(&TYPES) {
         assert!(
@@ -62,7 +55,7 @@ pub(crate) unsafe extern "system" fn allocate_memory(
         copy.memory_type_index = 0;
     }
     // SAFETY: The layer's arguments.
-    let result = unsafe { below(device, &copy, allocator, out) };
+    let result = unsafe { below(device, &copy, allocator.cast(), out) };
     if result == vk::Result::SUCCESS {
         LIVE.fetch_add(1, SeqCst);
     }
@@ -77,8 +70,8 @@ macro_rules! requirements {
             out: *mut vk::MemoryRequirements,
         ) {
             type Pointer = unsafe extern "system" fn(vk::Device, $type, *mut vk::MemoryRequirements);
-            // SAFETY: The machine's command of this name.
-            let below = unsafe { transmute::<usize, Pointer>(below($command)) };
+            // SAFETY: The command's type.
+            let below: Pointer = unsafe { machines($command) };
             // SAFETY: The layer's arguments.
             unsafe { below(device, resource, out) };
             if let Some(types) = *lock(&TYPES) {

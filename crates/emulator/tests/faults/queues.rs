@@ -1,12 +1,11 @@
 //! Two queues on a driver that has one: the second is a handle of its own for the layer, and the same queue below.
 
-use std::mem::transmute;
 use std::sync::Mutex;
 
 use ash::vk;
 use ash::vk::Handle;
 
-use crate::driver::{below, fails, lock};
+use crate::driver::{fails, lock, machines};
 
 /// The machine's queue, and the handle that stands for the second one: it begins with the loader's table, as every handle does.
 static SECOND: Mutex<(u64, [usize; 2])> = Mutex::new((0, [0; 2]));
@@ -33,9 +32,8 @@ pub(crate) unsafe extern "system" fn get_device_queue(
     index: u32,
     out: *mut vk::Queue,
 ) {
-    type Pointer = unsafe extern "system" fn(vk::Device, u32, u32, *mut vk::Queue);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkGetDeviceQueue")) };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkGetDeviceQueue = unsafe { machines("vkGetDeviceQueue") };
     // SAFETY: The layer's arguments.
     unsafe { below(device, family, 0, out) };
     if index == 1 {
@@ -51,7 +49,7 @@ pub(crate) unsafe extern "system" fn get_device_queue(
 }
 
 /// Which queue a handle is, and the machine's queue.
-fn machines(queue: vk::Queue) -> (usize, vk::Queue) {
+fn numbered(queue: vk::Queue) -> (usize, vk::Queue) {
     let second = lock(&SECOND);
     if queue.as_raw() == (&raw const second.1) as usize as u64 {
         (1, vk::Queue::from_raw(second.0))
@@ -85,7 +83,7 @@ pub(crate) unsafe extern "system" fn queue_submit(
     if let Some(error) = fails("vkQueueSubmit") {
         return error;
     }
-    let (number, queue) = machines(queue);
+    let (number, queue) = numbered(queue);
     note(number, || {
         // SAFETY: The layer's arguments.
         let batches = unsafe { slice(infos, count) }.iter();
@@ -122,10 +120,8 @@ pub(crate) unsafe extern "system" fn queue_submit(
             })
             .collect()
     });
-    type Pointer =
-        unsafe extern "system" fn(vk::Queue, u32, *const vk::SubmitInfo<'_>, vk::Fence) -> vk::Result;
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueSubmit")) };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkQueueSubmit = unsafe { machines("vkQueueSubmit") };
     // SAFETY: The layer's arguments.
     unsafe { below(queue, count, infos, fence) }
 }
@@ -149,7 +145,7 @@ pub(crate) unsafe extern "system" fn queue_submit2(
     if let Some(error) = fails("vkQueueSubmit2") {
         return error;
     }
-    let (number, queue) = machines(queue);
+    let (number, queue) = numbered(queue);
     note(number, || {
         // SAFETY: The layer's arguments.
         let batches = unsafe { slice(infos, count) }.iter();
@@ -162,18 +158,15 @@ pub(crate) unsafe extern "system" fn queue_submit2(
         };
         batches.map(seen).collect()
     });
-    type Pointer =
-        unsafe extern "system" fn(vk::Queue, u32, *const vk::SubmitInfo2<'_>, vk::Fence) -> vk::Result;
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueSubmit2")) };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkQueueSubmit2 = unsafe { machines("vkQueueSubmit2") };
     // SAFETY: The layer's arguments.
     unsafe { below(queue, count, infos, fence) }
 }
 
 pub(crate) unsafe extern "system" fn queue_wait_idle(queue: vk::Queue) -> vk::Result {
-    type Pointer = unsafe extern "system" fn(vk::Queue) -> vk::Result;
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueWaitIdle")) };
+    // SAFETY: The command's type.
+    let below: vk::PFN_vkQueueWaitIdle = unsafe { machines("vkQueueWaitIdle") };
     // SAFETY: One of the two queues.
-    unsafe { below(machines(queue).1) }
+    unsafe { below(numbered(queue).1) }
 }

@@ -3,21 +3,11 @@
 use std::ffi::CStr;
 
 use crate::rig;
-use crate::rig::{Instance, Rig, TILE};
+use crate::rig::{Instance, PROFILES, Rig, TILE};
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::objects::Objects;
 use vk::ImageUsageFlags as U;
-
-const PROFILES: [&str; 7] = [
-    "adreno-830",
-    "adreno-840",
-    "x2-85",
-    "validation-icd",
-    "hostile",
-    "generous",
-    "two-tile-types",
-];
 
 #[test]
 fn heaps_and_types_obey_vulkan() {

@@ -21,6 +21,17 @@ pub use tileheap_testkit::objects::{area, image_info, whole, with_triangles};
 pub use tileheap_testkit::skip;
 pub use work::{CLEAR, CLEARED, COPY, FILL, Operations, SIDE, clear_value};
 
+/// The profiles of the emulator, the default one first.
+pub const PROFILES: [&str; 7] = [
+    "adreno-830",
+    "adreno-840",
+    "x2-85",
+    "validation-icd",
+    "hostile",
+    "generous",
+    "two-tile-types",
+];
+
 /// A device with tile memory and all that tests use, below an instance that collects what is said. Where it is dropped, everything
 /// is destroyed, and a message that no test took fails the test.
 pub struct Rig {
