@@ -1,7 +1,6 @@
 //! Parts of images: levels, layers, aspects and slices with layouts, hazards and contents of their own.
 
 use ash::vk;
-use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
     ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, Persistence,
     ResourceId, SubresourceRange,
@@ -198,101 +197,6 @@ fn what_is_said_of_a_wrong_part_is_refused() {
     refused("views that are not declared", &|tables| {
         tables.renderings[1].view_mask = 1
     });
-}
-
-#[test]
-fn depth_is_sampled_while_stencil_is_written() {
-    let mut scene = Scene::new();
-    let both = scene.image("both", ImageDesc::new(vk::Format::D24_UNORM_S8_UINT, EXTENT));
-    let out = scene.image("out", ImageDesc::new(vk::Format::R8_UNORM, EXTENT));
-    let (depth, stencil) = (vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL);
-    let clear = LoadOp::Clear(ClearValue::DepthStencil(0.25, 7));
-    scene.render().depth(both, clear);
-    let pass = scene.render().sampled(both).aspect(depth);
-    let pass = pass.depth_read_only(both).aspect(depth);
-    pass.depth(both, LoadOp::Load).aspect(stencil).color(out, CLEAR);
-    let pass = scene.render().sampled(both).aspect(stencil);
-    pass.color(out, LoadOp::Load);
-    let plan = plan_on(&scene.build(), "generous");
-    let (_, tables) = lowered(&plan);
-    let row = &tables.renderings[1];
-    let attachment = &tables.attachments[row.depth.unwrap() as usize];
-    assert_eq!(attachment.layout, vk::ImageLayout::DEPTH_READ_ONLY_OPTIMAL);
-    assert_eq!(
-        attachment.stencil_layout,
-        vk::ImageLayout::STENCIL_ATTACHMENT_OPTIMAL
-    );
-    assert_eq!(
-        tables.accesses[1].layout,
-        vk::ImageLayout::DEPTH_READ_ONLY_OPTIMAL
-    );
-    assert_eq!(attachment.stencil.load, vk::AttachmentLoadOp::LOAD);
-    assert_eq!(attachment.stencil.store, vk::AttachmentStoreOp::STORE);
-    let last = barriers_before(&tables, 2)
-        .iter()
-        .find(|barrier| barrier.range.aspects == vk::ImageAspectFlags::STENCIL);
-    assert_eq!(
-        last.unwrap().new_layout,
-        vk::ImageLayout::STENCIL_READ_ONLY_OPTIMAL
-    );
-}
-
-#[test]
-fn two_externals_are_parts_of_one_image() {
-    let mut scene = Scene::new();
-    let exit = ExternalDesc::in_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL);
-    let desc = layered(vk::Format::D16_UNORM, 1, 2);
-    let external = Persistence::External(exit);
-    let shadows = ["near", "far"].map(|name| scene.frame.resource(name, desc, external));
-    for (layer, shadow) in (0..).zip(shadows) {
-        let clear = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
-        scene.render().depth(shadow, clear).layer(layer);
-    }
-    let plan = plan_on(&scene.build(), "adreno-830");
-    let (_, tables) = lowered(&plan);
-    for barrier in &tables.image_barriers {
-        let layer = u32::from(tables.images[barrier.image as usize].resource == shadows[1]);
-        assert_eq!(
-            barrier.range.layers,
-            run(layer, layer + 1),
-            "the other layer is left alone"
-        );
-    }
-}
-
-#[test]
-fn slices_of_a_volume_are_drawn_one_by_one() {
-    let mut scene = Scene::new();
-    let (width, height, depth) = (8, 8, 3);
-    let volume = ImageDesc {
-        image_type: vk::ImageType::TYPE_3D,
-        ..ImageDesc::new(vk::Format::R8_UNORM, vk::Extent3D { width, height, depth })
-    };
-    let volume = scene.image("volume", volume);
-    let out = scene.image("out", ImageDesc::new(vk::Format::R8_UNORM, EXTENT));
-    for slice in 0..3 {
-        scene.render().color(volume, CLEAR).layer(slice);
-    }
-    scene.render().sampled(volume).color(out, CLEAR);
-    let plan = plan_on(&scene.build(), "generous");
-    let (_, tables) = lowered(&plan);
-    assert!(
-        tables.images[0]
-            .flags
-            .contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE)
-    );
-    for (slice, rendering) in (0..).zip(&tables.renderings[..3]) {
-        let view = tables.views[tables.attachments[rendering.colors.first as usize].view as usize];
-        assert_eq!(
-            (view.view_type, view.range.layers),
-            (vk::ImageViewType::TYPE_2D, run(slice, slice + 1))
-        );
-    }
-    // A later slice keeps what the earlier ones hold.
-    assert_eq!(
-        barriers_before(&tables, 1)[0].old_layout,
-        vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL
-    );
 }
 
 #[test]

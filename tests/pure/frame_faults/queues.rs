@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::FrameBuilder;
 
-use super::{ALL, EXTENT, buffer, elsewhere, refused};
+use super::{ALL, buffer, elsewhere, refused};
 
 #[test]
 fn queues_and_semaphores() {
@@ -66,26 +66,4 @@ fn queues_and_semaphores() {
         },
         "passes `p` and `q` use `b` on two queues with nothing between them: signal and wait for a semaphore",
     );
-}
-
-#[test]
-fn an_order_through_a_third_queue_suffices() {
-    let mut frame = FrameBuilder::new("f", EXTENT);
-    let target = buffer(&mut frame, "b");
-    let mut last = None;
-    for name in ["one", "two", "three"] {
-        let queue = frame.queue(name, vk::QueueFlags::COMPUTE);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        if let Some(last) = last.replace(batch) {
-            let semaphore = frame.semaphore(format!("before {name}"));
-            frame.signal(last, semaphore, ALL);
-            frame.wait(batch, semaphore, ALL);
-        }
-        let commands = frame.command_buffer(batch, name);
-        if name != "two" {
-            frame.compute_pass(commands, name).storage_write(target);
-        }
-    }
-    frame.build().unwrap();
 }
