@@ -45,7 +45,6 @@ fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn
 
 fn frame(policy: &mut dyn Policy, requests: &[Request], journal: &mut Journal) {
     journal.clear();
-    policy.begin_frame(journal);
     for &request in requests {
         black_box(policy.request(request, journal));
     }
@@ -72,7 +71,6 @@ fn tail(policy: &mut dyn Policy, frames: &[&[Request]], rounds: u32) -> (u128, u
         let mut spent = Vec::new();
         for requests in frames {
             journal.clear();
-            policy.begin_frame(&mut journal);
             for &request in *requests {
                 let start = Instant::now();
                 black_box(policy.request(request, &mut journal));

@@ -29,26 +29,20 @@ impl BlockTable {
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 
-    /// A class for each size of a block.
-    pub fn per_block(geometry: &Geometry) -> BlockTable {
-        let mut table = BlockTable::per_size(geometry);
-        table.classes.dedup_by(|next, class| {
-            let same = next.block == class.block;
-            if same {
-                class.texture = next.texture;
-            }
-            same
-        });
-        table
-    }
-
-    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper;
-    /// [`per_block`](BlockTable::per_block) for several, since equal classes only split memory.
+    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper; for several a class for each
+    /// size of a block, since equal classes only split memory.
     pub fn new(geometry: &Geometry) -> BlockTable {
-        match geometry.chains() {
-            [_] => BlockTable::per_size(geometry),
-            _ => BlockTable::per_block(geometry),
+        let mut table = BlockTable::per_size(geometry);
+        if geometry.chains().len() > 1 {
+            table.classes.dedup_by(|next, class| {
+                let same = next.block == class.block;
+                if same {
+                    class.texture = next.texture;
+                }
+                same
+            });
         }
+        table
     }
 
     /// A class for each size of a single level without the levels below: the paper's first attempt.

@@ -4,10 +4,14 @@ use crate::Geometry;
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
+/// How many blocks of the smallest size a policy with 32-bit block numbers can address.
+pub(crate) const BLOCKS: u64 = (u32::MAX / 2) as u64;
+
 /// The smallest and largest budget that a policy with 32-bit block numbers accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct BudgetLimits {
-    unit: u64,
+    /// Offsets and sizes of blocks are multiples of this.
+    pub unit: u64,
     largest: Bytes,
 }
 
@@ -26,18 +30,12 @@ impl BudgetLimits {
     /// If it does not hold the largest texture, or has more than 2^31 units.
     pub fn usable(&self, budget: Bytes) -> Result<Bytes> {
         let usable = Bytes(budget.0 / self.unit * self.unit);
+        let most = Bytes(BLOCKS.saturating_mul(self.unit));
         if usable < self.largest {
-            let largest = self.largest;
-            return Err(Error::BudgetTooSmall { budget, largest });
+            return Err(Error::BudgetTooSmall(budget, self.largest));
         }
-        let blocks = u64::from(u32::MAX / 2);
-        let most = Bytes(blocks.saturating_mul(self.unit));
         if usable > most {
-            return Err(Error::BudgetTooLarge {
-                budget,
-                largest: most,
-                blocks,
-            });
+            return Err(Error::BudgetTooLarge(budget, most));
         }
         Ok(usable)
     }

@@ -2,6 +2,7 @@
 
 use crate::ids::{ChainId, Level, TextureId};
 use crate::replay::Violation;
+use crate::trace::VERSION;
 use crate::units::Bytes;
 
 /// `Result` with the crate's [`Error`].
@@ -25,66 +26,27 @@ pub enum Error {
         /// Size at the level before.
         before: Bytes,
     },
-    /// A geometry has no chains, or more than 65,536.
-    #[error("the geometry has {chains} chains; it needs 1 to 65,536")]
-    ChainCount {
-        /// Number of chains.
-        chains: usize,
-    },
-    /// The budget does not hold the largest texture.
-    #[error("a budget of {budget} is smaller than the largest texture, which takes {largest}")]
-    BudgetTooSmall {
-        /// The requested budget.
-        budget: Bytes,
-        /// Size of the largest texture.
-        largest: Bytes,
-    },
-    /// The budget exceeds the offsets that a policy can address.
-    #[error(
-        "a budget of {budget} is larger than {largest}, the size of {blocks} blocks of the smallest size"
-    )]
-    BudgetTooLarge {
-        /// The requested budget.
-        budget: Bytes,
-        /// The largest supported budget.
-        largest: Bytes,
-        /// How many blocks a policy can address.
-        blocks: u64,
-    },
+    /// A geometry has so many chains: none, or more than 65,536.
+    #[error("the geometry has {0} chains; it needs 1 to 65,536")]
+    ChainCount(usize),
+    /// A budget that does not hold the largest texture, of the second size.
+    #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
+    BudgetTooSmall(Bytes, Bytes),
+    /// A budget above the second size, which is all that a policy can address.
+    #[error("a budget of {0} is larger than {1}, the size of {blocks} blocks of the smallest size", blocks = crate::budget::BLOCKS)]
+    BudgetTooLarge(Bytes, Bytes),
     /// A texture is used that does not exist.
-    #[error("texture {texture} does not exist: it was never created, or it was released")]
-    UnknownTexture {
-        /// The id.
-        texture: TextureId,
-    },
-    /// A texture is created again with another chain before it is released.
-    #[error("texture {texture} has chain {first} and cannot be created again with chain {second}")]
-    ChainMismatch {
-        /// The id.
-        texture: TextureId,
-        /// The chain it has.
-        first: ChainId,
-        /// The chain of the second creation.
-        second: ChainId,
-    },
-    /// A texture is created out of order.
-    #[error("texture {texture} is created before texture {expected}: new ids are consecutive")]
-    IdOutOfOrder {
-        /// The id.
-        texture: TextureId,
-        /// The next new id.
-        expected: TextureId,
-    },
-    /// A texture is created with a chain that the geometry does not have.
-    #[error("texture {texture} has chain {chain}; the geometry has {chains} chains")]
-    UnknownChain {
-        /// The id.
-        texture: TextureId,
-        /// Its chain.
-        chain: ChainId,
-        /// Number of chains in the geometry.
-        chains: usize,
-    },
+    #[error("texture {0} does not exist: it was never created, or it was released")]
+    UnknownTexture(TextureId),
+    /// A texture with the first chain is created again with the second before it is released.
+    #[error("texture {0} has chain {1} and cannot be created again with chain {2}")]
+    ChainMismatch(TextureId, ChainId, ChainId),
+    /// A texture is created before the second, which is the next new one.
+    #[error("texture {0} is created before texture {1}: new ids are consecutive")]
+    IdOutOfOrder(TextureId, TextureId),
+    /// A texture is created with a chain that the geometry, which has so many, does not have.
+    #[error("texture {0} has chain {1}; the geometry has {2} chains")]
+    UnknownChain(TextureId, ChainId, usize),
     /// A texture is requested at a level that its chain does not have.
     #[error("texture {texture} is requested at level {level}; its chain {chain} has levels 0 to {finest}")]
     UnknownLevel {
@@ -97,42 +59,22 @@ pub enum Error {
         /// The finest level of the chain.
         finest: Level,
     },
-    /// No policy has this name.
-    #[error("unknown policy `{name}`; known policies: {known}")]
-    UnknownPolicy {
-        /// The name.
-        name: String,
-        /// Names of all policies.
-        known: String,
-    },
-    /// No scenario has this name.
-    #[error("unknown scenario `{name}`; known scenarios: {known}")]
-    UnknownScenario {
-        /// The name.
-        name: String,
-        /// Names of all scenarios.
-        known: String,
-    },
-    /// The policy uploads single levels, which the Vulkan cache does not support.
+    /// No policy has the first name; the second text lists those there are.
+    #[error("unknown policy `{0}`; known policies: {1}")]
+    UnknownPolicy(String, String),
+    /// No scenario has the first name; the second text lists those there are.
+    #[error("unknown scenario `{0}`; known scenarios: {1}")]
+    UnknownScenario(String, String),
+    /// The named policy uploads single levels, which the Vulkan cache does not support; built-in policies that do not.
     #[error(
-        "policy `{policy}` uploads single levels, but the Vulkan cache uploads a texture as one whole image; built-in policies that upload whole textures: {known}"
+        "policy `{0}` uploads single levels, but the Vulkan cache uploads a texture as one whole image; built-in policies that upload whole textures: {1}"
     )]
-    SingleLevelPolicy {
-        /// Name of the policy.
-        policy: String,
-        /// Names of built-in policies that upload textures whole.
-        known: String,
-    },
-    /// The policy relocates textures, and uploads have a transfer queue.
+    SingleLevelPolicy(String, String),
+    /// The named policy relocates textures, and uploads have a transfer queue; built-in policies that can be used.
     #[error(
-        "relocating policy `{policy}` does not support a transfer queue; built-in policies that do not relocate: {known}"
+        "relocating policy `{0}` does not support a transfer queue; built-in policies that do not relocate: {1}"
     )]
-    RelocatingPolicy {
-        /// Name of the policy.
-        policy: String,
-        /// Names of built-in policies that neither relocate nor upload single levels.
-        known: String,
-    },
+    RelocatingPolicy(String, String),
     /// A frame number is out of order.
     #[error(
         "frame {frame} cannot begin after frame {last} with frame {complete} complete: the next frame is {}, and only earlier ones can be complete",
@@ -156,13 +98,8 @@ pub enum Error {
     #[error("not a trace: the file does not start with `tileheap-trace`")]
     NotATrace,
     /// The trace has an unknown version.
-    #[error("the trace has version {found}; only version {known} can be read")]
-    TraceVersion {
-        /// Version in the file.
-        found: u64,
-        /// The supported version.
-        known: u64,
-    },
+    #[error("the trace has version {0}; only version {VERSION} can be read")]
+    TraceVersion(u64),
     /// The trace ends without its end record.
     #[error("the trace is truncated at byte {at}, in frame {frame}: the end record is missing")]
     TraceTruncated {
@@ -183,14 +120,9 @@ pub enum Error {
         /// The number.
         found: u64,
     },
-    /// A record of the trace is inconsistent with those before it.
-    #[error("frame {frame} of the trace: {error}")]
-    TraceRecord {
-        /// The frame.
-        frame: u64,
-        /// What is wrong with it.
-        error: Box<Error>,
-    },
+    /// A record in this frame of the trace is inconsistent with those before it.
+    #[error("frame {0} of the trace: {1}")]
+    TraceRecord(u64, Box<Error>),
     /// An error of the driver or the runtime.
     #[cfg(feature = "vulkan")]
     #[error(transparent)]

@@ -56,7 +56,7 @@ impl Geometry {
     /// If there are no chains or too many, or the sizes of a chain decrease or are 0.
     pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry> {
         if chains.is_empty() || chains.len() > 1 << 16 {
-            return Err(Error::ChainCount { chains: chains.len() });
+            return Err(Error::ChainCount(chains.len()));
         }
         for (index, chain) in chains.iter().enumerate() {
             check_chain(index, chain.sizes(), unit)?;

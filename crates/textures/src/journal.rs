@@ -1,6 +1,8 @@
 //! What changes in memory: events, in order.
 
+use crate::heap::Heap;
 use crate::ids::{Level, TextureId};
+use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
 /// Why a texture is evicted.
@@ -113,5 +115,41 @@ impl Journal {
     /// Appends an event: for policies.
     pub fn push(&mut self, event: Event) {
         self.events.push(event);
+    }
+
+    /// Appends the placement of a requested texture as a whole in a block of so many bytes, of which `upload` are uploaded.
+    pub fn place(&mut self, request: Request, offset: Bytes, block: Bytes, upload: Bytes) -> Outcome {
+        self.push(Event::Place {
+            texture: request.texture,
+            part: Level(0),
+            level: request.level,
+            offset,
+            block,
+            upload,
+        });
+        Outcome::Upload { offset }
+    }
+
+    /// Appends the eviction of a texture that is placed as a whole.
+    pub fn evict(&mut self, texture: u32, offset: u64, block: u64, reason: EvictionReason) {
+        self.push(Event::Evict {
+            texture: TextureId(texture),
+            part: Level(0),
+            offset: Bytes(offset),
+            block: Bytes(block),
+            reason,
+        });
+    }
+
+    /// Merges free blocks of a heap by moving textures; the free block of at least `size` bytes. See [`Heap::gather`].
+    pub fn gather(&mut self, heap: &mut Heap, size: u64, limit: u32) -> u32 {
+        heap.gather(size, limit, |texture, block, from, to| {
+            self.push(Event::Move {
+                texture: TextureId(texture),
+                from: Bytes(from),
+                to: Bytes(to),
+                block: Bytes(block),
+            });
+        })
     }
 }

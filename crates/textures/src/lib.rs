@@ -40,7 +40,6 @@
 //!
 //! // Every frame:
 //! journal.clear();
-//! cache.begin_frame(&mut journal);
 //! let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
 //! cache.end_frame(&mut journal);
 //! assert!(matches!(outcome, Outcome::Upload { .. }));

@@ -130,11 +130,6 @@ impl<P: Policy> UploadLimiter<P> {
         self.uploads = i64::try_from(uploads.0).unwrap_or(i64::MAX / 4).max(1);
     }
 
-    /// The policy.
-    pub fn policy(&self) -> &P {
-        &self.policy
-    }
-
     /// An arena of the policy, by its index from the left.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
         self.policy.arena(index)
@@ -169,8 +164,6 @@ impl<P: Policy> UploadLimiter<P> {
         self.hungry = self.figures.missing > 0;
         self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
-        self.policy.begin_frame(&mut self.journal);
-        self.follow();
     }
 
     /// Requests a texture; the most urgent ones first.

@@ -12,12 +12,9 @@ use crate::units::Bytes;
 
 /// Decides which textures are resident in a fixed budget of linear memory, and at which offsets.
 ///
-/// Frames are [`begin_frame`](Policy::begin_frame), requests, [`end_frame`](Policy::end_frame). Releases may come anywhere.
+/// Frames are requests and [`end_frame`](Policy::end_frame). Releases may come anywhere.
 /// All changes in memory are appended to the journal, in order. A policy depends on its inputs alone: no clock, no addresses.
 pub trait Policy {
-    /// Begins a frame.
-    fn begin_frame(&mut self, _journal: &mut Journal) {}
-
     /// Requests a texture for this frame.
     ///
     /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the whole chain again.
@@ -50,10 +47,6 @@ pub trait Policy {
 }
 
 impl Policy for Box<dyn Policy> {
-    fn begin_frame(&mut self, journal: &mut Journal) {
-        (**self).begin_frame(journal);
-    }
-
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         (**self).request(request, journal)
     }
@@ -141,10 +134,9 @@ impl<'a> PolicyDesc<'a> {
     /// If there is none: the error lists the names there are.
     pub fn find(policies: &[PolicyDesc<'a>], name: &str) -> Result<PolicyDesc<'a>> {
         let found = policies.iter().find(|policy| policy.name == name);
-        found.copied().ok_or_else(|| Error::UnknownPolicy {
-            name: name.to_owned(),
-            known: PolicyDesc::names(policies, |_| true),
-        })
+        found
+            .copied()
+            .ok_or_else(|| Error::UnknownPolicy(name.to_owned(), PolicyDesc::names(policies, |_| true)))
     }
 
     /// The names of those policies of a table that satisfy a predicate, separated by commas.

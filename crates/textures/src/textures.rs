@@ -40,19 +40,11 @@ impl Textures {
     pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<()> {
         let chains = self.geometry.chains().len();
         if usize::from(chain.0) >= chains {
-            return Err(Error::UnknownChain {
-                texture,
-                chain,
-                chains,
-            });
+            return Err(Error::UnknownChain(texture, chain, chains));
         }
         let expected = self.next_id();
         match self.chains.get_mut(texture.index()) {
-            Some(Some(first)) if *first != chain => Err(Error::ChainMismatch {
-                texture,
-                first: *first,
-                second: chain,
-            }),
+            Some(Some(first)) if *first != chain => Err(Error::ChainMismatch(texture, *first, chain)),
             Some(slot) => {
                 *slot = Some(chain);
                 Ok(())
@@ -61,7 +53,7 @@ impl Textures {
                 self.chains.push(Some(chain));
                 Ok(())
             }
-            None => Err(Error::IdOutOfOrder { texture, expected }),
+            None => Err(Error::IdOutOfOrder(texture, expected)),
         }
     }
 
@@ -79,13 +71,8 @@ impl Textures {
     /// # Errors
     /// If the id does not exist.
     pub fn release(&mut self, texture: TextureId) -> Result<()> {
-        match self.chains.get_mut(texture.index()) {
-            Some(slot @ Some(_)) => {
-                *slot = None;
-                Ok(())
-            }
-            _ => Err(Error::UnknownTexture { texture }),
-        }
+        let slot = self.chains.get_mut(texture.index()).and_then(Option::take);
+        slot.map(drop).ok_or(Error::UnknownTexture(texture))
     }
 
     /// The request of a texture at a level.
@@ -94,20 +81,18 @@ impl Textures {
     /// If the id or the level does not exist.
     pub fn request(&self, texture: TextureId, level: Level) -> Result<Request> {
         let chain = self.chains.get(texture.index()).copied().flatten();
-        let chain = chain.ok_or(Error::UnknownTexture { texture })?;
-        match self.geometry.size(chain, level) {
-            Some(size) => Ok(Request {
-                texture,
-                level,
-                chain,
-                size,
-            }),
-            None => Err(Error::UnknownLevel {
-                texture,
-                level,
-                chain,
-                finest: self.geometry.chains()[usize::from(chain.0)].finest(),
-            }),
-        }
+        let chain = chain.ok_or(Error::UnknownTexture(texture))?;
+        let size = self.geometry.size(chain, level).ok_or(Error::UnknownLevel {
+            texture,
+            level,
+            chain,
+            finest: self.geometry.chains()[usize::from(chain.0)].finest(),
+        })?;
+        Ok(Request {
+            texture,
+            level,
+            chain,
+            size,
+        })
     }
 }

@@ -5,7 +5,7 @@ use tileheap_textures::heap::Heap;
 use tileheap_textures::list::{Links, List, NONE};
 use tileheap_textures::units::{Bytes, SplitMix64};
 use tileheap_textures::{
-    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
 /// The order of eviction.
@@ -52,30 +52,12 @@ const ABSENT: ResidentTexture = ResidentTexture {
 /// Textures in a best-fit heap. A miss evicts by [`Order`] until a free block fits.
 ///
 /// Requests and evictions are O(1), except O(log residents) for Belady's order.
-///
-/// ```
-/// use tileheap_textures::*;
-/// use tileheap_baselines::textures::{HeapCache, Order};
-/// use tileheap_textures::units::Bytes;
-///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let grass = textures.next_id();
-/// textures.create(grass, ChainId(0))?;
-/// let mut cache = HeapCache::new(textures.geometry(), Bytes::mib(2), Order::Lru, 1)?.compacting();
-/// let mut journal = Journal::new();
-/// cache.begin_frame(&mut journal);
-/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
-/// cache.end_frame(&mut journal);
-/// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct HeapCache {
     order: Order,
     compacting: bool,
     limits: BudgetLimits,
     heap: Heap,
-    unit: u64,
     residents: Vec<ResidentTexture>,
     links: Links,
     /// By recency; for CLOCK in the order of the hand.
@@ -98,7 +80,7 @@ impl HeapCache {
         description: "Least recently used, best fit.",
         uploads_whole: true,
         relocates: false,
-        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Lru, seed),
+        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Lru, seed)),
     };
 
     /// Least recently used, best fit; compacts memory if no hole fits.
@@ -107,8 +89,7 @@ impl HeapCache {
         description: "Least recently used, best fit; compacts memory if no hole fits.",
         relocates: true,
         create: &|geometry, budget, seed| {
-            let cache = HeapCache::new(geometry, budget, Order::Lru, seed)?;
-            Ok(Box::new(cache.compacting()))
+            boxed(HeapCache::new(geometry, budget, Order::Lru, seed).map(HeapCache::compacting))
         },
         ..HeapCache::LRU
     };
@@ -117,7 +98,7 @@ impl HeapCache {
     pub const CLOCK: PolicyDesc<'static> = PolicyDesc {
         name: "clock",
         description: "CLOCK (second chance), best fit.",
-        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Clock, seed),
+        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Clock, seed)),
         ..HeapCache::LRU
     };
 
@@ -125,7 +106,7 @@ impl HeapCache {
     pub const RANDOM: PolicyDesc<'static> = PolicyDesc {
         name: "random",
         description: "Random replacement, best fit.",
-        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Random, seed),
+        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Random, seed)),
         ..HeapCache::LRU
     };
 
@@ -133,26 +114,21 @@ impl HeapCache {
     pub const FRAME_MRU: PolicyDesc<'static> = PolicyDesc {
         name: "frame-mru",
         description: "Least recently used across frames, most recently used within a frame; best fit.",
-        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::FrameMru, seed),
+        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::FrameMru, seed)),
         ..HeapCache::LRU
     };
-
-    fn boxed(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<Box<dyn Policy>> {
-        Ok(Box::new(HeapCache::new(geometry, budget, order, seed)?))
-    }
 
     /// A cache of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache> {
-        let (unit, limits) = (geometry.unit().get(), BudgetLimits::of(geometry));
+        let limits = BudgetLimits::of(geometry);
         Ok(HeapCache {
             order,
             compacting: false,
-            heap: Heap::new(limits.usable(budget)?, unit),
+            heap: Heap::new(limits.usable(budget)?, limits.unit),
             limits,
-            unit,
             residents: Vec::new(),
             links: Links::default(),
             list: List::default(),
@@ -189,11 +165,8 @@ impl HeapCache {
             Order::Clock => resident.mark = 1,
             Order::Random => {}
             Order::FrameMru => {
-                let list = if resident.used == self.frame {
-                    &mut self.list
-                } else {
-                    &mut self.older
-                };
+                let now = resident.used == self.frame;
+                let list = if now { &mut self.list } else { &mut self.older };
                 self.links.remove(list, key);
                 self.links.push_back(&mut self.list, key);
             }
@@ -212,10 +185,7 @@ impl HeapCache {
             Order::Random | Order::Belady(_) => {
                 self.residents[key as usize].mark = self.keys.len() as u32;
                 self.keys.push(key);
-                if let Order::Belady(next) = &self.order {
-                    self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
-                    self.sift(self.keys.len() - 1);
-                }
+                self.used(key);
             }
         }
     }
@@ -247,13 +217,7 @@ impl HeapCache {
     fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
         let resident = std::mem::replace(&mut self.residents[key as usize], ABSENT);
         let node = self.heap.at(resident.node);
-        journal.push(Event::Evict {
-            texture: TextureId(key),
-            part: Level(0),
-            offset: Bytes(node.offset),
-            block: Bytes(node.size),
-            reason,
-        });
+        journal.evict(key, node.offset, node.size, reason);
         self.heap.release(resident.node);
         match self.order {
             Order::Lru | Order::Clock => self.links.remove(&mut self.list, key),
@@ -274,25 +238,25 @@ impl HeapCache {
 
     /// Restores the heap order of an element.
     fn sift(&mut self, mut at: usize) {
-        let distance = |keys: &[u32], next: &[u32], at: usize| next[keys[at] as usize];
-        while at > 0
-            && distance(&self.keys, &self.next_use, (at - 1) / 2) < distance(&self.keys, &self.next_use, at)
-        {
+        while at > 0 && self.distance((at - 1) / 2) < self.distance(at) {
             self.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
         loop {
-            let children = [2 * at + 1, 2 * at + 2];
-            let further = children.into_iter().filter(|&child| child < self.keys.len());
-            let Some(child) = further.max_by_key(|&child| distance(&self.keys, &self.next_use, child)) else {
-                return;
-            };
-            if distance(&self.keys, &self.next_use, child) <= distance(&self.keys, &self.next_use, at) {
-                return;
+            let children = (2 * at + 1..2 * at + 3).filter(|&child| child < self.keys.len());
+            match children.max_by_key(|&child| self.distance(child)) {
+                Some(child) if self.distance(child) > self.distance(at) => {
+                    self.swap(at, child);
+                    at = child;
+                }
+                _ => return,
             }
-            self.swap(at, child);
-            at = child;
         }
+    }
+
+    /// The next use of an element.
+    fn distance(&self, at: usize) -> u32 {
+        self.next_use[self.keys[at] as usize]
     }
 
     fn swap(&mut self, a: usize, b: usize) {
@@ -300,17 +264,10 @@ impl HeapCache {
         self.residents[self.keys[a] as usize].mark = a as u32;
         self.residents[self.keys[b] as usize].mark = b as u32;
     }
+}
 
-    fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
-        self.heap.gather(size, SEARCH_BLOCKS, |owner, size, from, to| {
-            journal.push(Event::Move {
-                texture: TextureId(owner),
-                from: Bytes(from),
-                to: Bytes(to),
-                block: Bytes(size),
-            });
-        })
-    }
+fn boxed(cache: Result<HeapCache>) -> Result<Box<dyn Policy>> {
+    Ok(Box::new(cache?))
 }
 
 /// How many blocks the search for the cheapest compaction visits.
@@ -331,13 +288,13 @@ impl Policy for HeapCache {
         if resident.node != NONE {
             self.evict(key, EvictionReason::Upgraded, journal);
         }
-        let size = request.size.0.next_multiple_of(self.unit);
+        let size = request.size.0.next_multiple_of(self.limits.unit);
         let node = loop {
             if let Some(node) = self.heap.best_fit(size) {
                 break node;
             }
             if self.compacting && self.heap.free() >= size {
-                break self.gather(size, journal);
+                break journal.gather(&mut self.heap, size, SEARCH_BLOCKS);
             }
             let victim = self.victim();
             self.evict(victim, EvictionReason::Replaced, journal);
@@ -352,23 +309,12 @@ impl Policy for HeapCache {
         self.admit(key);
         self.requests += 1;
         let offset = Bytes(self.heap.at(node).offset);
-        journal.push(Event::Place {
-            texture: request.texture,
-            part: Level(0),
-            level: request.level,
-            offset,
-            block: Bytes(size),
-            upload: request.size,
-        });
-        Outcome::Upload { offset }
+        journal.place(request, offset, Bytes(size), request.size)
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        let there = self
-            .residents
-            .get(texture.index())
-            .is_some_and(|resident| resident.node != NONE);
-        if there {
+        let resident = self.residents.get(texture.index());
+        if resident.is_some_and(|resident| resident.node != NONE) {
             self.evict(texture.0, EvictionReason::Released, journal);
         }
     }

@@ -1,4 +1,4 @@
-//! Replacement policies of texture caches.
+//! Replacement policies of texture caches, which are created by their descriptions in [`ALL`].
 //!
 //! | policy | what it is |
 //! |---|---|
@@ -16,13 +16,13 @@ pub use next_uses::next_uses;
 pub use ring::Ring;
 pub use slab::Slab;
 
-use tileheap_textures::arenas::{Arenas, FirstAttempt};
+use tileheap_textures::arenas::Arenas;
 use tileheap_textures::{Coherent, PolicyDesc};
 
 /// Every online policy: the library's and those of this crate.
 pub const ALL: [PolicyDesc<'static>; 13] = [
     Arenas::DESC,
-    FirstAttempt::DESC,
+    Arenas::FIRST_ATTEMPT,
     Ring::DESC,
     HeapCache::LRU,
     HeapCache::LRU_COMPACTING,

@@ -1,38 +1,21 @@
 //! The legacy system of Blow's paper: memory as a ring.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
 /// A ring buffer: a new texture is placed at a cursor that wraps around, and evicts what overlaps it.
-///
-/// ```
-/// use tileheap_textures::*;
-/// use tileheap_baselines::textures::Ring;
-/// use tileheap_textures::units::Bytes;
-///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let grass = textures.next_id();
-/// textures.create(grass, ChainId(0))?;
-/// let mut cache = Ring::new(textures.geometry(), Bytes::mib(2))?;
-/// let mut journal = Journal::new();
-/// cache.begin_frame(&mut journal);
-/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
-/// cache.end_frame(&mut journal);
-/// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
 ///
 /// Source: Blow 1998, section "Legacy System".
 #[derive(Clone, Debug)]
 pub struct Ring {
     limits: BudgetLimits,
     usable: u64,
-    unit: u64,
     cursor: u64,
     /// Blocks in order from the cursor.
     blocks: VecDeque<Block>,
@@ -66,20 +49,25 @@ impl Ring {
         Ok(Ring {
             usable: limits.usable(budget)?.0,
             limits,
-            unit: geometry.unit().get(),
             cursor: 0,
             blocks: VecDeque::new(),
             residents: Vec::new(),
         })
     }
 
-    /// Removes the first block from the cursor; evicts its texture unless it was evicted before.
-    fn pop(&mut self, journal: &mut Journal) {
-        let block = self.blocks.pop_front().expect("a block overlaps");
-        let slot = &mut self.residents[block.texture.index()];
-        if slot.is_some_and(|(_, offset)| offset == block.offset) {
-            *slot = None;
-            journal.push(evict(block, EvictionReason::Replaced));
+    /// Removes the blocks from the cursor on that start within a range; evicts their textures unless they were evicted before.
+    fn pop_within(&mut self, range: Range<u64>, journal: &mut Journal) {
+        while let Some(&block) = self.blocks.front().filter(|block| range.contains(&block.offset)) {
+            self.blocks.pop_front();
+            let slot = &mut self.residents[block.texture.index()];
+            if slot.take_if(|(_, offset)| *offset == block.offset).is_some() {
+                journal.evict(
+                    block.texture.0,
+                    block.offset,
+                    block.size,
+                    EvictionReason::Replaced,
+                );
+            }
         }
     }
 
@@ -88,21 +76,10 @@ impl Ring {
             return;
         };
         // The block stays in the queue as a gap: nothing is reused out of order.
-        let found = self
-            .blocks
-            .iter()
-            .find(|block| block.offset == offset && block.texture == texture);
-        journal.push(evict(*found.expect("a resident has a block"), reason));
-    }
-}
-
-fn evict(block: Block, reason: EvictionReason) -> Event {
-    Event::Evict {
-        texture: block.texture,
-        part: Level(0),
-        offset: Bytes(block.offset),
-        block: Bytes(block.size),
-        reason,
+        let mut blocks = self.blocks.iter();
+        let found = blocks.find(|block| block.offset == offset && block.texture == texture);
+        let block = found.expect("a resident has a block");
+        journal.evict(texture.0, offset, block.size, reason);
     }
 }
 
@@ -114,49 +91,29 @@ impl Policy for Ring {
         }
         match self.residents[index] {
             Some((level, offset)) if level >= request.level => {
-                return Outcome::Hit {
-                    offset: Bytes(offset),
-                };
+                let offset = Bytes(offset);
+                return Outcome::Hit { offset };
             }
             Some(_) => self.forget(request.texture, EvictionReason::Upgraded, journal),
             None => {}
         }
-        let size = request.size.0.next_multiple_of(self.unit);
+        let size = request.size.0.next_multiple_of(self.limits.unit);
         if self.cursor + size > self.usable {
             // The rest at the end is skipped, with the blocks there.
-            while self
-                .blocks
-                .front()
-                .is_some_and(|block| block.offset >= self.cursor)
-            {
-                self.pop(journal);
-            }
+            self.pop_within(self.cursor..u64::MAX, journal);
             self.cursor = 0;
         }
-        let (start, end) = (self.cursor, self.cursor + size);
-        let overlaps = |block: &Block| block.offset >= start && block.offset < end;
-        while self.blocks.front().is_some_and(overlaps) {
-            self.pop(journal);
-        }
-        let block = Block {
-            offset: self.cursor,
+        let (offset, end) = (self.cursor, self.cursor + size);
+        self.pop_within(offset..end, journal);
+        let texture = request.texture;
+        self.blocks.push_back(Block {
+            offset,
             size,
-            texture: request.texture,
-        };
-        self.blocks.push_back(block);
-        self.residents[index] = Some((request.level, block.offset));
-        self.cursor = end;
-        journal.push(Event::Place {
-            texture: request.texture,
-            part: Level(0),
-            level: request.level,
-            offset: Bytes(block.offset),
-            block: Bytes(size),
-            upload: request.size,
+            texture,
         });
-        Outcome::Upload {
-            offset: Bytes(block.offset),
-        }
+        self.residents[index] = Some((request.level, offset));
+        self.cursor = end;
+        journal.place(request, Bytes(offset), Bytes(size), request.size)
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
@@ -171,9 +128,8 @@ impl Policy for Ring {
         self.blocks.retain(|block| {
             let stays = block.offset + block.size <= usable;
             let slot = &mut residents[block.texture.index()];
-            if !stays && slot.is_some_and(|(_, offset)| offset == block.offset) {
-                *slot = None;
-                journal.push(evict(*block, EvictionReason::Budget));
+            if !stays && slot.take_if(|(_, offset)| *offset == block.offset).is_some() {
+                journal.evict(block.texture.0, block.offset, block.size, EvictionReason::Budget);
             }
             stays
         });

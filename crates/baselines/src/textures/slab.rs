@@ -5,37 +5,19 @@ use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::list::{Links, List, NONE};
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+    EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
 /// Memory in pages of the largest block; a page belongs to one class of blocks.
 ///
 /// Fixed: pages are assigned to the classes round robin, the largest first. Rebalancing: pages are assigned on demand, and a class
 /// without a free block takes the least recently used page, if that is older than its own least recently used texture.
-///
-/// ```
-/// use tileheap_textures::*;
-/// use tileheap_baselines::textures::Slab;
-/// use tileheap_textures::units::Bytes;
-///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let grass = textures.next_id();
-/// textures.create(grass, ChainId(0))?;
-/// let mut cache = Slab::new(textures.geometry(), Bytes::mib(2), true)?; // rebalancing
-/// let mut journal = Journal::new();
-/// cache.begin_frame(&mut journal);
-/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
-/// cache.end_frame(&mut journal);
-/// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Slab {
     limits: BudgetLimits,
     table: BlockTable,
     rebalancing: bool,
     page: u64,
-    unit: u64,
     classes: Vec<Class>,
     pages: Vec<Page>,
     /// Pages by their last use.
@@ -103,7 +85,7 @@ impl Slab {
         let limits = BudgetLimits::of(geometry);
         let usable = limits.usable(budget)?.0;
         let table = BlockTable::new(geometry);
-        let (page, unit) = (geometry.largest().0, geometry.unit().get());
+        let page = geometry.largest().0;
         let class = |class: &BlockClass| Class {
             block: class.block.0,
             free: List::default(),
@@ -115,7 +97,6 @@ impl Slab {
             table,
             rebalancing,
             page,
-            unit,
             pages: Vec::new(),
             page_links: Links::default(),
             page_recency: List::default(),
@@ -135,7 +116,7 @@ impl Slab {
         let first = self.pages.len();
         self.pages.resize(count, Page { class: NONE, used: 0 });
         self.page_links.reach(count);
-        let units = (count as u64 * self.page / self.unit) as usize;
+        let units = (count as u64 * self.page / self.limits.unit) as usize;
         self.owner.resize(units, NONE);
         self.free.reach(units);
         // The lowest is taken first.
@@ -179,7 +160,7 @@ impl Slab {
     /// The blocks of a page that belongs to a class.
     fn blocks_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
         let block = self.classes[self.pages[page as usize].class as usize].block;
-        let (start, unit) = (u64::from(page) * self.page, self.unit);
+        let (start, unit) = (u64::from(page) * self.page, self.limits.unit);
         (0..self.page / block).map(move |index| ((start + index * block) / unit) as u32)
     }
 
@@ -199,7 +180,7 @@ impl Slab {
     }
 
     fn page_of(&self, at: u32) -> u32 {
-        (u64::from(at) * self.unit / self.page) as u32
+        (u64::from(at) * self.limits.unit / self.page) as u32
     }
 
     fn class_at(&self, at: u32) -> usize {
@@ -219,13 +200,7 @@ impl Slab {
         let at = std::mem::replace(&mut self.residents[key as usize], ABSENT).at;
         let class = self.class_at(at);
         let class = &mut self.classes[class];
-        journal.push(Event::Evict {
-            texture: TextureId(key),
-            part: Level(0),
-            offset: Bytes(u64::from(at) * self.unit),
-            block: Bytes(class.block),
-            reason,
-        });
+        journal.evict(key, u64::from(at) * self.limits.unit, class.block, reason);
         self.owner[at as usize] = NONE;
         self.recency.remove(&mut class.recency, key);
         self.free.push_back(&mut class.free, at);
@@ -263,7 +238,7 @@ impl Policy for Slab {
         if resident.at != NONE {
             if resident.level >= request.level {
                 self.touch(key);
-                let offset = Bytes(u64::from(resident.at) * self.unit);
+                let offset = Bytes(u64::from(resident.at) * self.limits.unit);
                 return Outcome::Hit { offset };
             }
             self.evict(key, EvictionReason::Upgraded, journal);
@@ -281,24 +256,13 @@ impl Policy for Slab {
         };
         self.recency.push_back(&mut self.classes[class].recency, key);
         self.touch(key);
-        let offset = Bytes(u64::from(at) * self.unit);
-        journal.push(Event::Place {
-            texture: request.texture,
-            part: Level(0),
-            level: request.level,
-            offset,
-            block: Bytes(self.classes[class].block),
-            upload: request.size,
-        });
-        Outcome::Upload { offset }
+        let offset = Bytes(u64::from(at) * self.limits.unit);
+        journal.place(request, offset, Bytes(self.classes[class].block), request.size)
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        if self
-            .residents
-            .get(texture.index())
-            .is_some_and(|resident| resident.at != NONE)
-        {
+        let resident = self.residents.get(texture.index());
+        if resident.is_some_and(|resident| resident.at != NONE) {
             self.evict(texture.0, EvictionReason::Released, journal);
         }
     }

@@ -93,7 +93,6 @@ impl Run {
             }
             journal.clear();
             let start = Instant::now();
-            policy.begin_frame(&mut journal);
             for &entry in &frame {
                 match entry {
                     Entry::Use(request) => {

@@ -99,17 +99,11 @@ impl Arena {
 
     /// Adds a free block on a side.
     pub(super) fn add(&mut self, side: Side) {
-        let number = match side {
-            Side::Left => {
-                self.first -= 1;
-                self.first
-            }
-            Side::Right => {
-                self.end += 1;
-                self.end - 1
-            }
-        };
-        self.free.insert(number);
+        match side {
+            Side::Left => self.first -= 1,
+            Side::Right => self.end += 1,
+        }
+        self.free.insert(self.edge(side));
         self.free_count += 1;
     }
 

@@ -1,4 +1,4 @@
-//! The cache of the paper: whole textures in arenas.
+//! The paper's two caches: whole textures in arenas, and before that, each level in a block of its own.
 
 use super::desc::ArenasDesc;
 use super::engine::Engine;
@@ -12,29 +12,18 @@ use crate::policy::{Policy, PolicyDesc};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// The paper's cache: whole textures in arenas, by block size.
+/// The paper's cache: whole textures in arenas, by block size; or its first attempt.
 ///
-/// ```
-/// use tileheap_textures::*;
-/// use tileheap_textures::arenas::*;
-/// use tileheap_textures::units::Bytes;
+/// The first attempt is Descent 3's scheme as the paper first built it: a request at level n takes a block in each of the arenas
+/// 0 to n, and an upgrade uploads only the missing levels. Walls and temperatures are the same: "the details of which we did not
+/// know". A request is a bypass if a level finds no block; its other levels stay resident.
 ///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let grass = textures.next_id();
-/// textures.create(grass, ChainId(0))?;
-/// let mut cache = Arenas::new(textures.geometry(), Bytes::mib(2), 1, ArenasDesc::default())?;
-/// let mut journal = Journal::new();
-/// cache.begin_frame(&mut journal);
-/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
-/// cache.end_frame(&mut journal);
-/// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// let hottest = cache.arenas().max_by_key(|arena| arena.recent).expect("an arena for each size");
-/// assert_eq!(hottest.taken, 1);
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
+/// Source of that: Blow 1998, sections "Archetype System" and "First Attempt".
 #[derive(Clone, Debug)]
 pub struct Arenas {
     engine: Engine,
+    geometry: Geometry,
+    single_levels: bool,
 }
 
 impl Arenas {
@@ -50,66 +39,119 @@ impl Arenas {
         },
     };
 
+    /// The first attempt with default parameters.
+    pub const FIRST_ATTEMPT: PolicyDesc<'static> = PolicyDesc {
+        name: "first-attempt",
+        description: "Arenas that store every level of a texture in a block of its own (Blow 1998).",
+        uploads_whole: false,
+        create: &|geometry, budget, seed| {
+            let arenas = Arenas::first_attempt(geometry, budget, seed, ArenasDesc::default())?;
+            Ok(Box::new(arenas))
+        },
+        ..Arenas::DESC
+    };
+
     /// A cache with the classes of [`BlockTable::new`].
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas> {
-        Arenas::with_table(BlockTable::new(geometry), geometry, budget, seed, desc)
+        Ok(Arenas {
+            engine: Engine::new(BlockTable::new(geometry), geometry, budget, seed, desc, 1)?,
+            geometry: geometry.clone(),
+            single_levels: false,
+        })
     }
 
-    /// A cache with other classes.
+    /// The first attempt, with a class for each size of a single level.
     ///
     /// # Errors
-    /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn with_table(
-        table: BlockTable,
-        geometry: &Geometry,
-        budget: Bytes,
-        seed: u64,
-        desc: ArenasDesc,
-    ) -> Result<Arenas> {
-        let engine = Engine::new(table, geometry, budget, seed, desc, 1)?;
-        Ok(Arenas { engine })
-    }
-
-    /// Its classes of blocks.
-    pub fn table(&self) -> &BlockTable {
-        &self.engine.table
+    /// As [`Arenas::new`].
+    pub fn first_attempt(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas> {
+        let (table, levels) = (BlockTable::per_mip(geometry), geometry.levels() as u32);
+        Ok(Arenas {
+            engine: Engine::new(table, geometry, budget, seed, desc, levels)?,
+            geometry: geometry.clone(),
+            single_levels: true,
+        })
     }
 
     /// The arenas, from the left.
     pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
         (0..).map_while(|index| self.engine.view(index))
     }
+
+    /// Size of one level alone.
+    fn size_of(&self, request: Request, level: u8) -> Bytes {
+        let size = |level| {
+            self.geometry
+                .size(request.chain, Level(level))
+                .unwrap_or_default()
+        };
+        size(level) - level.checked_sub(1).map_or(Bytes::ZERO, size)
+    }
+
+    fn request_levels(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let (mut missed, mut bypassed, mut offset) = (false, false, Bytes::ZERO);
+        let first = request.texture.0 * self.engine.levels;
+        // From the finest down: an eviction by a finer level cannot take a coarser one that was just seen to be there.
+        for level in (0..=request.level.0).rev() {
+            let key = first + u32::from(level);
+            let found = self.engine.hit(key, Level(level));
+            missed |= found.is_none();
+            let found = found.or_else(|| {
+                let upload = self.size_of(request, level);
+                let arena = self.engine.table.class_of(upload.max(Bytes(1)))?;
+                let (offset, block) = self.engine.place(key, arena, Level(level), journal)?;
+                journal.push(Event::Place {
+                    texture: request.texture,
+                    part: Level(level),
+                    level: Level(level),
+                    offset,
+                    block,
+                    upload,
+                });
+                Some(offset)
+            });
+            bypassed |= found.is_none();
+            if level == request.level.0 {
+                offset = found.unwrap_or_default();
+            }
+        }
+        // Levels of one block size share an arena: placing one may have evicted another.
+        let mut whole = true;
+        for level in 0..=request.level.0 {
+            whole &= !missed || self.engine.hit(first + u32::from(level), Level(level)).is_some();
+        }
+        match (missed, bypassed || !whole) {
+            (_, true) => Outcome::Bypass,
+            (true, false) => Outcome::Upload { offset },
+            (false, false) => Outcome::Hit { offset },
+        }
+    }
 }
 
 impl Policy for Arenas {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        if self.single_levels {
+            return self.request_levels(request, journal);
+        }
         let key = request.texture.0;
         if let Some(offset) = self.engine.hit(key, request.level) {
             return Outcome::Hit { offset };
         }
         let arena = self.engine.table.class_of(request.size);
-        let placed = arena.and_then(|arena| self.engine.place(key, arena, request.level, journal));
-        let Some(placed) = placed else {
-            return Outcome::Bypass;
-        };
-        journal.push(Event::Place {
-            texture: request.texture,
-            part: Level(0),
-            level: request.level,
-            offset: placed.offset,
-            block: placed.block,
-            upload: request.size,
-        });
-        Outcome::Upload {
-            offset: placed.offset,
+        match arena.and_then(|arena| self.engine.place(key, arena, request.level, journal)) {
+            Some((offset, block)) => journal.place(request, offset, block, request.size),
+            None => Outcome::Bypass,
         }
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        self.engine.evict(texture.0, EvictionReason::Released, journal);
+        let first = texture.0 * self.engine.levels;
+        for key in first..first + self.engine.levels {
+            self.engine.evict(key, EvictionReason::Released, journal);
+        }
     }
 
     fn end_frame(&mut self, journal: &mut Journal) {

@@ -31,19 +31,6 @@ const ABSENT: KeyState = KeyState {
     used: 0,
 };
 
-/// A block for a key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
-    pub(super) offset: Bytes,
-    pub(super) block: Bytes,
-}
-
-/// The last move of a wall: update and direction.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wall {
-    pub(super) moved: Option<(u64, Side)>,
-}
-
 /// Arenas, keys in them, walls between them. Requests are O(1) but for the choice of a free block, which is O(log64 blocks).
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
@@ -51,10 +38,11 @@ pub(super) struct Engine {
     pub(super) limits: BudgetLimits,
     pub(super) table: BlockTable,
     /// Keys per texture: key `n * levels + level` is a level of texture n.
-    levels: u32,
+    pub(super) levels: u32,
     pub(super) usable: u64,
     pub(super) arenas: Vec<Arena>,
-    pub(super) walls: Vec<Wall>,
+    /// The last move of each wall: update and direction.
+    pub(super) walls: Vec<Option<(u64, Side)>>,
     /// Cache updates so far.
     pub(super) updates: u64,
     pub(super) moves: u64,
@@ -89,7 +77,7 @@ impl Engine {
             table,
             levels,
             usable,
-            walls: vec![Wall::default(); arenas.len() - 1],
+            walls: vec![None; arenas.len() - 1],
             arenas,
             updates: 0,
             moves: 0,
@@ -114,15 +102,15 @@ impl Engine {
         Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
-    /// Places `key` in a block of `arena` and evicts its former block; `None` if the arena has no blocks, and then the former
-    /// block is kept.
+    /// Places `key` in a block of `arena`, and evicts its former block; offset and size. `None` if the arena has no blocks, and
+    /// then the former block is kept.
     pub(super) fn place(
         &mut self,
         key: u32,
         arena: usize,
         level: Level,
         journal: &mut Journal,
-    ) -> Option<Placed> {
+    ) -> Option<(Bytes, Bytes)> {
         let reached = key as usize + 1;
         if self.states.len() < reached {
             self.states.resize(reached, ABSENT);
@@ -148,20 +136,15 @@ impl Engine {
             level,
             used: self.frame,
         };
-        Some(Placed {
-            offset: Bytes(there.offset(number)),
-            block: Bytes(there.block),
-        })
+        Some((Bytes(there.offset(number)), Bytes(there.block)))
     }
 
     /// Frees the block of `key`, if it has one.
     pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
-        let Some(state) = self.states.get(key as usize).copied() else {
+        let state = self.states.get(key as usize).copied();
+        let Some(state) = state.filter(|state| state.number != NONE) else {
             return;
         };
-        if state.number == NONE {
-            return;
-        }
         let active = self.is_active(&state);
         let arena = &mut self.arenas[state.arena as usize];
         journal.push(Event::Evict {

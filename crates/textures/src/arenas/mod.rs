@@ -20,13 +20,11 @@ mod arena;
 mod cache;
 mod desc;
 mod engine;
-mod first_attempt;
 mod temperature;
 mod view;
 mod walls;
 
 pub use cache::Arenas;
 pub use desc::{ArenasDesc, Average, IdleVictim, InitialWalls};
-pub use first_attempt::FirstAttempt;
 pub use temperature::Temperature;
 pub use view::{ArenaView, Side, WallStats};

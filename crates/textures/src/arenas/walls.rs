@@ -9,7 +9,7 @@
 //! An arena without blocks is located at the start of the next arena to the right; the first one at the left end of memory.
 
 use super::desc::{Average, InitialWalls};
-use super::engine::{Engine, Wall};
+use super::engine::Engine;
 use super::temperature::Temperature;
 use super::view::{ArenaView, Side, WallStats};
 use crate::error::Result;
@@ -27,6 +27,16 @@ impl Sum {
     fn mean(self, less: Sum) -> Option<Temperature> {
         let weight = self.weight - less.weight;
         (weight > 0).then(|| Temperature(((self.heat - less.heat) / weight) as u64))
+    }
+}
+
+impl std::ops::Add for Sum {
+    type Output = Sum;
+    fn add(self, other: Sum) -> Sum {
+        Sum {
+            heat: self.heat + other.heat,
+            weight: self.weight + other.weight,
+        }
     }
 }
 
@@ -109,10 +119,7 @@ impl Engine {
         let mut left = Sum::default();
         let total = self.sum(0..self.arenas.len());
         for index in 0..self.arenas.len() {
-            let mut until = left;
-            let own = self.sum(index..index + 1);
-            until.heat += own.heat;
-            until.weight += own.weight;
+            let until = left + self.sum(index..index + 1);
             if let Some(mean) = left.mean(Sum::default()) {
                 self.expand(index, Side::Left, mean, journal);
             }
@@ -130,11 +137,7 @@ impl Engine {
         let total = self.sum(0..self.arenas.len());
         let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
         for index in 0..=last {
-            let own = self.sum(index..index + 1);
-            let until = Sum {
-                heat: left.heat + own.heat,
-                weight: left.weight + own.weight,
-            };
+            let until = left + self.sum(index..index + 1);
             let cooler = match (left.mean(Sum::default()), total.mean(until)) {
                 (Some(left), Some(right)) if right < left => Side::Right,
                 _ => Side::Left,
@@ -148,20 +151,14 @@ impl Engine {
         }
     }
 
-    /// Bytes lost between arenas.
-    fn gaps(&self) -> u64 {
-        let used: u64 = self
-            .arenas
-            .iter()
-            .map(|arena| u64::from(arena.count()) * arena.block)
-            .sum();
-        self.usable - used
-    }
-
     /// Figures of the walls.
     pub(super) fn wall_stats(&self) -> WallStats {
+        let used = self
+            .arenas
+            .iter()
+            .map(|arena| u64::from(arena.count()) * arena.block);
         WallStats {
-            gaps: Bytes(self.gaps()),
+            gaps: Bytes(self.usable - used.sum::<u64>()),
             worst_gaps: self.table.worst_gaps(),
             wall_moves: self.moves,
             reversals: self.reversals,
@@ -188,12 +185,7 @@ impl Engine {
         if !arena.is_empty() {
             return (Bytes(arena.start()), Bytes(arena.stop()));
         }
-        let at = match index {
-            0 => 0,
-            _ => self
-                .right_of(index)
-                .map_or(self.usable, |right| self.arenas[right].start()),
-        };
+        let at = if index == 0 { 0 } else { self.start_right_of(index) };
         (Bytes(at), Bytes(at))
     }
 
@@ -216,17 +208,17 @@ impl Engine {
         if mean + self.desc.margin >= recent {
             return;
         }
-        let Some(donor) = self.neighbour(index, side) else {
+        let walls = match side {
+            Side::Left => self.left_of(index).map(|donor| donor..index),
+            Side::Right => self.right_of(index).map(|donor| index..donor),
+        };
+        let Some(walls) = walls else {
             return;
         };
-        let walls = match side {
-            Side::Left => donor..index,
-            Side::Right => index..donor,
-        };
-        let last = self.walls[walls.clone()].iter().filter_map(|wall| wall.moved);
+        let last = self.walls[walls.clone()].iter().flatten();
         let last = last
-            .filter(|&(_, direction)| direction != side)
-            .map(|(update, _)| update)
+            .filter(|(_, direction)| *direction != side)
+            .map(|(update, _)| *update)
             .max();
         let since = last.map(|update| self.updates - update);
         if since == Some(0) {
@@ -256,16 +248,13 @@ impl Engine {
         if grown {
             self.moves += 1;
             self.reversals += u64::from(reversed);
-            let moved = Some((self.updates, side));
-            self.walls[walls].fill(Wall { moved });
+            self.walls[walls].fill(Some((self.updates, side)));
         }
     }
 
     /// Adds a block at the left; false if that side has no room.
     fn grow_left(&mut self, index: usize, journal: &mut Journal) -> bool {
-        let end = self
-            .right_of(index)
-            .map_or(self.usable, |right| self.arenas[right].start());
+        let end = self.start_right_of(index);
         let arena = &mut self.arenas[index];
         if arena.is_empty() {
             arena.settle(end);
@@ -294,18 +283,14 @@ impl Engine {
         if self.usable - stop < block {
             return false;
         }
-        loop {
-            let right = self.right_of(index);
-            let limit = right.map_or(self.usable, |right| self.arenas[right].start());
-            if limit - stop >= block {
-                for _ in 0..(limit - stop) / block {
-                    self.arenas[index].add(Side::Right);
-                }
-                return true;
-            }
-            let donor = right.expect("a neighbour has the missing bytes");
+        while self.start_right_of(index) - stop < block {
+            let donor = self.right_of(index).expect("a neighbour has the missing bytes");
             self.vacate(donor, Side::Left, EvictionReason::Wall, journal);
         }
+        for _ in 0..(self.start_right_of(index) - stop) / block {
+            self.arenas[index].add(Side::Right);
+        }
+        true
     }
 
     /// Lets the arena to the left of `index` take what fits of the gap between the two.
@@ -321,13 +306,6 @@ impl Engine {
         }
         while start - arena.stop() >= arena.block {
             arena.add(Side::Right);
-        }
-    }
-
-    fn neighbour(&self, index: usize, side: Side) -> Option<usize> {
-        match side {
-            Side::Left => self.left_of(index),
-            Side::Right => self.right_of(index),
         }
     }
 
@@ -347,14 +325,23 @@ impl Engine {
         found.map(|distance| next + distance)
     }
 
+    fn start_right_of(&self, index: usize) -> u64 {
+        self.right_of(index)
+            .map_or(self.usable, |right| self.arenas[right].start())
+    }
+
     fn log_walls(&mut self, journal: &mut Journal) {
         for index in 0..self.arenas.len() {
             let extent = self.extent(index);
             let logged = &mut self.arenas[index].logged;
             if *logged != extent {
                 *logged = extent;
-                let (arena, (start, end)) = (index as u32, extent);
-                journal.push(Event::Walls { arena, start, end });
+                let (start, end) = extent;
+                journal.push(Event::Walls {
+                    arena: index as u32,
+                    start,
+                    end,
+                });
             }
         }
     }

@@ -4,8 +4,8 @@ use super::desc::CoherentDesc;
 use super::state::Coherent;
 use crate::Geometry;
 use crate::error::Result;
-use crate::ids::{Level, TextureId};
-use crate::journal::{Event, EvictionReason, Journal};
+use crate::ids::TextureId;
+use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
 use crate::policy::{Policy, PolicyDesc};
 use crate::request::{Outcome, Request};
@@ -47,13 +47,11 @@ fn boxed(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Box<d
 impl Policy for Coherent {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         let key = request.texture.0;
-        let size = request.size.0.next_multiple_of(self.unit);
+        let size = request.size.0.next_multiple_of(self.limits.unit);
         let again = self.note_request(key as usize, size);
-        self.states[key as usize].wanted = size;
-        self.states[key as usize].wanted_level = request.level;
-        self.states[key as usize].wanted_texels = request.size.0;
-        let mut kept = 0;
-        let state = self.states[key as usize];
+        let state = &mut self.states[key as usize];
+        (state.wanted, state.wanted_level, state.wanted_texels) = (size, request.level, request.size.0);
+        let (mut kept, state) = (0, *state);
         if state.node != NONE {
             if state.level >= request.level {
                 self.touch(key);
@@ -81,42 +79,28 @@ impl Policy for Coherent {
             if !self.make_room(size + reserved, most, journal) {
                 return None;
             }
-            Some(
-                self.heap
-                    .best_fit(size)
-                    .unwrap_or_else(|| self.gather(size, journal)),
-            )
+            let limit = self.desc.search_blocks;
+            let hole = self.heap.best_fit(size);
+            Some(hole.unwrap_or_else(|| journal.gather(&mut self.heap, size, limit)))
         });
         let Some(node) = node else {
             return Outcome::Bypass;
         };
         self.heap.take(node, size, key);
         self.small.add(size);
-        self.states[key as usize].node = node;
-        self.states[key as usize].level = request.level;
-        self.states[key as usize].held = request.size.0;
+        let state = &mut self.states[key as usize];
+        (state.node, state.level, state.held) = (node, request.level, request.size.0);
         self.links.push_back(&mut self.recency, key);
         if self.first_now == NONE {
             self.first_now = key;
         }
         let offset = Bytes(self.heap.at(node).offset);
-        journal.push(Event::Place {
-            texture: request.texture,
-            part: Level(0),
-            level: request.level,
-            offset,
-            block: Bytes(size),
-            upload: request.size - Bytes(kept),
-        });
-        Outcome::Upload { offset }
+        journal.place(request, offset, Bytes(size), request.size - Bytes(kept))
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        if self
-            .states
-            .get(texture.index())
-            .is_some_and(|state| state.node != NONE)
-        {
+        let state = self.states.get(texture.index());
+        if state.is_some_and(|state| state.node != NONE) {
             self.evict(texture.0, EvictionReason::Released, journal);
         }
     }

@@ -102,18 +102,6 @@ impl Coherent {
         false
     }
 
-    pub(super) fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
-        self.heap
-            .gather(size, self.desc.search_blocks, |owner, size, from, to| {
-                journal.push(Event::Move {
-                    texture: TextureId(owner),
-                    from: Bytes(from),
-                    to: Bytes(to),
-                    block: Bytes(size),
-                });
-            })
-    }
-
     /// Drops the levels of a resident texture that are finer than last requested.
     pub(super) fn shrink(&mut self, key: u32, journal: &mut Journal) {
         self.set_oversized(key, false);

@@ -6,8 +6,8 @@ use crate::Geometry;
 use crate::budget::BudgetLimits;
 use crate::error::Result;
 use crate::heap::{Heap, Node};
-use crate::ids::{Level, TextureId};
-use crate::journal::{Event, EvictionReason, Journal};
+use crate::ids::Level;
+use crate::journal::{EvictionReason, Journal};
 use crate::list::{Links, List, NONE};
 use crate::units::Bytes;
 
@@ -81,28 +81,11 @@ pub(super) const NEVER: TextureState = TextureState {
 ///
 /// On a flight captured from `examples/terrain` (320 x 180, 300 frames, 6 MiB on lavapipe) the lower bound is 91,496 B per frame;
 /// this policy and a compacting LRU heap need 91,709 B, without relocation 94,790 B, plain LRU 96,593 B.
-///
-/// ```
-/// use tileheap_textures::*;
-/// use tileheap_textures::units::Bytes;
-///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let grass = textures.next_id();
-/// textures.create(grass, ChainId(0))?;
-/// let mut cache = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::without_relocation())?;
-/// let mut journal = Journal::new();
-/// cache.begin_frame(&mut journal);
-/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
-/// cache.end_frame(&mut journal);
-/// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Coherent {
     pub(super) desc: CoherentDesc,
     pub(super) limits: BudgetLimits,
     pub(super) heap: Heap,
-    pub(super) unit: u64,
     pub(super) states: Vec<TextureState>,
     pub(super) links: Links,
     /// Resident textures by recency.
@@ -135,12 +118,11 @@ impl Coherent {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Coherent> {
-        let (unit, limits) = (geometry.unit().get(), BudgetLimits::of(geometry));
+        let limits = BudgetLimits::of(geometry);
         Ok(Coherent {
             desc,
-            heap: Heap::new(limits.usable(budget)?, unit),
+            heap: Heap::new(limits.usable(budget)?, limits.unit),
             limits,
-            unit,
             states: Vec::new(),
             links: Links::default(),
             recency: List::default(),
@@ -184,13 +166,7 @@ impl Coherent {
         let state = &mut self.states[key as usize];
         let node = std::mem::replace(&mut state.node, NONE);
         let &Node { offset, size, .. } = self.heap.at(node);
-        journal.push(Event::Evict {
-            texture: TextureId(key),
-            part: Level(0),
-            offset: Bytes(offset),
-            block: Bytes(size),
-            reason,
-        });
+        journal.evict(key, offset, size, reason);
         if self.first_now == key {
             self.first_now = self.links.next(key);
         }

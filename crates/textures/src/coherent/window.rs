@@ -82,7 +82,7 @@ impl Coherent {
             }
             let look = |node: u32| {
                 let cost = (node != NONE).then(|| cost(node)).flatten()?;
-                Some((cost / (self.heap.at(node).size / self.unit), cost))
+                Some((cost / (self.heap.at(node).size / self.limits.unit), cost))
             };
             let (left, right) = (self.heap.left(window.first), self.heap.right(window.last));
             let (added, cost) = match (look(left), look(right)) {

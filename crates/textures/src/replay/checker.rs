@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::violation::Violation;
+use super::violation::{Rule, Violation};
 use crate::Geometry;
 use crate::arenas::WallStats;
 use crate::ids::{ChainId, Level, TextureId};
@@ -58,14 +58,18 @@ impl Checker {
     pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), Violation> {
         self.budget = budget;
         match self.blocks.last_key_value() {
-            Some((&offset, block)) if block.end > budget.0 => Err(Violation::PastBudget {
-                texture: block.texture,
-                offset: Bytes(offset),
-                block: Bytes(block.end - offset),
-                budget,
-            }),
+            Some((&offset, block)) if block.end > budget.0 => {
+                Err(self.past_budget(block.texture, Bytes(offset), Bytes(block.end - offset)))
+            }
             _ => Ok(()),
         }
+    }
+
+    fn past_budget(&self, texture: TextureId, offset: Bytes, block: Bytes) -> Violation {
+        let budget = self.budget;
+        Rule::Budget.broken(format!(
+            "texture {texture} takes {block} at {offset}, past the budget of {budget}"
+        ))
     }
 
     /// Applies an event to memory.
@@ -80,11 +84,9 @@ impl Checker {
                 upload,
             } => {
                 if block < upload {
-                    return Err(Violation::TooSmall {
-                        texture,
-                        upload,
-                        block,
-                    });
+                    return Err(Rule::Size.broken(format!(
+                        "texture {texture} needs {upload} and is placed in a block of {block}"
+                    )));
                 }
                 self.insert(texture, part, level, offset, block)
             }
@@ -120,7 +122,9 @@ impl Checker {
             } => {
                 let before = self.remove(texture, Level(0), offset, from)?;
                 if level >= before || block > from {
-                    return Err(Violation::InvalidShrink { texture, from, block });
+                    return Err(Rule::Shrink.broken(format!(
+                        "texture {texture} shrinks from {from} to {block} without dropping a level"
+                    )));
                 }
                 self.insert(texture, Level(0), level, offset, block)
             }
@@ -135,33 +139,28 @@ impl Checker {
         outcome: Outcome,
         events: &[Event],
     ) -> Result<(), Violation> {
-        let resident = self
-            .residents
-            .get(request.texture.index())
-            .copied()
-            .unwrap_or_default();
-        let placed = |event: &Event| match *event {
+        let Request {
+            texture, level, size, ..
+        } = request;
+        let resident = self.residents.get(texture.index()).copied().unwrap_or_default();
+        let uploads = events.iter().filter_map(|event| match *event {
             Event::Place {
-                texture,
-                part,
+                texture: placed,
                 upload,
                 ..
-            } if texture == request.texture => Some((part, upload)),
+            } if placed == texture => Some(upload),
             _ => None,
-        };
-        let uploads = events.iter().filter_map(placed);
-        let (count, bytes) = uploads.fold((0, Bytes::ZERO), |(count, bytes), (_, upload)| {
+        });
+        let (count, bytes) = uploads.fold((0, Bytes::ZERO), |(count, bytes), upload| {
             (count + 1, bytes + upload)
         });
         // All parts up to the level, or one that is at least at the level.
-        let wanted = ((1_u64 << (request.level.0 + 1)) - 1) as u32;
-        let there =
-            resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= request.level);
+        let wanted = ((1_u64 << (level.0 + 1)) - 1) as u32;
+        let there = resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= level);
         let at = |offset: Bytes| {
             let block = self.blocks.get(&offset.0);
-            block.is_some_and(|block| {
-                block.texture == request.texture && (block.part == request.level || resident.parts == 1)
-            })
+            block
+                .is_some_and(|block| block.texture == texture && (block.part == level || resident.parts == 1))
         };
         let right = match outcome {
             Outcome::Hit { offset } => there && count == 0 && at(offset),
@@ -169,39 +168,31 @@ impl Checker {
             Outcome::Bypass => !there,
         };
         if !right {
-            return Err(Violation::WrongOutcome {
-                texture: request.texture,
-                level: request.level,
-                outcome,
-                found: format!("{resident:?} after {count} uploads"),
-            });
+            return Err(Rule::Outcome.broken(format!(
+                "the outcome of texture {texture} at level {level} is {outcome:?}, but memory has {resident:?} after {count} uploads"
+            )));
         }
         let upgraded = self.upgraded.take();
         if !matches!(outcome, Outcome::Upload { .. }) {
             return Ok(());
         }
-        self.residents[request.texture.index()].chain = request.chain;
-        let kept = upgraded.map_or(Bytes::ZERO, |(texture, size)| match texture == request.texture {
-            true => size,
-            false => Bytes::ZERO,
-        });
-        let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
-        if whole && bytes != request.size && bytes + kept != request.size {
-            return Err(Violation::UploadSize {
-                texture: request.texture,
-                found: bytes,
-                expected: request.size,
-            });
+        self.residents[texture.index()].chain = request.chain;
+        let kept = upgraded.filter(|upgraded| upgraded.0 == texture);
+        let kept = kept.map_or(Bytes::ZERO, |(_, size)| size);
+        let whole = resident.parts == 1 && count == 1 && level.0 > 0;
+        if whole && bytes != size && bytes + kept != size {
+            return Err(Rule::Upload.broken(format!(
+                "the request of texture {texture} uploads {bytes} instead of {size}"
+            )));
         }
         Ok(())
     }
 
-    pub(super) fn gauge(&self, wall_stats: WallStats) -> Result<(), Violation> {
-        if wall_stats.gaps > wall_stats.worst_gaps {
-            return Err(Violation::Gaps {
-                gaps: wall_stats.gaps,
-                worst: wall_stats.worst_gaps,
-            });
+    pub(super) fn gauge(&self, WallStats { gaps, worst_gaps, .. }: WallStats) -> Result<(), Violation> {
+        if gaps > worst_gaps {
+            return Err(Rule::Gaps.broken(format!(
+                "the walls leave {gaps} unused, more than the bound of {worst_gaps}"
+            )));
         }
         Ok(())
     }
@@ -230,30 +221,19 @@ impl Checker {
         block: Bytes,
     ) -> Result<(), Violation> {
         let end = offset.0.checked_add(block.0).filter(|&end| end <= self.budget.0);
-        let Some(end) = end else {
-            return Err(Violation::PastBudget {
-                texture,
-                offset,
-                block,
-                budget: self.budget,
-            });
-        };
-        let unit = self.geometry.unit().get();
-        if offset.0 % unit != 0 {
-            return Err(Violation::Misaligned {
-                texture,
-                offset,
-                unit: Bytes(unit),
-            });
+        let end = end.ok_or_else(|| self.past_budget(texture, offset, block))?;
+        let unit = Bytes(self.geometry.unit().get());
+        if offset.0 % unit.0 != 0 {
+            return Err(Rule::Alignment.broken(format!(
+                "texture {texture} is at {offset}, which is not a multiple of {unit}"
+            )));
         }
-        if let Some((_, other)) = self.blocks.range(..end).next_back() {
-            if other.end > offset.0 {
-                return Err(Violation::Overlap {
-                    a: other.texture,
-                    b: texture,
-                    offset,
-                });
-            }
+        let below = self.blocks.range(..end).next_back();
+        if let Some((_, other)) = below.filter(|(_, other)| other.end > offset.0) {
+            return Err(Rule::Overlap.broken(format!(
+                "the blocks of textures {} and {texture} overlap at {offset}",
+                other.texture
+            )));
         }
         if self.residents.len() <= texture.index() {
             self.residents
@@ -261,7 +241,9 @@ impl Checker {
         }
         let resident = &mut self.residents[texture.index()];
         if resident.parts >> part.0 & 1 == 1 {
-            return Err(Violation::PlacedTwice { texture });
+            return Err(
+                Rule::PlacedOnce.broken(format!("texture {texture} is placed again without an eviction"))
+            );
         }
         resident.parts |= 1 << part.0;
         if part == Level(0) {
@@ -295,11 +277,9 @@ impl Checker {
                 self.taken -= block.0;
                 Ok(there.level)
             }
-            _ => Err(Violation::NotResident {
-                texture,
-                offset,
-                block,
-            }),
+            _ => Err(Rule::Residence.broken(format!(
+                "texture {texture} is evicted or moved from {block} at {offset}, where it is not resident"
+            ))),
         }
     }
 }

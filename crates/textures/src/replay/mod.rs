@@ -25,7 +25,7 @@ mod violation;
 
 pub use lower_bound::lower_bound;
 pub use stats::{Distribution, FrameStats, Summary};
-pub use violation::Violation;
+pub use violation::{Rule, Violation};
 
 use crate::Geometry;
 use crate::arenas::WallStats;
@@ -43,11 +43,9 @@ pub struct Replay<P> {
     policy: P,
     journal: Journal,
     checker: Checker,
-    geometry: Geometry,
     budget: Bytes,
     /// By texture: the frames of its last use and of its last eviction, counted from 1; 0 for never.
     used: Vec<(u64, u64)>,
-    in_frame: bool,
     frame: FrameStats,
     last: FrameStats,
     summary: Summary,
@@ -66,10 +64,8 @@ impl<P: Policy> Replay<P> {
             policy,
             journal: Journal::new(),
             checker: Checker::new(geometry, budget),
-            geometry: geometry.clone(),
             budget,
             used: Vec::new(),
-            in_frame: false,
             frame: FrameStats::default(),
             last: FrameStats::default(),
             summary: Summary::default(),
@@ -79,11 +75,6 @@ impl<P: Policy> Replay<P> {
             internal_sum: 0,
             samples: (0, 0),
         }
-    }
-
-    /// The policy.
-    pub fn policy(&self) -> &P {
-        &self.policy
     }
 
     /// The policy, to change it between frames.
@@ -118,29 +109,23 @@ impl<P: Policy> Replay<P> {
     ///
     /// # Errors
     /// As [`play`](Replay::play).
-    pub fn play_with(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<()> {
+    pub fn play_with(&mut self, entry: Entry, see: impl FnMut(&Event)) -> Result<()> {
         self.journal.clear();
-        if !std::mem::replace(&mut self.in_frame, true) {
-            self.policy.begin_frame(&mut self.journal);
-            self.apply_events()?;
-            self.journal.events().iter().for_each(&mut see);
-            self.journal.clear();
-        }
         match entry {
             Entry::Use(request) => {
                 let outcome = self.policy.request(request, &mut self.journal);
                 self.record_use(request.texture);
-                self.apply_events_of(Some(request))?;
+                self.apply_events(Some(request))?;
                 self.checker.judge(request, outcome, self.journal.events())?;
                 self.count(request, outcome);
             }
             Entry::Release(texture) => {
                 self.policy.release(texture, &mut self.journal);
-                self.apply_events()?;
+                self.apply_events(None)?;
             }
             Entry::EndFrame => {
                 self.policy.end_frame(&mut self.journal);
-                self.apply_events()?;
+                self.apply_events(None)?;
                 self.end_frame()?;
             }
         }
@@ -155,7 +140,7 @@ impl<P: Policy> Replay<P> {
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         self.journal.clear();
         self.policy.set_budget(budget, &mut self.journal)?;
-        self.apply_events()?;
+        self.apply_events(None)?;
         self.budget = budget;
         Ok(self.checker.set_budget(budget)?)
     }
@@ -180,13 +165,8 @@ impl<P: Policy> Replay<P> {
         self.used[texture.index()].0 = self.summary.frames + 1;
     }
 
-    /// Checks and counts the events of the journal.
-    fn apply_events(&mut self) -> Result<()> {
-        self.apply_events_of(None)
-    }
-
-    /// The same for the events of a request.
-    fn apply_events_of(&mut self, request: Option<Request>) -> Result<()> {
+    /// Checks and counts the events of the journal: those of a request, or others.
+    fn apply_events(&mut self, request: Option<Request>) -> Result<()> {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
         for &event in self.journal.events() {
@@ -266,12 +246,6 @@ impl<P: Policy> Replay<P> {
         self.traffic.push(self.frame.traffic().0);
         self.last = std::mem::take(&mut self.frame);
         self.summary.frames += 1;
-        self.in_frame = false;
         Ok(())
-    }
-
-    /// The geometry that the policy was created with.
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
     }
 }

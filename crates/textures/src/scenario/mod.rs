@@ -55,20 +55,25 @@ impl Scenario {
         Scenario::Flight,
     ];
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
+    /// Name and generator.
+    fn entry(self) -> (&'static str, fn(&mut Scene<'_>)) {
         match self {
-            Scenario::Still => "still",
-            Scenario::Insertion => "insertion",
-            Scenario::Cyclic => "cyclic",
-            Scenario::Strafe => "strafe",
-            Scenario::TurnAround => "turn-around",
-            Scenario::Zoom => "zoom",
-            Scenario::Switch => "switch",
-            Scenario::DoubleLoad => "double-load",
-            Scenario::Mixed => "mixed",
-            Scenario::Flight => "flight",
+            Scenario::Still => ("still", |scene| scene.still(0)),
+            Scenario::Insertion => ("insertion", |scene| scene.still(10)),
+            Scenario::Cyclic => ("cyclic", |scene| scene.cyclic()),
+            Scenario::Strafe => ("strafe", |scene| scene.strafe()),
+            Scenario::TurnAround => ("turn-around", |scene| scene.turn_around()),
+            Scenario::Zoom => ("zoom", |scene| scene.zoom()),
+            Scenario::Switch => ("switch", |scene| scene.switch()),
+            Scenario::DoubleLoad => ("double-load", |scene| scene.double_load()),
+            Scenario::Mixed => ("mixed", |scene| scene.mixed()),
+            Scenario::Flight => ("flight", |scene| scene.flight()),
         }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.entry().0
     }
 
     /// Sizes of its textures: the paper's, except for [`Scenario::Mixed`].
@@ -87,27 +92,15 @@ impl Scenario {
             textures: 0,
             to: &mut to,
         };
-        match self {
-            Scenario::Still => scene.still(0),
-            Scenario::Insertion => scene.still(10),
-            Scenario::Cyclic => scene.cyclic(),
-            Scenario::Strafe => scene.strafe(),
-            Scenario::TurnAround => scene.turn_around(),
-            Scenario::Zoom => scene.zoom(),
-            Scenario::Switch => scene.switch(),
-            Scenario::DoubleLoad => scene.double_load(),
-            Scenario::Mixed => scene.mixed(),
-            Scenario::Flight => scene.flight(),
-        }
+        self.entry().1(&mut scene);
     }
 
     /// Generates `frames` frames as entries.
     pub fn entries(self, seed: u64, frames: u32) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut textures = Textures::new(self.geometry());
-        let right = "generated traces are sound";
         self.generate(seed, frames, |record| {
-            entries.extend(record.apply(&mut textures).expect(right));
+            entries.extend(record.apply(&mut textures).expect("generated traces are sound"));
         });
         entries
     }
@@ -118,9 +111,8 @@ impl std::str::FromStr for Scenario {
 
     fn from_str(name: &str) -> Result<Scenario> {
         let found = Scenario::ALL.into_iter().find(|scenario| scenario.name() == name);
-        found.ok_or_else(|| Error::UnknownScenario {
-            name: name.to_owned(),
-            known: Scenario::ALL.map(Scenario::name).join(", "),
+        found.ok_or_else(|| {
+            Error::UnknownScenario(name.to_owned(), Scenario::ALL.map(Scenario::name).join(", "))
         })
     }
 }

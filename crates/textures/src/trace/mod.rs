@@ -53,4 +53,5 @@ mod write;
 pub use entry::Entry;
 pub use read::TraceReader;
 pub use record::Record;
+pub(crate) use record::VERSION;
 pub use write::TraceWriter;

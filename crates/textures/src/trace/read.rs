@@ -51,10 +51,7 @@ impl<R: BufRead> TraceReader<R> {
         reader.at = MAGIC.len() as u64;
         let found = reader.number()?;
         if found != VERSION {
-            return Err(Error::TraceVersion {
-                found,
-                known: VERSION,
-            });
+            return Err(Error::TraceVersion(found));
         }
         let geometry = reader.header()?;
         reader.textures = Textures::new(geometry);
@@ -122,19 +119,14 @@ impl<R: BufRead> TraceReader<R> {
     /// # Errors
     /// As [`read`](TraceReader::read), and if a texture does not exist, exists already with another chain, or lacks the level.
     pub fn next_entry(&mut self) -> Result<Option<Entry>> {
-        loop {
-            let Some(record) = self.read()? else {
-                return Ok(None);
-            };
+        while let Some(record) = self.read()? {
             let entry = record.apply(&mut self.textures);
-            let entry = entry.map_err(|error| Error::TraceRecord {
-                frame: self.frames,
-                error: Box::new(error),
-            })?;
+            let entry = entry.map_err(|error| Error::TraceRecord(self.frames, Box::new(error)))?;
             if entry.is_some() {
                 return Ok(entry);
             }
         }
+        Ok(None)
     }
 
     fn used(&mut self, texture: TextureId) -> Record {
@@ -177,10 +169,7 @@ impl<R: BufRead> TraceReader<R> {
             }
             chains.push(Chain::new(sizes));
         }
-        Geometry::new(chains, unit).map_err(|error| Error::TraceRecord {
-            frame: 0,
-            error: Box::new(error),
-        })
+        Geometry::new(chains, unit).map_err(|error| Error::TraceRecord(0, Box::new(error)))
     }
 
     fn small(&mut self, what: &'static str, most: u64) -> Result<u64> {
@@ -194,14 +183,9 @@ impl<R: BufRead> TraceReader<R> {
     fn number(&mut self) -> Result<u64> {
         let (mut number, mut shift) = (0, 0);
         loop {
-            let byte = match self.from.fill_buf()?.first() {
-                Some(&byte) => byte,
-                None => {
-                    return Err(Error::TraceTruncated {
-                        at: self.at,
-                        frame: self.frames,
-                    });
-                }
+            let Some(&byte) = self.from.fill_buf()?.first() else {
+                let (at, frame) = (self.at, self.frames);
+                return Err(Error::TraceTruncated { at, frame });
             };
             self.from.consume(1);
             self.at += 1;

@@ -6,7 +6,7 @@ use super::budget::{self, HeapUsage};
 use super::commands::BarrierLists;
 use super::image::{Images, Texture};
 use super::move_buffer::MoveBuffer;
-use super::shape::{TextureShape, measure};
+use super::shape::{TextureShape, measure, unsupported};
 use super::staging::Staging;
 use super::state::{CachedTexture, TextureCache};
 use super::transfer::{Transfer, TransferQueue};
@@ -78,11 +78,10 @@ impl TextureCache {
         let policy = desc.policy.create(&measured.geometry, desc.budget, desc.seed)?;
         let types = measured.memory_types;
         if types == 0 {
-            let (resource, why) = (
+            return Err(unsupported(
                 "a texture cache".to_owned(),
-                "no memory type holds all shapes".to_owned(),
-            );
-            return Err(RuntimeError::Unsupported { resource, why }.into());
+                "no memory type holds all shapes",
+            ));
         }
         let budget_extension = budget::is_supported(device)
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
@@ -309,11 +308,12 @@ impl TextureCache {
 
 /// The queues named are the device's own.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
-    let Some(transfer) = &desc.transfer else {
-        return Ok(());
-    };
-    let families = || device.queues().iter().map(|queue| queue.family);
-    if device.queues().contains(&transfer.queue) && families().any(|family| family == desc.graphics_family) {
+    let mut families = device.queues().iter().map(|queue| queue.family);
+    let own = |transfer: &TransferQueue| device.queues().contains(&transfer.queue);
+    if desc
+        .transfer
+        .is_none_or(|transfer| own(&transfer) && families.any(|family| family == desc.graphics_family))
+    {
         return Ok(());
     }
     Err(RuntimeError::NoQueue {
@@ -325,20 +325,14 @@ fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
 
 fn check_policy(desc: &TextureCacheDesc<'_>) -> Result<()> {
     let policy = desc.policy;
-    let name = || policy.name.to_owned();
+    let name = policy.name.to_owned();
     if !policy.uploads_whole {
         let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole);
-        return Err(Error::SingleLevelPolicy {
-            policy: name(),
-            known,
-        });
+        return Err(Error::SingleLevelPolicy(name, known));
     }
     if policy.relocates && desc.transfer.is_some() {
         let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole && !policy.relocates);
-        return Err(Error::RelocatingPolicy {
-            policy: name(),
-            known,
-        });
+        return Err(Error::RelocatingPolicy(name, known));
     }
     Ok(())
 }

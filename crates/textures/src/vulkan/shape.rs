@@ -2,8 +2,7 @@
 
 use ash::vk;
 
-use crate::Result;
-use crate::{Chain, Geometry, Level};
+use crate::{Chain, Error, Geometry, Level, Result};
 use tileheap::format::{TexelBlock, texel_block};
 use tileheap::measure::Dedicated;
 use tileheap::runtime::Device;
@@ -46,14 +45,10 @@ pub(super) struct Shape {
 impl Shape {
     fn new(shape: TextureShape) -> Result<Shape> {
         let TextureShape { format, extent } = shape;
-        let unsupported = |why: &str| RuntimeError::Unsupported {
-            resource: name(&shape),
-            why: why.to_owned(),
-        };
-        let block = texel_block(format).ok_or_else(|| unsupported("its texel size is unknown"))?;
-        let longest = extent.width.max(extent.height);
-        if extent.width.min(extent.height) == 0 || longest.ilog2() > 31 {
-            return Err(unsupported("its extent is empty or too large").into());
+        let unknown = || unsupported(name(&shape), "its texel size is unknown");
+        let block = texel_block(format).ok_or_else(unknown)?;
+        if extent.width.min(extent.height) == 0 {
+            return Err(unsupported(name(&shape), "its extent is empty or too large"));
         }
         Ok(Shape { shape, block })
     }
@@ -107,9 +102,11 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
         for level in (0..=shape.shape.finest().0).map(Level) {
             let needs = requirements(device, &shape, level)?;
             let alignment = needs.alignment;
-            unit = unit.lcm(alignment).ok_or_else(|| RuntimeError::Unsupported {
-                resource: name(&shape.shape),
-                why: format!("an alignment of {alignment} beside one of {unit}"),
+            unit = unit.lcm(alignment).ok_or_else(|| {
+                unsupported(
+                    name(&shape.shape),
+                    format!("an alignment of {alignment} beside one of {unit}"),
+                )
             })?;
             memory_types &= needs.memory_type_bits;
             // A driver may require less for more levels; the larger size holds both.
@@ -128,21 +125,22 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
 
 fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<MemoryRequirements> {
     let (resource, info) = (name(&shape.shape), shape.image_info(level));
-    let unsupported = |resource: String, why: &str| RuntimeError::Unsupported {
-        resource,
-        why: why.to_owned(),
-    };
     if !device.supports_image(&resource, &info)? {
         let why = "the device does not support sampling and transfers for the format at this extent";
-        return Err(unsupported(resource, why).into());
+        return Err(unsupported(resource, why));
     }
     // SAFETY: valid, and supported.
     let needs = unsafe { device.image_requirements(&resource, &info) }?;
     if needs.dedicated == Dedicated::Required {
         let why = "the driver requires a dedicated allocation for each image of that shape";
-        return Err(unsupported(resource, why).into());
+        return Err(unsupported(resource, why));
     }
     Ok(needs)
+}
+
+pub(super) fn unsupported(resource: String, why: impl Into<String>) -> Error {
+    let why = why.into();
+    RuntimeError::Unsupported { resource, why }.into()
 }
 
 /// The name of a shape in messages.

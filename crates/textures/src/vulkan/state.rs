@@ -7,14 +7,14 @@ use ash::vk;
 use super::commands::BarrierLists;
 use super::image::{Images, Texture};
 use super::move_buffer::MoveBuffer;
-use super::shape::Shape;
+use super::shape::{Shape, unsupported};
 use super::staging::Staging;
 use super::transfer::Transfer;
 use crate::Result;
 use crate::limiter::UploadLimiter;
 use crate::{ChainId, Level, Policy, TextureId, Textures};
+use tileheap::runtime::Device;
 use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
-use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;
 
 /// The state of a texture.
@@ -68,11 +68,7 @@ impl TextureCache {
         let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
         if budget > heap.size {
             let why = format!("its memory heap has {}", heap.size);
-            return Err(RuntimeError::Unsupported {
-                resource: format!("a texture cache of {budget}"),
-                why,
-            }
-            .into());
+            return Err(unsupported(format!("a texture cache of {budget}"), why));
         }
         // SAFETY: a type of the device, and not above its heap.
         Ok(unsafe { allocate_memory(self.device.raw(), budget, self.memory_type, "a texture cache") }?)

@@ -17,7 +17,6 @@ fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
             Entry::EndFrame => {
                 policy.end_frame(journal);
                 journal.clear();
-                policy.begin_frame(journal);
             }
         }
     }

@@ -5,19 +5,12 @@ use tileheap_textures::arenas::{Arenas, ArenasDesc};
 use tileheap_textures::limiter::Served;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Geometry, Level, Policy, PolicyDesc, TextureId};
+use tileheap_textures::{Level, PolicyDesc, TextureId};
 
 use ash::vk;
 
 use crate::fake_driver::{Call, Command, Config, Touched};
-use crate::rig::{Rig, desc};
-
-fn asynchronous() -> Config {
-    Config {
-        asynchronous: true,
-        ..Config::modern()
-    }
-}
+use crate::rig::{Rig, asynchronous, desc};
 
 #[test]
 fn images_lie_at_their_offsets_in_one_allocation() {
@@ -36,14 +29,13 @@ fn images_lie_at_their_offsets_in_one_allocation() {
     assert_eq!(rig.live(vk::ObjectType::DEVICE_MEMORY), 2);
     assert_eq!(rig.live(vk::ObjectType::IMAGE), 17);
     assert_eq!(rig.live(vk::ObjectType::IMAGE_VIEW), 17);
-    let bound: BTreeMap<u64, u64> = (rig.driver.journal().into_iter())
-        .filter_map(|call| match call {
-            Call::Bind { object, offset, .. } if object.kind == vk::ObjectType::IMAGE => {
-                Some((object.handle, offset))
-            }
-            _ => None,
-        })
-        .collect();
+    let bound = rig.driver.journal().into_iter().filter_map(|call| match call {
+        Call::Bind { object, offset, .. } if object.kind == vk::ObjectType::IMAGE => {
+            Some((object.handle, offset))
+        }
+        _ => None,
+    });
+    let bound: BTreeMap<u64, u64> = bound.collect();
     for (texture, offset, _, level) in blocks {
         let found = rig.cache().texture(texture).expect("it was uploaded");
         assert_eq!(bound[&ash::vk::Handle::as_raw(found.image)], offset.0);
@@ -131,10 +123,8 @@ fn staging_that_is_in_use_lets_uploads_wait_and_loses_none() {
     }
     assert_eq!(rig.cache().pending(), 0);
     for &texture in &textures {
-        assert_eq!(
-            rig.cache().texture(texture).map(|found| found.level),
-            Some(Level(6))
-        );
+        let level = rig.cache().texture(texture).map(|found| found.level);
+        assert_eq!(level, Some(Level(6)));
     }
     rig.finish();
 }
@@ -150,12 +140,11 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         let recorded = rig.draw(some, 6, 0).expect("drawn");
         let (uploaded, value) = recorded.wait.expect("a queue of its own");
         assert_eq!(value, frame);
-        let submits: Vec<_> = (rig.driver.journal().into_iter())
-            .filter_map(|call| match call {
-                Call::Submit { batches, .. } => Some(batches),
-                _ => None,
-            })
-            .collect();
+        let submits = rig.driver.journal().into_iter().filter_map(|call| match call {
+            Call::Submit { batches, .. } => Some(batches),
+            _ => None,
+        });
+        let submits: Vec<_> = submits.collect();
         let [uploads, draws] = &submits[..] else {
             panic!("{submits:?}")
         };
@@ -163,13 +152,12 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         assert_eq!(uploads[0].waits, [(rig.frames, frame - 1)]);
         assert_eq!(uploads[0].signals, [(uploaded, frame)]);
         assert_eq!(draws[0].waits, [(uploaded, frame)]);
-        let barriers = |commands: Vec<Command>| {
-            (commands.into_iter())
-                .filter_map(|command| match command {
-                    Command::Barriers { barriers, .. } => Some(barriers),
-                    _ => None,
-                })
-                .collect::<Vec<_>>()
+        let barriers = |commands: Vec<Command>| -> Vec<_> {
+            let found = commands.into_iter().filter_map(|command| match command {
+                Command::Barriers { barriers, .. } => Some(barriers),
+                _ => None,
+            });
+            found.collect()
         };
         let released = barriers(rig.driver.recorded(uploads[0].command_buffers[0]));
         let acquired = barriers(rig.driver.recorded(rig.commands_of(frame)));
@@ -209,11 +197,8 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
         rig.cache().adapt_to_memory_budget().expect("asked"),
         Some(smaller)
     );
-    assert!(
-        rig.cache()
-            .blocks()
-            .all(|(_, offset, block, _)| offset + block <= smaller)
-    );
+    let within = |(_, offset, block, _)| offset + block <= smaller;
+    assert!(rig.cache().blocks().all(within));
     // Some 30 were kept, and are copied; the old allocation goes with the frame that copies.
     let recorded = rig.draw(&textures[..30], 6, 0).expect("drawn");
     let kept = 30 - recorded.images as usize;
@@ -298,12 +283,9 @@ fn policies_of_the_caller_place_images() {
         active_frames: 3,
         ..ArenasDesc::default()
     };
-    let create = move |geometry: &Geometry, budget, seed| -> tileheap_textures::Result<Box<dyn Policy>> {
-        Ok(Box::new(Arenas::new(geometry, budget, seed, params)?))
-    };
     let policy = PolicyDesc {
         name: "own",
-        create: &create,
+        create: &move |geometry, budget, seed| Ok(Box::new(Arenas::new(geometry, budget, seed, params)?)),
         ..Arenas::DESC
     };
     let desc = TextureCacheDesc {

@@ -1,14 +1,15 @@
 //! Every call that can fail, failing; and what callers can get wrong.
 
 use ash::vk;
+use tileheap::runtime::{Capabilities, Device, DeviceDesc};
 use tileheap_baselines::textures::HeapCache;
-use tileheap_textures::arenas::FirstAttempt;
+use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc};
 use tileheap_textures::{ChainId, Coherent, Error, Level, TextureId};
 
 use crate::fake_driver::Config;
-use crate::rig::{Rig, SHAPES, desc};
+use crate::rig::{Rig, asynchronous, desc};
 
 const OUT: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 
@@ -24,16 +25,10 @@ fn fault(config: Config, desc: &TextureCacheDesc<'_>) -> Error {
 #[test]
 fn impossible_caches_are_refused_by_name() {
     let small = fault(Config::modern(), &desc(Bytes(90_000)));
-    assert!(matches!(
-        small,
-        Error::BudgetTooSmall {
-            largest: Bytes(90_112),
-            ..
-        }
-    ));
+    assert!(matches!(small, Error::BudgetTooSmall(_, Bytes(90_112))));
     let large = fault(Config::modern(), &desc(Bytes(5 << 30)));
     assert!(large.to_string().contains("heap"), "{large}");
-    for policy in [FirstAttempt::DESC, Coherent::KEEPING_LEVELS] {
+    for policy in [Arenas::FIRST_ATTEMPT, Coherent::KEEPING_LEVELS] {
         let levels = TextureCacheDesc {
             policy,
             ..desc(Bytes::mib(1))
@@ -51,10 +46,7 @@ fn impossible_caches_are_refused_by_name() {
         shapes: &[],
         ..desc(Bytes::mib(1))
     };
-    assert!(matches!(
-        fault(Config::modern(), &nothing),
-        Error::ChainCount { chains: 0 }
-    ));
+    assert!(matches!(fault(Config::modern(), &nothing), Error::ChainCount(0)));
 }
 
 /// Uploads on a queue of their own do not wait for copies of the frame that they belong to.
@@ -62,16 +54,10 @@ fn impossible_caches_are_refused_by_name() {
 fn moving_policies_want_no_transfer_queue() {
     for policy in [Coherent::DESC, HeapCache::LRU_COMPACTING] {
         let rig = Rig::bare(Config::modern());
-        let queues = rig.context().queues().to_vec();
-        let desc = TextureCacheDesc {
+        let desc = rig.on_transfer_queue(TextureCacheDesc {
             policy,
-            graphics_family: queues[0].family,
-            transfer: Some(tileheap_textures::vulkan::TransferQueue {
-                queue: queues[1],
-                frame_semaphore: rig.frames,
-            }),
             ..desc(Bytes::mib(1))
-        };
+        });
         let fault = TextureCache::new(rig.context().tile(), &desc).expect_err("it moves");
         let text = fault.to_string();
         assert!(
@@ -89,13 +75,7 @@ fn misuse_is_refused_and_changes_nothing() {
     let _ = rig.draw(&textures, 6, 0).expect("drawn");
     let cache = rig.cache();
     let two_sizes = cache.create(textures[0], ChainId(1)).expect_err("it has a size");
-    assert!(matches!(
-        two_sizes,
-        Error::ChainMismatch {
-            texture: TextureId(0),
-            ..
-        }
-    ));
+    assert!(matches!(two_sizes, Error::ChainMismatch(TextureId(0), ..)));
     assert!(cache.create(TextureId(9), ChainId(0)).is_err());
     assert!(cache.create(TextureId(2), ChainId(2)).is_err());
     assert!(cache.release(TextureId(2)).is_err());
@@ -123,30 +103,28 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
         for nth in 0.. {
             let rig = Rig::bare(Config::modern());
             let before = rig.driver.live_below_device();
-            let queues = rig.context().queues().to_vec();
-            let desc = TextureCacheDesc {
+            let mut desc = TextureCacheDesc {
                 policy,
-                graphics_family: queues[0].family,
-                transfer: transfer.then_some(tileheap_textures::vulkan::TransferQueue {
-                    queue: queues[1],
-                    frame_semaphore: rig.frames,
-                }),
                 ..desc(Bytes::mib(1))
             };
+            if transfer {
+                desc = rig.on_transfer_queue(desc);
+            }
             rig.driver.fail_at(nth, OUT);
-            match TextureCache::new(rig.context().tile(), &desc) {
+            let made = TextureCache::new(rig.context().tile(), &desc);
+            let is_made = made.is_ok();
+            match made {
                 Err(fault) => {
                     failed += 1;
                     assert!(fault.to_string().contains("OUT_OF_DEVICE_MEMORY"), "{fault}");
                     assert_eq!(rig.driver.live_below_device(), before, "call {nth}: {fault}");
-                    rig.finish();
                 }
-                Ok(cache) => {
-                    // SAFETY: unused.
-                    unsafe { cache.destroy() };
-                    rig.finish();
-                    break;
-                }
+                // SAFETY: unused.
+                Ok(cache) => unsafe { cache.destroy() },
+            }
+            rig.finish();
+            if is_made {
+                break;
             }
         }
         assert!(failed > 18, "{failed}");
@@ -168,14 +146,9 @@ fn a_frame_that_fails_is_made_up_for() {
                 policy,
                 ..desc(Bytes(12 * 24_576))
             };
-            let config = Config {
-                asynchronous: true,
-                ..Config::modern()
-            };
-            let mut rig = if transfer {
-                Rig::with_transfer_queue(config, &desc)
-            } else {
-                Rig::new(config, &desc)
+            let mut rig = match transfer {
+                true => Rig::with_transfer_queue(asynchronous(), &desc),
+                false => Rig::new(asynchronous(), &desc),
             };
             let textures = rig.create(18, 0);
             rig.driver.fail_at(nth, OUT);
@@ -201,9 +174,8 @@ fn a_frame_that_fails_is_made_up_for() {
             let _ = rig
                 .draw(&textures[..6], 6, complete)
                 .expect("nothing fails any more");
-            for &texture in &textures[..6] {
-                assert!(rig.cache().texture(texture).is_some(), "call {nth}");
-            }
+            let is_there = |&texture: &TextureId| rig.cache().texture(texture).is_some();
+            assert!(textures[..6].iter().all(is_there), "call {nth}");
             assert!(faults <= 1);
             failed += faults;
             rig.finish();
@@ -242,24 +214,16 @@ fn a_budget_that_cannot_be_allocated_leaves_the_cache_as_it_is() {
 #[test]
 fn transfer_queues_need_timeline_semaphores() {
     let rig = Rig::bare(Config::modern());
-    let queues = rig.context().queues().to_vec();
-    let desc = TextureCacheDesc {
-        shapes: &SHAPES,
-        transfer: Some(tileheap_textures::vulkan::TransferQueue {
-            queue: queues[1],
-            frame_semaphore: rig.frames,
-        }),
-        ..desc(Bytes::mib(1))
-    };
-    let without = tileheap::runtime::DeviceDesc {
-        queues,
-        enabled: tileheap::runtime::Capabilities::all() - tileheap::runtime::Capabilities::TIMELINE_SEMAPHORE,
+    let desc = rig.on_transfer_queue(desc(Bytes::mib(1)));
+    let context = rig.context();
+    let without = DeviceDesc {
+        queues: context.queues().to_vec(),
+        enabled: Capabilities::all() - Capabilities::TIMELINE_SEMAPHORE,
         ..Default::default()
     };
-    let context = rig.context();
     // SAFETY: the context's own handles, which outlive it.
     let device = unsafe {
-        tileheap::runtime::Device::new(
+        Device::new(
             context.instance(),
             context.physical_device(),
             context.device(),

@@ -11,23 +11,25 @@ use tileheap_textures::{ChainId, Level, TextureId};
 
 use crate::fake_driver::{Config, FakeDriver};
 
-/// 64 x 64 in four bytes: levels 0 to 6. The fake driver wants 24,576 bytes of memory for all of them.
-pub(crate) const SMALL: TextureShape = TextureShape {
-    format: vk::Format::R8G8B8A8_UNORM,
-    extent: vk::Extent2D {
-        width: 64,
-        height: 64,
-    },
-};
-/// 256 x 256 in one byte: 90,112 bytes of memory.
-pub(crate) const LARGE: TextureShape = TextureShape {
-    format: vk::Format::R8_UINT,
-    extent: vk::Extent2D {
-        width: 256,
-        height: 256,
-    },
-};
-pub(crate) const SHAPES: [TextureShape; 2] = [SMALL, LARGE];
+const fn square(format: vk::Format, side: u32) -> TextureShape {
+    let (width, height) = (side, side);
+    let extent = vk::Extent2D { width, height };
+    TextureShape { format, extent }
+}
+
+/// In four bytes, levels 0 to 6: the fake driver wants 24,576 bytes of memory for all of them; and in one byte: 90,112.
+const SHAPES: [TextureShape; 2] = [
+    square(vk::Format::R8G8B8A8_UNORM, 64),
+    square(vk::Format::R8_UINT, 256),
+];
+
+/// A driver that completes what is submitted when it is told to.
+pub(crate) fn asynchronous() -> Config {
+    Config {
+        asynchronous: true,
+        ..Config::modern()
+    }
+}
 
 pub(crate) fn desc(budget: Bytes) -> TextureCacheDesc<'static> {
     TextureCacheDesc {
@@ -40,11 +42,11 @@ pub(crate) fn desc(budget: Bytes) -> TextureCacheDesc<'static> {
 /// A program that draws frames with a texture cache.
 pub(crate) struct Rig {
     pub(crate) driver: FakeDriver,
-    pub(crate) context: Option<Context>,
-    pub(crate) cache: Option<TextureCache>,
+    context: Option<Context>,
+    cache: Option<TextureCache>,
     pool: vk::CommandPool,
     /// Frames, and what each is recorded into.
-    pub(crate) commands: Vec<vk::CommandBuffer>,
+    commands: Vec<vk::CommandBuffer>,
     /// Signalled with the number of each frame.
     pub(crate) frames: vk::Semaphore,
     pub(crate) frame: u64,
@@ -94,18 +96,22 @@ impl Rig {
     /// The same with uploads on the second queue.
     pub(crate) fn with_transfer_queue(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
         let mut rig = Rig::bare(config);
-        let (graphics, other) = (rig.context().queues()[0], rig.context().queues()[1]);
-        let transfer = Some(TransferQueue {
-            queue: other,
-            frame_semaphore: rig.frames,
-        });
-        let desc = TextureCacheDesc {
-            transfer,
-            graphics_family: graphics.family,
-            ..desc.clone()
-        };
+        let desc = rig.on_transfer_queue(desc.clone());
         rig.cache = Some(TextureCache::new(rig.context().tile(), &desc).expect("a cache"));
         rig
+    }
+
+    /// A description with uploads on the second queue.
+    pub(crate) fn on_transfer_queue<'a>(&self, desc: TextureCacheDesc<'a>) -> TextureCacheDesc<'a> {
+        let queues = self.context().queues();
+        TextureCacheDesc {
+            graphics_family: queues[0].family,
+            transfer: Some(TransferQueue {
+                queue: queues[1],
+                frame_semaphore: self.frames,
+            }),
+            ..desc
+        }
     }
 
     pub(crate) fn context(&self) -> &Context {

@@ -11,23 +11,21 @@ use tileheap_textures::{ChainId, Coherent, Level, Policy, PolicyDesc, TextureId,
 
 use crate::gpu::{Binding, Gpu};
 
+const fn shape(format: vk::Format, width: u32, height: u32) -> TextureShape {
+    let extent = vk::Extent2D { width, height };
+    TextureShape { format, extent }
+}
+
+/// The second is neither square nor a power of two.
 const SHAPES: [TextureShape; 2] = [
-    TextureShape {
-        format: vk::Format::R8_UINT,
-        extent: vk::Extent2D {
-            width: 128,
-            height: 128,
-        },
-    },
-    // Neither square nor a power of two.
-    TextureShape {
-        format: vk::Format::R8G8B8A8_UINT,
-        extent: vk::Extent2D {
-            width: 52,
-            height: 20,
-        },
-    },
+    shape(vk::Format::R8_UINT, 128, 128),
+    shape(vk::Format::R8G8B8A8_UINT, 52, 20),
 ];
+
+/// The shape of a texture of the test.
+fn shape_of(texture: TextureId) -> usize {
+    usize::from(texture.0 % 3 == 2)
+}
 
 /// The byte at a place of a level.
 fn texel(texture: TextureId, level: Level, index: usize) -> u8 {
@@ -107,7 +105,7 @@ fn check(policy: PolicyDesc<'static>) {
     let mut cache = TextureCache::new(gpu.tile(), &desc).expect("a cache");
     let mut model = Model::new(&cache, &desc);
     for id in 0..60 {
-        let chain = ChainId((id % 3 == 2) as u16);
+        let chain = ChainId(shape_of(TextureId(id)) as u16);
         cache.create(TextureId(id), chain).expect("in order");
         model.textures.create(TextureId(id), chain).expect("in order");
     }
@@ -128,15 +126,13 @@ fn check(policy: PolicyDesc<'static>) {
             .into_iter()
             .filter(|&(when, _)| when == frame)
         {
-            cache.set_budget(Bytes::kib(budget)).expect("it is another");
-            model
-                .levelled
-                .set_budget(Bytes::kib(budget))
-                .expect("it is another");
+            let budget = Bytes::kib(budget);
+            cache.set_budget(budget).expect("it is another");
+            model.levelled.set_budget(budget).expect("it is another");
         }
         let shown: Vec<TextureId> = (at..at + 14).map(TextureId).collect();
         for &texture in &shown {
-            let finest = SHAPES[usize::from(texture.0 % 3 == 2)].finest();
+            let finest = SHAPES[shape_of(texture)].finest();
             let level = Level(finest.0 - ((texture.0 as u64 + frame / 4) % 3) as u8);
             let served = cache.request(texture, level).expect("there");
             assert_eq!(served, model.request(texture, level));
@@ -156,7 +152,7 @@ fn check(policy: PolicyDesc<'static>) {
         }
         let mut checks = Vec::new();
         for &texture in &shown {
-            let shape = usize::from(texture.0 % 3 == 2);
+            let shape = shape_of(texture);
             let Some(found) = cache.texture(texture) else {
                 continue;
             };
@@ -166,13 +162,12 @@ fn check(policy: PolicyDesc<'static>) {
             sum.run(&gpu, buffer, [found.set, set], &push);
             checks.push(expected(texture, shape, level));
         }
-        let shape = |texture: TextureId| SHAPES[usize::from(texture.0 % 3 == 2)].finest();
-        let finest = |texture: &TextureId| {
-            let found = cache.texture(*texture).map(|found| found.level);
-            found == Some(shape(*texture))
+        let finest = |&&texture: &&TextureId| {
+            let found = cache.texture(texture).map(|found| found.level);
+            found == Some(SHAPES[shape_of(texture)].finest())
         };
-        whole += shown.iter().filter(|texture| finest(texture)).count();
-        coarser += shown.iter().filter(|texture| !finest(texture)).count();
+        let finest = shown.iter().filter(finest).count();
+        (whole, coarser) = (whole + finest, coarser + shown.len() - finest);
         host_reads(&device, buffer);
         // SAFETY: recording.
         unsafe { device.end_command_buffer(buffer) }.expect("recorded");
@@ -286,27 +281,16 @@ fn host_reads(device: &ash::Device, commands: vk::CommandBuffer) {
     unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &barrier, &[], &[]) };
 }
 
+/// Ours, those that move textures, and those that place them anew.
 #[test]
-fn every_texel_is_the_right_one_with_our_policy() {
-    check(Coherent::WITHOUT_RELOCATION);
-}
-
-#[test]
-fn every_texel_is_the_right_one_in_the_paper_s_arenas() {
-    check(Arenas::DESC);
-}
-
-#[test]
-fn every_texel_is_the_right_one_where_textures_move_and_lose_levels() {
-    check(Coherent::DESC);
-}
-
-#[test]
-fn every_texel_is_the_right_one_where_memory_is_compacted() {
-    check(HeapCache::LRU_COMPACTING);
-}
-
-#[test]
-fn every_texel_is_the_right_one_in_a_ring() {
-    check(Ring::DESC);
+fn every_texel_is_the_right_one() {
+    for policy in [
+        Coherent::WITHOUT_RELOCATION,
+        Coherent::DESC,
+        Arenas::DESC,
+        HeapCache::LRU_COMPACTING,
+        Ring::DESC,
+    ] {
+        check(policy);
+    }
 }

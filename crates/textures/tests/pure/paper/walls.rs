@@ -1,6 +1,6 @@
 //! Walls: where arenas allocate, when they grow, over whom, and where they settle.
 
-use tileheap_textures::arenas::{Arenas, ArenasDesc, FirstAttempt, InitialWalls, Side, Temperature};
+use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side, Temperature};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
@@ -9,13 +9,26 @@ use tileheap_textures::{Event, EvictionReason, Geometry, Journal, Outcome, Polic
 
 use super::{TWO_MIB, request, uploaded};
 
-#[test]
-fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
-    let desc = ArenasDesc {
+fn equal_bytes() -> ArenasDesc {
+    ArenasDesc {
         walls: InitialWalls::EqualBytes,
         ..ArenasDesc::default()
-    };
-    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+    }
+}
+
+fn arenas(desc: ArenasDesc) -> Arenas {
+    Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB")
+}
+
+/// Bytes of an arena.
+fn extent(arenas: &Arenas, index: usize) -> Bytes {
+    let arena = arenas.arenas().nth(index).expect("nine");
+    arena.end - arena.start
+}
+
+#[test]
+fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
+    let mut arenas = arenas(equal_bytes());
     let mut journal = Journal::new();
     let offset = |arenas: &mut Arenas, journal: &mut Journal, texture, level| match arenas
         .request(request(texture, level), journal)
@@ -51,12 +64,8 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
 #[test]
 fn growth_comes_before_the_first_ejection() {
     // Level 5 heats up by a few textures a frame: its walls give way in time.
-    let desc = ArenasDesc {
-        walls: InitialWalls::EqualBytes,
-        ..ArenasDesc::default()
-    };
-    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
-    let start = arenas.arenas().nth(5).expect("nine").end - arenas.arenas().nth(5).expect("nine").start;
+    let mut arenas = arenas(equal_bytes());
+    let start = extent(&arenas, 5);
     let mut journal = Journal::new();
     let (mut grown, mut ejected) = (None, None);
     for frame in 0..120_u32 {
@@ -64,19 +73,11 @@ fn growth_comes_before_the_first_ejection() {
             arenas.request(request(texture, 5), &mut journal);
         }
         arenas.end_frame(&mut journal);
-        let now = arenas.arenas().nth(5).expect("nine");
-        if now.end - now.start > start {
+        if extent(&arenas, 5) > start {
             grown.get_or_insert(frame);
         }
-        let replaced = |event: &Event| {
-            matches!(
-                event,
-                Event::Evict {
-                    reason: EvictionReason::Replaced,
-                    ..
-                }
-            )
-        };
+        let is_replaced = |reason| reason == EvictionReason::Replaced;
+        let replaced = |event: &Event| matches!(*event, Event::Evict { reason, .. } if is_replaced(reason));
         if journal.events().iter().any(replaced) {
             ejected.get_or_insert(frame);
         }
@@ -87,22 +88,19 @@ fn growth_comes_before_the_first_ejection() {
         ejected.is_none_or(|ejected| grown < ejected),
         "grown in {grown}, ejected in {ejected:?}"
     );
-    let now = arenas.arenas().nth(5).expect("nine");
-    assert!(now.end - now.start > Bytes(2 * start.0), "{now:?} from {start}");
+    let now = extent(&arenas, 5);
+    assert!(now > Bytes(2 * start.0), "{now} from {start}");
 }
 
 #[test]
 fn hot_arenas_grow_over_hotter_neighbours() {
     // Figure 8: the average to the left counts, not the neighbour. Level 6 is boiling, so is 7; all to their left is cold.
-    let desc = ArenasDesc {
-        walls: InitialWalls::EqualBytes,
+    let mut arenas = arenas(ArenasDesc {
         bonus: Temperature::thousandths(50),
         stride: 250,
-        ..ArenasDesc::default()
-    };
-    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+        ..equal_bytes()
+    });
     let mut journal = Journal::new();
-    let mut wrongful = 0;
     for _ in 0..30 {
         for texture in 0..30 {
             arenas.request(request(texture, 6), &mut journal);
@@ -112,37 +110,23 @@ fn hot_arenas_grow_over_hotter_neighbours() {
         }
         arenas.end_frame(&mut journal);
     }
-    for event in journal.events() {
-        if let Event::Evict {
-            reason: EvictionReason::Wall,
-            texture,
-            ..
-        } = event
-        {
-            wrongful += u32::from(texture.0 < 100);
-        }
-    }
-    let blocks = |arenas: &Arenas, index: usize| {
-        let arena = arenas.arenas().nth(index).expect("nine");
-        (arena.end - arena.start).0 / arena.block.0
-    };
+    let wall = EvictionReason::Wall;
+    let wrongful = |event: &Event| matches!(*event, Event::Evict { reason, texture, .. } if reason == wall && texture.0 < 100);
+    let blocks = extent(&arenas, 7).0 / arenas.arenas().nth(7).expect("nine").block.0;
+    assert!(blocks >= 16, "it has room for all of them: {blocks}");
     assert!(
-        blocks(&arenas, 7) >= 16,
-        "it has room for all of them: {}",
-        blocks(&arenas, 7)
+        journal.events().iter().any(wrongful),
+        "and took some of that from a warm neighbour"
     );
-    assert!(wrongful > 0, "and took some of that from a warm neighbour");
 }
 
 #[test]
 fn the_first_attempt_takes_a_block_in_each_arena() {
     let geometry = Geometry::wulfram();
-    let mut cache = FirstAttempt::new(&geometry, TWO_MIB, 1, ArenasDesc::default()).expect("2 MiB");
+    let mut cache = Arenas::first_attempt(&geometry, TWO_MIB, 1, ArenasDesc::default()).expect("2 MiB");
     let mut journal = Journal::new();
-    assert!(matches!(
-        cache.request(request(0, 5), &mut journal),
-        Outcome::Upload { .. }
-    ));
+    let outcome = cache.request(request(0, 5), &mut journal);
+    assert!(matches!(outcome, Outcome::Upload { .. }));
     let placed = |journal: &Journal| -> Vec<(u8, u64, u64)> {
         let events = journal.events().iter().filter_map(|event| match *event {
             Event::Place {
@@ -162,19 +146,15 @@ fn the_first_attempt_takes_a_block_in_each_arena() {
     ];
     assert_eq!(placed(&journal), expected);
     journal.clear();
-    assert!(matches!(
-        cache.request(request(0, 6), &mut journal),
-        Outcome::Upload { .. }
-    ));
+    let outcome = cache.request(request(0, 6), &mut journal);
+    assert!(matches!(outcome, Outcome::Upload { .. }));
     assert_eq!(
         placed(&journal),
         [(6, 4096, 4096)],
         "an upgrade uploads what is not there"
     );
-    assert!(matches!(
-        cache.request(request(0, 3), &mut journal),
-        Outcome::Hit { .. }
-    ));
+    let outcome = cache.request(request(0, 3), &mut journal);
+    assert!(matches!(outcome, Outcome::Hit { .. }));
 }
 
 #[test]
@@ -236,12 +216,11 @@ fn another_scene_is_adapted_to_quickly() {
 fn fights_are_counted_and_damped() {
     // Two classes take turns in being all that is asked for.
     let fights = |damping: u32| {
-        let desc = ArenasDesc {
+        let mut arenas = arenas(ArenasDesc {
             damping,
             margin: Temperature::thousandths(300),
             ..ArenasDesc::default()
-        };
-        let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+        });
         let mut journal = Journal::new();
         for frame in 0..600_u32 {
             let (level, count) = if frame / 3 % 2 == 0 { (7, 70) } else { (6, 280) };
