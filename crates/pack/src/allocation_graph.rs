@@ -116,48 +116,41 @@ impl AllocationGraph {
                     (None, true) => &mut out_of_source,
                     (None, false) => &mut into_sink,
                     (Some(item), _) => {
-                        let (into, out) = flow.get_mut(item as usize).ok_or(Error::OffsetCount {
-                            expected: items.len(),
-                            found: item as usize + 1,
-                        })?;
+                        let count = Error::OffsetCount(item as usize + 1, items.len());
+                        let (into, out) = flow.get_mut(item as usize).ok_or(count)?;
                         if is_from { out } else { into }
                     }
                 };
                 *bytes = bytes.saturating_add(edge.size.0);
             }
-            if let (Some(from), Some(to)) = (edge.from, edge.to) {
-                if items[from as usize].span.end > items[to as usize].span.first {
+            if let (Some(a), Some(b)) = (edge.from, edge.to) {
+                let (a_span, b_span) = (items[a as usize].span, items[b as usize].span);
+                if a_span.end > b_span.first {
                     return Err(Error::Overlap {
-                        a: from,
-                        b: to,
-                        a_span: items[from as usize].span,
-                        b_span: items[to as usize].span,
+                        a,
+                        b,
+                        a_span,
+                        b_span,
                         offset: edge.offset,
                         end: edge.offset + edge.size,
                     });
                 }
             }
         }
-        for ((index, item), (size, &(into, out))) in
-            items.iter().enumerate().zip(sizes(items).iter().zip(&flow))
+        let sizes = items.iter().zip(sizes(items));
+        let sizes = sizes.map(|(item, size)| if item.span.is_empty() { 0 } else { size.0 });
+        let of_items = (0..).map(Some).zip(sizes).zip(flow);
+        for ((item, size), (into, out)) in
+            of_items.chain([((None, self.height.0), (into_sink, out_of_source))])
         {
-            let size = if item.span.is_empty() { 0 } else { size.0 };
             if (into, out) != (size, size) {
                 return Err(Error::Flow {
-                    item: Some(index as u32),
+                    item,
                     into: Bytes(into),
                     out: Bytes(out),
                     size: Bytes(size),
                 });
             }
-        }
-        if (into_sink, out_of_source) != (self.height.0, self.height.0) {
-            return Err(Error::Flow {
-                item: None,
-                into: Bytes(into_sink),
-                out: Bytes(out_of_source),
-                size: self.height,
-            });
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::{Answer, Steps, Watch};
 use super::rules::Rule;
 use super::search_state::SearchState;
-use super::strategy::PackingStrategy;
+use super::strategy::{Goal, PackingStrategy};
 use super::{Error, Packer, Packing, Problem, Result};
 
 /// How a strategy works.
@@ -92,7 +92,10 @@ strategies! {
     /// The exact search alone.
     Exact "exact" Method::Prove { rules_first: false };
     /// The rules by birth, size and breadth until one reaches the lower bound. For planners that have microseconds.
-    Quick "quick" Method::Once(Packer::quick);
+    Quick "quick" Method::Once(|packer, problem| {
+        let bound = packer.lower_bound(problem).0;
+        packer.rules.quick(problem, bound);
+    });
     /// The cheap rules until one reaches the lower bound; then searches that improve and prove.
     @default Auto "auto" Method::Prove { rules_first: true };
 }
@@ -139,32 +142,21 @@ impl PackingStrategy for Strategy {
         packing.set(problem, &packer.rules.offsets);
     }
 
-    fn minimise_into(
+    fn search_into(
         &self,
         problem: &Problem,
-        budget: Steps,
+        (goal, budget): (Goal, Steps),
         watch: Watch<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
-        packer.answer_lowest(problem, budget, watch, answer, |packer, search| {
-            self.pursue(packer, problem, search);
-        });
-    }
-
-    fn fit_into(
-        &self,
-        problem: &Problem,
-        budget: Steps,
-        watch: Watch<'_>,
-        packer: &mut Packer,
-        answer: &mut Answer,
-    ) {
-        packer.answer_within(problem, budget, watch, answer, |packer, search| {
-            if let Method::Prove { rules_first } = TABLE[*self as usize].method {
-                return packer.prove_within(problem, rules_first, search);
+        packer.answer(problem, (goal, budget), watch, answer, |packer, search| {
+            match TABLE[*self as usize].method {
+                Method::Prove { rules_first } if goal == Goal::Within => {
+                    return packer.prove_within(problem, rules_first, search);
+                }
+                _ => self.pursue(packer, problem, search),
             }
-            self.pursue(packer, problem, search);
             false
         });
     }
@@ -181,9 +173,8 @@ impl FromStr for Strategy {
 
     fn from_str(name: &str) -> Result<Strategy> {
         let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-        found.ok_or_else(|| Error::UnknownStrategy {
-            name: name.to_owned(),
-            known: Strategy::ALL.map(Strategy::name).join(", "),
+        found.ok_or_else(|| {
+            Error::UnknownStrategy(name.to_owned(), Strategy::ALL.map(Strategy::name).join(", "))
         })
     }
 }

@@ -7,62 +7,26 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An invalid packing problem, or an invalid packing.
 ///
-/// Items are named by their index in the problem.
+/// Items are named by their index in the problem, and come first. What else a variant has is in the order in which its message
+/// names it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A conflict names an item that does not exist.
-    #[error("conflict ({a}, {b}): the problem has {items} items")]
-    UnknownItem {
-        /// First of the pair.
-        a: u32,
-        /// Second of the pair.
-        b: u32,
-        /// Number of items.
-        items: usize,
-    },
+    #[error("conflict ({0}, {1}): the problem has {2} items")]
+    UnknownItem(u32, u32, usize),
     /// A conflict between an item and itself, or between members of one group, which share bytes by definition.
-    #[error("items {a} and {b} share one offset and cannot be in conflict")]
-    ConflictInGroup {
-        /// First of the pair.
-        a: u32,
-        /// Second of the pair.
-        b: u32,
-    },
+    #[error("items {0} and {1} share one offset and cannot be in conflict")]
+    ConflictInGroup(u32, u32),
     /// A group in which two members are fixed, at different offsets.
-    #[error("items {a} and {b} share one offset but are fixed at {a_offset} and {b_offset}")]
-    GroupFixedTwice {
-        /// A member.
-        a: u32,
-        /// Another member.
-        b: u32,
-        /// Where `a` is fixed.
-        a_offset: Bytes,
-        /// Where `b` is fixed.
-        b_offset: Bytes,
-    },
-    /// No alignment below 2^64 suits all members of a group.
-    #[error(
-        "item {item} is aligned to {alignment}; with its group's {group} that has no common multiple below 2^64"
-    )]
-    GroupAlignment {
-        /// The member at which it became too large.
-        item: u32,
-        /// Its alignment.
-        alignment: Alignment,
-        /// The least common multiple of the members before.
-        group: Alignment,
-    },
+    #[error("items {0} and {1} share one offset but are fixed at {2} and {3}")]
+    GroupFixedTwice(u32, u32, Bytes, Bytes),
+    /// No alignment below 2^64 suits all members of a group: of the item, and of the members before.
+    #[error("item {0} is aligned to {1}; with its group's {2} that has no common multiple below 2^64")]
+    GroupAlignment(u32, Alignment, Alignment),
     /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
-    #[error("item {item} is at {offset}, which is not a multiple of {alignment}")]
-    Misaligned {
-        /// The item.
-        item: u32,
-        /// Its offset.
-        offset: Bytes,
-        /// The alignment it needs.
-        alignment: Alignment,
-    },
+    #[error("item {0} is at {1}, which is not a multiple of {2}")]
+    Misaligned(u32, Bytes, Alignment),
     /// No offset lies within an item's bounds (of a group: within all of them), or not the one it is fixed at.
     #[error("item {item} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
     EmptyBounds {
@@ -75,52 +39,21 @@ pub enum Error {
         /// The alignment it needs.
         alignment: Alignment,
     },
-    /// Two items are fixed at the same bytes and must not share them.
-    #[error("items {a} and {b} conflict and are fixed at overlapping bytes")]
-    FixedCollision {
-        /// The lower index.
-        a: u32,
-        /// The higher index.
-        b: u32,
-    },
-    /// An item that ends past the last address.
-    #[error("item {item} of {size} at {offset} ends past 2^64 - 1 B")]
-    EndOverflow {
-        /// The item.
-        item: u32,
-        /// Its size.
-        size: Bytes,
-        /// Its offset.
-        offset: Bytes,
-    },
-    /// All sizes and alignments together pass the last address.
-    #[error("sizes and alignments sum past 2^64 - 1 B at item {item} of {size} aligned to {alignment}")]
-    SumOverflow {
-        /// The item at which the sum became too large.
-        item: u32,
-        /// Its size.
-        size: Bytes,
-        /// Its alignment.
-        alignment: Alignment,
-    },
-    /// A packing for another number of items.
-    #[error("a packing of {found} offsets for {expected} items")]
-    OffsetCount {
-        /// Items of the problem.
-        expected: usize,
-        /// Offsets of the packing.
-        found: usize,
-    },
+    /// Two items are fixed at the same bytes and must not share them; the lower index first.
+    #[error("items {0} and {1} conflict and are fixed at overlapping bytes")]
+    FixedCollision(u32, u32),
+    /// An item that ends past the last address: its size and its offset.
+    #[error("item {0} of {1} at {2} ends past 2^64 - 1 B")]
+    EndOverflow(u32, Bytes, Bytes),
+    /// All sizes and alignments together pass the last address, at an item.
+    #[error("sizes and alignments sum past 2^64 - 1 B at item {0} of {1} aligned to {2}")]
+    SumOverflow(u32, Bytes, Alignment),
+    /// A packing of so many offsets for another number of items.
+    #[error("a packing of {0} offsets for {1} items")]
+    OffsetCount(usize, usize),
     /// A fixed item elsewhere.
-    #[error("item {item} is fixed at {expected} but placed at {found}")]
-    MovedFixed {
-        /// The item.
-        item: u32,
-        /// Where it is fixed.
-        expected: Bytes,
-        /// Where it was placed.
-        found: Bytes,
-    },
+    #[error("item {0} is fixed at {1} but placed at {2}")]
+    MovedFixed(u32, Bytes, Bytes),
     /// An item below its lowest or above its highest offset.
     #[error("item {item} is at {offset}, outside its bounds from {lowest} to {highest}")]
     OutOfBounds {
@@ -134,17 +67,8 @@ pub enum Error {
         highest: Bytes,
     },
     /// Members of one group at different offsets.
-    #[error("items {a} and {b} share one offset but are placed at {a_offset} and {b_offset}")]
-    GroupSplit {
-        /// The first member.
-        a: u32,
-        /// A later member.
-        b: u32,
-        /// Where `a` was placed.
-        a_offset: Bytes,
-        /// Where `b` was placed.
-        b_offset: Bytes,
-    },
+    #[error("items {0} and {1} share one offset but are placed at {2} and {3}")]
+    GroupSplit(u32, u32, Bytes, Bytes),
     /// Two items with overlapping lifetimes share bytes.
     #[error("items {a} {a_span} and {b} {b_span} overlap in time and share bytes from {offset} to {end}")]
     Overlap {
@@ -161,26 +85,12 @@ pub enum Error {
         /// First byte after.
         end: Bytes,
     },
-    /// A declared conflict shares bytes.
-    #[error("items {a} and {b} are in conflict and share bytes from {offset} to {end}")]
-    ConflictOverlap {
-        /// First of the pair.
-        a: u32,
-        /// Second of the pair.
-        b: u32,
-        /// First byte that both take.
-        offset: Bytes,
-        /// First byte after.
-        end: Bytes,
-    },
+    /// A declared conflict shares bytes: from the first that both take to the first after.
+    #[error("items {0} and {1} are in conflict and share bytes from {2} to {3}")]
+    ConflictOverlap(u32, u32, Bytes, Bytes),
     /// A height that is not the end of the highest item.
-    #[error("the packing has a height of {claimed}, but its highest item ends at {end}")]
-    WrongHeight {
-        /// The packing's own height.
-        claimed: Bytes,
-        /// Where its highest item ends.
-        end: Bytes,
-    },
+    #[error("the packing has a height of {0}, but its highest item ends at {1}")]
+    WrongHeight(Bytes, Bytes),
     /// An allocation graph that does not conserve bytes.
     #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
@@ -196,39 +106,30 @@ pub enum Error {
     /// An invalid problem with pools, or an invalid packing of one.
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
-    /// No built-in strategy has this name.
-    #[error("no packing strategy is called `{name}`: one of {known}")]
-    UnknownStrategy {
-        /// The name.
-        name: String,
-        /// The names that there are.
-        known: String,
-    },
+    /// No built-in strategy has this name: one of the others.
+    #[error("no packing strategy is called `{0}`: one of {1}")]
+    UnknownStrategy(String, String),
 }
 
 impl Error {
     /// The item that the error is about, or the first of two.
     pub fn item(&self) -> Option<u32> {
         match *self {
-            Error::UnknownItem { .. }
-            | Error::OffsetCount { .. }
-            | Error::WrongHeight { .. }
-            | Error::Pools(_)
-            | Error::UnknownStrategy { .. } => None,
             Error::Flow { item, .. } => item,
-            Error::ConflictInGroup { a, .. }
-            | Error::GroupFixedTwice { a, .. }
-            | Error::FixedCollision { a, .. }
-            | Error::GroupSplit { a, .. }
-            | Error::Overlap { a, .. }
-            | Error::ConflictOverlap { a, .. } => Some(a),
-            Error::GroupAlignment { item, .. }
-            | Error::Misaligned { item, .. }
+            Error::GroupAlignment(item, ..)
+            | Error::Misaligned(item, ..)
             | Error::EmptyBounds { item, .. }
-            | Error::EndOverflow { item, .. }
-            | Error::SumOverflow { item, .. }
-            | Error::MovedFixed { item, .. }
-            | Error::OutOfBounds { item, .. } => Some(item),
+            | Error::EndOverflow(item, ..)
+            | Error::SumOverflow(item, ..)
+            | Error::MovedFixed(item, ..)
+            | Error::OutOfBounds { item, .. }
+            | Error::ConflictInGroup(item, _)
+            | Error::GroupFixedTwice(item, ..)
+            | Error::FixedCollision(item, _)
+            | Error::GroupSplit(item, ..)
+            | Error::Overlap { a: item, .. }
+            | Error::ConflictOverlap(item, ..) => Some(item),
+            _ => None,
         }
     }
 }

@@ -1,46 +1,61 @@
-//! Within a capacity: a packing, the proof that there is none, or neither within the budget.
+//! Answers: the lowest packing; or within a capacity a packing, the proof that there is none, or neither within the budget.
 
 use std::borrow::Cow;
 
 use super::answer::{Answer, Steps, Verdict, Watch};
 use super::exact::Outcome;
+use super::rules::Rule;
 use super::search_state::SearchState;
+use super::strategy::Goal;
 use super::{Packer, Problem};
 use crate::units::Bytes;
 
 impl Packer {
-    /// Writes the packing within the capacity that `seek` finds, or an infeasible subset if it returns that there is none.
-    pub(super) fn answer_within(
+    /// Writes the packing that `seek` finds, or an infeasible subset if it returns that there is none within the capacity.
+    pub(super) fn answer(
         &mut self,
         problem: &Problem,
-        budget: Steps,
+        (goal, budget): (Goal, Steps),
         watch: Watch<'_>,
         answer: &mut Answer,
         mut seek: impl FnMut(&mut Packer, &mut SearchState<'_>) -> bool,
     ) {
-        let capacity = problem.capacity().map_or(u64::MAX, |capacity| capacity.0);
+        let capacity = problem.capacity().filter(|_| goal == Goal::Within);
+        let limit = capacity.map_or(u64::MAX, |capacity| capacity.0);
+        let target = if goal == Goal::Lowest { 0 } else { limit };
         let bound = self.lower_bound(problem).0;
-        let best = std::mem::take(&mut self.best);
-        let mut search = SearchState::new(bound, capacity, budget, watch, best);
-        let mut impossible = bound > capacity || seek(self, &mut search);
+        let mut search = SearchState::new(bound, target, budget, watch, std::mem::take(&mut self.best));
+        let mut impossible = bound > limit || seek(self, &mut search);
         while budget == Steps::UNLIMITED && !impossible && search.begin_round() {
             impossible = seek(self, &mut search);
         }
-        if problem.capacity().is_none() && !impossible {
-            self.ensure_found(problem, &mut search);
+        if capacity.is_none() && !impossible && !search.found {
+            // Without upper bounds there always is a packing.
+            self.try_rule(problem, Rule::BEST_FIT_BY_BIRTH, &mut search);
         }
-        let packed = search.found && search.height <= capacity;
-        answer.verdict = Verdict::of(impossible || packed, search.interrupted);
+        let packed = search.found && search.height <= limit;
+        let proved = match goal {
+            Goal::Lowest => search.is_settled(),
+            Goal::Within => impossible || packed,
+        };
+        answer.verdict = Verdict::of(proved, search.interrupted);
         self.infeasible_subset.reuse(&mut answer.conflict);
         if impossible {
             let subset = &mut self.infeasible_subset;
-            answer.conflict = Some(subset.find(problem, capacity, &mut self.exact, &mut search));
+            answer.conflict = Some(subset.find(problem, limit, &mut self.exact, &mut search));
         }
         answer.bound = Bytes(search.bound);
         answer.found_by = search.found_by.filter(|_| packed).map(Cow::Borrowed);
         answer.steps = search.total_steps();
         self.best = search.best;
-        self.write_best(problem, packed, &mut answer.packing);
+        if packed {
+            let packing = answer
+                .packing
+                .get_or_insert_with(|| std::mem::take(&mut self.spare));
+            packing.set(problem, &self.best);
+        } else if let Some(unused) = answer.packing.take() {
+            self.spare = unused;
+        }
     }
 
     /// Looks for a packing as low as the search's target; returns whether it is proved that there is none.
@@ -71,7 +86,7 @@ impl Packer {
         if search.is_over() {
             return false;
         }
-        self.exact.reduce(problem, None);
+        self.exact.model.reduce(problem, None);
         let left = search.budget - search.steps;
         self.try_capacity(problem, capacity, left, search) == Outcome::Impossible
     }

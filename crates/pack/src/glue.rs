@@ -9,7 +9,7 @@
 //! ```
 //! Equal sums may be chance, so that this finds packings and proves nothing.
 
-use super::exact::{Exact, Outcome, Switches, gcd, mix};
+use super::exact::{Exact, Outcome, gcd, mix};
 use super::problem::Unit;
 use super::search_state::SearchState;
 use super::{Item, Problem};
@@ -285,8 +285,8 @@ impl Glue<'_> {
         let blocks = blocks.iter().map(|&id| &self.blocks[id as usize]);
         let items = blocks.map(|block| Item::new(block.span, Bytes(block.size), block.alignment));
         let problem = Problem::new(items.collect()).ok()?;
-        self.exact.reduce(&problem, None);
-        let (outcome, steps) = self.exact.fit(height, Switches::DEFAULT, most, poll);
+        self.exact.model.reduce(&problem, None);
+        let (outcome, steps) = self.exact.fit(height, most, poll);
         self.spent += steps;
         let mut offsets = Vec::new();
         self.exact.write(&problem, &mut offsets);

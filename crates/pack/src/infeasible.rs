@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 use super::Problem;
 use super::answer::Conflict;
-use super::exact::{Exact, Model, Outcome, Switches};
+use super::exact::{Exact, Model, Outcome};
 use super::gap::align_up;
 use super::problem::Unit;
 use super::search_state::SearchState;
@@ -106,7 +106,7 @@ impl InfeasibleSubset {
         exact: &mut Exact,
         search: &mut SearchState<'_>,
     ) -> Conflict {
-        exact.reduce(problem, None);
+        exact.model.reduce(problem, None);
         let mut minimal = self.start(problem, &exact.model, capacity);
         self.best.clone_from(&self.all);
         if !minimal {
@@ -162,11 +162,8 @@ impl InfeasibleSubset {
                 rest.clear();
                 rest.extend_from_slice(&left[..from]);
                 rest.extend_from_slice(&left[until..]);
-                exact.reduce(problem, Some(rest));
-                let mut poll = |steps| search.report(steps);
-                let (outcome, steps) = exact.fit(capacity, Switches::DEFAULT, STEPS_PER_TEST, &mut poll);
-                search.steps += steps;
-                match outcome {
+                exact.model.reduce(problem, Some(rest));
+                match search.fit(exact, capacity, STEPS_PER_TEST) {
                     Outcome::Impossible => {
                         std::mem::swap(left, rest);
                         shrunk = true;

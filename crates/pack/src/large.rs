@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::Problem;
-use super::exact::{Exact, Outcome, Switches};
+use super::exact::{Exact, Outcome};
 use super::gap::{Fit, UNPLACED};
 use super::rules::{Order, Rules};
 use super::search_state::SearchState;
@@ -42,11 +42,7 @@ impl Large {
         search: &mut SearchState<'_>,
     ) {
         let size = |index: u32| problem.units[index as usize].size;
-        let Large {
-            by_size,
-            first,
-            offsets: large,
-        } = self;
+        let (by_size, first, large) = (&mut self.by_size, &mut self.first, &mut self.offsets);
         by_size.clear();
         by_size.extend(0..problem.units.len() as u32);
         by_size.sort_unstable_by_key(|&index| (Reverse(size(index)), index));
@@ -59,13 +55,9 @@ impl Large {
             first.clear();
             first.extend_from_slice(&by_size[..cut]);
             first.extend(by_size[cut..].iter().filter(is_fixed));
-            exact.reduce(problem, Some(first));
+            exact.model.reduce(problem, Some(first));
             let share = (search.budget / 8).min(search.budget.saturating_sub(search.steps));
-            let bound = search.bound;
-            let mut poll = |steps| search.report(steps);
-            let (outcome, steps) = exact.fit(bound, Switches::DEFAULT, share, &mut poll);
-            search.steps += steps;
-            if outcome != Outcome::Packed {
+            if search.fit(exact, search.bound, share) != Outcome::Packed {
                 continue;
             }
             exact.write(problem, large);

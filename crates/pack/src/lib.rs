@@ -98,7 +98,7 @@ pub use problem::{Item, Problem, ProblemDesc};
 pub use select::{Selection, select};
 pub use shelf::Shelf;
 pub use spread::{Spread, spread};
-pub use strategy::{PackingStrategy, fit, minimise, pack};
+pub use strategy::{Goal, PackingStrategy, fit, minimise, pack};
 
 pub use tileheap_units as units;
 

@@ -1,17 +1,16 @@
 //! The smallest block: cheap rules, then large items exactly, then ever tighter capacities, then hill climbing.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::answer::{Answer, Progress, Steps, Watch};
-use super::exact::{Outcome, Switches};
+use super::answer::{Progress, Steps};
+use super::exact::Outcome;
 use super::glue::search_glued;
 use super::parts::Parts;
 use super::rules::{FEW, Order, QUICK, Rule};
 use super::search_state::SearchState;
 use super::small::is_padded;
-use super::{Packer, Packing, Problem};
-use crate::units::{Bytes, Run};
+use super::{Packer, Problem};
+use crate::units::Run;
 
 /// The cheap rules that `auto` runs, from the fastest to the slowest.
 const CHEAP: [Rule; 7] = [
@@ -41,63 +40,6 @@ const CHEAPER_THAN_SEARCHING: usize = 2;
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// Writes the lowest packing that `pursue` finds.
-    pub(super) fn answer_lowest(
-        &mut self,
-        problem: &Problem,
-        budget: Steps,
-        watch: Watch<'_>,
-        answer: &mut Answer,
-        mut pursue: impl FnMut(&mut Packer, &mut SearchState<'_>),
-    ) {
-        let bound = self.lower_bound(problem).0;
-        let mut search = SearchState::new(bound, 0, budget, watch, std::mem::take(&mut self.best));
-        pursue(self, &mut search);
-        while budget == Steps::UNLIMITED && search.begin_round() {
-            pursue(self, &mut search);
-        }
-        self.ensure_found(problem, &mut search);
-        self.infeasible_subset.reuse(&mut answer.conflict);
-        answer.bound = Bytes(search.bound);
-        answer.verdict = search.verdict();
-        answer.found_by = search.found_by.map(Cow::Borrowed);
-        answer.steps = search.total_steps();
-        let found = search.found;
-        self.best = search.best;
-        self.write_best(problem, found, &mut answer.packing);
-    }
-
-    /// Runs a cheap rule where no packing was found: without upper bounds there always is one.
-    pub(super) fn ensure_found(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
-        if !search.found {
-            self.try_rule(problem, Rule::BEST_FIT_BY_BIRTH, search);
-        }
-    }
-
-    /// The best offsets as a packing, if they were `found`.
-    pub(super) fn write_best(&mut self, problem: &Problem, found: bool, packing: &mut Option<Packing>) {
-        if found {
-            let packing = packing.get_or_insert_with(|| std::mem::take(&mut self.spare));
-            packing.set(problem, &self.best);
-        } else if let Some(unused) = packing.take() {
-            self.spare = unused;
-        }
-    }
-
-    /// Runs a caller's strategy once.
-    pub(super) fn try_once(
-        &mut self,
-        problem: &Problem,
-        search: &mut SearchState<'_>,
-        pack: impl FnOnce(&mut Packer, &mut Packing),
-    ) {
-        let mut packing = std::mem::take(&mut self.spare);
-        pack(self, &mut packing);
-        packing.write_units(problem, &mut self.rules.offsets);
-        self.spare = packing;
-        search.keep(problem, &self.rules.offsets);
-    }
-
     /// Writes the best offsets within the default budget to the rules, or those of a cheap rule if upper bounds were not met.
     pub(super) fn improve(
         &mut self,
@@ -118,12 +60,6 @@ impl Packer {
         }
     }
 
-    /// Runs the quick rules until one reaches the lower bound.
-    pub(super) fn quick(&mut self, problem: &Problem) {
-        let bound = self.lower_bound(problem).0;
-        self.rules.quick(problem, bound);
-    }
-
     /// Hill climbing from the largest first.
     pub(super) fn climb_from_size(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         self.try_rule(problem, Rule::FIRST_FIT_BY_SIZE, search);
@@ -141,11 +77,10 @@ impl Packer {
     ) {
         if rules_first {
             self.try_cheap(problem, search);
-            if search.is_over() {
-                return;
-            }
         }
-        self.search(problem, search);
+        if !rules_first || !search.is_over() {
+            self.search(problem, search);
+        }
     }
 
     /// The cheap rules, and the large items first.
@@ -167,7 +102,7 @@ impl Packer {
     pub(super) fn search_glued(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         search.method = Some("glue");
         let (share, offsets) = (search.budget / 4, &mut self.rules.offsets);
-        self.exact.reduce(problem, None);
+        self.exact.model.reduce(problem, None);
         if self.exact.model.is_tight(search.bound)
             && !problem.is_irregular()
             && problem.conflicts().is_empty()
@@ -176,7 +111,7 @@ impl Packer {
         }
     }
 
-    fn try_rule(&mut self, problem: &Problem, rule: Rule, search: &mut SearchState<'_>) {
+    pub(super) fn try_rule(&mut self, problem: &Problem, rule: Rule, search: &mut SearchState<'_>) {
         search.method = Some(rule.name());
         self.rules.run(problem, rule);
         search.keep(problem, &self.rules.offsets);
@@ -208,11 +143,8 @@ impl Packer {
                 dear = self.work_in_order(problem);
             }
             // The first two look at gaps only.
-            let work = if number < 2 {
-                problem.units.len() as u64 / 64
-            } else {
-                dear
-            };
+            let cheap = problem.units.len() as u64 / 64;
+            let work = if number < 2 { cheap } else { dear };
             // From the default budget on, no answer is worse than that of `quick`.
             let owed = (QUICK.contains(&rule) || skewed && rule == Rule::FIRST_FIT_BY_SIZE)
                 && search.budget >= Steps::default().0;
@@ -269,17 +201,16 @@ impl Packer {
             }
             self.place_large_first(problem, search);
             if !search.is_over() {
-                self.exact.reduce(problem, None);
+                self.exact.model.reduce(problem, None);
             }
             let mut share = search.budget / 8;
             // The bound is reached often, which ends the search: it gets twice the steps.
             while !search.is_over() && search.steps < most {
                 let (known, steps) = ((search.bound, search.height), search.steps);
                 for (eighths, share) in [(0, share * 2), (1, share), (2, share), (4, share), (8, share)] {
-                    let top = if !search.found {
-                        search.bound.saturating_mul(2)
-                    } else {
-                        search.height - 1
+                    let top = match search.found {
+                        false => search.bound.saturating_mul(2),
+                        true => search.height - 1,
                     };
                     let reach = top.saturating_sub(search.bound);
                     let aim = search.bound + (u128::from(reach) * eighths / 8) as u64;
@@ -361,23 +292,14 @@ impl Packer {
     ) -> Outcome {
         search.method = Some("exact");
         let budget = share.min(search.budget.saturating_sub(search.steps));
-        let fit = self.exact.fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
-            search.report(steps)
-        });
-        let (outcome, steps) = fit;
-        search.steps += steps;
+        let outcome = search.fit(&mut self.exact, capacity, budget);
         match outcome {
             Outcome::Packed => {
                 self.exact.write(problem, &mut self.rules.offsets);
                 search.keep(problem, &self.rules.offsets);
             }
             Outcome::Impossible => {
-                // The next multiple of what everything is a multiple of.
-                let grain = self.exact.model.grain.max(1);
-                let next = (capacity / grain)
-                    .checked_add(1)
-                    .and_then(|next| next.checked_mul(grain));
-                search.bound = search.bound.max(next.unwrap_or(u64::MAX));
+                search.bound = search.bound.max(next_multiple(capacity, self.exact.model.grain));
             }
             Outcome::OutOfSteps | Outcome::Interrupted => {}
         }
@@ -414,6 +336,13 @@ fn is_skewed(problem: &Problem) -> bool {
     let large = sizes().filter(|&size| size > 8 * mean);
     let (count, sum) = large.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
     count * 64 <= problem.units.len() && sum * 3 > mean * problem.units.len() as u128
+}
+
+/// The next multiple above a height of what everything is a multiple of: no other height is possible.
+pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
+    let next = (above / grain.max(1)).checked_add(1);
+    next.and_then(|next| next.checked_mul(grain.max(1)))
+        .unwrap_or(u64::MAX)
 }
 
 /// Whether alignments, bounds or conflicts beyond overlapping lifetimes may raise items.

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::Problem;
-use super::answer::{Progress, Steps, Verdict, Watch};
+use super::answer::{Progress, Steps, Watch};
+use super::exact::{Exact, Outcome};
 
 /// The best packing so far, and the budget left.
 pub(super) struct SearchState<'a> {
@@ -69,12 +70,10 @@ impl SearchState<'_> {
     }
 
     /// Whether a packing reaches the bound or the target, or none is below 2^64.
-    fn is_settled(&self) -> bool {
-        let low = self.bound.max(self.target);
-        if self.found {
-            self.height <= low
-        } else {
-            self.bound == u64::MAX
+    pub(super) fn is_settled(&self) -> bool {
+        match self.found {
+            true => self.height <= self.bound.max(self.target),
+            false => self.bound == u64::MAX,
         }
     }
 
@@ -122,7 +121,10 @@ impl SearchState<'_> {
         !self.interrupted
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
-        Verdict::of(self.is_settled(), self.interrupted)
+    /// Runs the exact search of what it was made ready for, at most `budget` steps long, and counts its steps.
+    pub(super) fn fit(&mut self, exact: &mut Exact, capacity: u64, budget: u64) -> Outcome {
+        let (outcome, steps) = exact.fit(capacity, budget, &mut |steps| self.report(steps));
+        self.steps += steps;
+        outcome
     }
 }

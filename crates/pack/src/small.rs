@@ -14,6 +14,7 @@
 use super::Problem;
 use super::exact::{Table, gcd};
 use super::gap::{ROOM, align_up};
+use super::minimise::next_multiple;
 use super::search_state::SearchState;
 use crate::units::{Alignment, Span, Step};
 
@@ -108,18 +109,14 @@ impl Small {
                     self.write(problem, offsets);
                     search.keep(problem, offsets);
                 }
-                Some(false) => search.bound = search.bound.max(self.above(limit)),
+                Some(false) => search.bound = search.bound.max(next_multiple(limit, self.grain)),
                 None => return false,
             }
             if search.bound > search.target && limit <= search.target {
                 break;
             }
-            let below = if search.found {
-                search.height.saturating_sub(1)
-            } else {
-                u64::MAX
-            };
-            limit = below.max(search.target);
+            let below = search.found.then(|| search.height.saturating_sub(1));
+            limit = below.unwrap_or(u64::MAX).max(search.target);
         }
         true
     }
@@ -275,13 +272,6 @@ impl Small {
             }
         }
         bound
-    }
-
-    /// The next height above a limit that a packing may have.
-    fn above(&self, limit: u64) -> u64 {
-        let grain = self.grain.max(1);
-        let next = (limit / grain).checked_add(1);
-        next.and_then(|next| next.checked_mul(grain)).unwrap_or(u64::MAX)
     }
 
     fn set_limit(&mut self, limit: u64) {

@@ -50,38 +50,33 @@ pub trait PackingStrategy: fmt::Debug + Send + Sync {
     /// [`Packing::fits`].
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing);
 
-    /// As [`minimise`]. A strategy that can use a budget overrides this; by default it runs once.
-    fn minimise_into(
+    /// As [`minimise`] or [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
+    fn search_into(
         &self,
         problem: &Problem,
-        budget: Steps,
+        (goal, budget): (Goal, Steps),
         watch: Watch<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
-        packer.answer_lowest(problem, budget, watch, answer, |packer, search| {
-            packer.try_once(problem, search, |packer, packing| {
-                self.pack_into(problem, packer, packing);
-            });
-        });
-    }
-
-    /// As [`fit`]. A strategy that can use a budget overrides this; by default it runs once.
-    fn fit_into(
-        &self,
-        problem: &Problem,
-        budget: Steps,
-        watch: Watch<'_>,
-        packer: &mut Packer,
-        answer: &mut Answer,
-    ) {
-        packer.answer_within(problem, budget, watch, answer, |packer, search| {
-            packer.try_once(problem, search, |packer, packing| {
-                self.pack_into(problem, packer, packing);
-            });
+        packer.answer(problem, (goal, budget), watch, answer, |packer, search| {
+            let mut packing = std::mem::take(&mut packer.spare);
+            self.pack_into(problem, packer, &mut packing);
+            packing.write_units(problem, &mut packer.rules.offsets);
+            packer.spare = packing;
+            search.keep(problem, &packer.rules.offsets);
             false
         });
     }
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The lowest packing; the capacity is ignored.
+    Lowest,
+    /// A packing within the capacity, or the proof that there is none.
+    Within,
 }
 
 impl<S: PackingStrategy + ?Sized> PackingStrategy for &S {
@@ -97,26 +92,15 @@ impl<S: PackingStrategy + ?Sized> PackingStrategy for &S {
         (**self).pack_into(problem, packer, packing);
     }
 
-    fn minimise_into(
+    fn search_into(
         &self,
         problem: &Problem,
-        budget: Steps,
+        search: (Goal, Steps),
         watch: Watch<'_>,
         packer: &mut Packer,
         answer: &mut Answer,
     ) {
-        (**self).minimise_into(problem, budget, watch, packer, answer);
-    }
-
-    fn fit_into(
-        &self,
-        problem: &Problem,
-        budget: Steps,
-        watch: Watch<'_>,
-        packer: &mut Packer,
-        answer: &mut Answer,
-    ) {
-        (**self).fit_into(problem, budget, watch, packer, answer);
+        (**self).search_into(problem, search, watch, packer, answer);
     }
 }
 
@@ -197,7 +181,7 @@ impl Packer {
         watch: Watch<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
-        strategy.minimise_into(problem, budget, watch, self, &mut answer);
+        strategy.search_into(problem, (Goal::Lowest, budget), watch, self, &mut answer);
         answer
     }
 
@@ -210,7 +194,7 @@ impl Packer {
         watch: Watch<'_>,
     ) -> Answer {
         let mut answer = Answer::default();
-        strategy.fit_into(problem, budget, watch, self, &mut answer);
+        strategy.search_into(problem, (Goal::Within, budget), watch, self, &mut answer);
         answer
     }
 }

@@ -8,11 +8,11 @@ fn item(first: u32, end: u32, size: u64) -> Item {
 }
 
 fn aligned(first: u32, end: u32, size: u64, alignment: u64) -> Item {
-    Item::new(
-        Span::new(first, end),
-        Bytes(size),
-        Alignment::new(alignment).unwrap(),
-    )
+    let alignment = Alignment::new(alignment).unwrap();
+    Item {
+        alignment,
+        ..item(first, end, size)
+    }
 }
 
 fn fixed(first: u32, end: u32, size: u64, offset: u64) -> Item {
@@ -45,47 +45,40 @@ fn heights(desc: ProblemDesc) -> Vec<u64> {
     heights.skip(1).collect()
 }
 
-/// ```text
-///   7 ┤┌── b ──┐
-///   4 ┤├── a ──┤┌───── c ─────┐
-///   0 ┼┴───────┴┴─────────────┴──► steps
-/// ```
+/// What each draws, and the height that every strategy reaches.
 #[test]
-fn disjoint_lifetimes_share_bytes() {
-    let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)];
-    assert_eq!(heights(ProblemDesc::new(items)), [7; OTHERS]);
-}
-
-/// The first instance of minimalloc's papers:
-/// ```text
-///   8 ┤┌─ b1 ─┐┌─ b2 ─────┐
-///   4 ┤├─ b3 ─┴┴──────────┤
-///   0 ┼┴──────────────────┴──► steps
-/// ```
-#[test]
-fn lifetimes_that_touch_do_not_overlap() {
-    let items = vec![item(0, 3, 4), item(3, 9, 4), item(0, 9, 4)];
-    assert_eq!(heights(ProblemDesc::new(items)), [8; OTHERS]);
-}
-
-/// Tile memory is aligned to three pages:
-/// ```text
-/// 24,577 ┤      ┌─ b ─┐
-/// 12,288 ┤      └─────┘
-///      1 ┤┌─ a ──────┐
-///      0 ┼┴──────────┴──► steps
-/// ```
-#[test]
-fn alignment_opens_gaps() {
-    let items = vec![aligned(0, 2, 1, 12_288), aligned(1, 3, 1, 12_288)];
-    assert_eq!(heights(ProblemDesc::new(items)), [12_289; OTHERS]);
-}
-
-#[test]
-fn fixed_items_stay_and_the_others_give_way() {
-    // The fixed item is used last; items that overlap it must avoid its bytes from the start.
-    let items = vec![item(0, 4, 3), item(0, 2, 4), fixed(2, 4, 4, 0)];
-    assert_eq!(heights(ProblemDesc::new(items)), [7; OTHERS]);
+fn drawn_timelines_are_packed_as_drawn() {
+    let desc = ProblemDesc::new;
+    let apart = || vec![item(0, 1, 4), item(1, 2, 4), item(2, 3, 4)];
+    for (height, problem) in [
+        //   7 ┤┌── b ──┐
+        //   4 ┤├── a ──┤┌───── c ─────┐
+        //   0 ┼┴───────┴┴─────────────┴──► steps
+        (7, desc(vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)])),
+        // The first instance of minimalloc's papers: lifetimes that touch do not overlap.
+        //   8 ┤┌─ b1 ─┐┌─ b2 ─────┐
+        //   4 ┤├─ b3 ─┴┴──────────┤
+        //   0 ┼┴──────────────────┴──► steps
+        (8, desc(vec![item(0, 3, 4), item(3, 9, 4), item(0, 9, 4)])),
+        // Tile memory is aligned to three pages, which opens gaps.
+        // 24,577 ┤      ┌─ b ─┐
+        // 12,288 ┤      └─────┘
+        //      1 ┤┌─ a ──────┐
+        //      0 ┼┴──────────┴──► steps
+        (
+            12_289,
+            desc(vec![aligned(0, 2, 1, 12_288), aligned(1, 3, 1, 12_288)]),
+        ),
+        // The fixed item is used last; items that overlap it must avoid its bytes from the start.
+        (7, desc(vec![item(0, 4, 3), item(0, 2, 4), fixed(2, 4, 4, 0)])),
+        (4, desc(apart())),
+        (8, desc(apart()).conflict(0, 2)),
+        // Empty lifetimes and empty items conflict with nothing.
+        (8, desc(vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)])),
+        (0, ProblemDesc::default()),
+    ] {
+        assert_eq!(heights(problem), [height; OTHERS]);
+    }
 }
 
 /// ```text
@@ -112,20 +105,6 @@ fn a_group_shares_one_offset_and_sleeps_in_between() {
 }
 
 #[test]
-fn conflicts_hold_for_all_lifetimes() {
-    let items = vec![item(0, 1, 4), item(1, 2, 4), item(2, 3, 4)];
-    assert_eq!(heights(ProblemDesc::new(items.clone())), [4; OTHERS]);
-    assert_eq!(heights(ProblemDesc::new(items).conflict(0, 2)), [8; OTHERS]);
-}
-
-#[test]
-fn empty_lifetimes_and_empty_items_conflict_with_nothing() {
-    let items = vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)];
-    assert_eq!(heights(ProblemDesc::new(items)), [8; OTHERS]);
-    assert_eq!(heights(ProblemDesc::default()), [0; OTHERS]);
-}
-
-#[test]
 fn naive_is_the_sum() {
     let items = vec![aligned(0, 1, 3, 4), aligned(1, 2, 3, 4), aligned(2, 3, 3, 4)];
     let problem = Problem::new(items).unwrap();
@@ -133,58 +112,53 @@ fn naive_is_the_sum() {
 }
 
 #[test]
-fn a_capacity_is_reported() {
-    let problem = ProblemDesc::new(vec![item(0, 1, 4)])
-        .capacity(Bytes(3))
-        .build()
-        .unwrap();
-    assert!(!pack(&problem, Strategy::Auto).fits(&problem));
-}
-
-#[test]
 fn faults_name_items() {
-    let fault = |desc: ProblemDesc| desc.build().unwrap_err();
-    let of = |items: Vec<Item>| fault(ProblemDesc::new(items));
-    let two = || ProblemDesc::new(vec![grouped(0, 1, 4, 0), grouped(0, 1, 4, 0)]);
-    assert_eq!(
-        fault(two().conflict(0, 2)),
-        Error::UnknownItem { a: 0, b: 2, items: 2 }
-    );
-    assert_eq!(fault(two().conflict(0, 1)), Error::ConflictInGroup { a: 0, b: 1 });
-    assert_eq!(
-        of(vec![fixed(0, 2, 4, 0), item(0, 2, 4), fixed(1, 3, 4, 3)]),
-        Error::FixedCollision { a: 0, b: 2 }
-    );
-    let apart = ProblemDesc::new(vec![fixed(0, 1, 4, 0), fixed(2, 3, 4, 3)]);
-    assert!(apart.clone().build().is_ok());
-    assert_eq!(fault(apart.conflict(1, 0)), Error::FixedCollision { a: 0, b: 1 });
-    let misaligned = Item {
-        fixed: Some(Bytes(4)),
-        ..aligned(0, 1, 1, 3)
-    };
-    assert!(matches!(of(vec![misaligned]), Error::Misaligned { item: 0, .. }));
-    let (a, b) = (fixed(0, 1, 1, 0), fixed(2, 3, 1, 1));
     let together = |item: Item| Item {
         together: Some(7),
         ..item
     };
-    assert!(matches!(
-        of(vec![together(a), together(b)]),
-        Error::GroupFixedTwice { a: 0, b: 1, .. }
-    ));
-    let (a, b) = (aligned(0, 1, 1, u64::MAX), aligned(0, 1, 1, u64::MAX - 1));
-    assert!(matches!(
-        of(vec![together(a), together(b)]),
-        Error::GroupAlignment { item: 1, .. }
-    ));
-    assert!(matches!(
-        of(vec![fixed(0, 1, 2, u64::MAX - 1)]),
-        Error::EndOverflow { item: 0, .. }
-    ));
-    assert!(matches!(
-        of(vec![item(0, 1, u64::MAX), item(2, 3, 1)]),
-        Error::SumOverflow { item: 1, .. }
-    ));
+    let desc = ProblemDesc::new;
+    let two = || desc(vec![grouped(0, 1, 4, 0), grouped(0, 1, 4, 0)]);
+    let apart = || desc(vec![fixed(0, 1, 4, 0), fixed(2, 3, 4, 3)]);
+    assert!(apart().build().is_ok());
+    let misaligned = Item {
+        fixed: Some(Bytes(4)),
+        ..aligned(0, 1, 1, 3)
+    };
+    let alignment = |alignment| Alignment::new(alignment).unwrap();
+    let most = u64::MAX;
+    let [large, larger] = [most - 1, most].map(|alignment| together(aligned(0, 1, 1, alignment)));
+    for (problem, fault) in [
+        (two().conflict(0, 2), Error::UnknownItem(0, 2, 2)),
+        (two().conflict(0, 1), Error::ConflictInGroup(0, 1)),
+        (
+            desc(vec![fixed(0, 2, 4, 0), item(0, 2, 4), fixed(1, 3, 4, 3)]),
+            Error::FixedCollision(0, 2),
+        ),
+        (apart().conflict(1, 0), Error::FixedCollision(0, 1)),
+        (
+            desc(vec![misaligned]),
+            Error::Misaligned(0, Bytes(4), alignment(3)),
+        ),
+        (
+            desc(vec![together(fixed(0, 1, 1, 0)), together(fixed(2, 3, 1, 1))]),
+            Error::GroupFixedTwice(0, 1, Bytes(0), Bytes(1)),
+        ),
+        (
+            desc(vec![larger, large]),
+            Error::GroupAlignment(1, alignment(most - 1), alignment(most)),
+        ),
+        (
+            desc(vec![fixed(0, 1, 2, most - 1)]),
+            Error::EndOverflow(0, Bytes(2), Bytes(most - 1)),
+        ),
+        (
+            desc(vec![item(0, 1, most), item(2, 3, 1)]),
+            Error::SumOverflow(1, Bytes(1), Alignment::ONE),
+        ),
+    ] {
+        assert_eq!(problem.build().unwrap_err(), fault);
+    }
 }
 
 #[test]
@@ -229,7 +203,6 @@ fn shelf_answers_and_keeps_to_its_capacity() {
 /// Weights per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.
 #[test]
 fn select_takes_weights_near_their_limit() {
-    let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
     // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps or b and c: b and c weigh 1 more
     // 0 ┼┴── a ┴┴─────┴
     let items = vec![item(0, 2, 4), item(0, 1, 3), item(1, 2, 3)];

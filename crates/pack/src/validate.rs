@@ -26,12 +26,10 @@ impl Problem {
     /// Lone items and groups, in the order of their first items.
     fn form_units(&mut self) -> Result<()> {
         let items = &self.desc.items;
-        let mut grouped: Vec<(u32, u32)> = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            if let Some(group) = item.together {
-                grouped.push((group, index as u32));
-            }
-        }
+        let groups = (0..)
+            .zip(items)
+            .filter_map(|(index, item)| Some((item.together?, index)));
+        let mut grouped: Vec<(u32, u32)> = groups.collect();
         grouped.sort_unstable();
         for (index, item) in items.iter().enumerate() {
             let first = self.members.len() as u32;
@@ -64,11 +62,11 @@ impl Problem {
             let padded = unit.size.checked_add(unit.alignment.get() - 1);
             sum = padded
                 .and_then(|padded| sum.checked_add(padded))
-                .ok_or(Error::SumOverflow {
-                    item: self.members[unit.members.first as usize],
-                    size: Bytes(unit.size),
-                    alignment: unit.alignment,
-                })?;
+                .ok_or(Error::SumOverflow(
+                    self.members[unit.members.first as usize],
+                    Bytes(unit.size),
+                    unit.alignment,
+                ))?;
         }
         Ok(())
     }
@@ -79,11 +77,11 @@ impl Problem {
         for &(a, b) in &self.desc.conflicts {
             let items = unit_of.len();
             if a as usize >= items || b as usize >= items {
-                return Err(Error::UnknownItem { a, b, items });
+                return Err(Error::UnknownItem(a, b, items));
             }
             let (first, second) = (unit_of[a as usize], unit_of[b as usize]);
             if first == second {
-                return Err(Error::ConflictInGroup { a, b });
+                return Err(Error::ConflictInGroup(a, b));
             }
             pairs.extend([(first, second), (second, first)]);
         }
@@ -139,17 +137,10 @@ impl Problem {
         let (Some(a_offset), Some(b_offset)) = (first.fixed, second.fixed) else {
             return Ok(());
         };
-        let (start, end) = (
-            a_offset.max(b_offset),
-            (a_offset + first.size).min(b_offset + second.size),
-        );
-        if start < end {
+        if a_offset.max(b_offset) < (a_offset + first.size).min(b_offset + second.size) {
             let a = self.members[first.members.first as usize];
             let b = self.members[second.members.first as usize];
-            return Err(Error::FixedCollision {
-                a: a.min(b),
-                b: a.max(b),
-            });
+            return Err(Error::FixedCollision(a.min(b), a.max(b)));
         }
         Ok(())
     }
@@ -177,19 +168,11 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit> {
             (Some(high), Some(other)) => Some(high.min(other.0)),
             (high, other) => high.or(other.map(|offset| offset.0)),
         };
-        unit.alignment = unit.alignment.lcm(item.alignment).ok_or(Error::GroupAlignment {
-            item: member,
-            alignment: item.alignment,
-            group: unit.alignment,
-        })?;
+        let common = unit.alignment.lcm(item.alignment);
+        unit.alignment = common.ok_or(Error::GroupAlignment(member, item.alignment, unit.alignment))?;
         match (unit.fixed, item.fixed) {
             (Some(earlier), Some(offset)) if earlier != offset.0 => {
-                return Err(Error::GroupFixedTwice {
-                    a: fixed_by,
-                    b: member,
-                    a_offset: Bytes(earlier),
-                    b_offset: offset,
-                });
+                return Err(Error::GroupFixedTwice(fixed_by, member, Bytes(earlier), offset));
             }
             (None, Some(offset)) => (unit.fixed, fixed_by) = (Some(offset.0), member),
             _ => {}
@@ -203,29 +186,17 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit> {
     }
     if let Some(offset) = unit.fixed {
         if !Bytes(offset).is_aligned(unit.alignment) {
-            return Err(Error::Misaligned {
-                item: fixed_by,
-                offset: Bytes(offset),
-                alignment: unit.alignment,
-            });
+            return Err(Error::Misaligned(fixed_by, Bytes(offset), unit.alignment));
         }
         if offset.checked_add(unit.size).is_none() {
-            return Err(Error::EndOverflow {
-                item: fixed_by,
-                size: Bytes(unit.size),
-                offset: Bytes(offset),
-            });
+            return Err(Error::EndOverflow(fixed_by, Bytes(unit.size), Bytes(offset)));
         }
     }
     let least = gap::align_up(unit.low, unit.alignment);
     let outside = |offset: u64| offset < unit.low || unit.high.is_some_and(|high| offset > high);
     if least.is_none_or(outside) || unit.fixed.is_some_and(outside) {
         return Err(Error::EmptyBounds {
-            item: if unit.fixed.is_some() {
-                fixed_by
-            } else {
-                members[0]
-            },
+            item: unit.fixed.map_or(members[0], |_| fixed_by),
             lowest: Bytes(unit.low),
             highest: Bytes(unit.high.unwrap_or(u64::MAX)),
             alignment: unit.alignment,

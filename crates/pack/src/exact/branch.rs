@@ -33,27 +33,21 @@ pub(crate) struct Decision {
     pub(crate) floor: u64,
 }
 
-/// Chooses among the columns `first..end`.
-///
-/// `valleys`: among all valleys, where the model allows it; otherwise only among the lowest columns of all.
+/// Chooses among some columns: among all valleys, where the model allows it; otherwise only among the lowest columns of all.
 pub(crate) fn choose(
     model: &Model,
     state: &State,
     columns: std::ops::Range<usize>,
     focus: Focus,
     mirrored: bool,
-    valleys: bool,
-    twins: bool,
 ) -> Decision {
     let mut best: Option<((u64, u64), usize)> = None;
     let mut consider = |column: usize| {
         let floor = state.floors[column];
-        let mut choices = 0u64;
-        for &piece in model.column_runs[column].of(&model.holders) {
-            choices += u64::from(state.may_start(model, piece, floor, twins));
-        }
+        let holders = model.column_runs[column].of(&model.holders).iter();
+        let choices = holders.filter(|&&piece| state.may_start(model, piece, floor));
         let slack = state.slack(column);
-        choices += u64::from(slack > 0);
+        let choices = choices.count() as u64 + u64::from(slack > 0);
         let blame = 1 + state.blame[column];
         let key = match focus {
             Focus::LeastSlackBlamed => (slack / blame, choices),
@@ -69,7 +63,7 @@ pub(crate) fn choose(
             best = Some((key, column));
         }
     };
-    if valleys && model.in_a_row {
+    if model.in_a_row {
         each_valley(state, columns, |valley| {
             // Without a byte to spare, few pieces begin at its borders.
             if state.is_tight && state.slack(valley.start) == 0 {
@@ -81,11 +75,8 @@ pub(crate) fn choose(
         });
     } else {
         let open = |&column: &usize| state.loads[column] > 0;
-        let lowest = columns
-            .clone()
-            .filter(open)
-            .map(|column| state.floors[column])
-            .min();
+        let floors = columns.clone().filter(open).map(|column| state.floors[column]);
+        let lowest = floors.min();
         columns
             .filter(|&column| open(&column) && Some(state.floors[column]) == lowest)
             .for_each(consider);

@@ -21,6 +21,7 @@ mod table;
 pub(super) use table::{Table, mix};
 
 use super::Problem;
+use crate::units::Step;
 use order::{WAYS, rank};
 use search::{PLACES_PER_STEP, Search};
 
@@ -28,7 +29,7 @@ use search::{PLACES_PER_STEP, Search};
 mod tests;
 
 pub(super) use model::{Model, gcd};
-pub(super) use search::{Outcome, Switches};
+pub(super) use search::Outcome;
 
 /// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
 const LARGEST_MODEL: u64 = 1_000_000;
@@ -39,22 +40,16 @@ pub(super) struct Exact {
     pub(super) model: Model,
     search: Search,
     keys: Vec<(u128, u32)>,
-    births: Vec<u32>,
+    births: Vec<Step>,
 }
 
 impl Exact {
-    /// Prepares searches of a problem: of the units in `within`, or of all.
-    pub(super) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
-        self.model.reduce(problem, within);
-    }
-
-    /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
+    /// Looks for offsets of all pieces of the model within `capacity`, at most `budget` steps long; gives the steps used.
     ///
     /// `poll` gets the steps so far, and returns whether to continue.
     pub(super) fn fit(
         &mut self,
         capacity: u64,
-        switches: Switches,
         budget: u64,
         poll: &mut dyn FnMut(u64) -> bool,
     ) -> (Outcome, u64) {
@@ -77,14 +72,8 @@ impl Exact {
                 search.state.blame.clear();
                 let length = (unit * way.length) << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
-                let outcome = search.run(
-                    model,
-                    capacity,
-                    (way.focus, way.mirrored != (round % 2 == 1)),
-                    switches,
-                    limit,
-                    poll,
-                );
+                let focus = (way.focus, way.mirrored != (round % 2 == 1));
+                let outcome = search.run(model, capacity, focus, limit, poll);
                 if outcome != Outcome::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }
@@ -108,14 +97,12 @@ impl Exact {
     pub(super) fn is_too_large(&mut self, problem: &Problem) -> bool {
         let births = &mut self.births;
         births.clear();
-        births.extend(problem.units.iter().map(|unit| unit.hull.first.0));
+        births.extend(problem.units.iter().map(|unit| unit.hull.first));
         births.sort_unstable();
         births.dedup();
-        let columns = problem.units.iter().map(|unit| {
-            let first = births.partition_point(|&step| step < unit.hull.first.0);
-            let end = births.partition_point(|&step| step < unit.hull.end.0);
-            end.saturating_sub(first) as u64
-        });
+        let before = |end| births.partition_point(|&step| step < end) as u64;
+        let units = problem.units.iter();
+        let columns = units.map(|unit| before(unit.hull.end).saturating_sub(before(unit.hull.first)));
         columns.sum::<u64>() > LARGEST_MODEL
     }
 }

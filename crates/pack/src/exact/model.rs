@@ -131,14 +131,14 @@ impl Model {
 
     /// Whether most columns of steps are full at a capacity: then what begins and what ends between two of them has equal sizes.
     pub(crate) fn is_tight(&self, capacity: u64) -> bool {
-        let full = (0..self.row_width()).filter(|&column| {
-            let holders = self.column_runs[column].of(&self.holders).iter();
-            holders
-                .map(|&piece| self.pieces[piece as usize].size)
-                .sum::<u64>()
-                == capacity
-        });
+        let full = (0..self.row_width()).filter(|&column| self.load(column) == capacity);
         full.count() * 2 > self.row_width()
+    }
+
+    /// The bytes of all pieces of a column.
+    pub(crate) fn load(&self, column: usize) -> u64 {
+        let holders = self.column_runs[column].of(&self.holders).iter();
+        holders.map(|&piece| self.pieces[piece as usize].size).sum()
     }
 
     /// The number of columns that stand for steps; those after them are declared conflicts.
@@ -197,15 +197,12 @@ impl Model {
             let unit = &problem.units[piece.unit as usize];
             for &rival in unit.rivals.of(&problem.rivals) {
                 let b = self.piece_of[rival as usize];
-                if b == NONE || b as usize <= a {
-                    continue;
+                let columns = |piece: &Piece| piece.columns.of(&self.columns);
+                let is_new = |b: u32| !shares(columns(piece), columns(&self.pieces[b as usize]));
+                if b != NONE && b as usize > a && is_new(b) {
+                    self.conflicts.extend([(a as u32, column), (b, column)]);
+                    column += 1;
                 }
-                let other = &self.pieces[b as usize];
-                if shares(piece.columns.of(&self.columns), other.columns.of(&self.columns)) {
-                    continue;
-                }
-                self.conflicts.extend([(a as u32, column), (b, column)]);
-                column += 1;
             }
         }
         self.conflicts.sort_unstable();

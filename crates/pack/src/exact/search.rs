@@ -5,32 +5,6 @@ use super::model::{Model, NONE};
 use super::state::{DeadEnd, Mark, PLACED, State};
 use super::table::Table;
 
-/// Optional methods of the search. They change its speed and not its answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Switches {
-    /// Cut the row of columns where no unplaced piece crosses, and solve the parts separately.
-    pub(crate) parts: bool,
-    /// Branch in any valley, not only at the lowest floor.
-    pub(crate) valleys: bool,
-    /// Of identical pieces, place only the next.
-    pub(crate) twins: bool,
-    /// Remember states without a packing.
-    pub(crate) table: bool,
-    /// Bound columns also by the offsets at which their pieces are ready.
-    pub(crate) heads: bool,
-}
-
-impl Switches {
-    /// The methods that `fit` uses.
-    pub(crate) const DEFAULT: Switches = Switches {
-        parts: true,
-        valleys: true,
-        twins: true,
-        table: true,
-        heads: false,
-    };
-}
-
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -97,14 +71,13 @@ impl Search {
         model: &Model,
         capacity: u64,
         focus: (Focus, bool),
-        switches: Switches,
         limit: u64,
         poll: &mut dyn FnMut(u64) -> bool,
     ) -> Outcome {
         self.frames.clear();
         self.waiting.clear();
         self.candidates.clear();
-        self.state.use_heads = switches.heads || model.pieces.iter().any(|piece| piece.low > 0);
+        self.state.use_heads = model.pieces.iter().any(|piece| piece.low > 0);
         if self.state.start(model, capacity).is_err() {
             return Outcome::Impossible;
         }
@@ -112,7 +85,7 @@ impl Search {
         let known = self.words.len();
         self.words
             .extend((known..facts).map(|fact| Table::word(fact as u64)));
-        let mut head = self.split(model, (0, model.width() as u32), NONE, NONE, switches);
+        let mut head = self.split(model, (0, model.width() as u32), NONE, NONE);
         let mut next_poll = self.steps + POLL_EVERY;
         let depth = (model.holders.len() / model.width().max(1)) as u64;
         loop {
@@ -129,10 +102,10 @@ impl Search {
                     return Outcome::Interrupted;
                 }
             }
-            let opened = self.open(model, part, focus, switches);
+            let opened = self.open(model, part, focus);
             let found = match opened {
-                Some(frame) => self.advance(model, frame, switches),
-                None => self.fail(model, part.parent, switches),
+                Some(frame) => self.advance(model, frame),
+                None => self.fail(model, part.parent),
             };
             match found {
                 Some(waiting) => head = waiting,
@@ -142,35 +115,16 @@ impl Search {
     }
 
     /// Starts a decision in a part; `None` if the part is known to hold no packing.
-    fn open(
-        &mut self,
-        model: &Model,
-        part: Waiting,
-        (focus, mirrored): (Focus, bool),
-        switches: Switches,
-    ) -> Option<u32> {
+    fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool)) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
-        let key = if switches.table {
-            let key = self.key(model, columns.clone());
-            if self.table.contains(key) {
-                return None;
-            }
-            key
-        } else {
-            0
-        };
-        let choice = choose(
-            model,
-            &self.state,
-            columns,
-            focus,
-            mirrored,
-            switches.valleys,
-            switches.twins,
-        );
+        let key = self.key(model, columns.clone());
+        if self.table.contains(key) {
+            return None;
+        }
+        let choice = choose(model, &self.state, columns, focus, mirrored);
         let from = self.candidates.len();
         for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
-            if self.state.may_start(model, piece, choice.floor, switches.twins) {
+            if self.state.may_start(model, piece, choice.floor) {
                 self.candidates.push(piece);
             }
         }
@@ -196,8 +150,7 @@ impl Search {
 
     /// Takes the next alternative of a decision, or of those before it, and returns the parts pending then. `None` when all
     /// alternatives of all decisions are used up.
-    fn advance(&mut self, model: &Model, frame: u32, switches: Switches) -> Option<u32> {
-        let mut frame = frame;
+    fn advance(&mut self, model: &Model, mut frame: u32) -> Option<u32> {
         loop {
             let now = &mut self.frames[frame as usize];
             let (part, waiting, choice) = ((now.first, now.end), now.waiting, now.choice);
@@ -211,9 +164,7 @@ impl Search {
                 self.state.skip(model, choice.column, floor)
             } else {
                 let (key, parent) = (now.key, now.parent);
-                if switches.table {
-                    self.table.insert(key);
-                }
+                self.table.insert(key);
                 if parent == NONE {
                     return None;
                 }
@@ -222,7 +173,7 @@ impl Search {
                 continue;
             };
             match outcome {
-                Ok(()) => return Some(self.split(model, part, frame, waiting, switches)),
+                Ok(()) => return Some(self.split(model, part, frame, waiting)),
                 Err(DeadEnd) => {
                     let mark = self.frames[frame as usize].mark;
                     self.state.undo(model, mark);
@@ -232,12 +183,9 @@ impl Search {
     }
 
     /// A part that `parent` opened holds no packing.
-    fn fail(&mut self, model: &Model, parent: u32, switches: Switches) -> Option<u32> {
-        if parent == NONE {
-            return None;
-        }
-        self.back_to(model, parent);
-        self.advance(model, parent, switches)
+    fn fail(&mut self, model: &Model, parent: u32) -> Option<u32> {
+        (parent != NONE).then(|| self.back_to(model, parent))?;
+        self.advance(model, parent)
     }
 
     /// Drops every decision after `frame`, and what `frame` tried last.
@@ -251,9 +199,9 @@ impl Search {
     }
 
     /// Cuts a part where no unplaced piece crosses, and puts the pieces before `then`, the smallest first.
-    fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32, switches: Switches) -> u32 {
+    fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32) -> u32 {
         self.parts.clear();
-        if switches.parts && model.in_a_row {
+        if model.in_a_row {
             let mut first = part.0;
             while first < part.1 {
                 let mut end = first + 1;

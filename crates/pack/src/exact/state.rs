@@ -86,11 +86,7 @@ impl State {
     /// Nothing is placed; ends at once where a column's pieces pass the capacity.
     pub(crate) fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
         let (width, count) = (model.width(), model.pieces.len());
-        self.capacity = if model.grain > 0 {
-            capacity - capacity % model.grain
-        } else {
-            capacity
-        };
+        self.capacity = capacity - capacity.checked_rem(model.grain).unwrap_or(0);
         self.floors.clear();
         self.floors.resize(width, 0);
         self.loads.clear();
@@ -128,9 +124,7 @@ impl State {
             }
         }
         self.borne.extend_from_slice(&self.ready);
-        for column in 0..width {
-            self.mark_dirty(column as u32);
-        }
+        (0..width as u32).for_each(|column| self.mark_dirty(column));
         self.settle(model)
     }
 
@@ -192,18 +186,11 @@ impl State {
     pub(crate) fn find_ties(&mut self, model: &Model, capacity: u64) {
         self.is_tight = model.is_tight(capacity);
         let width = model.row_width();
-        let is_full = |column: usize| {
-            let holders = model.column_runs[column].of(&model.holders).iter();
-            holders
-                .map(|&piece| model.pieces[piece as usize].size)
-                .sum::<u64>()
-                == capacity
-        };
         self.ties.clear();
         self.ties.resize(model.width() + 1, 0);
         let mut before = false;
         for column in 0..if model.in_a_row { width } else { 0 } {
-            let full = is_full(column);
+            let full = model.load(column) == capacity;
             if before && full {
                 for sums in &mut self.sums {
                     sums.clear();
@@ -370,11 +357,8 @@ impl State {
             }
         }
         self.starts.sort_unstable();
-        let end = self
-            .starts
-            .iter()
-            .fold(0, |end: u64, &(ready, size)| end.max(ready) + size);
-        end > self.capacity
+        let starts = self.starts.iter();
+        starts.fold(0, |end: u64, &(ready, size)| end.max(ready) + size) > self.capacity
     }
 
     /// Bytes of a column that may stay unused.
@@ -385,11 +369,11 @@ impl State {
     /// Whether a piece may be placed on a column's floor now: borne there, and with its identical predecessor placed.
     ///
     /// One that is only lifted there would have to stand on a piece beside, and what is not placed ends above this floor.
-    pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64, with_twins: bool) -> bool {
+    pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64) -> bool {
         let twin = model.pieces[piece as usize].twin;
         self.ready[piece as usize] == floor
             && self.borne[piece as usize] == floor
-            && !(with_twins && twin != NONE && self.ready[twin as usize] != PLACED)
+            && !(twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
     /// Whether a piece that starts where it is ready is level with what is beside it, where that tells something.

@@ -1,9 +1,12 @@
-//! Every combination of switches: answers pass the checker and agree with each other.
+//! The search for any number of units, on problems that the one for few decides by other means.
+
+use std::ops::ControlFlow;
 
 use super::*;
+use crate::search_state::SearchState;
 use crate::units::SplitMix64;
 use crate::units::{Alignment, Bytes, Span};
-use crate::{Item, Packing, ProblemDesc, check, lower_bound};
+use crate::{Item, Packer, Packing, ProblemDesc, Steps, check, lower_bound};
 
 fn drawn(random: &mut SplitMix64) -> Problem {
     let count = 3 + random.below(8);
@@ -32,65 +35,46 @@ fn drawn(random: &mut SplitMix64) -> Problem {
     desc.build().unwrap()
 }
 
-fn every_combination() -> impl Iterator<Item = Switches> {
-    (0..32).map(|bits| Switches {
-        parts: bits & 1 > 0,
-        valleys: bits & 2 > 0,
-        twins: bits & 4 > 0,
-        table: bits & 8 > 0,
-        heads: bits & 16 > 0,
-    })
-}
-
 #[test]
-fn every_combination_of_switches_finds_the_same_optimum() {
+fn both_exact_searches_find_the_same_optimum() {
     let mut random = SplitMix64::new(8);
-    let mut exact = Exact::default();
+    let (mut exact, mut packer) = (Exact::default(), Packer::default());
     let mut offsets = Vec::new();
     let mut above_the_bound = 0;
-    for round in 0..300 {
+    for round in 0..2000 {
         let problem = drawn(&mut random);
-        exact.reduce(&problem, None);
-        let mut optimum = None;
-        for switches in every_combination() {
-            let mut capacity = lower_bound(&problem).0;
-            loop {
-                match exact.fit(capacity, switches, u64::MAX, &mut |_| true).0 {
-                    Outcome::Packed => break,
-                    Outcome::Impossible => capacity += 1,
-                    other => panic!("{other:?}"),
-                }
-            }
-            exact.write(&problem, &mut offsets);
-            let mut packing = Packing::default();
-            packing.set(&problem, &offsets);
-            check(&problem, &packing).unwrap_or_else(|fault| panic!("round {round}, {switches:?}: {fault}"));
-            assert!(packing.height.0 <= capacity, "round {round}, {switches:?}");
-            assert_eq!(
-                *optimum.get_or_insert(capacity),
-                capacity,
-                "round {round}, {switches:?}"
-            );
+        exact.model.reduce(&problem, None);
+        let mut capacity = lower_bound(&problem).0;
+        while exact.fit(capacity, u64::MAX, &mut |_| true).0 != Outcome::Packed {
+            capacity += 1;
         }
-        above_the_bound += u32::from(optimum > Some(lower_bound(&problem).0));
+        exact.write(&problem, &mut offsets);
+        let mut packing = Packing::default();
+        packing.set(&problem, &offsets);
+        check(&problem, &packing).unwrap_or_else(|fault| panic!("round {round}: {fault}"));
+        assert!(packing.height.0 <= capacity, "round {round}");
+        let mut go_on = |_| ControlFlow::Continue(());
+        let mut few = SearchState::new(0, 0, Steps::default(), &mut go_on, Vec::new());
+        assert!(packer.search_small(&problem, 400_000, &mut few), "round {round}");
+        assert_eq!(few.height, capacity, "round {round}");
+        above_the_bound += u32::from(capacity > lower_bound(&problem).0);
     }
     assert!(
-        above_the_bound > 20,
+        above_the_bound > 130,
         "{above_the_bound}: too easy to tell anything"
     );
 }
 
 #[test]
-fn a_caller_may_end_a_search() {
+fn a_search_keeps_to_its_budget() {
     let items = (0..40).map(|index| {
         let span = Span::new(index % 7, index % 7 + 1 + index % 5);
         Item::new(span, Bytes(7 + u64::from(index * 13 % 11)), Alignment::ONE)
     });
     let problem = Problem::new(items.collect()).unwrap();
     let mut exact = Exact::default();
-    exact.reduce(&problem, None);
-    let bound = lower_bound(&problem).0;
-    let (outcome, steps) = exact.fit(bound, Switches::DEFAULT, 5, &mut |_| true);
+    exact.model.reduce(&problem, None);
+    let (outcome, steps) = exact.fit(lower_bound(&problem).0, 5, &mut |_| true);
     assert!(
         outcome == Outcome::OutOfSteps && steps <= 6,
         "{outcome:?} {steps}"

@@ -176,8 +176,7 @@ impl<'a> Anneal<'a> {
         let Some(&unit) = later.chain(earlier).find(fits) else {
             return;
         };
-        let now =
-            self.price * u64::from(self.state.hard[unit as usize]) + PARTS * self.state.soft[unit as usize];
+        let now = self.price * self.state.hard[unit as usize] + PARTS * self.state.soft[unit as usize];
         let (cost, pool, offset) = self.cheapest(unit);
         // One more halving of the chance for each unit of heat.
         let chance = u64::from(self.random.next_u64().leading_zeros());
@@ -249,20 +248,18 @@ impl<'a> Anneal<'a> {
             self.starts.sort_unstable();
             self.ends.sort_unstable();
             let aligned = of.alignment.get();
-            self.offsets.clear();
-            self.offsets.extend([of.low, highest]);
             let above = self
                 .ends
                 .iter()
                 .filter_map(|&(end, _)| align_up(end, of.alignment));
-            self.offsets.extend(above);
             let below = self
                 .starts
                 .iter()
                 .filter_map(|&(start, _)| start.checked_sub(of.size));
-            self.offsets.extend(below.map(|offset| offset - offset % aligned));
-            self.offsets
-                .retain(|&offset| of.low <= offset && offset <= highest);
+            let below = below.map(|offset| offset - offset % aligned);
+            self.offsets.clear();
+            self.offsets.extend(above.chain(below).chain([of.low, highest]));
+            self.offsets.retain(|offset| (of.low..=highest).contains(offset));
             self.offsets.sort_unstable();
             self.offsets.dedup();
             let (mut begun, mut over, mut cost) = (0, 0, 0u64);

@@ -1,8 +1,7 @@
 //! The checker: every pair of items, from the description alone; it shares no code with the searches.
 
 use super::desc::PoolItem;
-use super::error::Broken;
-use super::{PoolsPacking, PoolsProblem};
+use super::{PoolsError, PoolsPacking, PoolsProblem};
 use crate::Result;
 use crate::units::{Bytes, Span};
 
@@ -11,17 +10,14 @@ use crate::units::{Bytes, Span};
 /// # Errors
 /// The first violation, with the items by name.
 pub fn check(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<()> {
-    judge(problem, packing).map_err(|broken| super::PoolsError::Broken(broken).into())
+    Ok(judge(problem, packing)?)
 }
 
-fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
+fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsError> {
     let desc = problem.desc();
     let (items, places) = (&desc.items, &packing.places);
     if places.len() != items.len() || packing.heights.len() != desc.pools.len() {
-        return Err(Broken::Count {
-            expected: items.len(),
-            found: places.len(),
-        });
+        return Err(PoolsError::Count(places.len(), items.len()));
     }
     let index = |id: &String| items.iter().position(|item| item.id == *id).expect("validated");
     // Items that are listed together, directly or through others.
@@ -34,10 +30,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
     }
     let size = |item: usize| {
         let members = (0..items.len()).filter(|&other| group[other] == group[item]);
-        members
-            .map(|member| items[member].size)
-            .max()
-            .unwrap_or(Bytes::ZERO)
+        members.map(|member| items[member].size).max().unwrap_or_default()
     };
     let sizes: Vec<Bytes> = (0..items.len()).map(size).collect();
     let shared = |a: usize, b: usize| {
@@ -60,11 +53,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
             && of.lowest.is_none_or(|lowest| lowest <= at)
             && of.highest.is_none_or(|highest| at <= highest);
         if !sound {
-            return Err(Broken::Place {
-                item: of.id.clone(),
-                pool: place.pool,
-                offset: at,
-            });
+            return Err(PoolsError::Place(of.id.clone(), at, place.pool));
         }
         let pool = &desc.pools[place.pool as usize];
         let height = &mut heights[place.pool as usize];
@@ -76,11 +65,7 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
                 && !of.lifetimes.iter().all(|span| span.is_empty())
                 && start < (at + sizes[item]).min(range.offset + range.size)
             {
-                return Err(Broken::Shared {
-                    a: of.id.clone(),
-                    b: pool.name.clone(),
-                    offset: start,
-                });
+                return Err(PoolsError::Shared(of.id.clone(), pool.name.clone(), start));
             }
         }
     }
@@ -93,19 +78,12 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
             let (first, second) = (&items[a], &items[b]);
             if group[a] == group[b] {
                 if places[a] != places[b] {
-                    return Err(Broken::Apart {
-                        a: first.id.clone(),
-                        b: second.id.clone(),
-                    });
+                    return Err(PoolsError::Apart(first.id.clone(), second.id.clone()));
                 }
             } else if let Some(offset) = shared(a, b) {
                 let live = overlap(&first.lifetimes, &second.lifetimes);
                 if named(&desc.conflicts, first, second) || live && !named(&desc.exclusive, first, second) {
-                    return Err(Broken::Shared {
-                        a: first.id.clone(),
-                        b: second.id.clone(),
-                        offset,
-                    });
+                    return Err(PoolsError::Shared(first.id.clone(), second.id.clone(), offset));
                 }
             }
         }
@@ -114,18 +92,11 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), Broken> {
     let costs = costs.filter(|(a, b, _)| shared(index(a), index(b)).is_some());
     let found = costs.map(|&(_, _, cost)| cost).sum();
     if packing.cost != found {
-        return Err(Broken::Cost {
-            claimed: packing.cost,
-            found,
-        });
+        return Err(PoolsError::Cost(packing.cost, found));
     }
     for ((pool, &found), &claimed) in desc.pools.iter().zip(&heights).zip(&packing.heights) {
         if found != claimed {
-            return Err(Broken::Height {
-                pool: pool.name.clone(),
-                claimed,
-                found,
-            });
+            return Err(PoolsError::Height(claimed, pool.name.clone(), found));
         }
     }
     Ok(())

@@ -49,7 +49,7 @@ mod state;
 
 pub use check::check;
 pub use desc::{Pool, PoolItem, PoolsDesc, Reserved};
-pub use error::{Broken, PoolsError};
+pub use error::PoolsError;
 pub use packing::{Place, PoolsAnswer, PoolsPacking};
 pub use problem::PoolsProblem;
 pub use solve::solve;

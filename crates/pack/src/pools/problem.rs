@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::desc::PoolsDesc;
+use super::desc::{Pool, PoolsDesc};
 use super::error::PoolsError;
 use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
 
 /// No offset, size, capacity or alignment is larger, nor the sum of all sizes and alignments; nor the sum of penalties.
-const LIMIT: u64 = 1 << 48;
+pub(super) const LIMIT: u64 = 1 << 48;
 
 /// The capacity of a pool without one: everything fits in it, stacked.
 pub(super) const OPEN: u64 = LIMIT * 4;
@@ -68,7 +68,18 @@ impl PoolsDesc {
     /// # Errors
     /// A name that is unknown or occurs twice, a number past its limit, or constraints that contradict each other, by name.
     pub fn build(self) -> Result<PoolsProblem> {
-        PoolsProblem::build(self)
+        let mut problem = PoolsProblem::default();
+        check_numbers(&self)?;
+        let items = names("item", self.items.iter().map(|item| &item.id))?;
+        let pools = names("pool", self.pools.iter().map(|pool| &pool.name))?;
+        let capacity = |pool: &Pool| pool.capacity.map_or(OPEN, |capacity| capacity.0);
+        problem.capacities = self.pools.iter().map(capacity).collect();
+        problem.form_units(&self, &items, &pools)?;
+        problem.form_edges(&self, &items)?;
+        problem.reserve(&self);
+        problem.check_fixed(&self)?;
+        problem.desc = self;
+        Ok(problem)
     }
 }
 
@@ -76,24 +87,6 @@ impl PoolsProblem {
     /// The description.
     pub fn desc(&self) -> &PoolsDesc {
         &self.desc
-    }
-
-    pub(super) fn build(desc: PoolsDesc) -> Result<PoolsProblem> {
-        let mut problem = PoolsProblem::default();
-        check_numbers(&desc)?;
-        let items = names("item", desc.items.iter().map(|item| &item.id))?;
-        let pools = names("pool", desc.pools.iter().map(|pool| &pool.name))?;
-        problem.capacities = desc
-            .pools
-            .iter()
-            .map(|pool| pool.capacity.map_or(OPEN, |capacity| capacity.0))
-            .collect();
-        problem.form_units(&desc, &items, &pools)?;
-        problem.form_edges(&desc, &items)?;
-        problem.reserve(&desc)?;
-        problem.check_fixed(&desc)?;
-        problem.desc = desc;
-        Ok(problem)
     }
 
     fn form_units(
@@ -110,11 +103,8 @@ impl PoolsProblem {
                     first[find(items, "share", id)?],
                     first[find(items, "share", &list[0])?],
                 );
-                let (low, high) = (a.min(b), a.max(b));
-                first
-                    .iter_mut()
-                    .filter(|of| **of == high)
-                    .for_each(|of| *of = low);
+                let of_higher = first.iter_mut().filter(|of| **of == a.max(b));
+                of_higher.for_each(|of| *of = a.min(b));
             }
         }
         self.unit_of = vec![0; desc.items.len()];
@@ -122,12 +112,8 @@ impl PoolsProblem {
             let mut allowed = Vec::new();
             for name in &item.pools {
                 let of = || format!("the item `{}`", item.id);
-                let pool = pools.get(name).ok_or_else(|| PoolsError::UnknownName {
-                    of: of(),
-                    kind: "pool",
-                    name: name.clone(),
-                })?;
-                allowed.push(*pool as u32);
+                let unknown = || PoolsError::UnknownName(of(), "pool", name.clone());
+                allowed.push(*pools.get(name).ok_or_else(unknown)? as u32);
             }
             if allowed.is_empty() {
                 allowed.extend(0..desc.pools.len() as u32);
@@ -143,12 +129,7 @@ impl PoolsProblem {
                 pools: allowed,
                 is_reserved: false,
                 edges: Vec::new(),
-                spans: item
-                    .lifetimes
-                    .iter()
-                    .copied()
-                    .filter(|span| !span.is_empty())
-                    .collect(),
+                spans: live_spans(&item.lifetimes).collect(),
                 name: index,
             };
             if first[index] == index {
@@ -174,8 +155,7 @@ impl PoolsProblem {
             }
             // With none left, nothing fits: an answer, not an error.
             let fits = |pool: &u32| unit.highest_in(self.capacities[*pool as usize]).is_some();
-            let open = unit.pools.iter().copied().filter(fits);
-            unit.pools = open.collect();
+            unit.pools = unit.pools.iter().copied().filter(fits).collect();
         }
         Ok(())
     }
@@ -185,10 +165,9 @@ impl PoolsProblem {
             let (a, b) = (find(items, of, a)?, find(items, of, b)?);
             Ok::<_, PoolsError>((a.min(b), a.max(b)))
         };
-        let contradiction = |a: usize, b: usize, why| PoolsError::Contradiction {
-            a: desc.items[a].id.clone(),
-            b: desc.items[b].id.clone(),
-            why,
+        let contradiction = |a: usize, b: usize, why| {
+            let name = |item: usize| desc.items[item].id.clone();
+            Err(PoolsError::Contradiction(name(a), name(b), why))
         };
         let mut exclusive = std::collections::HashSet::new();
         for (a, b) in &desc.exclusive {
@@ -203,14 +182,10 @@ impl PoolsProblem {
         for (a, b) in &desc.conflicts {
             let (a, b) = pair("conflicts", a, b)?;
             if self.unit_of[a] == self.unit_of[b] {
-                return Err(contradiction(
-                    a,
-                    b,
-                    "they must share an offset and must not share bytes",
-                ));
+                return contradiction(a, b, "they must share an offset and must not share bytes");
             }
             if exclusive.contains(&(a, b)) {
-                return Err(contradiction(a, b, "they are exclusive and must not share bytes"));
+                return contradiction(a, b, "they are exclusive and must not share bytes");
             }
             by_unit(a, b, FORBIDDEN);
         }
@@ -224,8 +199,7 @@ impl PoolsProblem {
         }
         let mut by_birth: Vec<(Span, usize)> = Vec::new();
         for (index, item) in desc.items.iter().enumerate() {
-            let spans = item.lifetimes.iter().filter(|span| !span.is_empty());
-            by_birth.extend(spans.map(|&span| (span, index)));
+            by_birth.extend(live_spans(&item.lifetimes).map(|span| (span, index)));
         }
         by_birth.sort_unstable();
         let mut live: Vec<(Span, usize)> = Vec::new();
@@ -250,19 +224,13 @@ impl PoolsProblem {
     }
 
     fn connect(&mut self, a: usize, b: usize, cost: u64) {
-        let other = |index: usize| index as u32;
-        self.units[a].edges.push(Edge {
-            other: other(b),
-            cost,
-        });
-        self.units[b].edges.push(Edge {
-            other: other(a),
-            cost,
-        });
+        for (unit, other) in [(a, b as u32), (b, a as u32)] {
+            self.units[unit].edges.push(Edge { other, cost });
+        }
     }
 
     /// Reserved ranges become units that are fixed.
-    fn reserve(&mut self, desc: &PoolsDesc) -> Result<(), PoolsError> {
+    fn reserve(&mut self, desc: &PoolsDesc) {
         let real = self.units.len();
         for (index, pool) in desc.pools.iter().enumerate() {
             for range in pool.reserved.iter().filter(|range| range.size > Bytes::ZERO) {
@@ -291,7 +259,6 @@ impl PoolsProblem {
                 }
             }
         }
-        Ok(())
     }
 
     /// Fixed units of one pool must not overlap.
@@ -306,11 +273,8 @@ impl PoolsProblem {
                         true => (&desc.pools[other.name].name, "its offset is in a reserved range"),
                         false => (&desc.items[other.name].id, "they overlap where they are fixed"),
                     };
-                    return Err(PoolsError::Contradiction {
-                        a: desc.items[unit.name].id.clone(),
-                        b: b.clone(),
-                        why,
-                    });
+                    let a = desc.items[unit.name].id.clone();
+                    return Err(PoolsError::Contradiction(a, b.clone(), why));
                 }
             }
         }
@@ -321,31 +285,25 @@ impl PoolsProblem {
 impl PoolUnit {
     /// Merges a unit that shares its offset.
     fn join(&mut self, other: PoolUnit, desc: &PoolsDesc) -> Result<(), PoolsError> {
-        let contradiction = |why| PoolsError::Contradiction {
-            a: desc.items[self.name].id.clone(),
-            b: desc.items[other.name].id.clone(),
-            why,
+        let contradiction = |why| {
+            let (a, b) = (&desc.items[self.name].id, &desc.items[other.name].id);
+            Err(PoolsError::Contradiction(a.clone(), b.clone(), why))
         };
         self.pools.retain(|pool| other.pools.contains(pool));
         if self.pools.is_empty() {
-            return Err(contradiction(
-                "they share an offset, and no pool is allowed for both",
-            ));
+            return contradiction("they share an offset, and no pool is allowed for both");
         }
-        let alignment = self
-            .alignment
-            .lcm(other.alignment)
-            .filter(|lcm| lcm.get() <= LIMIT);
-        self.alignment = alignment.ok_or_else(|| {
-            contradiction("they share an offset, and the common multiple of their alignments exceeds 2^48")
-        })?;
-        if self.low.max(other.low) > self.high.min(other.high) {
-            return Err(contradiction(
-                "they share an offset, and none is within the bounds of both",
-            ));
+        let alignment = self.alignment.lcm(other.alignment);
+        let Some(alignment) = alignment.filter(|lcm| lcm.get() <= LIMIT) else {
+            return contradiction(
+                "they share an offset, and the common multiple of their alignments exceeds 2^48",
+            );
+        };
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        if low > high {
+            return contradiction("they share an offset, and none is within the bounds of both");
         }
-        self.low = self.low.max(other.low);
-        self.high = self.high.min(other.high);
+        (self.alignment, self.low, self.high) = (alignment, low, high);
         self.size = self.size.max(other.size);
         self.spans.extend(other.spans);
         Ok(())
@@ -359,10 +317,7 @@ fn names<'a>(
     let mut names = HashMap::new();
     for (index, name) in all.enumerate() {
         if names.insert(name, index).is_some() {
-            return Err(PoolsError::DuplicateName {
-                kind,
-                name: name.clone(),
-            });
+            return Err(PoolsError::DuplicateName(kind, name.clone()));
         }
     }
     Ok(names)
@@ -370,45 +325,29 @@ fn names<'a>(
 
 fn find(items: &HashMap<&String, usize>, of: &str, name: &String) -> Result<usize, PoolsError> {
     let found = items.get(name).copied();
-    found.ok_or_else(|| PoolsError::UnknownName {
-        of: format!("`{of}`"),
-        kind: "item",
-        name: name.clone(),
-    })
+    found.ok_or_else(|| PoolsError::UnknownName(format!("`{of}`"), "item", name.clone()))
+}
+
+fn live_spans(spans: &[Span]) -> impl Iterator<Item = Span> {
+    spans.iter().copied().filter(|span| !span.is_empty())
 }
 
 /// Keeps all sums far below 64 bits.
 fn check_numbers(desc: &PoolsDesc) -> Result<(), PoolsError> {
     let limited = |what, name: &str, found: u64| match found {
         0..=LIMIT => Ok(()),
-        _ => Err(PoolsError::TooLarge {
-            what,
-            name: name.to_owned(),
-            found,
-            limit: LIMIT,
-        }),
+        _ => Err(PoolsError::TooLarge(what, name.to_owned(), found)),
     };
     let open = desc.pools.iter().filter(|pool| pool.capacity.is_none()).count();
     if desc.pools.is_empty() || open > 1 {
-        return Err(PoolsError::Pools {
-            pools: desc.pools.len(),
-            open,
-        });
+        return Err(PoolsError::Pools(desc.pools.len(), open));
     }
     let forwards = |name: &str, spans: &[Span]| match spans.iter().find(|span| span.first > span.end) {
         None => Ok(()),
-        Some(span) => Err(PoolsError::Backwards {
-            name: name.to_owned(),
-            first: span.first.0,
-            end: span.end.0,
-        }),
+        Some(span) => Err(PoolsError::Backwards(name.to_owned(), span.first.0, span.end.0)),
     };
     for pool in &desc.pools {
-        limited(
-            "the capacity",
-            &pool.name,
-            pool.capacity.map_or(0, |capacity| capacity.0),
-        )?;
+        limited("the capacity", &pool.name, pool.capacity.unwrap_or_default().0)?;
         for range in &pool.reserved {
             limited("a reserved offset", &pool.name, range.offset.0)?;
             limited("a reserved size", &pool.name, range.size.0)?;

@@ -12,7 +12,7 @@ pub(super) struct State {
     pub(super) pool: Vec<u32>,
     pub(super) offset: Vec<u64>,
     /// For each unit, others with which it shares bytes that it must not.
-    pub(super) hard: Vec<u32>,
+    pub(super) hard: Vec<u64>,
     /// For each unit, the penalties that it pays.
     pub(super) soft: Vec<u64>,
     /// Pairs that share bytes and must not.
@@ -88,28 +88,14 @@ impl State {
             if before == after {
                 continue;
             }
-            match (edge.cost, after) {
-                (FORBIDDEN, true) => {
-                    self.hard_total += 1;
-                    self.hard[index] += 1;
-                    self.hard[other] += 1;
-                }
-                (FORBIDDEN, false) => {
-                    self.hard_total -= 1;
-                    self.hard[index] -= 1;
-                    self.hard[other] -= 1;
-                }
-                (cost, true) => {
-                    self.soft_total += cost;
-                    self.soft[index] += cost;
-                    self.soft[other] += cost;
-                }
-                (cost, false) => {
-                    self.soft_total -= cost;
-                    self.soft[index] -= cost;
-                    self.soft[other] -= cost;
-                }
-            }
+            let (of_units, total, by) = match edge.cost {
+                FORBIDDEN => (&mut self.hard, &mut self.hard_total, 1),
+                cost => (&mut self.soft, &mut self.soft_total, cost),
+            };
+            let change = |sum: &mut u64| *sum = if after { *sum + by } else { *sum - by };
+            change(total);
+            change(&mut of_units[index]);
+            change(&mut of_units[other]);
         }
         (self.pool[index], self.offset[index]) = (pool, offset);
     }

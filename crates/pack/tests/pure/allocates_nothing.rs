@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Answer, Item, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy};
+use tileheap_pack::{
+    Answer, Goal, Item, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy,
+};
 use tileheap_testkit::counting;
 use tileheap_testkit::generators::{Kind, every_kind, random, sixteen_items};
 
@@ -27,17 +29,8 @@ fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
 fn rules_allocate_nothing_after_warm_up() {
     for items in [16, 300] {
         let problems = random(100, items);
-        for strategy in [
-            Strategy::Naive,
-            Strategy::GreedyBySize,
-            Strategy::FirstFitBySize,
-            Strategy::GreedyByBreadth,
-            Strategy::FirstFitByBirth,
-            Strategy::BestFitByBirth,
-            Strategy::GreedyByArea,
-            Strategy::GreedyByConflicts,
-            Strategy::Quick,
-        ] {
+        let rules = |&strategy: &Strategy| !searches(strategy) && strategy != Strategy::Glue;
+        for strategy in Strategy::ALL.into_iter().filter(rules) {
             assert_eq!(allocations(&problems, strategy), 0, "{strategy}, {items} items");
         }
     }
@@ -84,8 +77,9 @@ fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
             for problem in &problems {
                 for strategy in Strategy::ALL {
                     let mut go_on = |_: Progress| ControlFlow::Continue(());
-                    strategy.minimise_into(problem, STEPS, &mut go_on, &mut packer, &mut answer);
-                    strategy.fit_into(problem, STEPS, &mut go_on, &mut packer, &mut answer);
+                    for goal in [Goal::Lowest, Goal::Within] {
+                        strategy.search_into(problem, (goal, STEPS), &mut go_on, &mut packer, &mut answer);
+                    }
                     impossible += u32::from(answer.is_impossible());
                 }
             }
@@ -118,7 +112,13 @@ fn searching_many_items_allocates_nothing() {
     for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
         let mut run = || {
             let mut go_on = |_: Progress| ControlFlow::Continue(());
-            strategy.minimise_into(&problem, Steps(20_000), &mut go_on, &mut packer, &mut answer);
+            strategy.search_into(
+                &problem,
+                (Goal::Lowest, Steps(20_000)),
+                &mut go_on,
+                &mut packer,
+                &mut answer,
+            );
             answer.steps
         };
         let steps = run();

@@ -23,11 +23,8 @@ fn many(count: u64) -> Problem {
     let items = (0..count).map(|_| {
         let first = random.below(count * 3 / 2) as u32;
         let bits = random.below(20);
-        item(
-            first,
-            first + 1 + random.below(200) as u32,
-            1 + random.below(1 << bits),
-        )
+        let end = first + 1 + random.below(200) as u32;
+        item(first, end, 1 + random.below(1 << bits))
     });
     Problem::new(items.collect()).unwrap()
 }
@@ -40,10 +37,7 @@ fn without_a_capacity_there_is_a_packing_however_small_the_budget() {
             let packing = answer.packing.expect("nothing forbids a packing");
             assert_eq!(packing.offsets.len(), problem.items().len());
             let answer = fit(&problem, strategy, Steps(1), &mut go_on);
-            assert_eq!(
-                (answer.packing.is_some(), answer.verdict),
-                (true, Verdict::Proved)
-            );
+            assert!(answer.packing.is_some() && answer.verdict == Verdict::Proved);
         }
     }
 }
@@ -82,14 +76,11 @@ fn selections_of_few_aligned_items_are_proved() {
             .build()
             .unwrap();
         let chosen = select(&problem, &weights, Steps::default(), &mut go_on);
-        assert_eq!(
-            chosen.weight,
-            heaviest(&items, &weights, 14),
-            "round {round}: {items:?}"
-        );
+        let heaviest = heaviest(&items, &weights, 14);
+        assert_eq!(chosen.weight, heaviest, "round {round}: {items:?}");
         assert_eq!(
             (chosen.verdict, chosen.bound),
-            (Verdict::Proved, chosen.weight),
+            (Verdict::Proved, heaviest),
             "round {round}"
         );
     }

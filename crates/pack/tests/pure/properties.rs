@@ -92,30 +92,28 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
     loop {
         match desc.clone().build() {
             Ok(problem) => return problem,
-            Err(Error::FixedCollision { b: item, .. } | Error::Misaligned { item, .. }) => {
+            Err(Error::FixedCollision(_, item) | Error::Misaligned(item, ..)) => {
                 // The fixed member of a group may be another one.
-                let group = desc.items[item as usize].together;
-                for (index, other) in desc.items.iter_mut().enumerate() {
-                    if index == item as usize || (group.is_some() && other.together == group) {
-                        other.fixed = None;
-                    }
-                }
+                members(&mut desc, item).for_each(|member| member.fixed = None);
             }
             // A lowest offset and a fixed one met in a group.
             Err(Error::EmptyBounds { item, .. }) => {
-                let group = desc.items[item as usize].together;
-                let members = desc.items.iter_mut().enumerate();
-                for (_, other) in members.filter(|(index, other)| {
-                    *index == item as usize || (group.is_some() && other.together == group)
-                }) {
-                    other.lowest = Bytes::ZERO;
-                }
+                members(&mut desc, item).for_each(|member| member.lowest = Bytes::ZERO);
             }
-            Err(Error::GroupFixedTwice { b, .. }) => desc.items[b as usize].fixed = None,
-            Err(Error::ConflictInGroup { a, b }) => desc.conflicts.retain(|&pair| pair != (a, b)),
+            Err(Error::GroupFixedTwice(_, b, ..)) => desc.items[b as usize].fixed = None,
+            Err(Error::ConflictInGroup(a, b)) => desc.conflicts.retain(|&pair| pair != (a, b)),
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+/// An item, and those of its group.
+fn members(desc: &mut ProblemDesc, item: u32) -> impl Iterator<Item = &mut Item> {
+    let group = desc.items[item as usize].together;
+    let items = (0..).zip(&mut desc.items);
+    let members =
+        items.filter(move |(index, other)| *index == item || group.is_some() && other.together == group);
+    members.map(|(_, member)| member)
 }
 
 fn judge(problem: &Problem) -> Result<(), TestCaseError> {
@@ -137,18 +135,14 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
             "{strategy}: {} < {bound}",
             packing.height
         );
-        prop_assert_eq!(
-            &packing,
-            &used.pack(problem, strategy),
-            "{} is not repeatable",
-            strategy
-        );
-        prop_assert_eq!(
-            &packing,
-            &used.pack(problem, strategy),
-            "{} is not repeatable",
-            strategy
-        );
+        for _ in 0..2 {
+            prop_assert_eq!(
+                &packing,
+                &used.pack(problem, strategy),
+                "{} is not repeatable",
+                strategy
+            );
+        }
         let best = if searching { &mut searches } else { &mut rules };
         if strategy != Packs::Auto {
             *best = packing.height.min(*best);
@@ -160,11 +154,8 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
         prop_assert!(packing.height <= rules, "{} > {rules}", packing.height);
         prop_assert!(answer.bound <= rules.min(searches), "the bound is no bound");
         // Two searches of the same budget that both run out of it may end a hair apart; nothing is below what is proved.
-        let apart = if answer.verdict == Verdict::Proved {
-            0
-        } else {
-            searches.0 / 1_000_000_000
-        };
+        let is_proved = answer.verdict == Verdict::Proved;
+        let apart = if is_proved { 0 } else { searches.0 / 1_000_000_000 };
         prop_assert!(
             packing.height.0 <= searches.0 + apart,
             "{} > {searches}",
@@ -416,79 +407,58 @@ fn sound() -> (Problem, Packing) {
 fn the_judge_refuses_each_kind_of_damage() {
     let (problem, packing) = sound();
     assert_eq!(check(&problem, &packing), Ok(()));
-    let refused = |offsets: [u64; 5], height: u64| {
-        let offsets = offsets.map(Bytes).to_vec();
-        let height = Bytes(height);
-        check(&problem, &Packing { offsets, height }).unwrap_err()
+    let overlap = Error::Overlap {
+        a: 1,
+        b: 3,
+        a_span: Span::new(3, 6),
+        b_span: Span::new(3, 6),
+        offset: Bytes(0),
+        end: Bytes(12),
     };
-    // Shifted to where it is not aligned.
-    assert_eq!(
-        refused([0, 0, 12, 12, 7], 24),
-        Error::Misaligned {
-            item: 4,
-            offset: Bytes(7),
-            alignment: Alignment::new(12).unwrap()
-        }
-    );
-    // Shifted onto the group's second member.
-    assert_eq!(
-        refused([0, 0, 12, 0, 24], 36),
-        Error::Overlap {
-            a: 1,
-            b: 3,
-            a_span: Span::new(3, 6),
-            b_span: Span::new(3, 6),
-            offset: Bytes(0),
-            end: Bytes(12),
-        }
-    );
-    assert_eq!(
-        refused([24, 0, 12, 12, 0], 36),
-        Error::GroupSplit {
-            a: 0,
-            b: 1,
-            a_offset: Bytes(24),
-            b_offset: Bytes(0)
-        }
-    );
-    assert_eq!(
-        refused([0, 0, 24, 12, 0], 36),
-        Error::MovedFixed {
-            item: 2,
-            expected: Bytes(12),
-            found: Bytes(24)
-        }
-    );
-    assert_eq!(
-        refused([0, 0, 12, 12, 12], 24),
-        Error::ConflictOverlap {
-            a: 4,
-            b: 3,
-            offset: Bytes(12),
-            end: Bytes(24)
-        }
-    );
-    let claims = |height| Error::WrongHeight {
-        claimed: Bytes(height),
-        end: Bytes(24),
-    };
-    assert_eq!(refused([0, 0, 12, 12, 0], 23), claims(23));
-    assert_eq!(refused([0, 0, 12, 12, 0], 36), claims(36));
-    assert!(matches!(
-        refused([0, 0, 12, u64::MAX - 3, 0], 24),
-        Error::EndOverflow { item: 3, .. }
-    ));
-    let short = Packing {
-        offsets: vec![Bytes(0)],
-        height: Bytes(12),
-    };
-    assert_eq!(
-        check(&problem, &short),
-        Err(Error::OffsetCount {
-            expected: 5,
-            found: 1
-        })
-    );
+    let far = u64::MAX - 3;
+    for (offsets, height, fault) in [
+        // Shifted to where it is not aligned; onto the group's second member; away from it; ...
+        (
+            vec![0, 0, 12, 12, 7],
+            24,
+            Error::Misaligned(4, Bytes(7), Alignment::new(12).unwrap()),
+        ),
+        (vec![0, 0, 12, 0, 24], 36, overlap),
+        (
+            vec![24, 0, 12, 12, 0],
+            36,
+            Error::GroupSplit(0, 1, Bytes(24), Bytes(0)),
+        ),
+        (
+            vec![0, 0, 24, 12, 0],
+            36,
+            Error::MovedFixed(2, Bytes(12), Bytes(24)),
+        ),
+        (
+            vec![0, 0, 12, 12, 12],
+            24,
+            Error::ConflictOverlap(4, 3, Bytes(12), Bytes(24)),
+        ),
+        (
+            vec![0, 0, 12, 12, 0],
+            23,
+            Error::WrongHeight(Bytes(23), Bytes(24)),
+        ),
+        (
+            vec![0, 0, 12, 12, 0],
+            36,
+            Error::WrongHeight(Bytes(36), Bytes(24)),
+        ),
+        (
+            vec![0, 0, 12, far, 0],
+            24,
+            Error::EndOverflow(3, Bytes(12), Bytes(far)),
+        ),
+        (vec![0], 12, Error::OffsetCount(1, 5)),
+    ] {
+        let (offsets, height) = (offsets.into_iter().map(Bytes).collect(), Bytes(height));
+        assert_eq!(check(&problem, &Packing { offsets, height }), Err(fault));
+    }
 }
 
 /// A group takes its largest size for each of its members, also for the small ones.
@@ -501,13 +471,7 @@ fn the_judge_counts_a_group_at_its_largest() {
     let beside = Item::new(Span::new(4, 5), Bytes(1), Alignment::ONE);
     let problem = Problem::new(vec![member(0, 2, 8), member(4, 6, 2), beside]).unwrap();
     let offsets = vec![Bytes(0), Bytes(0), Bytes(2)];
-    let error = check(
-        &problem,
-        &Packing {
-            offsets,
-            height: Bytes(8),
-        },
-    )
-    .unwrap_err();
+    let height = Bytes(8);
+    let error = check(&problem, &Packing { offsets, height }).unwrap_err();
     assert!(matches!(error, Error::Overlap { a: 1, b: 2, .. }), "{error}");
 }
