@@ -1,67 +1,23 @@
-//! One table: every packing strategy on our own problems and on those of others in `../shared`, as height over lower bound, with
-//! milliseconds; before it, the time of `auto` on 16 random items of every kind; after it, selections in too small a capacity
-//! against the best known.
+//! The time of `auto` on 16 random items of every kind, and selections in too small a capacity against the best known. Heights of
+//! every strategy are in `benches/compare`, times in `benches/pack_speed.rs`.
 //!
 //! `cargo bench -p tileheap-pack --bench pack [part of a file's name]`.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, ProblemDesc, Steps, Strategy};
 use tileheap_testkit::generators;
 
-/// Above this many items the rules that look at all pairs, or worse, are left out.
-const LARGE: usize = 5000;
 const RUNS: usize = 5;
 
 fn main() {
     sixteen_items();
-    let root = tileheap_testkit::workspace();
-    let (own, shared) = (root.join("tests/data"), root.join("../shared"));
-    let filter = std::env::args()
-        .skip(1)
-        .find(|argument| !argument.starts_with('-'))
-        .unwrap_or_default();
-    print!("{:<34}{:>7}", "instance", "items");
-    for strategy in strategies() {
-        print!("{:>21}", strategy.name());
-    }
-    println!();
-    let mut logs = vec![(0.0, 0); strategies().count()];
-    for folder in [
-        own.join("pack"),
-        own.join("tensor/models"),
-        shared.join("planning"),
-    ] {
-        if !folder.is_dir() {
-            println!("skipped: {} is not there", folder.display());
-            continue;
-        }
-        for file in tables(&folder) {
-            if file.to_string_lossy().contains(&filter) {
-                row(&file, &mut logs);
-            }
-        }
-    }
-    print!("{:<41}", "geometric mean of the ratios");
-    for (log, count) in logs {
-        print!("{:>21.4}", f64::exp(log / f64::from(count.max(1))));
-    }
-    println!("\n");
-    residency(&own.join("residency"), &filter);
-}
-
-fn tables(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder).expect("the folder is readable");
-    let files = files.map(|file| file.expect("an entry").path());
-    let mut files: Vec<PathBuf> = files
-        .filter(|file| file.extension().is_some_and(|end| end == "csv"))
-        .collect();
-    files.sort();
-    files
+    let mut arguments = std::env::args().skip(1);
+    let filter = arguments.find(|argument| !argument.starts_with('-'));
+    residency(&tileheap_testkit::data("residency"), &filter.unwrap_or_default());
 }
 
 fn numbers(line: &str, count: usize) -> Vec<u64> {
@@ -82,47 +38,6 @@ fn item(fields: &[u64]) -> Item {
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
-}
-
-/// The built-in strategies, and then those of other planners.
-fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
-    let built_in = Strategy::ALL
-        .iter()
-        .map(|strategy| strategy as &dyn PackingStrategy);
-    built_in.chain(STRATEGIES)
-}
-
-fn row(file: &Path, logs: &mut [(f64, u32)]) {
-    let text = std::fs::read_to_string(file).expect("the file is readable");
-    let items = text.lines().skip(1).map(|line| item(&numbers(line, 3)));
-    let problem = Problem::new(items.collect()).expect("the data is sound");
-    let mut packer = Packer::default();
-    let bound = packer.lower_bound(&problem);
-    let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
-    print!("{name:<34}{:>7}", problem.items().len());
-    let mut packing = Packing::default();
-    for (strategy, (log, count)) in strategies().zip(logs) {
-        let slow =
-            STRATEGIES.iter().any(|other| other.name() == strategy.name()) || strategy.name() == "exact";
-        if problem.items().len() > LARGE && slow {
-            print!("{:>21}", "-");
-            continue;
-        }
-        let mut times = Vec::new();
-        while times.len() < RUNS {
-            let start = Instant::now();
-            strategy.pack_into(&problem, &mut packer, &mut packing);
-            times.push(start.elapsed().as_secs_f64() * 1e3);
-            // What takes long is not repeated.
-            if times[0] > 200.0 {
-                break;
-            }
-        }
-        let ratio = packing.height.0 as f64 / bound.0 as f64;
-        (*log, *count) = (*log + ratio.ln(), *count + 1);
-        print!("{:>21}", format!("{ratio:.4} {:.3}", median(times)));
-    }
-    println!();
 }
 
 /// What `auto` takes for 16 items, with the memory of the problems before: medians and 99th percentiles over 2,000 problems of
@@ -157,12 +72,8 @@ fn sixteen_items() {
         } else {
             with.join(", ")
         };
-        println!(
-            "{name:<46}{:>12.2}{:>12.2}{:>12.2}",
-            part(50),
-            part(99),
-            times[times.len() - 1]
-        );
+        let most = times[times.len() - 1];
+        println!("{name:<46}{:>12.2}{:>12.2}{most:>12.2}", part(50), part(99));
     }
     println!();
 }

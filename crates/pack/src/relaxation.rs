@@ -3,7 +3,7 @@
 //! For searches whose objective has more than weights. A column is a step, or a set of steps at which the same candidates are
 //! live; its load is the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
 
-use super::select::choice::{LoadSearch, Offer};
+use super::select::choice::{Chosen, LoadSearch, Offer};
 use super::select::prices::{Arc, Prices, SCALE_BITS};
 
 /// Prices and losses are in this fraction of a unit of weight.
@@ -89,14 +89,13 @@ impl Loads<'_> {
         // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
         let mut allowed = (most >> 12).max(1);
         loop {
-            let found =
-                choice.pass_with_costs(&offers, columns, self.capacity, &column_loss, allowed, width, 0);
+            let found = choice.pass(&offers, (columns, self.capacity), &column_loss, allowed, width, 0);
             let steps = choice.steps;
-            if let Some(found) = found {
+            if let Some(Chosen { taken, loss, exact }) = found {
                 return Some(LoadChoice {
-                    taken: found.taken,
-                    loss: found.loss,
-                    exact: found.exact,
+                    taken,
+                    loss,
+                    exact,
                     steps,
                 });
             }

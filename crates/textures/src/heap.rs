@@ -119,36 +119,12 @@ impl Heap {
     /// A free node of at least `size` bytes, approximately the smallest.
     pub fn best_fit(&self, size: u64) -> Option<u32> {
         let bin = self.bin(size);
-        let mut best = NONE;
-        let mut node = self.bins[bin].first;
-        for _ in 0..CANDIDATES {
-            if node == NONE {
-                break;
-            }
-            let found = self.at(node).size;
-            if found >= size && (best == NONE || found < self.at(best).size) {
-                best = node;
-                if found == size {
-                    break;
-                }
-            }
-            node = self.by_bin.next(node);
-        }
-        if best != NONE {
-            return Some(best);
-        }
-        let bin = self.next_bin(bin + 1)?;
-        let mut node = self.bins[bin].first;
-        for _ in 0..CANDIDATES {
-            if best == NONE || self.at(node).size < self.at(best).size {
-                best = node;
-            }
-            node = self.by_bin.next(node);
-            if node == NONE {
-                break;
-            }
-        }
-        Some(best)
+        let smallest = |bin: usize| {
+            let nodes = self.by_bin.after(self.bins[bin].first).take(CANDIDATES);
+            let fitting = nodes.filter(|&node| self.at(node).size >= size);
+            fitting.min_by_key(|&node| self.at(node).size)
+        };
+        smallest(bin).or_else(|| smallest(self.next_bin(bin + 1)?))
     }
 
     /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
@@ -362,16 +338,11 @@ impl Heap {
     }
 
     fn next_bin(&self, from: usize) -> Option<usize> {
-        let (mut word, mut mask) = (from / 64, u64::MAX << (from % 64));
-        while word < self.full.len() {
-            let bits = self.full[word] & mask;
-            if bits != 0 {
-                return Some(word * 64 + bits.trailing_zeros() as usize);
-            }
-            word += 1;
-            mask = u64::MAX;
-        }
-        None
+        (from / 64..self.full.len()).find_map(|word| {
+            let before = if word == from / 64 { from % 64 } else { 0 };
+            let bits = self.full[word] >> before << before;
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        })
     }
 
     fn file(&mut self, node: u32) {

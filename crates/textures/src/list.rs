@@ -43,6 +43,12 @@ impl Links {
         self.0[element as usize][1]
     }
 
+    /// An element and those after it; none for [`NONE`].
+    pub fn after(&self, first: u32) -> impl Iterator<Item = u32> {
+        let element = |element: u32| (element != NONE).then_some(element);
+        std::iter::successors(element(first), move |&last| element(self.next(last)))
+    }
+
     /// The element before; [`NONE`] at the start.
     pub fn previous(&self, element: u32) -> u32 {
         self.0[element as usize][0]

@@ -53,7 +53,7 @@ impl PackingStrategy for Nnc {
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
         let items = problem.items();
         if are_plain(items) && problem.conflicts().is_empty() {
-            let offsets = Insertion::default().place(items, *self).1;
+            let offsets = Insertion::default().place(items, *self);
             packing.height = height(items, &offsets);
             packing.offsets = offsets.into_iter().map(Bytes).collect();
             return;
@@ -79,8 +79,6 @@ fn height(items: &[Item], offsets: &[u64]) -> Bytes {
     ends.max().unwrap_or(Bytes::ZERO)
 }
 
-/// No offset yet.
-const UNPLACED: u64 = u64::MAX;
 /// The dummy source and sink.
 const DUMMY: u32 = u32::MAX;
 
@@ -167,24 +165,22 @@ struct Insertion {
 }
 
 impl Insertion {
-    /// The order of insertion and the offsets, in a problem without fixed offsets, bounds, groups and conflicts.
+    /// The offsets, in a problem without fixed offsets, bounds, groups and conflicts.
     ///
     /// Complexity: O(n³) where all are equally large, or (of the article) have the same number of conflicts.
-    fn place(&mut self, items: &[Item], edition: Nnc) -> (Vec<u32>, Vec<u64>) {
+    fn place(&mut self, items: &[Item], edition: Nnc) -> Vec<u64> {
         self.edges.clear();
         self.conflicts = overlap_counts(items);
-        let mut offsets = vec![UNPLACED; items.len()];
-        let mut order = Vec::with_capacity(items.len());
+        // What takes no bytes at any step never conflicts.
+        let mut offsets = vec![0; items.len()];
         self.left = (0..items.len() as u32)
             .filter(|&index| takes_bytes(&items[index as usize]))
             .collect();
         let mut height = 0;
         while !self.left.is_empty() {
             self.gather(items, edition);
-            let found = self
-                .candidates
-                .iter()
-                .find_map(|tuple| Some((*tuple, self.tightest(items, tuple)?)));
+            let mut candidates = self.candidates.iter();
+            let found = candidates.find_map(|tuple| Some((*tuple, self.tightest(items, tuple)?)));
             let (tuple, edge) = found.unwrap_or_else(|| {
                 let tuple = self.candidates[0];
                 let offset = align_up(height, tuple.alignment);
@@ -199,7 +195,6 @@ impl Insertion {
             });
             self.insert(items, &tuple, edge, &mut offsets);
             for &index in tuple.members() {
-                order.push(index);
                 self.left.retain(|&other| other != index);
                 for &other in &self.left {
                     if !ordered(items, index, other) {
@@ -208,14 +203,7 @@ impl Insertion {
                 }
             }
         }
-        // What takes no bytes at any step never conflicts.
-        for (index, offset) in offsets.iter_mut().enumerate() {
-            if *offset == UNPLACED {
-                order.push(index as u32);
-                *offset = 0;
-            }
-        }
-        (order, offsets)
+        offsets
     }
 
     /// The tensors that come first, and of the article those with one or two larger ones beside; the largest first.
@@ -327,9 +315,11 @@ impl Insertion {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use tileheap_pack::allocation_graph::{AllocationEdge, AllocationGraph};
-    use tileheap_pack::units::Span;
+    use tileheap_pack::units::{Span, SplitMix64};
     use tileheap_pack::{Error, lower_bound, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
@@ -358,28 +348,23 @@ mod tests {
     /// ```
     #[test]
     fn a_triple_follows_a_tensor_by_hand() {
-        const X: u32 = 0;
-        const P: u32 = 1;
-        const Q: u32 = 2;
-        const R: u32 = 3;
+        let [x, p, q, r] = [0, 1, 2, 3];
         let problem = problem(&[(0, 6, 4), (0, 2, 2), (2, 4, 3), (4, 6, 5)]);
         let packing = pack(&problem, Nnc::Article);
         assert_eq!(packing.offsets, [0, 4, 4, 4].map(Bytes));
         assert_eq!(packing.height, lower_bound(&problem));
         let graph = AllocationGraph::of(&problem, &packing).unwrap();
-        assert_eq!(
-            graph.edges,
-            [
-                edge(DUMMY, X, 0, 4),
-                edge(DUMMY, P, 4, 2),
-                edge(DUMMY, Q, 6, 1),
-                edge(DUMMY, R, 7, 2),
-                edge(X, DUMMY, 0, 4),
-                edge(P, Q, 4, 2),
-                edge(Q, R, 4, 3),
-                edge(R, DUMMY, 4, 5),
-            ]
-        );
+        let expected = [
+            edge(DUMMY, x, 0, 4),
+            edge(DUMMY, p, 4, 2),
+            edge(DUMMY, q, 6, 1),
+            edge(DUMMY, r, 7, 2),
+            edge(x, DUMMY, 0, 4),
+            edge(p, q, 4, 2),
+            edge(q, r, 4, 3),
+            edge(r, DUMMY, 4, 5),
+        ];
+        assert_eq!(graph.edges, expected);
         graph.check(&problem).unwrap();
     }
 
@@ -393,11 +378,7 @@ mod tests {
             ..Insertion::default()
         };
         rule.gather(problem.items(), Nnc::Article);
-        let tuples: Vec<(&[u32], u64)> = rule
-            .candidates
-            .iter()
-            .map(|tuple| (tuple.members(), tuple.size))
-            .collect();
+        let tuples = rule.candidates.iter().map(|tuple| (tuple.members(), tuple.size));
         let expected: [(&[u32], u64); 6] = [
             (&[0, 1, 2], 5),
             (&[0, 2], 5),
@@ -406,24 +387,16 @@ mod tests {
             (&[1], 3),
             (&[0], 2),
         ];
-        assert_eq!(tuples, expected);
+        assert_eq!(tuples.collect::<Vec<_>>(), expected);
     }
 
     fn random(seed: u64, count: usize) -> Problem {
-        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-        let mut next = |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 33) % below
-        };
-        let items: Vec<_> = (0..count)
-            .map(|_| {
-                let first = next(20) as u32;
-                (first, first + 1 + next(6) as u32, next(9))
-            })
-            .collect();
-        problem(&items)
+        let mut random = SplitMix64::new(seed);
+        let items = (0..count).map(|_| {
+            let first = random.below(20) as u32;
+            (first, first + 1 + random.below(6) as u32, random.below(9))
+        });
+        problem(&items.collect::<Vec<_>>())
     }
 
     /// The edges that the rule leaves are the graph that follows from where it put everything.
@@ -432,31 +405,24 @@ mod tests {
         let mut rule = Insertion::default();
         for seed in 0..300 {
             let problem = random(seed, 3 + seed as usize % 30);
-            let (_, offsets) = rule.place(problem.items(), Nnc::Article);
+            let offsets = rule.place(problem.items(), Nnc::Article);
             let packing = Packing {
                 height: height(problem.items(), &offsets),
                 offsets: offsets.into_iter().map(Bytes).collect(),
             };
             let graph = AllocationGraph::of(&problem, &packing).unwrap();
             graph.check(&problem).unwrap();
-            let bytes = |edges: &mut dyn Iterator<Item = AllocationEdge>| {
-                let mut bytes: Vec<_> = edges
-                    .flat_map(|edge| {
-                        (edge.offset.0..(edge.offset + edge.size).0).map(move |at| (at, edge.from, edge.to))
-                    })
-                    .collect();
-                bytes.sort_unstable();
-                bytes
+            let bytes = |edges: Vec<AllocationEdge>| -> BTreeSet<_> {
+                let ends = |edge: AllocationEdge| move |at| (at, edge.from, edge.to);
+                let each =
+                    |edge: AllocationEdge| (edge.offset.0..(edge.offset + edge.size).0).map(ends(edge));
+                edges.into_iter().flat_map(each).collect()
             };
-            let mut own = rule
+            let own = rule
                 .edges
                 .iter()
                 .map(|own| edge(own.from, own.to, own.offset, own.width));
-            assert_eq!(
-                bytes(&mut own),
-                bytes(&mut graph.edges.into_iter()),
-                "seed {seed}"
-            );
+            assert_eq!(bytes(own.collect()), bytes(graph.edges), "seed {seed}");
         }
     }
 
@@ -479,11 +445,8 @@ mod tests {
         assert!(said.to_string().contains("the buffer"), "{said}");
         // An edge against time.
         let mut back = graph;
-        let inner = back
-            .edges
-            .iter_mut()
-            .find(|edge| edge.from.is_some() && edge.to.is_some())
-            .unwrap();
+        let is_inner = |edge: &&mut AllocationEdge| edge.from.is_some() && edge.to.is_some();
+        let inner = back.edges.iter_mut().find(is_inner).unwrap();
         std::mem::swap(&mut inner.from, &mut inner.to);
         assert!(matches!(back.check(&problem), Err(Error::Overlap { .. })));
     }

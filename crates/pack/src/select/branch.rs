@@ -38,20 +38,14 @@ impl<'a> Branch<'a> {
             open: 0,
         };
         branch.descend(task, 0);
-        let Branch {
-            left,
-            best,
-            weight,
-            open,
-            ..
-        } = branch;
         task.set_prices(known);
+        let weight = branch.weight - i128::from(task.free_weight());
         let chosen = Chosen {
-            loss: task.bound - ((weight - i128::from(task.free_weight())) << SCALE_BITS),
-            exact: open <= weight,
-            taken: best,
+            loss: task.bound - (weight << SCALE_BITS),
+            exact: branch.open <= branch.weight,
+            taken: branch.best,
         };
-        (chosen, left)
+        (chosen, branch.left)
     }
 
     /// Decides items that the relaxation divides, the largest first; `pins` of them are chosen already.

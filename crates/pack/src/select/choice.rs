@@ -74,40 +74,13 @@ impl LoadSearch {
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
     ///
-    /// An item with a weight below `coarse` is taken exactly if that is above its price and it fits: branching on many such items
-    /// would displace states that matter.
+    /// `column_loss` gives the loss of a column at a load, and how much of it is a cost, which is subtracted from the weight. Cost
+    /// never falls as the load grows. `None` for nothing, whatever the load. An item with a weight below `coarse` is taken exactly if
+    /// that is above its price and it fits: branching on many such items would displace states that matter.
     pub(crate) fn pass(
         &mut self,
         offers: &[Offer],
-        prices: &[i128],
-        capacity: u64,
-        allowed: i128,
-        width: usize,
-        coarse: i128,
-    ) -> Option<Chosen> {
-        // No loss in a column without a price.
-        let column_loss = |column: usize, load: u64| {
-            let price = prices[column];
-            (price > 0).then(|| (price * i128::from(capacity - load), 0))
-        };
-        self.pass_with_costs(
-            offers,
-            prices.len(),
-            capacity,
-            column_loss,
-            allowed,
-            width,
-            coarse,
-        )
-    }
-
-    /// As [`LoadSearch::pass`]; `column_loss` gives the loss of a column at a load, and how much of it is a cost, which is subtracted
-    /// from the weight. Cost never falls as the load grows. `None` for nothing, whatever the load.
-    pub(crate) fn pass_with_costs(
-        &mut self,
-        offers: &[Offer],
-        columns: usize,
-        capacity: u64,
+        (columns, capacity): (usize, u64),
         column_loss: impl Fn(usize, u64) -> Option<(i128, i128)>,
         allowed: i128,
         width: usize,
@@ -145,15 +118,8 @@ impl LoadSearch {
                 deaths[class] = offers[item as usize].arc.end;
                 let branch = offers[item as usize].arc.weight >= coarse;
                 exact &= branch;
-                self.offer(
-                    item,
-                    &offers[item as usize],
-                    class,
-                    classes,
-                    capacity,
-                    allowed,
-                    branch,
-                );
+                let offer = &offers[item as usize];
+                self.offer(item, offer, (class, classes), capacity, allowed, branch);
                 if self.states.len() > 2 * width {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
@@ -189,8 +155,7 @@ impl LoadSearch {
         &mut self,
         item: u32,
         offer: &Offer,
-        class: usize,
-        classes: usize,
+        (class, classes): (usize, usize),
         capacity: u64,
         allowed: i128,
         branch: bool,
@@ -285,10 +250,8 @@ impl LoadSearch {
         let mut complete = true;
         for &index in &self.order {
             let kept = self.next_states.len();
-            if judges[..kept.min(JUDGES)]
-                .iter()
-                .any(|&judge| beats(judge, index))
-            {
+            let mut judging = judges[..kept.min(JUDGES)].iter();
+            if judging.any(|&judge| beats(judge, index)) {
                 continue;
             }
             if kept == width {
@@ -307,6 +270,14 @@ impl LoadSearch {
     }
 }
 
+/// The loss of a column by the price of its unused bytes; none in a column without a price.
+pub(crate) fn unused(prices: &[i128], capacity: u64) -> impl Fn(usize, u64) -> Option<(i128, i128)> {
+    move |column, load| {
+        let price = prices[column];
+        (price > 0).then(|| (price * i128::from(capacity - load), 0))
+    }
+}
+
 /// A class for each item, shared by items that end at the same column and by no overlapping items that do not; and the
 /// number of classes.
 fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
@@ -316,24 +287,25 @@ fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
         let birth = &mut births[offer.arc.end as usize];
         *birth = (*birth).min(offer.arc.first);
     }
-    let mut starts: Vec<(u32, u32)> = (0..=columns as u32)
-        .filter(|&end| births[end as usize] != u32::MAX)
-        .map(|end| (births[end as usize], end))
-        .collect();
+    let starts = births
+        .into_iter()
+        .zip(0..)
+        .filter(|&(birth, _)| birth != u32::MAX);
+    let mut starts: Vec<(u32, u32)> = starts.collect();
     starts.sort_unstable();
     let mut class_of_end = vec![0; columns + 1];
     let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
-    let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<u32>> = std::collections::BinaryHeap::new();
+    let mut alive = std::collections::BTreeSet::new();
     for (first, end) in starts {
-        while let Some(&std::cmp::Reverse(gone)) = alive.peek().filter(|end| end.0 <= first) {
-            alive.pop();
+        while let Some(&gone) = alive.first().filter(|&&end: &&u32| end <= first) {
+            alive.pop_first();
             free.push(class_of_end[gone as usize]);
         }
         class_of_end[end as usize] = free.pop().unwrap_or_else(|| {
             count += 1;
             count - 1
         });
-        alive.push(std::cmp::Reverse(end));
+        alive.insert(end);
     }
     let class_of = offers.iter().map(|offer| class_of_end[offer.arc.end as usize]);
     (class_of.collect(), count)

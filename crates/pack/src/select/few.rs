@@ -1,11 +1,9 @@
 //! Every choice of a few items, where loads alone leave a gap: alignments, bounds and conflicts can make a choice impossible whose loads fit.
 
 use std::cmp::Reverse;
-use std::ops::ControlFlow;
 
 use super::placement::Placement;
 use super::task::Task;
-use crate::answer::{Progress, Steps};
 use crate::search_state::SearchState;
 use crate::{Packer, Problem};
 
@@ -104,18 +102,10 @@ impl Subsets<'_> {
         units.sort_unstable();
         let capacity = self.task.capacity;
         let part = self.problem.part(&units, Some(capacity));
-        let left = Steps(search.budget.saturating_sub(search.steps));
-        let mut report = |progress: Progress| match search.report(progress.steps.0) {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        };
-        let best = std::mem::take(&mut packer.best);
-        let mut attempt = SearchState::new(0, capacity, left, &mut report, best);
-        let impossible = packer.prove_within(&part, true, &mut attempt);
-        let fits = attempt.found && attempt.height <= capacity;
-        let steps = attempt.steps;
-        packer.best = attempt.best;
-        search.steps += steps + STEPS_PER_SUBSET;
+        let left = search.budget.saturating_sub(search.steps);
+        let (height, impossible) = packer.place_part(&part, capacity, left, search);
+        search.steps += STEPS_PER_SUBSET;
+        let fits = height.is_some_and(|height| height <= capacity);
         if fits {
             let placed = units.iter().copied().zip(packer.best.iter().copied());
             found.keep(self.task, placed.collect());

@@ -16,6 +16,8 @@ pub(super) mod prices;
 mod selector;
 mod task;
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Progress, Steps, Verdict, Watch};
@@ -119,21 +121,12 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
     ) -> Selection {
-        assert_eq!(
-            weights.len(),
-            problem.items().len(),
-            "there is one weight for each item"
-        );
-        let total = weights
-            .iter()
-            .try_fold(0u64, |sum, &weight| sum.checked_add(weight));
-        assert!(
-            total.is_some_and(|total| total <= 1 << 63),
-            "weights sum to at most 2^63"
-        );
-        let capacity = problem
-            .capacity()
-            .map_or(u64::MAX >> 1, |capacity| capacity.0.min(u64::MAX >> 1));
+        let count = problem.items().len();
+        assert_eq!(weights.len(), count, "there is one weight for each item");
+        let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
+        assert!(total <= 1 << 63, "weights sum to at most 2^63");
+        let most = Bytes(u64::MAX >> 1);
+        let capacity = problem.capacity().unwrap_or(most).min(most).0;
         let mut task = Task::new(problem, weights, capacity);
         let mut found = Placement::default();
         let mut search = SearchState::new(0, 0, budget, watch, Vec::new());
@@ -197,32 +190,42 @@ impl Packer {
         if task.weight(taken) <= found.weight || !found.is_new(taken) {
             return;
         }
-        let chosen: Vec<u32> = (0..taken.len())
-            .filter(|&offer| taken[offer])
-            .map(|offer| task.units[offer])
-            .collect();
+        let chosen = task.units.iter().zip(taken).filter(|&(_, &taken)| taken);
+        let chosen: Vec<u32> = chosen.map(|(&unit, _)| unit).collect();
         let part = problem.part(&chosen, Some(task.capacity));
         let share = (search.budget / 8)
             .min(search.budget.saturating_sub(search.steps))
             .max(search.budget / 32)
             .max(1);
-        let mut report = |progress: Progress| match search.report(progress.steps.0) {
-            true => std::ops::ControlFlow::Continue(()),
-            false => std::ops::ControlFlow::Break(()),
-        };
-        let best = std::mem::take(&mut self.best);
-        let mut attempt = SearchState::new(0, task.capacity, Steps(share), &mut report, best);
-        self.prove_within(&part, true, &mut attempt);
-        let (packed, steps) = (attempt.found, attempt.steps);
-        self.best = attempt.best;
-        search.steps += steps;
         let mut placed: Vec<(u32, u64)> = Vec::new();
-        if packed {
+        if self.place_part(&part, task.capacity, share, search).0.is_some() {
             let units = part.units.iter().zip(&self.best).zip(&chosen);
             let inside = units.filter(|((unit, offset), _)| **offset + unit.size <= task.capacity);
             placed.extend(inside.map(|((_, &offset), &unit)| (unit, offset)));
         }
         task.add_beside(problem, &mut placed);
         found.keep(task, placed);
+    }
+
+    /// Looks for a packing of a part within a capacity; the height of the best, and whether it is proved that there is none. Offsets
+    /// are the packer's best.
+    fn place_part(
+        &mut self,
+        part: &Problem,
+        capacity: u64,
+        steps: u64,
+        search: &mut SearchState<'_>,
+    ) -> (Option<u64>, bool) {
+        let mut report = |progress: Progress| match search.report(progress.steps.0) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let best = std::mem::take(&mut self.best);
+        let mut attempt = SearchState::new(0, capacity, Steps(steps), &mut report, best);
+        let impossible = self.prove_within(part, true, &mut attempt);
+        let (height, steps) = (attempt.found.then_some(attempt.height), attempt.steps);
+        self.best = attempt.best;
+        search.steps += steps;
+        (height, impossible)
     }
 }

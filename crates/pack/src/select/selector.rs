@@ -1,7 +1,7 @@
 //! The choice by loads: with few states and with more, with other prices, by branches.
 
 use super::branch::Branch;
-use super::choice::{Chosen, LoadSearch};
+use super::choice::{Chosen, LoadSearch, unused};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
@@ -66,9 +66,10 @@ impl Selector {
                 break;
             }
             let all = task.bound + (1 << SCALE_BITS);
+            let (size, loss) = ((task.columns, task.padded), unused(&task.prices, task.padded));
             let found = self
                 .choice
-                .pass(&task.offers, &task.prices, task.padded, all, width, most / part);
+                .pass(&task.offers, size, loss, all, width, most / part);
             keep(&mut best, task, found);
         }
         best

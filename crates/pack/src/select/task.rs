@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::choice::{Chosen, LoadSearch, Offer};
+use super::choice::{Chosen, LoadSearch, Offer, unused};
 use super::prices::{Arc, Prices, SCALE_BITS};
 use crate::exact::{Model, gcd, mix};
 use crate::gap::align_up;
@@ -36,11 +36,8 @@ impl<'a> Task<'a> {
     pub(super) fn new(problem: &'a Problem, weights: &[u64], capacity: u64) -> Task<'a> {
         let units = &problem.units;
         let of_items = |unit: &Unit| {
-            problem
-                .members_of(unit)
-                .iter()
-                .map(|&item| weights[item as usize])
-                .sum()
+            let items = problem.members_of(unit).iter();
+            items.map(|&item| weights[item as usize]).sum()
         };
         let unit_weights: Vec<u64> = units.iter().map(of_items).collect();
         let fits = |index: u32| {
@@ -98,15 +95,8 @@ impl<'a> Task<'a> {
     /// Sets the prices; gives the bound that follows from them.
     pub(super) fn price(&mut self, prices: &mut Prices, blocks: usize) -> u64 {
         let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
-        self.prices = prices.find(self.columns, self.padded, &arcs, blocks);
-        self.reprice();
+        self.set_prices(prices.find(self.columns, self.padded, &arcs, blocks));
         (self.bound >> SCALE_BITS) as u64 + self.free_weight()
-    }
-
-    /// Sets prices that were found before.
-    pub(super) fn set_prices(&mut self, prices: Vec<i128>) {
-        self.prices = prices;
-        self.reprice();
     }
 
     /// The weight of all units on offer.
@@ -115,7 +105,8 @@ impl<'a> Task<'a> {
         offers.sum::<u64>() + self.free_weight()
     }
 
-    pub(super) fn reprice(&mut self) {
+    pub(super) fn set_prices(&mut self, prices: Vec<i128>) {
+        self.prices = prices;
         self.rent = self.prices.iter().sum();
         self.bound = self.rent * i128::from(self.padded);
         for (offer, piece) in self.offers.iter_mut().zip(&self.model.pieces) {
@@ -138,10 +129,8 @@ impl<'a> Task<'a> {
 
     pub(super) fn weight(&self, taken: &[bool]) -> u64 {
         let taken = self.units.iter().zip(taken).filter(|&(_, &taken)| taken);
-        taken
-            .map(|(&unit, _)| self.unit_weights[unit as usize])
-            .sum::<u64>()
-            + self.free_weight()
+        let weights = taken.map(|(&unit, _)| self.unit_weights[unit as usize]);
+        weights.sum::<u64>() + self.free_weight()
     }
 
     /// The weight of what the flow of the prices takes whole, kept as the best if it is above `weight`.
@@ -156,11 +145,8 @@ impl<'a> Task<'a> {
 
     /// More than the weight of everything on offer, and a multiple of what all weights are multiples of.
     pub(super) fn pin(&self) -> i128 {
-        let total = self
-            .units
-            .iter()
-            .map(|&unit| i128::from(self.unit_weights[unit as usize]));
-        total.sum::<i128>() + i128::from(self.common_weight.max(1))
+        let total = self.bound_without_prices() - self.free_weight();
+        i128::from(total) + i128::from(self.common_weight.max(1))
     }
 
     /// The best choice by loads, with ties broken at random by seed `number`, in a capacity smaller by so many 64ths.
@@ -194,7 +180,10 @@ impl<'a> Task<'a> {
         let mut best: Option<Chosen> = None;
         for width in [width.div_ceil(8), width] {
             loop {
-                if let Some(mut found) = choice.pass(&offers, &self.prices, capacity, allowed, width, 0) {
+                let loss = unused(&self.prices, capacity);
+                if let Some(mut found) =
+                    choice.pass(&offers, (self.columns, capacity), loss, allowed, width, 0)
+                {
                     // Nothing may lose more from here on.
                     allowed = found.loss;
                     found.exact |= found.loss <= least;
@@ -224,9 +213,8 @@ impl<'a> Task<'a> {
         let mut free = vec![self.padded; self.columns];
         let stretch = |arc: &Arc| arc.first as usize..arc.end as usize;
         for (offer, _) in self.offers.iter().zip(&taken).filter(|&(_, &taken)| taken) {
-            free[stretch(&offer.arc)]
-                .iter_mut()
-                .for_each(|free| *free -= offer.arc.size);
+            let free = &mut free[stretch(&offer.arc)];
+            free.iter_mut().for_each(|free| *free -= offer.arc.size);
         }
         let mut rest: Vec<usize> = (0..taken.len()).filter(|&index| !taken[index]).collect();
         let density = |index: usize| {

@@ -26,14 +26,11 @@ const PUBLISHED: [(&str, &dyn PackingStrategy, u64); 14] = [
 ];
 
 /// Reads `id,lower,upper,size` lines after a header.
-fn read(path: &Path) -> Problem {
+pub(crate) fn read(path: &Path) -> Problem {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let items = text.lines().skip(1).map(|line| {
-        let mut fields = line
-            .split(',')
-            .skip(1)
-            .map(|field| field.trim().parse::<u64>().unwrap());
-        let mut next = || fields.next().unwrap();
+        let mut fields = line.split(',').skip(1);
+        let mut next = || fields.next().unwrap().trim().parse::<u64>().unwrap();
         let (first, end, size) = (next() as u32, next() as u32, next());
         Item::new(Span::new(first, end), Bytes(size), Alignment::ONE)
     });
@@ -42,10 +39,10 @@ fn read(path: &Path) -> Problem {
 
 /// Those of other planners, and then the built-in ones.
 fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
-    let built_in = Strategy::ALL
-        .iter()
-        .map(|strategy| strategy as &dyn PackingStrategy);
-    STRATEGIES.into_iter().chain(built_in)
+    let built_in = Strategy::ALL.iter();
+    STRATEGIES
+        .into_iter()
+        .chain(built_in.map(|strategy| strategy as &dyn PackingStrategy))
 }
 
 /// Judges every strategy on one instance, the slow ones up to a number of items; the ratios of height to lower bound in thousandths, in
@@ -84,9 +81,8 @@ fn tables(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|end| end == "csv"))
-        .collect();
+    let mut files: Vec<_> = files.collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "csv"));
     files.sort();
     assert!(!files.is_empty());
     files
@@ -123,15 +119,11 @@ fn every_instance_of_others_is_packed_soundly() {
         let ratios = judged(&file, 5000, if hard { 1000 } else { 1006 });
         for (name, strategy, published) in PUBLISHED {
             if file.ends_with(name) {
-                let found = ratios[strategies()
-                    .position(|other| other.name() == strategy.name())
-                    .unwrap()];
+                let (by, mut all) = (strategy.name(), strategies());
+                let found = ratios[all.position(|other| other.name() == by).unwrap()];
                 // Some of the published ratios were cut off, not rounded.
-                assert!(
-                    found.abs_diff(published) <= 1,
-                    "{name}: {} {found}, published {published}",
-                    strategy.name()
-                );
+                let apart = found.abs_diff(published);
+                assert!(apart <= 1, "{name}: {by} {found}, published {published}");
             }
         }
     }

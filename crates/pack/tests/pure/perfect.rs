@@ -3,10 +3,8 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{
-    Item, Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, lower_bound, minimise,
-};
+use tileheap_pack::units::Bytes;
+use tileheap_pack::{Problem, Steps, Strategy, Verdict, check, fit, lower_bound, minimise};
 use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
 /// File, seed, items, and one cut in how many is a pinwheel.
@@ -22,18 +20,6 @@ const FILES: [(&str, u64, usize, u64); 8] = [
 ];
 const HEIGHT: u64 = 1000;
 const STEPS: u32 = 60;
-
-fn read(name: &str) -> (String, Vec<Item>) {
-    let path = tileheap_testkit::data(&format!("pack/{name}.{HEIGHT}.csv"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let items = text.lines().skip(1).map(|line| {
-        let fields: Vec<u64> = line.split(',').map(|field| field.parse().unwrap()).collect();
-        let span = Span::new(fields[1] as u32, fields[2] as u32);
-        Item::new(span, Bytes(fields[3]), Alignment::ONE)
-    });
-    let items = items.collect();
-    (text, items)
-}
 
 fn desc(items: usize, pinwheels: u64) -> PerfectDesc {
     PerfectDesc {
@@ -57,11 +43,11 @@ fn the_files_are_what_the_generator_makes() {
             let (first, end, size) = (item.span.first.0, item.span.end.0, item.size.0);
             writeln!(text, "{id},{first},{end},{size}").unwrap();
         }
+        let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
         if std::env::var_os("TILEHEAP_WRITE_DATA").is_some() {
-            let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
-            std::fs::write(path, &text).unwrap();
+            std::fs::write(&path, &text).unwrap();
         }
-        assert_eq!(read(name).0, text, "{name}");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text, "{name}");
     }
 }
 
@@ -70,8 +56,8 @@ fn the_files_are_what_the_generator_makes() {
 fn the_optimum_of_perfect_packings_is_found_and_proved() {
     let mut beyond_the_rules = 0;
     for (name, ..) in FILES {
-        let (_, items) = read(name);
-        let desc = ProblemDesc::new(items).capacity(Bytes(HEIGHT));
+        let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
+        let desc = crate::instances::read(&path).into_desc().capacity(Bytes(HEIGHT));
         let problem = desc.build().unwrap();
         let mut go_on = |_| ControlFlow::Continue(());
         let quick = minimise(&problem, Strategy::Quick, Steps::default(), &mut go_on);
@@ -87,13 +73,13 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
         check(&problem, &packing).unwrap();
         assert!(packing.fits(&problem), "{name}");
         // One byte less, and one item is too much.
-        let tight = problem
-            .clone()
-            .into_desc()
-            .capacity(Bytes(HEIGHT - 1))
-            .build()
-            .unwrap();
-        let answer = fit(&tight, Strategy::Auto, Steps::default(), &mut go_on);
+        let tight = problem.into_desc().capacity(Bytes(HEIGHT - 1));
+        let answer = fit(
+            &tight.build().unwrap(),
+            Strategy::Auto,
+            Steps::default(),
+            &mut go_on,
+        );
         assert!(answer.is_impossible(), "{name}");
         assert!(!answer.conflict.unwrap().items.is_empty());
     }
@@ -109,22 +95,15 @@ fn families_are_packed_at_their_optimum() {
         for (items, seed) in [(60, 1), (60, 2), (400, 3), (1000, 4)] {
             let sample = family.generate(seed, items);
             let problem = Problem::new(sample.items).unwrap();
-            let steps = if items == 60 || is_perfect {
-                Steps::default()
-            } else {
-                Steps(5000)
-            };
-            let answer = minimise(
-                &problem,
-                Strategy::Auto,
-                steps,
-                &mut |_| ControlFlow::Continue(()),
-            );
+            let is_easy = items == 60 || is_perfect;
+            let steps = if is_easy { Steps::default() } else { Steps(5000) };
+            let mut go_on = |_| ControlFlow::Continue(());
+            let answer = minimise(&problem, Strategy::Auto, steps, &mut go_on);
             let packing = answer.packing.unwrap();
             check(&problem, &packing).unwrap();
             let optimum = sample.optimum.unwrap_or(answer.bound);
             assert!(packing.height >= optimum, "{}", family.name);
-            if items == 60 || is_perfect {
+            if is_easy {
                 assert_eq!(packing.height, optimum, "{}, {items} items", family.name);
             }
             glued += u32::from(answer.found_by.as_deref() == Some(Strategy::Glue.name()));

@@ -18,6 +18,22 @@ fn odd_geometry() -> Geometry {
     Geometry::new(chains, Alignment::new(24).expect("not 0")).expect("they rise")
 }
 
+fn thirty(geometry: &Geometry) -> Textures {
+    let mut textures = Textures::new(geometry.clone());
+    for texture in 0..30 {
+        let chain = ChainId((texture % 3) as u16);
+        textures.create(TextureId(texture), chain).expect("in order");
+    }
+    textures
+}
+
+/// A use at a level, or at the finest that there is.
+fn use_at(textures: &Textures, texture: TextureId, level: u8) -> Entry {
+    let mut levels = (0..=level).rev();
+    let request = levels.find_map(|level| textures.request(texture, Level(level)).ok());
+    Entry::Use(request.expect("every chain has level 0"))
+}
+
 fn entry() -> impl Strategy<Value = (u8, u32, u8)> {
     (0..40_u8, 0..30_u32, 0..4_u8)
 }
@@ -32,10 +48,7 @@ proptest! {
         for kind in ALL {
             let policy = kind.create(&geometry, Bytes(budget), seed).expect("1008 B hold the largest");
             let mut replay = Replay::new(policy, &geometry, Bytes(budget));
-            let mut textures = Textures::new(geometry.clone());
-            for texture in 0..30 {
-                textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
-            }
+            let mut textures = thirty(&geometry);
             let mut entries = Vec::new();
             for &(what, texture, level) in &steps {
                 let texture = TextureId(texture);
@@ -45,10 +58,7 @@ proptest! {
                         textures.replace(texture, ChainId(u16::from(level) % 3)).expect("it is there");
                         Entry::Release(texture)
                     }
-                    _ => {
-                        let request = (0..=level).rev().find_map(|level| textures.request(texture, Level(level)).ok());
-                        Entry::Use(request.expect("every chain has level 0"))
-                    }
+                    _ => use_at(&textures, texture, level),
                 });
             }
             entries.push(Entry::EndFrame);
@@ -67,17 +77,13 @@ proptest! {
     #[test]
     fn every_policy_follows_its_budget(steps in prop::collection::vec((entry(), 1008..6000_u64), 1..300), seed in 0..9_u64) {
         let geometry = odd_geometry();
-        let mut textures = Textures::new(geometry.clone());
-        for texture in 0..30 {
-            textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
-        }
+        let textures = thirty(&geometry);
         for kind in ALL {
             let policy = kind.create(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
             let mut replay = Replay::new(policy, &geometry, Bytes(6000));
             for &((what, texture, level), budget) in &steps {
                 let played = if what > 2 {
-                    let request = (0..=level).rev().find_map(|level| textures.request(TextureId(texture), Level(level)).ok());
-                    replay.play(Entry::Use(request.expect("every chain has level 0")))
+                    replay.play(use_at(&textures, TextureId(texture), level))
                 } else {
                     replay.play(Entry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
                 };

@@ -4,7 +4,7 @@ use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
 
 use super::litert::{self, LiteRecord, Rule};
-use super::order::by_start;
+use super::share::by_start;
 use super::token::{Token, TokenPool, TokenRule};
 
 pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
@@ -13,34 +13,24 @@ pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
     let mut objects = vec![usize::MAX; items.len()];
     let mut sizes = Vec::new();
     for images in [false, true] {
-        let kind: Vec<usize> = order
-            .iter()
-            .copied()
-            .filter(|&index| items[index].image.is_some() == images)
-            .collect();
-        let records: Vec<LiteRecord> = kind
-            .iter()
-            .map(|&index| {
-                let (item, lifetime) = (items[index], items[index].span());
-                let size = match &item.image {
-                    Some(image) => vec![image.width, image.height],
-                    None => vec![item.size.0],
-                };
-                // Closed intervals: an empty lifetime counts for its first step.
-                let last = lifetime.end.0.saturating_sub(1).max(lifetime.first.0);
-                LiteRecord {
-                    size,
-                    first: lifetime.first.0,
-                    last,
-                }
-            })
-            .collect();
+        let mut kind = order.clone();
+        kind.retain(|&index| items[index].image.is_some() == images);
+        let record = |&index: &usize| {
+            let (item, lifetime) = (items[index], items[index].span());
+            let size = match &item.image {
+                Some(image) => vec![image.width, image.height],
+                None => vec![item.size.0],
+            };
+            // Closed intervals: an empty lifetime counts for its first step.
+            let (first, end) = (lifetime.first.0, lifetime.end.0);
+            let last = end.saturating_sub(1).max(first);
+            LiteRecord { size, first, last }
+        };
+        let records: Vec<LiteRecord> = kind.iter().map(record).collect();
         let assignment = litert::assign(&records, rule);
         let texel = |index: usize| {
-            items[index]
-                .image
-                .as_ref()
-                .map_or(1, |image| 4 * image.element.bytes())
+            let image = items[index].image.as_ref();
+            image.map_or(1, |image| 4 * image.element.bytes())
         };
         let mut widest = vec![1; assignment.sizes.len()];
         for (&index, &object) in kind.iter().zip(&assignment.objects) {

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
 
-use super::order::by_start;
+use super::share::{by_start, share};
 
 /// As its document says it: in the order in which lifetimes start, the free object that is closest in size, else a new one of the size.
 ///
@@ -13,8 +13,7 @@ use super::order::by_start;
 ///
 /// Source: ExecuTorch's [document](crate#sources), "Algorithms". The text's "whose lifetime overlaps" is read as does not overlap.
 pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
-    let order = by_start(items);
-    share(items, &order, |size, object| Some(object.0.abs_diff(size.0)))
+    shared(items, by_start(items), |size, object| Some(object.abs_diff(size)))
 }
 
 /// As its code does without overlapping allocations: largest first and of equals the latest, the first object that is free.
@@ -23,27 +22,13 @@ pub(super) fn document(items: &[&SpaceItem]) -> ObjectPool {
 pub(super) fn objects(items: &[&SpaceItem]) -> ObjectPool {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|&index| Reverse((items[index].size, index)));
-    share(items, &order, |size, object| (object >= size).then_some(0))
+    shared(items, order, |size, object| (object >= size).then_some(0))
 }
 
-/// Each item to the free object of least cost, of equals the first; an object is free where nothing in it overlaps the item in time.
-fn share(items: &[&SpaceItem], order: &[usize], cost: impl Fn(Bytes, Bytes) -> Option<u64>) -> ObjectPool {
-    let mut sizes: Vec<Bytes> = Vec::new();
-    let mut inside: Vec<Vec<usize>> = Vec::new();
-    let mut objects = vec![usize::MAX; items.len()];
-    for &index in order {
-        let item = items[index];
-        let free = (0..sizes.len())
-            .filter(|&object| inside[object].iter().all(|&other| !items[other].overlaps(item)));
-        let costs = free.filter_map(|object| Some((cost(item.size, sizes[object])?, object)));
-        let object = costs.min().map(|(_, object)| object).unwrap_or_else(|| {
-            sizes.push(item.size);
-            inside.push(Vec::new());
-            sizes.len() - 1
-        });
-        sizes[object] = sizes[object].max(item.size);
-        inside[object].push(index);
-        objects[index] = object;
-    }
+fn shared(items: &[&SpaceItem], order: Vec<usize>, cost: impl Fn(u64, u64) -> Option<u64>) -> ObjectPool {
+    let sizes: Vec<u64> = items.iter().map(|item| item.size.0).collect();
+    let overlap = |a: usize, b: usize| items[a].overlaps(items[b]);
+    let (objects, sizes) = share(&sizes, order.into_iter(), overlap, cost);
+    let sizes = sizes.into_iter().map(Bytes).collect();
     ObjectPool { objects, sizes }
 }

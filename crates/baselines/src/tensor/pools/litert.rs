@@ -6,6 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use super::share::share;
+
 /// A rule of LiteRT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -273,32 +275,14 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
             .sum::<u64>()
     };
     tasks.sort_by_key(|&task| Reverse(breadth(task)));
-    let mut objects = vec![usize::MAX; records.len()];
-    let mut inside: Vec<Vec<usize>> = Vec::new();
-    let mut sizes: Vec<u64> = Vec::new();
-    for task in tasks {
-        for &index in &profiles[task] {
-            if objects[index] != usize::MAX {
-                continue;
-            }
-            let (record, size) = (&records[index], records[index].bytes());
-            let free = |object: &usize| {
-                inside[*object]
-                    .iter()
-                    .all(|&other| !records[other].overlaps(record))
-            };
-            // Large enough comes before too small; then the closest.
-            let key = |object: &usize| (sizes[*object] < size, sizes[*object].abs_diff(size));
-            let object = (0..sizes.len()).filter(free).min_by_key(key).unwrap_or_else(|| {
-                sizes.push(0);
-                inside.push(Vec::new());
-                sizes.len() - 1
-            });
-            sizes[object] = sizes[object].max(size);
-            inside[object].push(index);
-            objects[index] = object;
-        }
-    }
+    let mut seen = vec![false; records.len()];
+    let order = tasks.iter().flat_map(|&task| &profiles[task]).copied();
+    let order = order.filter(|&index| !std::mem::replace(&mut seen[index], true));
+    let sizes: Vec<u64> = records.iter().map(LiteRecord::bytes).collect();
+    let overlap = |a: usize, b: usize| records[a].overlaps(&records[b]);
+    // Large enough comes before too small; then the closest.
+    let cost = |size: u64, object: u64| Some((object < size, object.abs_diff(size)));
+    let (objects, sizes) = share(&sizes, order, overlap, cost);
     Assignment {
         objects,
         sizes: sizes.into_iter().map(|size| vec![size]).collect(),
@@ -338,17 +322,15 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
         sizes[object] = sizes[object].max(records[index].bytes());
         objects[index] = object;
         for (other, record) in records.iter().enumerate() {
-            let distance = match records[index].overlaps(record) {
-                true => None,
-                false => Some(
-                    records[index]
-                        .first
-                        .saturating_sub(record.last)
-                        .max(record.first.saturating_sub(records[index].last)),
-                ),
-            };
-            let known = distances[other][object];
-            distances[other][object] = known.and_then(|known| Some(known.min(distance?)));
+            let of = &records[index];
+            let apart = of
+                .first
+                .saturating_sub(record.last)
+                .max(record.first.saturating_sub(of.last));
+            let known = &mut distances[other][object];
+            *known = known
+                .filter(|_| !of.overlaps(record))
+                .map(|known| known.min(apart));
         }
     }
     Assignment {

@@ -5,7 +5,7 @@
 mod assign;
 mod executorch;
 pub mod litert;
-mod order;
+mod share;
 mod table;
 pub mod token;
 

@@ -151,11 +151,8 @@ impl TokenPool {
     /// Bytes of all blocks, by storage id.
     pub(crate) fn block_bytes(&self) -> Vec<Bytes> {
         let texel = |block: &Block| block.image.as_ref().map_or(1, |(element, _)| 4 * element.bytes());
-        let bytes = self
-            .blocks
-            .iter()
-            .map(|block| Bytes(block.size[0] * block.size[1] * texel(block)));
-        bytes.collect()
+        let bytes = |block: &Block| Bytes(block.size[0] * block.size[1] * texel(block));
+        self.blocks.iter().map(bytes).collect()
     }
 
     /// The smallest that is large enough, else the largest that is not; of equals the one that is free the longest.
@@ -166,13 +163,9 @@ impl TokenPool {
             of.image.is_none() && (least..=most).contains(&of.size[0])
         };
         let bytes = |&&block: &&usize| self.blocks[block].size[0];
-        let fits = self
-            .free
-            .iter()
-            .filter(near)
-            .filter(|block| bytes(block) >= size)
-            .min_by_key(bytes);
-        let smaller = self.free.iter().filter(near).filter(|block| bytes(block) < size);
+        let free = || self.free.iter().filter(near);
+        let fits = free().filter(|block| bytes(block) >= size).min_by_key(bytes);
+        let smaller = free().filter(|block| bytes(block) < size);
         fits.or_else(|| smaller.rev().max_by_key(bytes)).copied()
     }
 
@@ -275,10 +268,9 @@ pub fn plan_tokens(values: &[TokenValue], rule: TokenRule) -> TokenPlan {
     let mut pool = TokenPool::new(rule);
     let (mut storage_ids, mut first) = (Vec::with_capacity(values.len()), Vec::new());
     for value in values {
-        let block = if value.is_input {
-            pool.alloc(&value.token)
-        } else {
-            pool.allocate(&value.token)
+        let block = match value.is_input {
+            true => pool.alloc(&value.token),
+            false => pool.allocate(&value.token),
         };
         if block == first.len() {
             first.push(value.token.size);

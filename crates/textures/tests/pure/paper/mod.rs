@@ -30,6 +30,7 @@ fn request(texture: u32, level: u8) -> Request {
     }
 }
 
+/// The summary, and the number of uploads in each frame.
 fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> (Summary, Vec<u64>) {
     let mut replay = Replay::new(policy, geometry, budget);
     let mut uploads = Vec::new();
@@ -40,6 +41,11 @@ fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Ent
         }
     }
     (replay.finish(), uploads)
+}
+
+fn summary(kind: PolicyDesc<'static>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Summary {
+    let policy = kind.create(geometry, budget, 1).expect("it fits");
+    play(policy, geometry, budget, entries).0
 }
 
 /// Every frame's uploads in bytes.

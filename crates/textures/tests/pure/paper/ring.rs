@@ -10,7 +10,7 @@ use tileheap_textures::{
     TextureId,
 };
 
-use super::{facts, play, uploaded};
+use super::{facts, play, summary, uploaded};
 
 #[test]
 fn twenty_six_textures_in_twenty_five_slots() {
@@ -58,12 +58,7 @@ fn twenty_six_textures_in_twenty_five_slots() {
         assert!((1.9..2.2).contains(&mean) && max <= 10, "{mean}, at most {max}");
     }
     // Ours never uploads what does not stay: one texture in each frame passes by.
-    let (summary, _) = play(
-        Coherent::DESC.create(&geometry, budget, 1).expect("25"),
-        &geometry,
-        budget,
-        &entries,
-    );
+    let summary = summary(Coherent::DESC, &geometry, budget, &entries);
     assert_eq!((summary.total.uploads, summary.total.bypasses), (25, 1800));
 }
 
@@ -96,11 +91,8 @@ fn the_ring_throws_out_what_comes_next() {
     assert_eq!(uploads(z), (true, Some(next)));
     for texture in 0..5 {
         next += 1;
-        assert_eq!(
-            uploads(texture),
-            (true, Some(next)),
-            "each takes the place of the next"
-        );
+        let placed = uploads(texture);
+        assert_eq!(placed, (true, Some(next)), "each takes the place of the next");
     }
 }
 
@@ -111,25 +103,10 @@ fn the_ring_spikes_as_the_paper_saw_it() {
     let entries = Scenario::Strafe.entries(3, 600);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 115 / 100);
-    let (ring, _) = play(
-        Ring::DESC.create(&geometry, budget, 0).expect("it fits"),
-        &geometry,
-        budget,
-        &entries,
-    );
-    let (lru, _) = play(
-        HeapCache::LRU.create(&geometry, budget, 0).expect("it fits"),
-        &geometry,
-        budget,
-        &entries,
-    );
-    assert!(ring.traffic.max > Bytes(800_000), "{:?}", ring.traffic);
-    assert!(
-        ring.traffic.mean > lru.traffic.mean,
-        "{:?} and {:?}",
-        ring.traffic,
-        lru.traffic
-    );
+    let ring = summary(Ring::DESC, &geometry, budget, &entries).traffic;
+    let lru = summary(HeapCache::LRU, &geometry, budget, &entries).traffic;
+    assert!(ring.max > Bytes(800_000), "{ring:?}");
+    assert!(ring.mean > lru.mean, "{ring:?} and {lru:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use tileheap_textures::Geometry;
 use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls};
 use tileheap_textures::scenario::Scenario;
 
-use super::{TWO_MIB, play};
+use super::{TWO_MIB, play, summary};
 
 #[test]
 fn the_weak_case_is_weak() {
@@ -18,12 +18,7 @@ fn the_weak_case_is_weak() {
     };
     let arenas = Arenas::new(&geometry, TWO_MIB, 1, desc).expect("2 MiB");
     let (arenas, uploads) = play(arenas, &geometry, TWO_MIB, &entries);
-    let (ring, _) = play(
-        Ring::DESC.create(&geometry, TWO_MIB, 1).expect("2 MiB"),
-        &geometry,
-        TWO_MIB,
-        &entries,
-    );
+    let ring = summary(Ring::DESC, &geometry, TWO_MIB, &entries);
     assert_eq!(ring.total.reloads_60, 0);
     assert!(arenas.total.reloads_60 > 0);
     assert_eq!(uploads[60..].iter().sum::<u64>(), 0, "but it adjusts");
