@@ -48,7 +48,7 @@ pub(crate) fn compare(rows: &mut Rows) {
                 &case,
                 "belady",
                 Side::LowerBound,
-                Some(play(belady, scenario, bytes, &entries)),
+                Some(play(Box::new(belady), scenario, bytes, &entries)),
             );
             for desc in ALL {
                 let side = if matches!(desc.name, "coherent" | "coherent-still") {
@@ -70,7 +70,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     }
 }
 
-fn play<P: Policy>(policy: P, scenario: Scenario, budget: Bytes, entries: &[Entry]) -> f64 {
+fn play(policy: Box<dyn Policy>, scenario: Scenario, budget: Bytes, entries: &[Entry]) -> f64 {
     let mut replay = Replay::new(policy, &scenario.geometry(), budget);
     for &entry in entries {
         replay

@@ -21,10 +21,8 @@ fn main() {
 }
 
 fn numbers(line: &str, count: usize) -> Vec<u64> {
-    let fields = line.split(',').skip(1).take(count);
-    fields
-        .map(|field| field.trim().parse().expect("a number"))
-        .collect()
+    let number = |field: &str| field.trim().parse().expect("a number");
+    line.split(',').skip(1).take(count).map(number).collect()
 }
 
 fn item(fields: &[u64]) -> Item {

@@ -59,9 +59,8 @@ impl AllocationGraph {
         super::check(problem, packing)?;
         let items = problem.items();
         let sizes = sizes(items);
-        let mut order: Vec<usize> = (0..items.len())
-            .filter(|&index| !items[index].span.is_empty() && sizes[index] > Bytes::ZERO)
-            .collect();
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.retain(|&index| !items[index].span.is_empty() && sizes[index] > Bytes::ZERO);
         order.sort_unstable_by_key(|&index| (items[index].span.first, index));
         let mut edges = Vec::new();
         let mut owners = ByteOwners::default();

@@ -12,6 +12,7 @@ use super::Problem;
 use super::by_step::ByStep;
 use super::gap::{self, Fit, UNPLACED};
 use super::in_order::InOrder;
+use crate::lists::reset;
 use crate::units::Alignment;
 
 /// Scratch memory of the birth orders.
@@ -55,10 +56,8 @@ impl ByBirth {
         let units = &problem.units;
         let last = units.iter().map(|unit| unit.hull.end.0).max().unwrap_or(0);
         let all = 0..units.len() as u32;
-        let living = all
-            .clone()
-            .rev()
-            .filter(|&index| units[index as usize].takes_bytes());
+        let takes_bytes = |&index: &u32| units[index as usize].takes_bytes();
+        let living = all.clone().rev().filter(takes_bytes);
         let end = |index| units[index as usize].hull.end.0;
         self.by_step.sort(living, end, last, &mut self.deaths);
         // From the last death to the first, and then stable by birth.
@@ -72,8 +71,7 @@ impl ByBirth {
     fn sweep(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
         let units = &problem.units;
         self.gaps.clear();
-        offsets.clear();
-        offsets.resize(units.len(), UNPLACED);
+        reset(offsets, units.len(), UNPLACED);
         let mut deaths = self.deaths.iter().map(|&index| index as usize).peekable();
         for index in self.births.iter().map(|&index| index as usize) {
             let unit = &units[index];

@@ -3,6 +3,7 @@
 use super::Problem;
 use super::by_step::is_dense;
 use super::gap::{ROOM, align_up};
+use crate::lists::{refill, reset};
 use crate::units::{Bytes, Span};
 
 /// The peak of the live set, a lower bound of the height of every packing.
@@ -35,8 +36,7 @@ impl Bounder {
         }
         // A table of steps needs no sorting; it pays unless steps are sparse.
         let peak = if is_dense(end, units.len()) {
-            self.changes.clear();
-            self.changes.resize(end as usize + 1, 0);
+            reset(&mut self.changes, end as usize + 1, 0);
             self.each_lifetime(problem, |bounder, span, size| {
                 let (first, end) = (span.first.0 as usize, span.end.0 as usize);
                 bounder.changes[first] = bounder.changes[first].wrapping_add(size);
@@ -70,8 +70,7 @@ impl Bounder {
                 continue;
             }
             let mut spans = std::mem::take(&mut self.spans);
-            spans.clear();
-            spans.extend(problem.spans(unit).filter(|span| !span.is_empty()));
+            refill(&mut spans, problem.spans(unit).filter(|span| !span.is_empty()));
             spans.sort_unstable_by_key(|span| span.first);
             let mut union = spans[0];
             for &span in &spans[1..] {

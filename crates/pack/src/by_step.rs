@@ -1,5 +1,7 @@
 //! Sorting by step: counted where steps are few, compared where they are sparse.
 
+use crate::lists::{refill, reset};
+
 /// Scratch memory of sorting by step.
 #[derive(Debug, Default)]
 pub(super) struct ByStep {
@@ -24,8 +26,7 @@ impl ByStep {
         sorted.clear();
         let count = ids.clone().count();
         if !is_dense(last, count) {
-            self.ids.clear();
-            self.ids.extend(ids);
+            refill(&mut self.ids, ids);
             self.keys.clear();
             let places = self.ids.iter().zip(0u64..);
             self.keys
@@ -35,8 +36,7 @@ impl ByStep {
             sorted.extend(places.map(|place| self.ids[place]));
             return;
         }
-        self.next.clear();
-        self.next.resize(last as usize + 2, 0);
+        reset(&mut self.next, last as usize + 2, 0);
         for id in ids.clone() {
             self.next[step(id) as usize + 1] += 1;
         }

@@ -6,6 +6,7 @@ use super::Problem;
 use super::exact::mix;
 use super::gap::Fit;
 use super::in_order::InOrder;
+use crate::lists::refill;
 
 /// Scratch memory of the climb.
 #[derive(Debug, Default)]
@@ -30,8 +31,7 @@ impl Climb {
         mut go_on: impl FnMut() -> bool,
         mut found: impl FnMut(&[u64]),
     ) {
-        self.order.clear();
-        self.order.extend_from_slice(order);
+        refill(&mut self.order, order.iter().copied());
         let mut least = u64::MAX;
         let mut last = (0, 0);
         let mut round = 0u64;
@@ -64,9 +64,10 @@ impl Climb {
         for (position, &index) in self.order.iter().enumerate() {
             self.position[index as usize] = position as u32;
         }
-        self.peak.clear();
-        self.peak
-            .extend((0..units.len() as u32).filter(|&index| end(index) == height));
+        refill(
+            &mut self.peak,
+            (0..units.len() as u32).filter(|&index| end(index) == height),
+        );
         let draw =
             |count: usize, salt: u64| (mix(round.wrapping_mul(4) + salt) % count.max(1) as u64) as usize;
         let mut first = *self.peak.get(draw(self.peak.len(), 0))?;
@@ -77,8 +78,7 @@ impl Climb {
                     && self.offsets[other as usize] <= self.offsets[second as usize]
                     && problem.interfere(other, second)
             };
-            self.under.clear();
-            self.under.extend((0..units.len() as u32).filter(below));
+            refill(&mut self.under, (0..units.len() as u32).filter(below));
             let Some(&other) = self.under.get(draw(self.under.len(), 1 + level)) else {
                 break;
             };

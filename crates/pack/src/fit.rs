@@ -49,10 +49,8 @@ impl Packer {
         answer.steps = search.total_steps();
         self.best = search.best;
         if packed {
-            let packing = answer
-                .packing
-                .get_or_insert_with(|| std::mem::take(&mut self.spare));
-            packing.set(problem, &self.best);
+            let spare = || std::mem::take(&mut self.spare);
+            answer.packing.get_or_insert_with(spare).set(problem, &self.best);
         } else if let Some(unused) = answer.packing.take() {
             self.spare = unused;
         }

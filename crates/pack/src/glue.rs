@@ -93,9 +93,8 @@ fn search_once(
             break;
         }
     }
-    let blocks: Vec<u32> = (0..glue.blocks.len() as u32)
-        .filter(|&id| !glue.blocks[id as usize].parts.is_empty())
-        .collect();
+    let mut blocks: Vec<u32> = (0..glue.blocks.len() as u32).collect();
+    blocks.retain(|&id| !glue.blocks[id as usize].parts.is_empty());
     if blocks.len() == problem.units.len() {
         return false;
     }
@@ -119,10 +118,8 @@ impl Glue<'_> {
         let units = (0..).zip(&problem.units).filter(|(_, unit)| unit.takes_bytes());
         let mut units: Vec<(u32, &Unit)> = units.collect();
         units.sort_by_key(|&(index, _)| mix(attempt << 32 | u64::from(index)));
-        let ends = units
-            .iter()
-            .flat_map(|(_, unit)| [unit.hull.first, unit.hull.end]);
-        let mut steps: Vec<Step> = ends.collect();
+        let hulls = units.iter().map(|(_, unit)| unit.hull);
+        let mut steps: Vec<Step> = hulls.flat_map(|hull| [hull.first, hull.end]).collect();
         steps.sort_unstable();
         steps.dedup();
         let mut glue = Glue {
@@ -145,12 +142,8 @@ impl Glue<'_> {
         }
         let (mut live, mut before) = (0, 0);
         for (sides, is_full) in glue.sides.iter().zip(&mut glue.is_full) {
-            let sizes = |side: usize| {
-                sides[side]
-                    .iter()
-                    .map(|&id| glue.blocks[id as usize].size)
-                    .sum::<u64>()
-            };
+            let size = |&id: &u32| glue.blocks[id as usize].size;
+            let sizes = |side: usize| sides[side].iter().map(size).sum::<u64>();
             live = live + sizes(1) - sizes(0);
             *is_full = live == height && before == height;
             before = live;
@@ -224,12 +217,8 @@ impl Glue<'_> {
         if !chosen.is_empty() && self.rectangle(chosen) {
             return true;
         }
-        for (position, &id) in
-            begins
-                .iter()
-                .enumerate()
-                .take(if chosen.len() < MOST_BEGINS { MOST } else { 0 })
-        {
+        let most = if chosen.len() < MOST_BEGINS { MOST } else { 0 };
+        for (position, &id) in begins.iter().enumerate().take(most) {
             chosen.push(id);
             if self.join_from(&begins[position + 1..], chosen) {
                 return true;
@@ -300,10 +289,10 @@ impl Glue<'_> {
         }
         let [mut ends, mut begins] = self.sides[step].clone();
         let mut found = Vec::new();
-        while let Some(stretch) = self
-            .smallest_stretch(&ends, &begins)
-            .filter(|_| self.is_full[step])
-        {
+        while self.is_full[step] {
+            let Some(stretch) = self.smallest_stretch(&ends, &begins) else {
+                break;
+            };
             ends.retain(|id| !stretch[0].contains(id));
             begins.retain(|id| !stretch[1].contains(id));
             found.push(stretch);
@@ -341,10 +330,8 @@ impl Glue<'_> {
         }
         let (_, parts, other) = best?;
         let pick = |side: &[u32], parts: u32| {
-            let side = side.iter().enumerate();
-            side.filter(|(bit, _)| parts >> bit & 1 == 1)
-                .map(|(_, &id)| id)
-                .collect()
+            let picked = side.iter().enumerate().filter(|(bit, _)| parts >> bit & 1 == 1);
+            picked.map(|(_, &id)| id).collect()
         };
         Some([pick(ends, parts), pick(begins, other)])
     }

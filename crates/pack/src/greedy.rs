@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Problem;
+use crate::lists::{refill, reset};
 
 /// Scratch memory of the greedy orders.
 #[derive(Debug, Default)]
@@ -28,14 +29,15 @@ impl Greedy {
     pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
         // The whole key in one number, so that the sort does not read the units.
         let units = problem.units.iter().enumerate();
-        self.keys.clear();
-        self.keys.extend(units.map(|(index, unit)| {
-            let first = u64::from(unit.hull.first.0);
-            u128::from(!unit.size) << 64 | u128::from(first << 32 | index as u64)
-        }));
+        refill(
+            &mut self.keys,
+            units.map(|(index, unit)| {
+                let first = u64::from(unit.hull.first.0);
+                u128::from(!unit.size) << 64 | u128::from(first << 32 | index as u64)
+            }),
+        );
         self.keys.sort_unstable();
-        self.order.clear();
-        self.order.extend(self.keys.iter().map(|&key| key as u32));
+        refill(&mut self.order, self.keys.iter().map(|&key| key as u32));
         &self.order
     }
 
@@ -46,13 +48,12 @@ impl Greedy {
     pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
         let units = &problem.units;
         let living = units.iter().enumerate().filter(|(_, unit)| !unit.hull.is_empty());
-        self.keys.clear();
-        self.keys.extend(
+        refill(
+            &mut self.keys,
             living.map(|(index, unit)| u128::from(u64::from(unit.hull.first.0) << 32 | index as u64)),
         );
         self.keys.sort_unstable();
-        self.births.clear();
-        self.births.extend(self.keys.iter().map(|&key| key as u32));
+        refill(&mut self.births, self.keys.iter().map(|&key| key as u32));
         self.measure_steps(problem);
         self.steps.sort_unstable();
         self.latest
@@ -75,11 +76,13 @@ impl Greedy {
     /// Live bytes after the births of each step.
     fn measure_steps(&mut self, problem: &Problem) {
         let units = &problem.units;
-        self.deaths.clear();
-        self.deaths.extend(self.births.iter().map(|&index| {
-            let unit = &units[index as usize];
-            (unit.hull.end.0, unit.size)
-        }));
+        refill(
+            &mut self.deaths,
+            self.births.iter().map(|&index| {
+                let unit = &units[index as usize];
+                (unit.hull.end.0, unit.size)
+            }),
+        );
         self.deaths.sort_unstable();
         let mut deaths = self.deaths.iter().copied().peekable();
         self.steps.clear();
@@ -111,8 +114,7 @@ struct Latest {
 impl Latest {
     fn fill(&mut self, values: impl ExactSizeIterator<Item = u32>) {
         self.leaves = values.len().next_power_of_two();
-        self.maxima.clear();
-        self.maxima.resize(self.leaves, 0);
+        reset(&mut self.maxima, self.leaves, 0);
         self.maxima.extend(values);
         self.maxima.resize(2 * self.leaves, 0);
         for node in (1..self.leaves).rev() {
@@ -154,20 +156,16 @@ mod tests {
 
     /// The rule without data structures: for every step by live bytes, the live units that are not placed yet.
     fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
-        let live = |step| {
-            items
-                .iter()
-                .filter(move |item| item.span.contains(Step(step)) && !item.span.is_empty())
-        };
+        let is_live = |item: &Item, step| item.span.contains(Step(step)) && !item.span.is_empty();
+        let live = |step| items.iter().filter(move |item| is_live(item, step));
         let mut steps: Vec<u32> = items.iter().map(|item| item.span.first.0).collect();
         steps.sort_unstable();
         steps.dedup();
         steps.sort_by_key(|&step| Reverse(live(step).map(|item| item.size).sum::<Bytes>()));
         let mut order = Vec::new();
         for step in steps {
-            let mut here: Vec<u32> = (0..items.len() as u32)
-                .filter(|&index| items[index as usize].span.contains(Step(step)) && !order.contains(&index))
-                .collect();
+            let mut here: Vec<u32> = (0..items.len() as u32).collect();
+            here.retain(|&index| items[index as usize].span.contains(Step(step)) && !order.contains(&index));
             here.sort_by_key(|&index| Reverse(items[index as usize].size));
             order.extend(here);
         }
@@ -181,13 +179,12 @@ mod tests {
         let mut greedy = Greedy::default();
         for _ in 0..200 {
             let count = random.below(40);
-            let items: Vec<Item> = (0..count)
-                .map(|_| {
-                    let first = random.below(20) as u32;
-                    let span = Span::new(first, first + random.below(6) as u32);
-                    Item::new(span, Bytes(random.below(9)), Alignment::ONE)
-                })
-                .collect();
+            let items = (0..count).map(|_| {
+                let first = random.below(20) as u32;
+                let span = Span::new(first, first + random.below(6) as u32);
+                Item::new(span, Bytes(random.below(9)), Alignment::ONE)
+            });
+            let items: Vec<Item> = items.collect();
             let problem = Problem::new(items.clone()).unwrap();
             assert_eq!(greedy.by_breadth(&problem), breadth_as_defined(&items));
         }

@@ -3,6 +3,7 @@
 use super::gap::{self, Fit, UNPLACED};
 use super::timetable::{MANY, Timetable};
 use super::{Problem, Shelf};
+use crate::lists::refill;
 use crate::units::Bytes;
 
 /// Scratch memory of placing in order.
@@ -20,8 +21,10 @@ impl InOrder {
     /// Offsets of all units: what is fixed first, then what has a highest offset, then the rest; each in the order of
     /// `order`.
     pub(super) fn place(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut Vec<u64>) {
-        offsets.clear();
-        offsets.extend(problem.units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)));
+        refill(
+            offsets,
+            problem.units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)),
+        );
         self.place_around(problem, order, fit, offsets);
     }
 
@@ -43,10 +46,8 @@ impl InOrder {
             }
         }
         if problem.is_irregular() && units.iter().any(|unit| unit.high.is_some()) {
-            for &index in order
-                .iter()
-                .filter(|&&index| units[index as usize].high.is_some())
-            {
+            let bounded = |&&index: &&u32| units[index as usize].high.is_some();
+            for &index in order.iter().filter(bounded) {
                 self.place_unit(problem, index, fit, offsets);
             }
         }

@@ -14,6 +14,7 @@ use super::exact::{Exact, Model, Outcome};
 use super::gap::align_up;
 use super::problem::Unit;
 use super::search_state::SearchState;
+use crate::lists::refill;
 use crate::units::Alignment;
 
 /// Scratch memory of the search for a subset.
@@ -70,8 +71,7 @@ impl InfeasibleSubset {
         }
         let size = |piece: u32| model.pieces[piece as usize].size;
         for run in &model.column_runs {
-            holders.clear();
-            holders.extend_from_slice(run.of(&model.holders));
+            refill(holders, run.of(&model.holders).iter().copied());
             holders.sort_unstable_by_key(|&piece| (Reverse(size(piece)), piece));
             let mut sum = 0u64;
             let passing = holders.iter().position(|&piece| {
@@ -159,9 +159,7 @@ impl InfeasibleSubset {
             let mut from = 0;
             while from < left.len() {
                 let until = (from + length).min(left.len());
-                rest.clear();
-                rest.extend_from_slice(&left[..from]);
-                rest.extend_from_slice(&left[until..]);
+                refill(rest, left[..from].iter().chain(&left[until..]).copied());
                 exact.model.reduce(problem, Some(rest));
                 match search.fit(exact, capacity, STEPS_PER_TEST) {
                     Outcome::Impossible => {

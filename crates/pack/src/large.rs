@@ -10,6 +10,7 @@ use super::exact::{Exact, Outcome};
 use super::gap::{Fit, UNPLACED};
 use super::rules::{Order, Rules};
 use super::search_state::SearchState;
+use crate::lists::refill;
 
 /// Scratch memory of placing the large first.
 #[derive(Debug, Default)]
@@ -43,8 +44,7 @@ impl Large {
     ) {
         let size = |index: u32| problem.units[index as usize].size;
         let (by_size, first, large) = (&mut self.by_size, &mut self.first, &mut self.offsets);
-        by_size.clear();
-        by_size.extend(0..problem.units.len() as u32);
+        refill(by_size, 0..problem.units.len() as u32);
         by_size.sort_unstable_by_key(|&index| (Reverse(size(index)), index));
         for cut in FEWEST..by_size.len() {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
@@ -52,8 +52,7 @@ impl Large {
             }
             // Fixed units block bytes however small they are.
             let is_fixed = |&&index: &&u32| problem.units[index as usize].fixed.is_some();
-            first.clear();
-            first.extend_from_slice(&by_size[..cut]);
+            refill(first, by_size[..cut].iter().copied());
             first.extend(by_size[cut..].iter().filter(is_fixed));
             exact.model.reduce(problem, Some(first));
             let share = (search.budget / 8).min(search.budget.saturating_sub(search.steps));
@@ -67,9 +66,8 @@ impl Large {
             for (order, fit) in AROUND {
                 rules.sort(problem, order);
                 rules.offsets.clone_from(large);
-                rules
-                    .in_order
-                    .place_around(problem, &rules.order, fit, &mut rules.offsets);
+                let (in_order, offsets) = (&mut rules.in_order, &mut rules.offsets);
+                in_order.place_around(problem, &rules.order, fit, offsets);
                 search.keep(problem, &rules.offsets);
                 if !search.spend(1 + problem.units.len() as u64 / 64) {
                     return;

@@ -67,6 +67,7 @@ mod greedy;
 mod in_order;
 mod infeasible;
 mod large;
+mod lists;
 mod minimise;
 mod orders;
 mod packer;

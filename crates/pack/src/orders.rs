@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use super::Problem;
+use crate::lists::refill;
 
 /// Most bytes times steps first; of equals the first used. A group counts from its first use to its last.
 pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
-    order.clear();
-    order.extend(0..problem.units.len() as u32);
+    refill(order, 0..problem.units.len() as u32);
     order.sort_unstable_by_key(|&index| {
         let unit = &problem.units[index as usize];
         let area = u128::from(unit.size) * u128::from(unit.hull.len());
@@ -30,8 +30,7 @@ impl Conflicts {
     /// TVM's USMP `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 that and this reach the same height.
     pub(super) fn order(&mut self, problem: &Problem, order: &mut Vec<u32>) {
         self.count(problem);
-        order.clear();
-        order.extend(0..problem.units.len() as u32);
+        refill(order, 0..problem.units.len() as u32);
         order.sort_unstable_by_key(|&index| {
             let first = problem.units[index as usize].hull.first;
             (Reverse(self.counts[index as usize]), first, index)
@@ -40,28 +39,24 @@ impl Conflicts {
 
     /// Counts them.
     pub(super) fn count(&mut self, problem: &Problem) -> &[u32] {
-        let Conflicts {
-            counts,
-            births,
-            deaths,
-        } = self;
+        let (counts, births, deaths) = (&mut self.counts, &mut self.births, &mut self.deaths);
         let living = || problem.units.iter().filter(|unit| unit.takes_bytes());
-        births.clear();
-        births.extend(living().map(|unit| unit.hull.first.0));
+        refill(births, living().map(|unit| unit.hull.first.0));
         births.sort_unstable();
-        deaths.clear();
-        deaths.extend(living().map(|unit| unit.hull.end.0));
+        refill(deaths, living().map(|unit| unit.hull.end.0));
         deaths.sort_unstable();
-        counts.clear();
-        counts.extend(problem.units.iter().map(|unit| {
-            let declared = unit.rivals.len() as u32;
-            if !unit.takes_bytes() {
-                return declared;
-            }
-            let born = births.partition_point(|&first| first < unit.hull.end.0);
-            let gone = deaths.partition_point(|&end| end <= unit.hull.first.0);
-            (born - gone) as u32 - 1 + declared
-        }));
+        refill(
+            counts,
+            problem.units.iter().map(|unit| {
+                let declared = unit.rivals.len() as u32;
+                if !unit.takes_bytes() {
+                    return declared;
+                }
+                let born = births.partition_point(|&first| first < unit.hull.end.0);
+                let gone = deaths.partition_point(|&end| end <= unit.hull.first.0);
+                (born - gone) as u32 - 1 + declared
+            }),
+        );
         counts
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Problem;
+use crate::lists::{refill, reset};
 use crate::units::Bytes;
 
 /// An offset for every item.
@@ -25,8 +26,7 @@ impl Packing {
     /// Replaces it by offsets of units.
     pub(super) fn set(&mut self, problem: &Problem, offsets: &[u64]) {
         self.height = Bytes(problem.height(offsets));
-        self.offsets.clear();
-        self.offsets.resize(problem.items().len(), Bytes::ZERO);
+        reset(&mut self.offsets, problem.items().len(), Bytes::ZERO);
         for (unit, &offset) in problem.units.iter().zip(offsets) {
             for &item in problem.members_of(unit) {
                 self.offsets[item as usize] = Bytes(offset);
@@ -41,7 +41,6 @@ impl Packing {
     pub(super) fn write_units(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         let first = |unit: &super::problem::Unit| problem.members_of(unit)[0];
         let units = problem.units.iter();
-        offsets.clear();
-        offsets.extend(units.map(|unit| self.offsets[first(unit) as usize].0));
+        refill(offsets, units.map(|unit| self.offsets[first(unit) as usize].0));
     }
 }

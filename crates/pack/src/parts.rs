@@ -31,10 +31,7 @@ impl Parts {
         let mut end = Step(0);
         for (place, &index) in units.iter().enumerate() {
             if parts.is_empty() || hull(index).first >= end {
-                parts.push(Run {
-                    first: place as u32,
-                    end: place as u32,
-                });
+                parts.push(Run::from([place as u32, place as u32]));
             }
             end = end.max(hull(index).end);
             parts.last_mut().expect("a part was just opened").end += 1;

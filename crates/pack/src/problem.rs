@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Result;
 use super::gap::{ROOM, UNPLACED, align_up};
+use crate::lists::refill;
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// A resource to place: a size, an alignment and a lifetime.
@@ -211,8 +212,7 @@ impl Problem {
     /// Replaces `offsets` by the lowest one of every unit.
     pub(super) fn lowest_offsets(&self, offsets: &mut Vec<u64>) {
         let lowest = |unit: &Unit| align_up(unit.bounds().0, unit.alignment).expect(ROOM);
-        offsets.clear();
-        offsets.extend(self.units.iter().map(lowest));
+        refill(offsets, self.units.iter().map(lowest));
     }
 
     /// The problem of some units alone, given ascending; its units come in the same order.
@@ -246,7 +246,7 @@ impl Problem {
             }
             let end = members.len() as u32;
             parts.push(Unit {
-                members: Run { first, end },
+                members: Run::from([first, end]),
                 rivals: Run::default(),
                 ..of
             });
@@ -274,13 +274,12 @@ impl Problem {
             let first = part.rivals.len() as u32;
             part.rivals.extend(inside.filter(|&rival| rival != u32::MAX));
             let end = part.rivals.len() as u32;
-            of.rivals = Run { first, end };
+            of.rivals = Run::from([first, end]);
         }
         let pairs = self.desc.conflicts.iter();
         let pairs = pairs.map(|&(a, b)| (item_in_part[a as usize], item_in_part[b as usize]));
-        part.desc
-            .conflicts
-            .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+        let pairs = pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX);
+        part.desc.conflicts.extend(pairs);
     }
 
     /// The end of the highest unit.
@@ -305,10 +304,8 @@ impl Problem {
             return false;
         }
         let plain = first.members.len() == 1 && second.members.len() == 1;
-        plain
-            || self
-                .spans(first)
-                .any(|span| self.spans(second).any(|other| span.overlaps(other)))
+        let meets = |span: Span| self.spans(second).any(|other| span.overlaps(other));
+        plain || self.spans(first).any(meets)
     }
 
     /// Whether some unit is fixed, bounded, or a group with gaps.

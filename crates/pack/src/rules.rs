@@ -6,6 +6,7 @@ use super::gap::{Fit, ROOM, align_up};
 use super::greedy::Greedy;
 use super::in_order::InOrder;
 use super::orders::{Conflicts, by_area};
+use crate::lists::refill;
 
 /// The order in which units are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +106,7 @@ impl Rules {
             Order::Birth => self.by_birth.order(problem),
             Order::Size => self.greedy.by_size(problem),
         };
-        self.order.clear();
-        self.order.extend_from_slice(sorted);
+        refill(&mut self.order, sorted.iter().copied());
     }
 
     /// Runs rules until one reaches the lower bound, and keeps the lowest offsets.
@@ -132,13 +132,15 @@ impl Rules {
         let units = problem.units.iter();
         let fixed = units.filter_map(|unit| Some(unit.fixed? + unit.size));
         let mut cursor = fixed.max().unwrap_or(0);
-        self.offsets.clear();
-        self.offsets.extend(problem.units.iter().map(|unit| {
-            unit.fixed.unwrap_or_else(|| {
-                let offset = align_up(cursor.max(unit.low), unit.alignment).expect(ROOM);
-                cursor = offset + unit.size;
-                offset
-            })
-        }));
+        refill(
+            &mut self.offsets,
+            problem.units.iter().map(|unit| {
+                unit.fixed.unwrap_or_else(|| {
+                    let offset = align_up(cursor.max(unit.low), unit.alignment).expect(ROOM);
+                    cursor = offset + unit.size;
+                    offset
+                })
+            }),
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::Problem;
 use super::answer::{Progress, Steps, Watch};
 use super::exact::{Exact, Outcome};
+use crate::lists::refill;
 
 /// The best packing so far, and the budget left.
 pub(super) struct SearchState<'a> {
@@ -64,8 +65,7 @@ impl SearchState<'_> {
             self.found = true;
             self.height = height;
             self.found_by = self.method;
-            self.best.clear();
-            self.best.extend_from_slice(offsets);
+            refill(&mut self.best, offsets.iter().copied());
         }
     }
 

@@ -83,11 +83,9 @@ impl Shelf {
 
     /// The ids placed in bytes of `range` during `span`, by ascending offset.
     pub fn overlapping(&self, span: Span, range: Range<Bytes>) -> impl Iterator<Item = u32> {
-        self.placed
-            .iter()
-            .take_while(move |one| one.offset < range.end.0)
-            .filter(move |one| one.end > range.start.0 && one.span.overlaps(span))
-            .map(|one| one.id)
+        let below = self.placed.iter().take_while(move |one| one.offset < range.end.0);
+        let inside = below.filter(move |one| one.end > range.start.0 && one.span.overlaps(span));
+        inside.map(|one| one.id)
     }
 
     /// The end of the highest item.
@@ -108,10 +106,8 @@ impl Shelf {
         } else {
             span
         };
-        let alive = self
-            .placed
-            .iter()
-            .filter(move |one| one.span.first < end && first < one.span.end);
+        let placed = self.placed.iter();
+        let alive = placed.filter(move |one| one.span.first < end && first < one.span.end);
         alive.map(|one| (one.offset, one.end))
     }
 

@@ -16,6 +16,7 @@ use super::exact::{Table, gcd};
 use super::gap::{ROOM, align_up};
 use super::minimise::next_multiple;
 use super::search_state::SearchState;
+use crate::lists::reset;
 use crate::units::{Alignment, Span, Step};
 
 /// Units in a bit mask.
@@ -157,8 +158,7 @@ impl Small {
             gcd(gcd(gcd(grain, piece.size), low), piece.alignment.get())
         });
         self.floors.resize((pieces.len() + 2) * pieces.len(), 0);
-        self.offsets.clear();
-        self.offsets.resize(pieces.len(), 0);
+        reset(&mut self.offsets, pieces.len(), 0);
         let known = self.words.len();
         self.words
             .extend((known..pieces.len()).map(|fact| Table::word(fact as u64)));
@@ -166,13 +166,8 @@ impl Small {
 
     /// Units live at one step conflict: the largest such sets, each at the last first use before an end.
     fn find_live_sets(&mut self) {
-        let Small {
-            pieces,
-            lifetimes,
-            live_now,
-            cliques,
-            ..
-        } = self;
+        let (pieces, lifetimes) = (&mut self.pieces, &mut self.lifetimes);
+        let (live_now, cliques) = (&mut self.live_now, &mut self.cliques);
         lifetimes.sort_unstable_by_key(|lifetime| lifetime.span.first);
         live_now.clear();
         cliques.clear();
@@ -293,8 +288,7 @@ impl Small {
         let count = self.pieces.len();
         let all = if count == 0 { 0 } else { u64::MAX >> (64 - count) };
         self.floors.copy_within(..count, count);
-        self.slacks.clear();
-        self.slacks.resize((count + 2) * self.cliques.len(), UNKNOWN);
+        reset(&mut self.slacks, (count + 2) * self.cliques.len(), UNKNOWN);
         let found = self.solve(all, 1, poll);
         (found.ok(), self.steps)
     }
@@ -365,9 +359,8 @@ impl Small {
             }
             let with_it = self.cliques.iter().map(|clique| clique >> next & 1 == 1);
             let slacks = self.slacks[row * self.cliques.len()..].iter_mut().zip(with_it);
-            slacks
-                .filter(|(_, with)| *with)
-                .for_each(|(slack, _)| *slack = UNKNOWN);
+            let changed = slacks.filter(|(_, with)| *with);
+            changed.for_each(|(slack, _)| *slack = UNKNOWN);
         }
         if let Some(key) = key {
             self.table.insert(key);
@@ -503,8 +496,7 @@ impl Small {
         }
         // Of every subset, from the smaller ones, the lowest end and what it takes; where the rest has no room above it, none.
         let all = (1usize << members) - 1;
-        self.stacks.clear();
-        self.stacks.resize(all + 1, (u64::MAX, 0));
+        reset(&mut self.stacks, all + 1, (u64::MAX, 0));
         self.stacks[0] = (0, 0);
         for below in 0..all {
             let (end, taken) = self.stacks[below];

@@ -57,11 +57,8 @@ pub fn spread(
     };
     for (memory, &capacity) in memories.iter().enumerate() {
         let part = problem.part(&left, capacity.map(|capacity| capacity.0));
-        let items: Vec<u32> = left
-            .iter()
-            .flat_map(|&unit| problem.members_of(&problem.units[unit as usize]))
-            .copied()
-            .collect();
+        let members = |&unit: &u32| problem.members_of(&problem.units[unit as usize]);
+        let items: Vec<u32> = left.iter().flat_map(members).copied().collect();
         let rest = Steps(budget.0.saturating_sub(spread.steps.0));
         let before = spread.steps;
         let mut watch = |progress: Progress| -> ControlFlow<()> {
@@ -74,9 +71,8 @@ pub fn spread(
             (selection.offsets, selection.verdict, selection.steps)
         } else {
             let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
-            let offsets = answer
-                .packing
-                .map(|packing| packing.offsets.into_iter().map(Some).collect());
+            let offsets = answer.packing.map(|packing| packing.offsets);
+            let offsets = offsets.map(|offsets| offsets.into_iter().map(Some).collect());
             let none = vec![None; items.len()];
             (offsets.unwrap_or(none), answer.verdict, answer.steps)
         };
@@ -99,28 +95,4 @@ pub fn spread(
         });
     }
     spread
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Item;
-    use crate::units::{Alignment, Span};
-
-    /// ```text
-    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 weighs less and overlaps both
-    /// slow        ├─── 1 ──────┤
-    /// ```
-    #[test]
-    fn what_does_not_fit_spills() {
-        let item = |first, end| Item::new(Span::new(first, end), Bytes(4), Alignment::ONE);
-        let problem = Problem::new(vec![item(0, 2), item(0, 6), item(2, 6)]).unwrap();
-        let mut go_on = |_| ControlFlow::Continue(());
-        let memories = [Some(Bytes(4)), None];
-        let spread = spread(&problem, &[9, 3, 9], &memories, Steps::default(), &mut go_on);
-        let place = |memory| Some((memory, Bytes(0)));
-        assert_eq!(spread.places, [place(0), place(1), place(0)]);
-        assert_eq!(spread.heights, [Bytes(4), Bytes(4)]);
-        assert_eq!(spread.verdict, Verdict::Proved);
-    }
 }

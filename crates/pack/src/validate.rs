@@ -26,10 +26,8 @@ impl Problem {
     /// Lone items and groups, in the order of their first items.
     fn form_units(&mut self) -> Result<()> {
         let items = &self.desc.items;
-        let groups = (0..)
-            .zip(items)
-            .filter_map(|(index, item)| Some((item.together?, index)));
-        let mut grouped: Vec<(u32, u32)> = groups.collect();
+        let group = |(index, item): (u32, &Item)| Some((item.together?, index));
+        let mut grouped: Vec<(u32, u32)> = (0..).zip(items).filter_map(group).collect();
         grouped.sort_unstable();
         for (index, item) in items.iter().enumerate() {
             let first = self.members.len() as u32;
@@ -94,10 +92,7 @@ impl Problem {
             while pairs.get(next).is_some_and(|&(owner, _)| owner == index as u32) {
                 next += 1;
             }
-            unit.rivals = Run {
-                first: first as u32,
-                end: next as u32,
-            };
+            unit.rivals = Run::from([first as u32, next as u32]);
         }
         Ok(())
     }

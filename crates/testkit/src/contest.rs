@@ -73,7 +73,7 @@ impl Field<'_> {
             if self.belady {
                 let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), seed);
                 let belady = belady.expect("the budget holds a texture").compacting();
-                let summary = play(belady, scenario, bytes, &entries, BELADY);
+                let summary = play(Box::new(belady), scenario, bytes, &entries, BELADY);
                 all.entry(BELADY).or_default().push(summary);
             }
             for desc in self.policies {
@@ -89,7 +89,13 @@ impl Field<'_> {
     }
 }
 
-fn play<P: Policy>(policy: P, scenario: Scenario, budget: Bytes, entries: &[Entry], name: &str) -> Summary {
+fn play(
+    policy: Box<dyn Policy>,
+    scenario: Scenario,
+    budget: Bytes,
+    entries: &[Entry],
+    name: &str,
+) -> Summary {
     let mut replay = Replay::new(policy, &scenario.geometry(), budget);
     for &entry in entries {
         if let Err(fault) = replay.play(entry) {

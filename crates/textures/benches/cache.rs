@@ -33,9 +33,8 @@ fn requests(count: u32) -> Vec<Request> {
 fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn Policy> {
     // For arenas some more, since other classes keep some blocks.
     let budget = Bytes(u64::from(RESIDENT) * 1368 * 21 / 20 + 1_000_000);
-    let mut policy = kind
-        .create(&Geometry::wulfram(), budget, 1)
-        .expect("a large budget");
+    let policy = kind.create(&Geometry::wulfram(), budget, 1);
+    let mut policy = policy.expect("a large budget");
     let mut journal = Journal::new();
     for _ in 0..frames {
         frame(&mut *policy, &requests[..RESIDENT as usize], &mut journal);

@@ -63,11 +63,8 @@ fn options() -> Options {
     let mut arguments = std::env::args().skip(1);
     let mut measures = false;
     while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .unwrap_or_else(|| panic!("{argument} takes a value"))
-        };
+        let missing = || panic!("{argument} takes a value");
+        let mut value = || arguments.next().unwrap_or_else(missing);
         match argument.as_str() {
             // Cargo says so when it measures and not when it tests.
             "--bench" => measures = true,
@@ -162,11 +159,8 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
             continue;
         };
         let floors = &cells[LOWER_BOUND].means;
-        let each = ours
-            .means
-            .iter()
-            .zip(floors)
-            .map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
+        let each = ours.means.iter().zip(floors);
+        let each = each.map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
         let (low, high) = each.fold((f64::MAX, 0.0_f64), |(low, high), each| {
             (low.min(each), high.max(each))
         });

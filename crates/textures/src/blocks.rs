@@ -1,7 +1,7 @@
 //! Size classes of blocks, for policies that divide memory by size.
 
-use crate::Geometry;
 use crate::units::{Alignment, Bytes};
+use crate::{Chain, Geometry};
 
 /// One class of blocks: all of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +22,7 @@ pub struct BlockTable {
 impl BlockTable {
     /// A class for each size of a texture. For the paper's geometry: its figure 6, with two classes of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
-        let sizes = geometry
-            .chains()
-            .iter()
-            .flat_map(|chain| chain.sizes().iter().copied());
+        let sizes = geometry.chains().iter().flat_map(Chain::sizes).copied();
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 
@@ -72,11 +69,6 @@ impl BlockTable {
     /// The classes by ascending size.
     pub fn classes(&self) -> &[BlockClass] {
         &self.classes
-    }
-
-    /// The unit of which every block is a multiple.
-    pub fn unit(&self) -> Alignment {
-        self.unit
     }
 
     /// The class of the smallest block that holds `size` bytes; `None` if none does. O(log classes).

@@ -61,7 +61,6 @@ mod ids;
 mod journal;
 pub mod limiter;
 pub mod list;
-mod policies;
 mod policy;
 pub mod replay;
 mod request;
@@ -76,8 +75,16 @@ pub use error::{Error, Result};
 pub use geometry::{Chain, Geometry};
 pub use ids::{ChainId, Level, TextureId};
 pub use journal::{Event, EvictionReason, Journal};
-pub use policies::POLICIES;
 pub use policy::{CreatePolicy, Policy, PolicyDesc};
 pub use request::{Outcome, Request};
 pub use textures::Textures;
 pub use tileheap_units as units;
+
+/// The built-in policies: names, capabilities and constructors.
+pub const POLICIES: [PolicyDesc<'static>; 5] = [
+    arenas::Arenas::DESC,
+    arenas::Arenas::FIRST_ATTEMPT,
+    Coherent::DESC,
+    Coherent::KEEPING_LEVELS,
+    Coherent::WITHOUT_RELOCATION,
+];

@@ -57,7 +57,7 @@ pub struct FrameUploads {
 /// use tileheap_textures::units::Bytes;
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());
-/// let policy = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::default())?;
+/// let policy = Coherent::DESC.create(textures.geometry(), Bytes::mib(2), 0)?;
 /// let mut cache = UploadLimiter::new(policy, textures.geometry(), Bytes::kib(32)); // of uploads a frame
 /// let near: Vec<TextureId> = (0..3).map(TextureId).collect();
 /// for &texture in &near {
@@ -74,9 +74,8 @@ pub struct FrameUploads {
 /// assert_eq!(cache.uploads().whole, 3);
 /// # Ok::<(), tileheap_textures::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct UploadLimiter<P> {
-    policy: P,
+pub struct UploadLimiter {
+    policy: Box<dyn Policy>,
     geometry: Geometry,
     journal: Journal,
     /// Number of events that were processed.
@@ -104,9 +103,9 @@ struct TextureState {
     again: u32,
 }
 
-impl<P: Policy> UploadLimiter<P> {
+impl UploadLimiter {
     /// Limits a policy to `uploads` bytes per frame, or more if a single texture is larger.
-    pub fn new(policy: P, geometry: &Geometry, uploads: Bytes) -> UploadLimiter<P> {
+    pub fn new(policy: Box<dyn Policy>, geometry: &Geometry, uploads: Bytes) -> UploadLimiter {
         let mut levelled = UploadLimiter {
             policy,
             geometry: geometry.clone(),
@@ -172,10 +171,7 @@ impl<P: Policy> UploadLimiter<P> {
         if self.states.len() <= index {
             self.states.resize(index + 1, TextureState::default());
         }
-        if self.states[index]
-            .level
-            .is_some_and(|level| level >= request.level)
-        {
+        if self.states[index].level >= Some(request.level) {
             self.offer(request);
             self.figures.whole += 1;
             return Served::Whole;

@@ -46,31 +46,6 @@ pub trait Policy {
     }
 }
 
-impl Policy for Box<dyn Policy> {
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
-        (**self).request(request, journal)
-    }
-
-    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        (**self).release(texture, journal);
-    }
-
-    fn end_frame(&mut self, journal: &mut Journal) {
-        (**self).end_frame(journal);
-    }
-
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
-        (**self).set_budget(budget, journal)
-    }
-
-    fn arena(&self, index: usize) -> Option<ArenaView> {
-        (**self).arena(index)
-    }
-
-    fn wall_stats(&self) -> WallStats {
-        (**self).wall_stats()
-    }
-}
 /// Describes a policy by name, with a constructor and what it does, so that one can be chosen before the geometry is known.
 ///
 /// [`POLICIES`](crate::POLICIES) lists the built-in ones. A policy of your own, or a built-in one with other parameters, enters
@@ -134,9 +109,8 @@ impl<'a> PolicyDesc<'a> {
     /// If there is none: the error lists the names there are.
     pub fn find(policies: &[PolicyDesc<'a>], name: &str) -> Result<PolicyDesc<'a>> {
         let found = policies.iter().find(|policy| policy.name == name);
-        found
-            .copied()
-            .ok_or_else(|| Error::UnknownPolicy(name.to_owned(), PolicyDesc::names(policies, |_| true)))
+        let unknown = || Error::UnknownPolicy(name.to_owned(), PolicyDesc::names(policies, |_| true));
+        found.copied().ok_or_else(unknown)
     }
 
     /// The names of those policies of a table that satisfy a predicate, separated by commas.

@@ -66,10 +66,8 @@ fn place(items: &[Item], interfere: impl Fn(u32, u32) -> bool, packing: &mut Pac
         }
         let place_in = |object: &Object, above_others: bool| {
             let others = object.items.iter().filter(|&&other| interfere(other, index));
-            let top = others
-                .map(|&other| offsets[other as usize].0 + items[other as usize].size.0)
-                .max();
-            let start = match (top, above_others) {
+            let ends = others.map(|&other| offsets[other as usize].0 + items[other as usize].size.0);
+            let start = match (ends.max(), above_others) {
                 (None, false) => object.offset,
                 (Some(top), true) => top,
                 _ => return None,

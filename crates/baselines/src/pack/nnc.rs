@@ -72,10 +72,8 @@ impl PackingStrategy for Nnc {
 }
 
 fn height(items: &[Item], offsets: &[u64]) -> Bytes {
-    let ends = items
-        .iter()
-        .zip(offsets)
-        .map(|(item, &offset)| Bytes(offset) + item.size);
+    let places = items.iter().zip(offsets);
+    let ends = places.map(|(item, &offset)| Bytes(offset) + item.size);
     ends.max().unwrap_or(Bytes::ZERO)
 }
 
@@ -128,11 +126,8 @@ impl Tuple {
 
     /// With one more, where it belongs in time.
     fn with(mut self, items: &[Item], index: u32, conflicts: u32) -> Tuple {
-        let members = self.members();
-        let at = members
-            .iter()
-            .position(|&other| before(items, index, other))
-            .unwrap_or(members.len());
+        let later = |&other: &u32| before(items, index, other);
+        let at = self.members().iter().position(later).unwrap_or(self.count);
         self.members.copy_within(at..self.count, at + 1);
         self.members[at] = index;
         self.count += 1;
@@ -173,9 +168,8 @@ impl Insertion {
         self.conflicts = overlap_counts(items);
         // What takes no bytes at any step never conflicts.
         let mut offsets = vec![0; items.len()];
-        self.left = (0..items.len() as u32)
-            .filter(|&index| takes_bytes(&items[index as usize]))
-            .collect();
+        let all = 0..items.len() as u32;
+        self.left = all.filter(|&index| takes_bytes(&items[index as usize])).collect();
         let mut height = 0;
         while !self.left.is_empty() {
             self.gather(items, edition);
@@ -272,9 +266,8 @@ impl Insertion {
             before + after
         };
         let edges = self.edges.iter().enumerate().filter(|(_, edge)| fits(edge));
-        edges
-            .min_by_key(|(_, edge)| (around(edge), edge.width, edge.offset))
-            .map(|(index, _)| index)
+        let tightest = edges.min_by_key(|(_, edge)| (around(edge), edge.width, edge.offset));
+        tightest.map(|(index, _)| index)
     }
 
     /// Puts a tuple on an edge, which is split around it.
@@ -418,10 +411,8 @@ mod tests {
                     |edge: AllocationEdge| (edge.offset.0..(edge.offset + edge.size).0).map(ends(edge));
                 edges.into_iter().flat_map(each).collect()
             };
-            let own = rule
-                .edges
-                .iter()
-                .map(|own| edge(own.from, own.to, own.offset, own.width));
+            let own = rule.edges.iter();
+            let own = own.map(|own| edge(own.from, own.to, own.offset, own.width));
             assert_eq!(bytes(own.collect()), bytes(graph.edges), "seed {seed}");
         }
     }

@@ -8,10 +8,8 @@ use tileheap_textures::trace::Entry;
 /// # Panics
 /// From 2^32 − 1 uses on.
 pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
-    let uses = entries
-        .iter()
-        .filter(|entry| matches!(entry, Entry::Use(_)))
-        .count();
+    let is_use = |entry: &&Entry| matches!(entry, Entry::Use(_));
+    let uses = entries.iter().filter(is_use).count();
     let mut at = u32::try_from(uses).ok().filter(|&uses| uses < u32::MAX);
     let mut next = vec![u32::MAX; uses].into_boxed_slice();
     let mut seen: Vec<u32> = Vec::new();

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 pub(super) struct Run {
     policy: PolicyDesc<'static>,
-    replay: Replay<Box<dyn Policy>>,
+    replay: Replay,
     /// For a second, timed run without checks.
     timed: Option<Box<dyn Policy>>,
     nanoseconds: f64,

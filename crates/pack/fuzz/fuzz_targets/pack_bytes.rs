@@ -24,11 +24,7 @@ pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let kind = source.next();
     let mut desc = ProblemDesc::default();
     let mut weights = Vec::new();
-    let large = if kind & 1 > 0 {
-        1 << (source.next() % 50)
-    } else {
-        1
-    };
+    let large = if kind & 1 > 0 { 1 << (source.next() % 50) } else { 1 };
     while !source.0.is_empty() && desc.items.len() < 40 {
         let (first, lifetime, size) = (source.next(), source.next() % 32, source.next());
         let alignment = if kind & 2 > 0 { 1 + source.next() % 7 } else { 1 };
@@ -67,11 +63,8 @@ pub(crate) fn judge(problem: &Problem, weights: &[u64]) {
     let mut least = None;
     for strategy in Strategy::ALL {
         let answer = packer.minimise(problem, strategy, steps, &mut go_on);
-        assert_eq!(
-            answer,
-            packer.minimise(problem, strategy, steps, &mut go_on),
-            "{strategy}"
-        );
+        let again = packer.minimise(problem, strategy, steps, &mut go_on);
+        assert_eq!(answer, again, "{strategy}");
         assert!(answer.bound >= bound, "{strategy}");
         let Some(packing) = answer.packing else {
             assert!(bounded || strategy == Strategy::Exact, "{strategy}");
@@ -96,31 +89,21 @@ pub(crate) fn judge(problem: &Problem, weights: &[u64]) {
     }
     let selection = packer.select(problem, weights, steps, &mut go_on);
     assert!(selection.weight <= selection.bound);
-    let kept: Vec<usize> = (0..weights.len())
-        .filter(|&index| selection.offsets[index].is_some())
-        .collect();
-    assert_eq!(
-        kept.iter().map(|&index| weights[index]).sum::<u64>(),
-        selection.weight
-    );
+    let mut kept: Vec<usize> = (0..weights.len()).collect();
+    kept.retain(|&index| selection.offsets[index].is_some());
+    let weight: u64 = kept.iter().map(|&index| weights[index]).sum();
+    assert_eq!(weight, selection.weight);
+    let place = |item: u32| kept.iter().position(|&index| index == item as usize);
+    let conflicts = problem.conflicts().iter();
+    let conflicts = conflicts.filter_map(|&(a, b)| Some((place(a)? as u32, place(b)? as u32)));
     let desc = ProblemDesc {
         items: kept.iter().map(|&index| problem.items()[index]).collect(),
-        conflicts: problem
-            .conflicts()
-            .iter()
-            .filter_map(|&(a, b)| {
-                let place = |item: u32| kept.iter().position(|&index| index == item as usize);
-                Some((place(a)? as u32, place(b)? as u32))
-            })
-            .collect(),
+        conflicts: conflicts.collect(),
         capacity: problem.capacity(),
     };
     let part = desc.build().expect("a part of a sound problem is sound");
     let packing = Packing {
-        offsets: kept
-            .iter()
-            .map(|&index| selection.offsets[index].expect("it is kept"))
-            .collect(),
+        offsets: selection.offsets.into_iter().flatten().collect(),
         height: selection.height,
     };
     check(&part, &packing).unwrap_or_else(|fault| panic!("select: {fault}"));

@@ -77,9 +77,8 @@ pub(crate) fn choose(
         let open = |&column: &usize| state.loads[column] > 0;
         let floors = columns.clone().filter(open).map(|column| state.floors[column]);
         let lowest = floors.min();
-        columns
-            .filter(|&column| open(&column) && Some(state.floors[column]) == lowest)
-            .for_each(consider);
+        let lowest = columns.filter(|column| open(column) && Some(state.floors[*column]) == lowest);
+        lowest.for_each(consider);
     }
     let (_, column) = best.expect("a part with pieces to place has a lowest column");
     Decision {

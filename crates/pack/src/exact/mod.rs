@@ -21,6 +21,7 @@ mod table;
 pub(super) use table::{Table, mix};
 
 use super::Problem;
+use crate::lists::refill;
 use crate::units::Step;
 use order::{WAYS, rank};
 use search::{PLACES_PER_STEP, Search};
@@ -96,8 +97,7 @@ impl Exact {
     /// formed for it.
     pub(super) fn is_too_large(&mut self, problem: &Problem) -> bool {
         let births = &mut self.births;
-        births.clear();
-        births.extend(problem.units.iter().map(|unit| unit.hull.first));
+        refill(births, problem.units.iter().map(|unit| unit.hull.first));
         births.sort_unstable();
         births.dedup();
         let before = |end| births.partition_point(|&step| step < end) as u64;

@@ -9,6 +9,7 @@
 //! ```
 
 use crate::Problem;
+use crate::lists::{refill, reset};
 use crate::units::{Alignment, Run};
 
 /// A problem reduced for the search, and the memory of the reduction.
@@ -106,10 +107,7 @@ impl Model {
                 alignment: of.alignment,
                 low,
                 high,
-                columns: Run {
-                    first: from,
-                    end: self.columns.len() as u32,
-                },
+                columns: Run::from([from, self.columns.len() as u32]),
                 first: 0,
                 twin: NONE,
             });
@@ -117,11 +115,8 @@ impl Model {
         self.add_conflicts(problem);
         self.index();
         self.pair_twins();
-        self.grain = self.pieces.iter().fold(0, |grain, piece| {
-            [piece.size, piece.low, piece.alignment.get()]
-                .into_iter()
-                .fold(grain, gcd)
-        });
+        let facts = |piece: &Piece| [piece.size, piece.low, piece.alignment.get()];
+        self.grain = self.pieces.iter().flat_map(facts).fold(0, gcd);
     }
 
     /// The number of columns.
@@ -186,8 +181,7 @@ impl Model {
         if problem.rivals.is_empty() {
             return;
         }
-        self.piece_of.clear();
-        self.piece_of.resize(problem.units.len(), NONE);
+        reset(&mut self.piece_of, problem.units.len(), NONE);
         for (index, piece) in self.pieces.iter().enumerate() {
             self.piece_of[piece.unit as usize] = index as u32;
         }
@@ -226,21 +220,18 @@ impl Model {
     fn index(&mut self) {
         let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
         let counts = &mut self.draft;
-        counts.clear();
-        counts.resize(width + 1, 0);
+        reset(counts, width + 1, 0);
         for &column in &self.columns {
             counts[column as usize + 1] += 1;
         }
         for column in 0..width {
             counts[column + 1] += counts[column];
         }
-        self.column_runs.clear();
-        self.column_runs.extend((0..width).map(|column| Run {
-            first: counts[column],
-            end: counts[column + 1],
-        }));
-        self.holders.clear();
-        self.holders.resize(self.columns.len(), 0);
+        refill(
+            &mut self.column_runs,
+            (0..width).map(|column| Run::from([counts[column], counts[column + 1]])),
+        );
+        reset(&mut self.holders, self.columns.len(), 0);
         self.by_first.clear();
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             let columns = piece.columns.of(&self.columns);
@@ -260,10 +251,8 @@ impl Model {
         let mut begun = 0;
         self.first_runs.clear();
         for column in 0..=width as u32 {
-            let begins = self.by_first[begun..].iter();
-            begun += begins
-                .take_while(|&&piece| pieces[piece as usize].first < column)
-                .count();
+            let before = |piece: &&u32| pieces[**piece as usize].first < column;
+            begun += self.by_first[begun..].iter().take_while(before).count();
             self.first_runs.push(begun as u32);
         }
     }
@@ -271,8 +260,7 @@ impl Model {
     /// Links each piece to the identical one before it.
     fn pair_twins(&mut self) {
         let order = &mut self.draft;
-        order.clear();
-        order.extend(0..self.pieces.len() as u32);
+        refill(order, 0..self.pieces.len() as u32);
         let (pieces, columns) = (&mut self.pieces, &self.columns);
         let key = |pieces: &[Piece], piece: u32| {
             let piece = &pieces[piece as usize];

@@ -3,6 +3,7 @@
 use super::branch::Focus;
 use super::model::Model;
 use super::table::mix;
+use crate::lists::{refill, reset};
 
 /// Which candidate is tried first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,23 +69,24 @@ pub(crate) fn rank(
     keys: &mut Vec<(u128, u32)>,
     ranks: &mut Vec<u32>,
 ) {
-    keys.clear();
-    keys.extend(model.pieces.iter().enumerate().map(|(index, piece)| {
-        let width = piece.columns.len() as u128;
-        // In 1024ths of the capacity, so that the order does not depend on the unit of sizes.
-        let size = u128::from(piece.size) * 1024 / u128::from(capacity.max(1)) + 1;
-        let base = match first {
-            First::Wide => width * 2048 + size,
-            First::Large => size * 2048 + width,
-            First::LargeArea => width * size * size,
-            First::WideArea => width * width * size,
-        };
-        let chance = mix(seed ^ mix(index as u64)) % 1024;
-        (base * u128::from(102_400 + noise * chance), index as u32)
-    }));
+    refill(
+        keys,
+        model.pieces.iter().enumerate().map(|(index, piece)| {
+            let width = piece.columns.len() as u128;
+            // In 1024ths of the capacity, so that the order does not depend on the unit of sizes.
+            let size = u128::from(piece.size) * 1024 / u128::from(capacity.max(1)) + 1;
+            let base = match first {
+                First::Wide => width * 2048 + size,
+                First::Large => size * 2048 + width,
+                First::LargeArea => width * size * size,
+                First::WideArea => width * width * size,
+            };
+            let chance = mix(seed ^ mix(index as u64)) % 1024;
+            (base * u128::from(102_400 + noise * chance), index as u32)
+        }),
+    );
     keys.sort_unstable_by_key(|&(key, index)| (std::cmp::Reverse(key), index));
-    ranks.clear();
-    ranks.resize(keys.len(), 0);
+    reset(ranks, keys.len(), 0);
     for (rank, &(_, index)) in keys.iter().enumerate() {
         ranks[index as usize] = rank as u32;
     }

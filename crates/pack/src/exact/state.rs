@@ -11,6 +11,7 @@
 
 use super::model::{Model, NONE};
 use crate::gap::align_up;
+use crate::lists::{refill, reset};
 use crate::units::Alignment;
 
 /// The readiness of what is placed: above that of all others.
@@ -87,34 +88,26 @@ impl State {
     pub(crate) fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
         let (width, count) = (model.width(), model.pieces.len());
         self.capacity = capacity - capacity.checked_rem(model.grain).unwrap_or(0);
-        self.floors.clear();
-        self.floors.resize(width, 0);
-        self.loads.clear();
-        self.loads.resize(width, 0);
-        self.crossings.clear();
-        self.crossings.resize(width + 1, 0);
+        reset(&mut self.floors, width, 0);
+        reset(&mut self.loads, width, 0);
+        reset(&mut self.crossings, width + 1, 0);
         self.blame.resize(width, 0);
-        self.offsets.clear();
-        self.offsets.resize(count, 0);
-        self.sizes.clear();
-        self.sizes.extend(model.pieces.iter().map(|piece| piece.size));
-        self.alignments.clear();
-        self.alignments
-            .extend(model.pieces.iter().map(|piece| piece.alignment));
+        reset(&mut self.offsets, count, 0);
+        refill(&mut self.sizes, model.pieces.iter().map(|piece| piece.size));
+        refill(
+            &mut self.alignments,
+            model.pieces.iter().map(|piece| piece.alignment),
+        );
         self.trail.clear();
         self.placements.clear();
         self.dirty.clear();
-        self.is_dirty.clear();
-        self.is_dirty.resize(width, false);
+        reset(&mut self.is_dirty, width, false);
         self.ready.clear();
         self.borne.clear();
         self.limits.clear();
         for piece in &model.pieces {
-            let limit = self
-                .capacity
-                .checked_sub(piece.size)
-                .ok_or(DeadEnd)?
-                .min(piece.high);
+            let room = self.capacity.checked_sub(piece.size).ok_or(DeadEnd)?;
+            let limit = room.min(piece.high);
             let ready = align_up(piece.low, piece.alignment).filter(|&ready| ready <= limit);
             self.ready.push(ready.ok_or(DeadEnd)?);
             self.limits.push(limit);
@@ -186,8 +179,7 @@ impl State {
     pub(crate) fn find_ties(&mut self, model: &Model, capacity: u64) {
         self.is_tight = model.is_tight(capacity);
         let width = model.row_width();
-        self.ties.clear();
-        self.ties.resize(model.width() + 1, 0);
+        reset(&mut self.ties, model.width() + 1, 0);
         let mut before = false;
         for column in 0..if model.in_a_row { width } else { 0 } {
             let full = model.load(column) == capacity;
@@ -405,7 +397,6 @@ fn each_tied(model: &Model, column: usize, mut visit: impl FnMut(u32, bool)) {
         }
     }
     let begins = model.first_runs[column] as usize..model.first_runs[column + 1] as usize;
-    model.by_first[begins]
-        .iter()
-        .for_each(|&piece| visit(piece, false));
+    let begins = model.by_first[begins].iter();
+    begins.for_each(|&piece| visit(piece, false));
 }

@@ -8,6 +8,7 @@ use super::PoolsProblem;
 use super::problem::FORBIDDEN;
 use super::state::{NOWHERE, State};
 use crate::gap::align_up;
+use crate::lists::refill;
 use crate::units::SplitMix64;
 
 /// Costs are in parts of a penalty of 1.
@@ -195,14 +196,15 @@ impl<'a> Anneal<'a> {
                 continue;
             };
             let forbidden = of.edges.iter().filter(|edge| edge.cost == FORBIDDEN);
-            let there = forbidden
-                .map(|edge| edge.other as usize)
-                .filter(|&other| self.state.pool[other] == pool);
-            self.starts.clear();
-            self.starts.extend(there.map(|other| {
-                let start = self.state.offset[other];
-                (start, start + self.problem.units[other].size)
-            }));
+            let others = forbidden.map(|edge| edge.other as usize);
+            let there = others.filter(|&other| self.state.pool[other] == pool);
+            refill(
+                &mut self.starts,
+                there.map(|other| {
+                    let start = self.state.offset[other];
+                    (start, start + self.problem.units[other].size)
+                }),
+            );
             self.starts.sort_unstable();
             self.starts.push((u64::MAX, u64::MAX));
             let mut low = of.low;
@@ -248,17 +250,11 @@ impl<'a> Anneal<'a> {
             self.starts.sort_unstable();
             self.ends.sort_unstable();
             let aligned = of.alignment.get();
-            let above = self
-                .ends
-                .iter()
-                .filter_map(|&(end, _)| align_up(end, of.alignment));
-            let below = self
-                .starts
-                .iter()
-                .filter_map(|&(start, _)| start.checked_sub(of.size));
+            let (starts, ends) = (self.starts.iter(), self.ends.iter());
+            let above = ends.filter_map(|&(end, _)| align_up(end, of.alignment));
+            let below = starts.filter_map(|&(start, _)| start.checked_sub(of.size));
             let below = below.map(|offset| offset - offset % aligned);
-            self.offsets.clear();
-            self.offsets.extend(above.chain(below).chain([of.low, highest]));
+            refill(&mut self.offsets, above.chain(below).chain([of.low, highest]));
             self.offsets.retain(|offset| (of.low..=highest).contains(offset));
             self.offsets.sort_unstable();
             self.offsets.dedup();

@@ -103,7 +103,6 @@ fn judge(problem: &PoolsProblem, packing: &PoolsPacking) -> Result<(), PoolsErro
 }
 
 fn overlap(first: &[Span], second: &[Span]) -> bool {
-    first
-        .iter()
-        .any(|span| second.iter().any(|other| span.overlaps(*other)))
+    let meets = |span: &Span| second.iter().any(|other| span.overlaps(*other));
+    first.iter().any(meets)
 }

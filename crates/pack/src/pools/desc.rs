@@ -118,9 +118,7 @@ mod pairs {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Span>, D::Error> {
         let pairs: Vec<(u32, u32)> = Deserialize::deserialize(deserializer)?;
-        Ok(pairs
-            .into_iter()
-            .map(|(first, end)| Span::new(first, end))
-            .collect())
+        let spans = pairs.into_iter().map(|(first, end)| Span::new(first, end));
+        Ok(spans.collect())
     }
 }

@@ -36,7 +36,8 @@ pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAn
     };
     let conflict = search.find();
     let units = &conflict.clone().unwrap_or_default();
-    let items = 0..problem.unit_of.len() as u32;
+    let mut items: Vec<u32> = (0..problem.unit_of.len() as u32).collect();
+    items.retain(|&item| units.contains(&(problem.unit_of[item as usize] as u32)));
     let is_proved = match &search.best {
         Some(best) => search.is_lowest && best.soft_total <= search.bound,
         None => conflict.is_some(),
@@ -46,9 +47,7 @@ pub fn solve(problem: &PoolsProblem, budget: Steps, watch: Watch<'_>) -> PoolsAn
         bound: search.bound + problem.fixed_cost,
         verdict: Verdict::of(is_proved, search.is_over),
         steps: Steps(search.steps),
-        conflict: items
-            .filter(|&item| units.contains(&(problem.unit_of[item as usize] as u32)))
-            .collect(),
+        conflict: items,
     }
 }
 
@@ -225,10 +224,8 @@ impl Search<'_, '_> {
 fn height(problem: &PoolsProblem, state: &State, pool: usize) -> u64 {
     let units = problem.units.iter().zip(state.pool.iter().zip(&state.offset));
     let inside = units.filter(|(unit, (of, _))| **of == pool as u32 && !unit.is_reserved);
-    inside
-        .map(|(unit, (_, offset))| offset + unit.size)
-        .max()
-        .unwrap_or(0)
+    let ends = inside.map(|(unit, (_, offset))| offset + unit.size);
+    ends.max().unwrap_or(0)
 }
 
 /// The places of items.

@@ -6,6 +6,7 @@
 //! and so does whatever has lost more than is allowed. With good prices few states stay.
 
 use super::prices::Arc;
+use crate::lists::refill;
 
 /// An item on offer.
 #[derive(Clone, Copy, Debug)]
@@ -217,8 +218,7 @@ impl LoadSearch {
         let (states, bytes) = (&self.states, &self.bytes);
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
         let state = |index: u32| &states[index as usize];
-        self.order.clear();
-        self.order.extend(0..states.len() as u32);
+        refill(&mut self.order, 0..states.len() as u32);
         self.order.sort_unstable_by(|&a, &b| {
             let equal = state(a).load.cmp(&state(b).load).then_with(|| of(a).cmp(of(b)));
             equal.then(state(a).loss.cmp(&state(b).loss)).then(a.cmp(&b))
@@ -227,9 +227,10 @@ impl LoadSearch {
             .dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
         self.order
             .sort_unstable_by_key(|&index| (state(index).loss, index));
-        self.late_first.clear();
-        self.late_first
-            .extend((0..classes).filter(|&class| deaths[class] > column));
+        refill(
+            &mut self.late_first,
+            (0..classes).filter(|&class| deaths[class] > column),
+        );
         self.late_first
             .sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
         let late_first = &self.late_first;
@@ -287,11 +288,8 @@ fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
         let birth = &mut births[offer.arc.end as usize];
         *birth = (*birth).min(offer.arc.first);
     }
-    let starts = births
-        .into_iter()
-        .zip(0..)
-        .filter(|&(birth, _)| birth != u32::MAX);
-    let mut starts: Vec<(u32, u32)> = starts.collect();
+    let mut starts: Vec<(u32, u32)> = births.into_iter().zip(0..).collect();
+    starts.retain(|&(birth, _)| birth != u32::MAX);
     starts.sort_unstable();
     let mut class_of_end = vec![0; columns + 1];
     let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);

@@ -193,10 +193,8 @@ impl Packer {
         let chosen = task.units.iter().zip(taken).filter(|&(_, &taken)| taken);
         let chosen: Vec<u32> = chosen.map(|(&unit, _)| unit).collect();
         let part = problem.part(&chosen, Some(task.capacity));
-        let share = (search.budget / 8)
-            .min(search.budget.saturating_sub(search.steps))
-            .max(search.budget / 32)
-            .max(1);
+        let left = search.budget.saturating_sub(search.steps);
+        let share = (search.budget / 8).min(left).max(search.budget / 32).max(1);
         let mut placed: Vec<(u32, u64)> = Vec::new();
         if self.place_part(&part, task.capacity, share, search).0.is_some() {
             let units = part.units.iter().zip(&self.best).zip(&chosen);

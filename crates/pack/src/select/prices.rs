@@ -11,6 +11,8 @@
 //! give a price to each column; **any** prices that are not negative give a bound, so that nothing rests on the simplex but
 //! how good the bound is.
 
+use crate::lists::refill;
+
 /// Weights and prices are in 2^20ths.
 pub(crate) const SCALE_BITS: u32 = 20;
 
@@ -128,9 +130,8 @@ impl Prices {
     pub(crate) fn divided(&self) -> impl Iterator<Item = usize> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter().enumerate();
-        items
-            .filter(|(_, arc)| arc.flow > 0 && arc.flow < arc.width)
-            .map(|(index, _)| index)
+        let divided = items.filter(|(_, arc)| arc.flow > 0 && arc.flow < arc.width);
+        divided.map(|(index, _)| index)
     }
 
     /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
@@ -138,15 +139,17 @@ impl Prices {
         let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
         let shift = (0..).find(|shift| sum >> shift < MOST_GAIN).unwrap_or(0);
-        self.arcs.clear();
-        self.arcs.extend((0..columns as u32).map(|column| FlowArc {
-            from: column,
-            to: column + 1,
-            gain: 0,
-            side: IN_TREE,
-            width: u64::MAX,
-            flow: capacity,
-        }));
+        refill(
+            &mut self.arcs,
+            (0..columns as u32).map(|column| FlowArc {
+                from: column,
+                to: column + 1,
+                gain: 0,
+                side: IN_TREE,
+                width: u64::MAX,
+                flow: capacity,
+            }),
+        );
         self.arcs.extend(arcs.iter().map(|arc| FlowArc {
             from: arc.first,
             to: arc.end,
@@ -155,16 +158,18 @@ impl Prices {
             width: arc.size,
             flow: 0,
         }));
-        self.nodes.clear();
-        self.nodes.extend((0..=columns as u32).map(|node| Node {
-            potential: 0,
-            parent: node.wrapping_sub(1),
-            arc: node.wrapping_sub(1),
-            depth: node,
-            first_child: if node < columns as u32 { node + 1 } else { NONE },
-            next: NONE,
-            before: NONE,
-        }));
+        refill(
+            &mut self.nodes,
+            (0..=columns as u32).map(|node| Node {
+                potential: 0,
+                parent: node.wrapping_sub(1),
+                arc: node.wrapping_sub(1),
+                depth: node,
+                first_child: if node < columns as u32 { node + 1 } else { NONE },
+                next: NONE,
+                before: NONE,
+            }),
+        );
         shift
     }
 
@@ -226,11 +231,8 @@ impl Prices {
         let (leaving, along) = self.cycle[position];
         self.arcs[leaving as usize].side = if along { SHRINKS } else { GROWS };
         // What hung from the leaving arc hangs from the entering one.
-        let (inside, outside) = if position < near_start {
-            (start, goal)
-        } else {
-            (goal, start)
-        };
+        let is_near = position < near_start;
+        let (inside, outside) = if is_near { (start, goal) } else { (goal, start) };
         self.turn(inside, leaving);
         self.hang(inside, outside, entering);
     }

@@ -67,9 +67,8 @@ impl Selector {
             }
             let all = task.bound + (1 << SCALE_BITS);
             let (size, loss) = ((task.columns, task.padded), unused(&task.prices, task.padded));
-            let found = self
-                .choice
-                .pass(&task.offers, size, loss, all, width, most / part);
+            let choice = &mut self.choice;
+            let found = choice.pass(&task.offers, size, loss, all, width, most / part);
             keep(&mut best, task, found);
         }
         best

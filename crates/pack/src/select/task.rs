@@ -121,10 +121,8 @@ impl<'a> Task<'a> {
     /// Weight of units that take no bytes: they are always chosen.
     pub(super) fn free_weight(&self) -> u64 {
         let units = self.problem.units.iter().zip(&self.unit_weights);
-        units
-            .filter(|(unit, _)| is_free(unit, self.capacity))
-            .map(|(_, &weight)| weight)
-            .sum()
+        let free = units.filter(|(unit, _)| is_free(unit, self.capacity));
+        free.map(|(_, &weight)| weight).sum()
     }
 
     pub(super) fn weight(&self, taken: &[bool]) -> u64 {

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{
     Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy, Verdict, check, fit, minimise,
-    select,
 };
 use tileheap_testkit::generators::{PerfectDesc, perfect};
 
@@ -58,61 +57,6 @@ fn the_largest_item_is_placed() {
     }
 }
 
-/// Loads alone know no alignments: for few items every choice is tried.
-#[test]
-fn selections_of_few_aligned_items_are_proved() {
-    let mut random = SplitMix64::new(4);
-    for round in 0..150 {
-        let items = (0..6).map(|_| {
-            let first = random.below(4) as u32;
-            let mut item = item(first, first + 1 + random.below(4) as u32, 1 + random.below(9));
-            item.alignment = Alignment::new(1 + random.below(7)).unwrap();
-            item
-        });
-        let items: Vec<Item> = items.collect();
-        let weights: Vec<u64> = items.iter().map(|_| 1 + random.below(30)).collect();
-        let problem = ProblemDesc::new(items.clone())
-            .capacity(Bytes(14))
-            .build()
-            .unwrap();
-        let chosen = select(&problem, &weights, Steps::default(), &mut go_on);
-        let heaviest = heaviest(&items, &weights, 14);
-        assert_eq!(chosen.weight, heaviest, "round {round}: {items:?}");
-        assert_eq!(
-            (chosen.verdict, chosen.bound),
-            (Verdict::Proved, heaviest),
-            "round {round}"
-        );
-    }
-}
-
-/// The heaviest subset, by every offset of every item.
-fn heaviest(items: &[Item], weights: &[u64], capacity: u64) -> u64 {
-    fn descend(items: &[Item], weights: &[u64], capacity: u64, placed: &mut Vec<Option<u64>>) -> u64 {
-        let index = placed.len();
-        if index == items.len() {
-            return 0;
-        }
-        let of = &items[index];
-        placed.push(None);
-        let mut best = descend(items, weights, capacity, placed);
-        placed.pop();
-        for offset in (0..=capacity.saturating_sub(of.size.0)).step_by(of.alignment.get() as usize) {
-            let clear = items.iter().zip(placed.iter()).all(|(other, &place)| {
-                let Some(place) = place else { return true };
-                !other.span.overlaps(of.span) || place + other.size.0 <= offset || offset + of.size.0 <= place
-            });
-            if clear && offset + of.size.0 <= capacity {
-                placed.push(Some(offset));
-                best = best.max(weights[index] + descend(items, weights, capacity, placed));
-                placed.pop();
-            }
-        }
-        best
-    }
-    descend(items, weights, capacity, &mut Vec::new())
-}
-
 /// A callback is the only end of a search without a budget that cannot be settled.
 #[test]
 fn a_search_without_a_budget_improves_until_it_is_ended() {
@@ -155,10 +99,8 @@ fn minimise_finds_what_fit_finds() {
             draws: 3,
         };
         let (items, _) = perfect(seed, desc);
-        let problem = ProblemDesc::new(items)
-            .capacity(Bytes(desc.height))
-            .build()
-            .unwrap();
+        let desc = ProblemDesc::new(items).capacity(Bytes(desc.height));
+        let problem = desc.build().unwrap();
         let within = fit(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let lowest = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let height = |packing: Option<Packing>| packing.map_or(Bytes(u64::MAX), |packing| packing.height);

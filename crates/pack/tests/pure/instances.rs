@@ -40,9 +40,8 @@ pub(crate) fn read(path: &Path) -> Problem {
 /// Those of other planners, and then the built-in ones.
 fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
     let built_in = Strategy::ALL.iter();
-    STRATEGIES
-        .into_iter()
-        .chain(built_in.map(|strategy| strategy as &dyn PackingStrategy))
+    let built_in = built_in.map(|strategy| strategy as &dyn PackingStrategy);
+    STRATEGIES.into_iter().chain(built_in)
 }
 
 /// Judges every strategy on one instance, the slow ones up to a number of items; the ratios of height to lower bound in thousandths, in
@@ -78,10 +77,8 @@ fn ratios(path: &Path, slow_items: usize) -> Vec<u64> {
 }
 
 fn tables(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.collect();
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "csv"));
     files.sort();
     assert!(!files.is_empty());

@@ -83,11 +83,8 @@ impl Arenas {
 
     /// Size of one level alone.
     fn size_of(&self, request: Request, level: u8) -> Bytes {
-        let size = |level| {
-            self.geometry
-                .size(request.chain, Level(level))
-                .unwrap_or_default()
-        };
+        let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
+        let size = |level: u8| sizes[usize::from(level)];
         size(level) - level.checked_sub(1).map_or(Bytes::ZERO, size)
     }
 

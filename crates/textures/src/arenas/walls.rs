@@ -8,6 +8,7 @@
 //! ```
 //! An arena without blocks is located at the start of the next arena to the right; the first one at the left end of memory.
 
+use super::arena::Arena;
 use super::desc::{Average, InitialWalls};
 use super::engine::Engine;
 use super::temperature::Temperature;
@@ -153,10 +154,8 @@ impl Engine {
 
     /// Figures of the walls.
     pub(super) fn wall_stats(&self) -> WallStats {
-        let used = self
-            .arenas
-            .iter()
-            .map(|arena| u64::from(arena.count()) * arena.block);
+        let bytes = |arena: &Arena| u64::from(arena.count()) * arena.block;
+        let used = self.arenas.iter().map(bytes);
         WallStats {
             gaps: Bytes(self.usable - used.sum::<u64>()),
             worst_gaps: self.table.worst_gaps(),
@@ -216,10 +215,8 @@ impl Engine {
             return;
         };
         let last = self.walls[walls.clone()].iter().flatten();
-        let last = last
-            .filter(|(_, direction)| *direction != side)
-            .map(|(update, _)| *update)
-            .max();
+        let other_way = last.filter(|(_, direction)| *direction != side);
+        let last = other_way.map(|(update, _)| *update).max();
         let since = last.map(|update| self.updates - update);
         if since == Some(0) {
             return; // A wall moves one way in one update.

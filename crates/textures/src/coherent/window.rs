@@ -134,20 +134,13 @@ impl Coherent {
                     cost += own;
                     while total - self.heap.at(first).size >= size {
                         total -= self.heap.at(first).size;
-                        cost -= self
-                            .cost(first, likely)
-                            .expect("a window contains evictable blocks only");
+                        let own = self.cost(first, likely);
+                        cost -= own.expect("a window contains evictable blocks only");
                         first = self.heap.right(first);
                     }
                     if total >= size && cost <= most {
-                        best = cheaper(
-                            best,
-                            Some(Window {
-                                first,
-                                last: node,
-                                cost,
-                            }),
-                        );
+                        let last = node;
+                        best = cheaper(best, Some(Window { first, last, cost }));
                     }
                 }
             }

@@ -39,8 +39,8 @@ use crate::units::Bytes;
 use checker::{Checker, chosen};
 
 /// Plays a trace through a policy, and checks and measures it.
-pub struct Replay<P> {
-    policy: P,
+pub struct Replay {
+    policy: Box<dyn Policy>,
     journal: Journal,
     checker: Checker,
     budget: Bytes,
@@ -57,9 +57,9 @@ pub struct Replay<P> {
     samples: (u64, u64),
 }
 
-impl<P: Policy> Replay<P> {
+impl Replay {
     /// A replay of a policy that was created with this geometry and budget.
-    pub fn new(policy: P, geometry: &Geometry, budget: Bytes) -> Replay<P> {
+    pub fn new(policy: Box<dyn Policy>, geometry: &Geometry, budget: Bytes) -> Replay {
         Replay {
             policy,
             journal: Journal::new(),
@@ -75,11 +75,6 @@ impl<P: Policy> Replay<P> {
             internal_sum: 0,
             samples: (0, 0),
         }
-    }
-
-    /// The policy, to change it between frames.
-    pub fn policy_mut(&mut self) -> &mut P {
-        &mut self.policy
     }
 
     /// Statistics of the last complete frame.

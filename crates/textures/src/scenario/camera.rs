@@ -11,11 +11,9 @@ struct Row {
 impl Row {
     fn new(scene: &mut Scene<'_>, places: u32) -> Row {
         let textures = scene.create_many(places);
+        let places = textures.into_iter().map(|texture| (texture, scene.level()));
         Row {
-            places: textures
-                .into_iter()
-                .map(|texture| (texture, scene.level()))
-                .collect(),
+            places: places.collect(),
         }
     }
 

@@ -4,14 +4,11 @@
 
 mod camera;
 mod scene;
-mod working_set;
 mod worlds;
-
-pub use working_set::working_set;
 
 use crate::error::{Error, Result};
 use crate::trace::{Entry, Record};
-use crate::units::SplitMix64;
+use crate::units::{Alignment, Bytes, SplitMix64};
 use crate::{Geometry, Textures};
 use scene::Scene;
 
@@ -115,4 +112,36 @@ impl std::str::FromStr for Scenario {
             Error::UnknownScenario(name.to_owned(), Scenario::ALL.map(Scenario::name).join(", "))
         })
     }
+}
+
+/// The largest sum of block sizes of a frame, each texture once, in blocks rounded up to `unit`.
+///
+/// A budget of that size holds every frame, except for losses of placement.
+pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
+    let (mut most, mut sum, mut frame) = (Bytes::ZERO, Bytes::ZERO, 1_u32);
+    let mut seen: Vec<(u32, Bytes)> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::Use(request) => {
+                if seen.len() <= request.texture.index() {
+                    seen.resize(request.texture.index() + 1, (0, Bytes::ZERO));
+                }
+                let block = request.size.align_up(unit);
+                let (when, size) = &mut seen[request.texture.index()];
+                if std::mem::replace(when, frame) != frame {
+                    *size = Bytes::ZERO;
+                }
+                let larger = block.max(*size);
+                sum += larger - *size;
+                *size = larger;
+            }
+            Entry::Release(_) => {}
+            Entry::EndFrame => {
+                most = most.max(sum);
+                sum = Bytes::ZERO;
+                frame += 1;
+            }
+        }
+    }
+    most
 }

@@ -21,14 +21,9 @@ impl Scene<'_> {
     pub(super) fn switch(&mut self) {
         let few = self.create_many(180);
         let many = self.create_many(5400);
-        let large: Vec<Level> = few
-            .iter()
-            .map(|_| Level(self.random.pick(&[8, 7, 7, 7, 6])))
-            .collect();
-        let small: Vec<Level> = many
-            .iter()
-            .map(|_| Level(self.random.pick(&[6, 5, 5, 4, 4, 3, 2])))
-            .collect();
+        let mut pick = |levels: &[u8]| Level(self.random.pick(levels));
+        let large: Vec<Level> = few.iter().map(|_| pick(&[8, 7, 7, 7, 6])).collect();
+        let small: Vec<Level> = many.iter().map(|_| pick(&[6, 5, 5, 4, 4, 3, 2])).collect();
         let (mut until, mut is_many) = (40 + self.random.below(20), false);
         for frame in 0..u64::from(self.frames) {
             if frame == until {
@@ -94,15 +89,13 @@ impl Scene<'_> {
         let (mut behind, mut free) = (0_usize, Vec::<TextureId>::new());
         for frame in 0..self.frames {
             if frame % 6 == 5 {
-                let row = (0..ACROSS).map(|_| match free.pop() {
-                    Some(texture) => {
-                        (self.to)(Record::Create {
-                            texture,
-                            chain: ChainId(0),
-                        });
-                        texture
-                    }
-                    None => self.create(ChainId(0)),
+                let row = (0..ACROSS).map(|_| {
+                    let Some(texture) = free.pop() else {
+                        return self.create(ChainId(0));
+                    };
+                    let chain = ChainId(0);
+                    (self.to)(Record::Create { texture, chain });
+                    texture
                 });
                 let row = row.collect();
                 rows.push_back(row);

@@ -45,13 +45,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod entry;
 mod read;
 mod record;
 mod write;
 
-pub use entry::Entry;
 pub use read::TraceReader;
-pub use record::Record;
 pub(crate) use record::VERSION;
+pub use record::{Entry, Record};
 pub use write::TraceWriter;

@@ -2,8 +2,7 @@
 
 use std::io::{self, BufRead};
 
-use super::entry::Entry;
-use super::record::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use super::record::{CREATE, END, Entry, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
 use crate::error::{Error, Result};
 use crate::ids::{ChainId, Level, TextureId};
 use crate::units::{Alignment, Bytes};
@@ -162,9 +161,8 @@ impl<R: BufRead> TraceReader<R> {
             let (levels, mut sizes, mut size) = (self.small("number of levels", 32)?, Vec::new(), 0_u64);
             for _ in 0..levels {
                 let more = self.number()?;
-                size = size
-                    .checked_add(more)
-                    .ok_or_else(|| self.damaged("size increment", more))?;
+                let sum = size.checked_add(more);
+                size = sum.ok_or_else(|| self.damaged("size increment", more))?;
                 sizes.push(Bytes(size));
             }
             chains.push(Chain::new(sizes));

@@ -1,9 +1,9 @@
 //! Records, and how they are numbered in a file.
 
-use super::entry::Entry;
 use crate::Textures;
 use crate::error::Result;
 use crate::ids::{ChainId, Level, TextureId};
+use crate::request::Request;
 
 /// One record of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,17 @@ pub enum Record {
         level: Level,
     },
     /// Ends the frame.
+    EndFrame,
+}
+
+/// A validated record, as a policy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A texture is released, or its contents are replaced.
+    Release(TextureId),
+    /// A texture is requested.
+    Use(Request),
+    /// The frame ends.
     EndFrame,
 }
 

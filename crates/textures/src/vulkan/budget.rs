@@ -39,9 +39,8 @@ pub(super) fn is_supported(device: &Device) -> ash::prelude::VkResult<bool> {
             .enumerate_device_extension_properties(device.physical_device())
     }?;
     let name = ash::ext::memory_budget::NAME;
-    Ok(extensions
-        .iter()
-        .any(|one| one.extension_name_as_c_str() == Ok(name)))
+    let mut extensions = extensions.iter();
+    Ok(extensions.any(|one| one.extension_name_as_c_str() == Ok(name)))
 }
 
 /// The new size of a cache of `now` bytes.

@@ -87,6 +87,8 @@ impl TextureCache {
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
         let levelled = UploadLimiter::new(policy, &measured.geometry, desc.uploads);
         let largest = measured.geometry.largest();
+        let transfer = |queue| Transfer::new(queue, desc.graphics_family);
+        let transfer = desc.transfer.map(transfer);
         let mut cache = TextureCache {
             device: device.clone(),
             shapes: measured.shapes,
@@ -96,9 +98,7 @@ impl TextureCache {
             images: Images::none(),
             staging: Staging::none(),
             owned: device.owned_objects(),
-            transfer: desc
-                .transfer
-                .map(|queue| Transfer::new(queue, desc.graphics_family)),
+            transfer,
             moves: MoveBuffer::default(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
@@ -309,11 +309,10 @@ impl TextureCache {
 /// The queues named are the device's own.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
     let mut families = device.queues().iter().map(|queue| queue.family);
-    let own = |transfer: &TransferQueue| device.queues().contains(&transfer.queue);
-    if desc
-        .transfer
-        .is_none_or(|transfer| own(&transfer) && families.any(|family| family == desc.graphics_family))
-    {
+    let is_known = |transfer: TransferQueue| {
+        device.queues().contains(&transfer.queue) && families.any(|family| family == desc.graphics_family)
+    };
+    if desc.transfer.is_none_or(is_known) {
         return Ok(());
     }
     Err(RuntimeError::NoQueue {

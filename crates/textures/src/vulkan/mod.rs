@@ -68,7 +68,6 @@
 //! with a transfer queue; use from several threads.
 
 mod budget;
-mod buffer;
 mod cache;
 mod commands;
 mod follow;

@@ -2,8 +2,8 @@
 
 use ash::vk;
 
-use super::buffer::create_buffer;
 use super::image::Texture;
+use super::staging::create_buffer;
 use crate::{Result, TextureId};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::OwnedObjects;

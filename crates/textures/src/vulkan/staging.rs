@@ -10,10 +10,9 @@ use std::collections::VecDeque;
 
 use ash::vk;
 
-use super::buffer::create_buffer;
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::{OwnedObjects, VkResultExt};
+use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt};
 use tileheap::units::Bytes;
 
 /// Positions in a ring only increase; offsets are positions modulo the size.
@@ -138,38 +137,39 @@ impl Staging {
     }
 }
 
+/// Creates a buffer and its memory, of the first of the memory types `types` that can hold it.
+///
+/// # Safety
+/// `info` is valid.
+pub(super) unsafe fn create_buffer(
+    device: &Device,
+    owned: &mut OwnedObjects,
+    name: &str,
+    info: &vk::BufferCreateInfo<'_>,
+    types: u32,
+) -> Result<(vk::Buffer, vk::DeviceMemory)> {
+    // SAFETY: the caller's duty.
+    let (buffer, needs) = unsafe { owned.create_buffer(name, info) }?;
+    let types = needs.memory_type_bits & types;
+    let (memory, offset) = owned
+        .allocate(&MemoryDesc {
+            own_object: true,
+            ..MemoryDesc::new(name, types.trailing_zeros(), needs.size, needs.alignment)
+        })?
+        .location();
+    // SAFETY: of the size and type that the buffer requires, and both are new.
+    unsafe { device.raw().bind_buffer_memory(buffer, memory, offset) }
+        .with_call("vkBindBufferMemory", || name)?;
+    Ok((buffer, memory))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn nothing_is_taken_twice_before_its_frame_is_complete() {
-        let mut ring = Ring {
-            size: 100,
-            ..Ring::default()
-        };
-        assert_eq!(ring.take(40, 4), Some(0));
-        assert_eq!(ring.take(5, 4), Some(40));
-        ring.end_frame(1);
-        assert_eq!(ring.take(30, 8), Some(48));
-        ring.end_frame(2);
-        // Would cross the end, and frame 1 is at the start.
-        assert_eq!(ring.take(30, 4), None);
-        ring.free(1);
-        assert_eq!(ring.take(30, 4), Some(0));
-        assert_eq!(ring.take(20, 1), None);
-        ring.end_frame(3);
-        ring.free(2);
-        assert_eq!(ring.take(20, 1), Some(30));
-        ring.end_frame(4);
-        ring.free(4);
-        assert_eq!(ring.take(100, 1), Some(0));
-        assert_eq!(ring.take(101, 1), None);
-    }
-
     /// Random takes against a list of what is in use.
     #[test]
-    fn it_agrees_with_a_list() {
+    fn nothing_is_taken_twice_before_its_frame_is_complete() {
         let mut random = tileheap::units::SplitMix64::new(5);
         let mut ring = Ring {
             size: 1000,

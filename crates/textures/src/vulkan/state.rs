@@ -12,7 +12,7 @@ use super::staging::Staging;
 use super::transfer::Transfer;
 use crate::Result;
 use crate::limiter::UploadLimiter;
-use crate::{ChainId, Level, Policy, TextureId, Textures};
+use crate::{ChainId, Level, TextureId, Textures};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
 use tileheap::units::Bytes;
@@ -36,7 +36,7 @@ pub struct TextureCache {
     pub(super) device: Device,
     pub(super) shapes: Vec<Shape>,
     pub(super) textures: Textures,
-    pub(super) levelled: UploadLimiter<Box<dyn Policy>>,
+    pub(super) levelled: UploadLimiter,
     pub(super) cached: Vec<CachedTexture>,
     pub(super) images: Images,
     pub(super) staging: Staging,

@@ -7,14 +7,10 @@ use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    ChainId, Coherent, Event, Geometry, Level, Policy, PolicyDesc, Request, TextureId, Textures,
+    ChainId, Coherent, Event, Geometry, Level, PolicyDesc, Request, TextureId, Textures,
 };
 
-fn levelled(
-    kind: PolicyDesc<'static>,
-    budget: Bytes,
-    uploads: Bytes,
-) -> (UploadLimiter<Box<dyn Policy>>, Textures) {
+fn levelled(kind: PolicyDesc<'static>, budget: Bytes, uploads: Bytes) -> (UploadLimiter, Textures) {
     let geometry = Geometry::wulfram();
     let policy = kind.create(&geometry, budget, 1).expect("a budget");
     (
@@ -32,7 +28,7 @@ fn requests(textures: &mut Textures, count: u32, level: u8) -> Vec<Request> {
         .collect()
 }
 
-fn frame(cache: &mut UploadLimiter<Box<dyn Policy>>, requests: &[Request]) -> Vec<Served> {
+fn frame(cache: &mut UploadLimiter, requests: &[Request]) -> Vec<Served> {
     cache.begin_frame();
     let served = requests.iter().map(|&request| cache.request(request)).collect();
     cache.end_frame();

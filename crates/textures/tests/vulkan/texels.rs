@@ -7,7 +7,7 @@ use tileheap_textures::arenas::Arenas;
 use tileheap_textures::limiter::UploadLimiter;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Coherent, Level, Policy, PolicyDesc, TextureId, Textures};
+use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId, Textures};
 
 use crate::gpu::{Binding, Gpu};
 
@@ -74,7 +74,7 @@ fn expected(texture: TextureId, shape: usize, level: Level) -> u32 {
 
 /// What has to be there: the policy under its upload budget, without a device.
 struct Model {
-    levelled: UploadLimiter<Box<dyn Policy>>,
+    levelled: UploadLimiter,
     textures: Textures,
 }
 

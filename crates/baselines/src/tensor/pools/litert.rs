@@ -259,21 +259,16 @@ pub fn reallocation_graph(readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
             }
         }
     }
-    may.into_iter()
-        .map(|others| others.into_iter().collect())
-        .collect()
+    let lists = may.into_iter().map(|others| others.into_iter().collect());
+    lists.collect()
 }
 
 /// The fullest task first; of its tensors the largest first, each into the free object that fits best.
 fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let profiles = task_profiles(records);
     let mut tasks: Vec<usize> = (0..profiles.len()).collect();
-    let breadth = |task: usize| {
-        profiles[task]
-            .iter()
-            .map(|&index| records[index].bytes())
-            .sum::<u64>()
-    };
+    let bytes = |&index: &usize| records[index].bytes();
+    let breadth = |task: usize| profiles[task].iter().map(bytes).sum::<u64>();
     tasks.sort_by_key(|&task| Reverse(breadth(task)));
     let mut seen = vec![false; records.len()];
     let order = tasks.iter().flat_map(|&task| &profiles[task]).copied();
@@ -293,10 +288,8 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
 fn by_size(records: &[LiteRecord]) -> Assignment {
     let maximums = positional_maximums(records);
     let rank = |record: &LiteRecord| {
-        maximums
-            .iter()
-            .take_while(|&&most| most >= record.bytes())
-            .count()
+        let larger = maximums.iter().take_while(|&&most| most >= record.bytes());
+        larger.count()
     };
     let mut objects = vec![usize::MAX; records.len()];
     let mut sizes: Vec<u64> = Vec::new();
@@ -323,14 +316,13 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
         objects[index] = object;
         for (other, record) in records.iter().enumerate() {
             let of = &records[index];
-            let apart = of
-                .first
-                .saturating_sub(record.last)
-                .max(record.first.saturating_sub(of.last));
+            let (after, before) = (
+                of.first.saturating_sub(record.last),
+                record.first.saturating_sub(of.last),
+            );
             let known = &mut distances[other][object];
-            *known = known
-                .filter(|_| !of.overlaps(record))
-                .map(|known| known.min(apart));
+            let free = known.filter(|_| !of.overlaps(record));
+            *known = free.map(|known| known.min(after.max(before)));
         }
     }
     Assignment {
@@ -397,9 +389,8 @@ impl Network {
 
     fn is_used(&self, from: usize, to: usize) -> bool {
         // Even edges go forward; one without room is used.
-        self.from[from]
-            .iter()
-            .any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
+        let mut edges = self.from[from].iter();
+        edges.any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
     }
 
     /// Sends one unit along a cheapest path.

@@ -31,7 +31,12 @@ fn request(texture: u32, level: u8) -> Request {
 }
 
 /// The summary, and the number of uploads in each frame.
-fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> (Summary, Vec<u64>) {
+fn play(
+    policy: Box<dyn Policy>,
+    geometry: &Geometry,
+    budget: Bytes,
+    entries: &[Entry],
+) -> (Summary, Vec<u64>) {
     let mut replay = Replay::new(policy, geometry, budget);
     let mut uploads = Vec::new();
     for &entry in entries {

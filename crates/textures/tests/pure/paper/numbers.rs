@@ -167,7 +167,13 @@ fn classes_from_9_to_500_cost_more_and_more() {
         }
         let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3 / 2);
         let arenas = Arenas::new(&geometry, budget, 1, ArenasDesc::default()).expect("it fits");
-        traffic.push(play(arenas, &geometry, budget, &entries).0.traffic.mean.0);
+        traffic.push(
+            play(Box::new(arenas), &geometry, budget, &entries)
+                .0
+                .traffic
+                .mean
+                .0,
+        );
     }
     println!("bytes a frame with 9, 60 and 500 classes: {traffic:?}");
     assert!(traffic[0] < traffic[1] && traffic[1] < traffic[2], "{traffic:?}");

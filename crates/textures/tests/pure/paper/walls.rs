@@ -3,7 +3,6 @@
 use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side, Temperature};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
-use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{Event, EvictionReason, Geometry, Journal, Outcome, Policy};
 

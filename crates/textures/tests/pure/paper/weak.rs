@@ -17,7 +17,7 @@ fn the_weak_case_is_weak() {
         ..ArenasDesc::default()
     };
     let arenas = Arenas::new(&geometry, TWO_MIB, 1, desc).expect("2 MiB");
-    let (arenas, uploads) = play(arenas, &geometry, TWO_MIB, &entries);
+    let (arenas, uploads) = play(Box::new(arenas), &geometry, TWO_MIB, &entries);
     let ring = summary(Ring::DESC, &geometry, TWO_MIB, &entries);
     assert_eq!(ring.total.reloads_60, 0);
     assert!(arenas.total.reloads_60 > 0);
