@@ -50,6 +50,13 @@ pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     }
 }
 
+/// The next multiple above a height of what everything is a multiple of: no other height is possible.
+pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
+    let next = (above / grain.max(1)).checked_add(1);
+    next.and_then(|next| next.checked_mul(grain.max(1)))
+        .unwrap_or(u64::MAX)
+}
+
 /// The lowest offset at which `size` bytes are clear of `blocks`, which come by ascending offset as `[offset, end)`.
 pub(super) fn lowest(
     blocks: impl Iterator<Item = (u64, u64)>,

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::answer::{Progress, Steps};
 use super::exact::Outcome;
+use super::gap::next_multiple;
 use super::glue::search_glued;
 use super::parts::Parts;
 use super::rules::{FEW, Order, QUICK, Rule};
@@ -336,13 +337,6 @@ fn is_skewed(problem: &Problem) -> bool {
     let large = sizes().filter(|&size| size > 8 * mean);
     let (count, sum) = large.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
     count * 64 <= problem.units.len() && sum * 3 > mean * problem.units.len() as u128
-}
-
-/// The next multiple above a height of what everything is a multiple of: no other height is possible.
-pub(super) fn next_multiple(above: u64, grain: u64) -> u64 {
-    let next = (above / grain.max(1)).checked_add(1);
-    next.and_then(|next| next.checked_mul(grain.max(1)))
-        .unwrap_or(u64::MAX)
 }
 
 /// Whether alignments, bounds or conflicts beyond overlapping lifetimes may raise items.

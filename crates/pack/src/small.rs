@@ -13,8 +13,7 @@
 
 use super::Problem;
 use super::exact::{Table, gcd};
-use super::gap::{ROOM, align_up};
-use super::minimise::next_multiple;
+use super::gap::{ROOM, align_up, next_multiple};
 use super::search_state::SearchState;
 use crate::lists::reset;
 use crate::units::{Alignment, Span, Step};

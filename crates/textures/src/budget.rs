@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// How many blocks of the smallest size a policy with 32-bit block numbers can address.
-pub(crate) const BLOCKS: u64 = (u32::MAX / 2) as u64;
+const BLOCKS: u64 = (u32::MAX / 2) as u64;
 
 /// The smallest and largest budget that a policy with 32-bit block numbers accepts.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl BudgetLimits {
             return Err(Error::BudgetTooSmall(budget, self.largest));
         }
         if usable > most {
-            return Err(Error::BudgetTooLarge(budget, most));
+            return Err(Error::BudgetTooLarge(budget, most, BLOCKS));
         }
         Ok(usable)
     }

@@ -2,7 +2,6 @@
 
 use crate::ids::{ChainId, Level, TextureId};
 use crate::replay::Violation;
-use crate::trace::VERSION;
 use crate::units::Bytes;
 
 /// `Result` with the crate's [`Error`].
@@ -32,9 +31,9 @@ pub enum Error {
     /// A budget that does not hold the largest texture, of the second size.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
-    /// A budget above the second size, which is all that a policy can address.
-    #[error("a budget of {0} is larger than {1}, the size of {blocks} blocks of the smallest size", blocks = crate::budget::BLOCKS)]
-    BudgetTooLarge(Bytes, Bytes),
+    /// A budget above the second size, of as many blocks as a policy can address.
+    #[error("a budget of {0} is larger than {1}, the size of {2} blocks of the smallest size")]
+    BudgetTooLarge(Bytes, Bytes, u64),
     /// A texture is used that does not exist.
     #[error("texture {0} does not exist: it was never created, or it was released")]
     UnknownTexture(TextureId),
@@ -98,8 +97,8 @@ pub enum Error {
     #[error("not a trace: the file does not start with `tileheap-trace`")]
     NotATrace,
     /// The trace has an unknown version.
-    #[error("the trace has version {0}; only version {VERSION} can be read")]
-    TraceVersion(u64),
+    #[error("the trace has version {0}; only version {1} can be read")]
+    TraceVersion(u64, u64),
     /// The trace ends without its end record.
     #[error("the trace is truncated at byte {at}, in frame {frame}: the end record is missing")]
     TraceTruncated {

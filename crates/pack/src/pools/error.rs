@@ -1,7 +1,9 @@
 //! Errors of problems with pools, and of their packings.
 
-use super::problem::LIMIT;
 use crate::units::{Alignment, Bytes};
+
+/// No offset, size, capacity or alignment is larger, nor the sum of all sizes and alignments; nor the sum of penalties.
+pub(super) const LIMIT: u64 = 1 << 48;
 
 /// An invalid problem with pools, or a packing that breaks a constraint of one; items and pools are named.
 ///

@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::desc::{Pool, PoolsDesc};
-use super::error::PoolsError;
+use super::error::{LIMIT, PoolsError};
 use crate::Result;
 use crate::units::{Alignment, Bytes, Span};
-
-/// No offset, size, capacity or alignment is larger, nor the sum of all sizes and alignments; nor the sum of penalties.
-pub(super) const LIMIT: u64 = 1 << 48;
 
 /// The capacity of a pool without one: everything fits in it, stacked.
 pub(super) const OPEN: u64 = LIMIT * 4;

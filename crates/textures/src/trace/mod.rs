@@ -50,6 +50,5 @@ mod record;
 mod write;
 
 pub use read::TraceReader;
-pub(crate) use record::VERSION;
 pub use record::{Entry, Record};
 pub use write::TraceWriter;

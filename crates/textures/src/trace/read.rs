@@ -50,7 +50,7 @@ impl<R: BufRead> TraceReader<R> {
         reader.at = MAGIC.len() as u64;
         let found = reader.number()?;
         if found != VERSION {
-            return Err(Error::TraceVersion(found));
+            return Err(Error::TraceVersion(found, VERSION));
         }
         let geometry = reader.header()?;
         reader.textures = Textures::new(geometry);

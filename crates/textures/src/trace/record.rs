@@ -75,7 +75,7 @@ impl Record {
 }
 
 pub(super) const MAGIC: &[u8] = b"tileheap-trace\n";
-pub(crate) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 1;
 
 pub(super) const USE: u64 = 0;
 pub(super) const USE_AT: u64 = 1;
