@@ -121,29 +121,11 @@ impl GraphBuilder {
             name: operator.to_owned(),
             attributes: attributes.collect(),
         };
-        let operands: Vec<&Tensor> = inputs
-            .iter()
-            .map(|input| &self.graph.tensors[input.index()])
-            .collect();
-        let inferred = infer(&operator, &operands).map_err(|problem| Error::Operator {
-            node: name.to_owned(),
-            operator: operator.name.clone(),
-            problem,
-        })?;
-        let several = inferred.outputs.len() > 1;
-        let named = inferred
-            .outputs
-            .into_iter()
-            .enumerate()
-            .map(|(index, (element, shape))| {
-                let name = if several {
-                    format!("{name}.{index}")
-                } else {
-                    name.to_owned()
-                };
-                (name, element, shape)
-            });
-        let outputs = self.node(name, operator, inputs, named.collect(), inferred.in_place);
+        let operands: Vec<&Tensor> = inputs.iter().map(|&input| self.tensor(input)).collect();
+        let inferred = infer(&operator, &operands);
+        let inferred = inferred.map_err(|problem| Error::operator(name, &operator.name, problem))?;
+        let outputs = named(name, inferred.outputs);
+        let outputs = self.node(name, operator, inputs, outputs, inferred.in_place);
         if let Some(base) = inferred.view_of {
             self.view(outputs[0], inputs[base as usize], Bytes::ZERO);
         }
@@ -159,13 +141,13 @@ impl GraphBuilder {
         outputs: Vec<(String, ElementType, Shape)>,
         in_place: Vec<InPlace>,
     ) -> Vec<TensorId> {
-        let node = self.next_node();
-        let ids: Vec<TensorId> = outputs
-            .into_iter()
-            .map(|(name, element, shape)| self.add(name, element, shape, Source::Node(node)))
-            .collect();
-        self.push(name.into(), NodeKind::Operator(operator), inputs, &ids, in_place);
-        ids
+        self.making(
+            name.into(),
+            NodeKind::Operator(operator),
+            inputs,
+            outputs,
+            in_place,
+        )
     }
 
     /// A node that makes tensors that are there already: for readers of files, whose second producers are errors.
@@ -191,14 +173,7 @@ impl GraphBuilder {
     ) -> Result<Vec<TensorId>> {
         let parameters = self.open(name, inputs);
         body(self, &parameters)?;
-        let open = self.open.pop().expect("the body is open");
-        let results = open.exits.first().map_or(&[][..], |exit| &exit.results).to_vec();
-        let kind = NodeKind::Loop(Loop {
-            body: open.block,
-            carried: open.carried,
-            exits: open.exits,
-        });
-        Ok(self.close(name, kind, inputs, &results))
+        Ok(self.close_loop(name, inputs))
     }
 
     /// In a loop's body, after the nodes so far: goes on while `condition` is not 0, else leaves with these results.
@@ -232,19 +207,9 @@ impl GraphBuilder {
         for index in 0..arms {
             let parameters = self.open(&format!("{name}.{index}"), inputs);
             let outputs = arm(self, index, &parameters)?;
-            let open = self.open.pop().expect("the arm is open");
-            self.graph.blocks[open.block.index()].outputs = outputs;
-            blocks.push(open.block);
+            blocks.push(self.close_arm(outputs));
         }
-        let first = blocks
-            .first()
-            .map(|arm| self.graph.blocks[arm.index()].outputs.clone());
-        Ok(self.close(
-            name,
-            NodeKind::Branch(Branch { arms: blocks }),
-            inputs,
-            &first.unwrap_or_default(),
-        ))
+        Ok(self.close_branch(name, blocks, inputs))
     }
 
     /// Makes a tensor a part of another one's bytes.
@@ -297,15 +262,12 @@ impl GraphBuilder {
         Ok(graph)
     }
 
-    fn open(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
+    /// Begins a body of a loop or branch, which what is built next is in; its parameters.
+    pub(crate) fn open(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
         let block = BlockId(self.graph.blocks.len() as u32);
         self.graph.blocks.push(Block::default());
         let mut parameters = Vec::with_capacity(inputs.len());
-        for (index, input) in inputs.iter().enumerate() {
-            let (element, shape) = {
-                let input = &self.graph.tensors[input.index()];
-                (input.element, input.shape.clone())
-            };
+        for (index, (element, shape)) in self.forms(inputs).into_iter().enumerate() {
             parameters.push(self.add(format!("{name}/{index}"), element, shape, Source::Input(block)));
         }
         self.graph.blocks[block.index()].inputs.clone_from(&parameters);
@@ -316,30 +278,61 @@ impl GraphBuilder {
         parameters
     }
 
-    fn close(
+    /// Ends the body that was begun last: a loop with these inputs.
+    pub(crate) fn close_loop(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
+        let Open {
+            block,
+            carried,
+            exits,
+        } = self.open.pop().expect("the body is open");
+        let results = exits.first().map_or(&[][..], |exit| &exit.results);
+        let outputs = named(name, self.forms(results));
+        let body = block;
+        let kind = NodeKind::Loop(Loop { body, carried, exits });
+        self.making(name.to_owned(), kind, inputs, outputs, Vec::new())
+    }
+
+    /// Ends the body that was begun last: an arm that gives these outputs.
+    pub(crate) fn close_arm(&mut self, outputs: Vec<TensorId>) -> BlockId {
+        let block = self.open.pop().expect("the arm is open").block;
+        self.graph.blocks[block.index()].outputs = outputs;
+        block
+    }
+
+    /// A branch between arms that are there.
+    pub(crate) fn close_branch(
         &mut self,
         name: &str,
+        arms: Vec<BlockId>,
+        inputs: &[TensorId],
+    ) -> Vec<TensorId> {
+        let results = arms.first().map(|arm| &self.graph.blocks[arm.index()].outputs);
+        let outputs = named(name, self.forms(results.map_or(&[], Vec::as_slice)));
+        let kind = NodeKind::Branch(Branch { arms });
+        self.making(name.to_owned(), kind, inputs, outputs, Vec::new())
+    }
+
+    fn forms(&self, tensors: &[TensorId]) -> Vec<(ElementType, Shape)> {
+        let form = |&id: &TensorId| (self.tensor(id).element, self.tensor(id).shape.clone());
+        tensors.iter().map(form).collect()
+    }
+
+    /// Adds a node with its outputs.
+    fn making(
+        &mut self,
+        name: String,
         kind: NodeKind,
         inputs: &[TensorId],
-        results: &[TensorId],
+        outputs: Vec<(String, ElementType, Shape)>,
+        in_place: Vec<InPlace>,
     ) -> Vec<TensorId> {
-        let node = self.next_node();
-        let several = results.len() > 1;
-        let mut outputs = Vec::with_capacity(results.len());
-        for (index, result) in results.iter().enumerate() {
-            let (element, shape) = {
-                let result = &self.graph.tensors[result.index()];
-                (result.element, result.shape.clone())
-            };
-            let name = if several {
-                format!("{name}.{index}")
-            } else {
-                name.to_owned()
-            };
-            outputs.push(self.add(name, element, shape, Source::Node(node)));
-        }
-        self.push(name.to_owned(), kind, inputs, &outputs, Vec::new());
-        outputs
+        let source = Source::Node(self.next_node());
+        let outputs = outputs.into_iter();
+        let ids: Vec<TensorId> = outputs
+            .map(|(name, element, shape)| self.add(name, element, shape, source))
+            .collect();
+        self.push(name, kind, inputs, &ids, in_place);
+        ids
     }
 
     fn next_node(&self) -> NodeId {
@@ -381,4 +374,14 @@ impl GraphBuilder {
         });
         TensorId(self.graph.tensors.len() as u32 - 1)
     }
+}
+
+/// Outputs with names: the node's, numbered where there are several.
+fn named(node: &str, forms: Vec<(ElementType, Shape)>) -> Vec<(String, ElementType, Shape)> {
+    let several = forms.len() > 1;
+    let named = |(index, (element, shape)): (usize, _)| match several {
+        true => (format!("{node}.{index}"), element, shape),
+        false => (node.to_owned(), element, shape),
+    };
+    forms.into_iter().enumerate().map(named).collect()
 }

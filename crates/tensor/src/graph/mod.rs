@@ -30,3 +30,4 @@ pub use model::{Bounding, Graph};
 pub use node::{Attribute, InPlace, Node, NodeKind, Operator};
 pub use shape::{Dim, DimOperator, Shape, Symbol, SymbolId};
 pub use tensor::{Source, Tensor, View};
+pub(crate) use validate::assigned_twice;

@@ -141,18 +141,19 @@ impl Graph {
     /// The first that is not, with its range; a plan made for the range does not hold it.
     pub fn check_values(&self, values: &[u64]) -> Result<()> {
         for (index, symbol) in self.symbols.iter().enumerate() {
-            let value = values.get(index).copied();
-            let inside = |value: u64| {
+            let value = values.get(index);
+            let inside = |value: &u64| {
                 symbol
                     .range
-                    .is_none_or(|(least, most)| (least..=most).contains(&value))
+                    .is_none_or(|(least, most)| (least..=most).contains(value))
             };
             if !value.is_some_and(inside) {
-                return Err(Error::SymbolOutOfRange {
-                    symbol: symbol.name.clone(),
-                    value,
-                    range: symbol.range,
-                });
+                let value = value.map_or("not set".to_owned(), u64::to_string);
+                let range = symbol.range.map(|(least, most)| format!("{least} to {most}"));
+                let range = range.as_deref().unwrap_or("any value");
+                let problem = format!("is {value}; its range is {range}");
+                let symbol = symbol.name.clone();
+                return Err(Error::Symbol { symbol, problem });
             }
         }
         Ok(())
@@ -161,19 +162,15 @@ impl Graph {
     pub(super) fn unbounded(&self, tensor: TensorId, dim: &Dim) -> Error {
         let symbol = dim
             .symbol()
-            .map(|symbol| self.symbols[symbol.0 as usize].name.clone());
-        Error::UnboundedDimension {
-            tensor: self.tensor(tensor).name.clone(),
-            dim: dim.to_string(),
-            symbol: symbol.unwrap_or_default(),
-        }
+            .and_then(|symbol| self.symbols.get(symbol.0 as usize));
+        let symbol = symbol.map_or("?", |symbol| &symbol.name);
+        let problem =
+            format!("dimension {dim} has no upper bound below 2^63: symbol `{symbol}` needs a range");
+        Error::tensor(&self.tensor(tensor).name, problem)
     }
 
     pub(super) fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> Error {
-        Error::NegativeDimension {
-            tensor: self.tensor(tensor).name.clone(),
-            dim: dim.to_string(),
-            value,
-        }
+        let problem = format!("dimension {dim} is {value}; dimensions cannot be negative");
+        Error::tensor(&self.tensor(tensor).name, problem)
     }
 }

@@ -34,6 +34,20 @@ pub struct Node {
     pub in_place: Vec<InPlace>,
 }
 
+impl Node {
+    /// An operator of the graph itself that neither reads nor makes anything yet.
+    pub(crate) fn operator(name: &str, operator: Operator) -> Node {
+        Node {
+            name: name.to_owned(),
+            kind: NodeKind::Operator(operator),
+            block: BlockId::ROOT,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            in_place: Vec::new(),
+        }
+    }
+}
+
 /// An output that may be written over an input that nothing reads later, because each element depends on the same one alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InPlace {

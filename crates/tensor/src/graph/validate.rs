@@ -1,13 +1,10 @@
 //! Validation: single assignment, topological order, bounded dimensions, and parts that go together.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::control_flow::{Block, Loop};
-use super::{BlockId, Bounding, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
+use super::{BlockId, Bounding, Graph, Node, NodeId, NodeKind, Source, SymbolId, TensorId};
 use crate::error::{Error, Result};
-
-/// The reader of a graph's outputs, in errors.
-const OUTPUTS: &str = "the outputs";
 
 impl Graph {
     /// Checks the graph, and sets the producer of each tensor.
@@ -20,23 +17,15 @@ impl Graph {
     }
 
     fn check_names(&self) -> Result<()> {
-        let mut seen = BTreeMap::new();
-        for tensor in &self.tensors {
-            if seen.insert(tensor.name.as_str(), ()).is_some() {
-                return Err(Error::DuplicateName {
-                    tensor: tensor.name.clone(),
-                });
-            }
+        let mut seen = BTreeSet::new();
+        if let Some(tensor) = self.tensors.iter().find(|tensor| !seen.insert(&tensor.name)) {
+            return Err(Error::tensor(&tensor.name, "two tensors have this name"));
         }
         for symbol in &self.symbols {
-            if let Some((least, most)) = symbol.range {
-                if least > most {
-                    return Err(Error::EmptyRange {
-                        symbol: symbol.name.clone(),
-                        least,
-                        most,
-                    });
-                }
+            if let Some((least, most)) = symbol.range.filter(|(least, most)| least > most) {
+                let problem = format!("has the empty range {least} to {most}");
+                let symbol = symbol.name.clone();
+                return Err(Error::Symbol { symbol, problem });
             }
         }
         Ok(())
@@ -48,19 +37,15 @@ impl Graph {
             for output in &node.outputs {
                 let tensor = &self.tensors[output.index()];
                 let first = match (producers[output.index()], tensor.source) {
-                    (Some(first), _) => self.nodes[first.index()].name.clone(),
-                    (None, Source::Input(_)) => "the inputs".to_owned(),
-                    (None, Source::Constant) => "the constants".to_owned(),
+                    (Some(first), _) => &self.nodes[first.index()].name,
+                    (None, Source::Input(_)) => "the inputs",
+                    (None, Source::Constant) => "the constants",
                     (None, Source::Node(_)) => {
                         producers[output.index()] = Some(NodeId(index as u32));
                         continue;
                     }
                 };
-                return Err(Error::AssignedTwice {
-                    tensor: tensor.name.clone(),
-                    first,
-                    second: node.name.clone(),
-                });
+                return Err(assigned_twice(&tensor.name, first, &node.name));
             }
         }
         for (tensor, producer) in self.tensors.iter_mut().zip(producers) {
@@ -78,39 +63,29 @@ impl Graph {
             i64::try_from(value).ok()
         };
         for id in self.tensor_ids() {
-            let tensor = self.tensor(id);
             let mut elements = 1i64;
-            for dim in &tensor.shape.0 {
+            for dim in &self.tensor(id).shape.0 {
                 // Values at both ends of all ranges are exact; interval arithmetic bounds those between, not always tightly.
                 for end in [|range: (u64, u64)| range.0, |range: (u64, u64)| range.1] {
                     let value = dim.at(&|symbol| ends(symbol, end));
-                    let value = value.ok_or_else(|| self.unbounded_or_unknown(id, dim))?;
+                    let value = value.ok_or_else(|| self.unbounded(id, dim))?;
                     if value < 0 {
                         return Err(self.negative(id, dim, value));
                     }
                 }
                 let range = |symbol| Some((ends(symbol, |range| range.0)?, ends(symbol, |range| range.1)?));
-                let (_, most) = dim
-                    .bounds(&range)
-                    .ok_or_else(|| self.unbounded_or_unknown(id, dim))?;
-                let bytes = elements.checked_mul(most.max(1));
-                elements = bytes
+                let most = dim.bounds(&range).map(|(_, most)| most.max(1));
+                elements = most
+                    .and_then(|most| elements.checked_mul(most))
                     .filter(|elements| elements.checked_mul(8).is_some())
-                    .ok_or_else(|| self.unbounded_or_unknown(id, dim))?;
+                    .ok_or_else(|| self.unbounded(id, dim))?;
             }
         }
         Ok(())
     }
 
-    fn unbounded_or_unknown(&self, id: TensorId, dim: &super::Dim) -> Error {
-        let symbol = dim
-            .symbol()
-            .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        Error::UnboundedDimension {
-            tensor: self.tensor(id).name.clone(),
-            dim: dim.to_string(),
-            symbol: symbol.map_or("?".to_owned(), |symbol| symbol.name.clone()),
-        }
+    fn dangling(&self, reader: &str, tensor: TensorId) -> Error {
+        Error::dangling(reader, &self.tensor(tensor).name)
     }
 
     /// Checks a block's nodes in their order.
@@ -121,17 +96,12 @@ impl Graph {
         for &input in &block.inputs {
             defined[input.index()] = true;
         }
-        let dangling = |reader: &str, tensor: TensorId| Error::Dangling {
-            node: reader.to_owned(),
-            tensor: self.tensor(tensor).name.clone(),
-        };
         for &node in &block.nodes {
             let node = self.node(node);
-            let missing = node.inputs.iter().find(|input| !defined[input.index()]);
-            if let Some(&missing) = missing {
-                return Err(dangling(&node.name, missing));
+            if let Some(&missing) = node.inputs.iter().find(|input| !defined[input.index()]) {
+                return Err(self.dangling(&node.name, missing));
             }
-            self.check_in_place(node)?;
+            check_in_place(node)?;
             match &node.kind {
                 NodeKind::Operator(_) => {}
                 NodeKind::Loop(of) => self.check_loop(node, of)?,
@@ -142,10 +112,8 @@ impl Graph {
                         self.check_results(node, &self.block(arm).outputs)?;
                     }
                     if of.arms.is_empty() || node.inputs.is_empty() {
-                        return Err(control(
-                            node,
-                            "a branch needs an arm and an input that selects it".to_owned(),
-                        ));
+                        let problem = "a branch needs an arm and an input that selects it";
+                        return Err(Error::control(&node.name, problem));
                     }
                 }
             }
@@ -154,119 +122,77 @@ impl Graph {
             }
         }
         match block.outputs.iter().find(|output| !defined[output.index()]) {
-            Some(&missing) => Err(dangling(OUTPUTS, missing)),
+            Some(&missing) => Err(self.dangling("the outputs", missing)),
             None => Ok(()),
         }
     }
 
-    fn check_in_place(&self, node: &super::Node) -> Result<()> {
-        let known = |pair: &super::InPlace| {
-            (pair.output as usize) < node.outputs.len() && (pair.input as usize) < node.inputs.len()
-        };
-        match node.in_place.iter().find(|pair| !known(pair)) {
-            Some(pair) => Err(control(
-                node,
-                format!(
-                    "output {} in place of input {}: one of them does not exist",
-                    pair.output, pair.input
-                ),
-            )),
-            None => Ok(()),
-        }
+    fn check_parameters(&self, node: &Node, body: BlockId) -> Result<()> {
+        self.check_same(node, &node.inputs, &self.block(body).inputs, "parameters")
     }
 
-    fn check_parameters(&self, node: &super::Node, body: BlockId) -> Result<()> {
-        let parameters = &self.block(body).inputs;
-        if parameters.len() != node.inputs.len() {
-            let problem = format!("{} inputs for {} parameters", node.inputs.len(), parameters.len());
-            return Err(control(node, problem));
-        }
-        let pairs = node.inputs.iter().zip(parameters);
-        self.check_same(node, pairs.map(|(&input, &parameter)| (input, parameter)))
+    fn check_results(&self, node: &Node, results: &[TensorId]) -> Result<()> {
+        self.check_same(node, results, &node.outputs, "outputs")
     }
 
-    fn check_results(&self, node: &super::Node, results: &[TensorId]) -> Result<()> {
-        if results.len() != node.outputs.len() {
-            let problem = format!("{} results for {} outputs", results.len(), node.outputs.len());
-            return Err(control(node, problem));
+    /// Whether each tensor can become the one at its place.
+    fn check_same(&self, node: &Node, from: &[TensorId], to: &[TensorId], what: &str) -> Result<()> {
+        if from.len() != to.len() {
+            let problem = format!("{} tensors for {} {what}", from.len(), to.len());
+            return Err(Error::control(&node.name, problem));
         }
-        let pairs = results.iter().zip(&node.outputs);
-        self.check_same(node, pairs.map(|(&result, &output)| (result, output)))
-    }
-
-    fn check_same(
-        &self,
-        node: &super::Node,
-        mut pairs: impl Iterator<Item = (TensorId, TensorId)>,
-    ) -> Result<()> {
-        let differ = |&(a, b): &(TensorId, TensorId)| {
-            let (a, b) = (self.tensor(a), self.tensor(b));
-            a.element != b.element || a.shape != b.shape
-        };
-        match pairs.find(differ) {
+        let mut pairs = from
+            .iter()
+            .zip(to)
+            .map(|(&a, &b)| (self.tensor(a), self.tensor(b)));
+        match pairs.find(|(a, b)| a.element != b.element || a.shape != b.shape) {
             Some((a, b)) => {
-                let (a, b) = (self.tensor(a), self.tensor(b));
-                let shown =
-                    |tensor: &super::Tensor| format!("`{}` {} {}", tensor.name, tensor.element, tensor.shape);
-                Err(control(node, format!("{} becomes {}", shown(a), shown(b))))
+                let [a, b] = [a, b].map(|of| format!("`{}` {} {}", of.name, of.element, of.shape));
+                Err(Error::control(&node.name, format!("{a} becomes {b}")))
             }
             None => Ok(()),
         }
     }
 
-    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<()> {
+    fn check_loop(&self, node: &Node, of: &Loop) -> Result<()> {
         self.check_parameters(node, of.body)?;
         self.check_block(of.body)?;
         let body = self.block(of.body);
         if of.exits.is_empty() {
-            return Err(control(node, "the loop has no exit".to_owned()));
+            return Err(Error::control(&node.name, "the loop has no exit"));
         }
         for (index, carry) in of.carried.iter().enumerate() {
-            let twice = of.carried[..index].iter().any(|other| other.into == carry.into);
-            if twice || !body.inputs.contains(&carry.into) {
-                let what = if twice {
-                    "carried twice"
-                } else {
-                    "not a parameter of the body"
-                };
-                return Err(control(
-                    node,
-                    format!("`{}` is {what}", self.tensor(carry.into).name),
-                ));
+            let into = &self.tensor(carry.into).name;
+            if of.carried[..index].iter().any(|other| other.into == carry.into) {
+                return Err(Error::control(&node.name, format!("`{into}` is carried twice")));
+            }
+            if !body.inputs.contains(&carry.into) {
+                let problem = format!("`{into}` is not a parameter of the body");
+                return Err(Error::control(&node.name, problem));
             }
             if self.defined_after(body, carry.value).is_none() {
-                return Err(Error::Dangling {
-                    node: node.name.clone(),
-                    tensor: self.tensor(carry.value).name.clone(),
-                });
+                return Err(self.dangling(&node.name, carry.value));
             }
         }
-        self.check_same(node, of.carried.iter().map(|carry| (carry.value, carry.into)))?;
+        let (values, into): (Vec<_>, Vec<_>) =
+            of.carried.iter().map(|carry| (carry.value, carry.into)).unzip();
+        self.check_same(node, &values, &into, "parameters")?;
         let mut last = 0;
         for exit in &of.exits {
-            let order = exit.after >= last && exit.after as usize <= body.nodes.len();
-            if !order {
-                return Err(control(
-                    node,
-                    format!(
-                        "its exits are not in order: one is after node {} of {}",
-                        exit.after,
-                        body.nodes.len()
-                    ),
-                ));
+            let count = body.nodes.len();
+            if exit.after < last || exit.after as usize > count {
+                let problem = format!(
+                    "its exits are not in order: one is after node {} of {count}",
+                    exit.after
+                );
+                return Err(Error::control(&node.name, problem));
             }
             last = exit.after;
-            let needed = exit.results.iter().chain([&exit.condition]);
-            for &tensor in needed {
-                if self
-                    .defined_after(body, tensor)
-                    .is_none_or(|after| after > exit.after)
-                {
-                    return Err(Error::Dangling {
-                        node: node.name.clone(),
-                        tensor: self.tensor(tensor).name.clone(),
-                    });
-                }
+            let undefined =
+                |tensor: TensorId| self.defined_after(body, tensor).is_none_or(|after| after > last);
+            let mut needed = exit.results.iter().chain([&exit.condition]);
+            if let Some(&missing) = needed.find(|&&tensor| undefined(tensor)) {
+                return Err(self.dangling(&node.name, missing));
             }
             self.check_results(node, &exit.results)?;
         }
@@ -278,10 +204,8 @@ impl Graph {
         if block.inputs.contains(&tensor) || self.tensor(tensor).source == Source::Constant {
             return Some(0);
         }
-        let node = block
-            .nodes
-            .iter()
-            .position(|&node| self.node(node).outputs.contains(&tensor))?;
+        let mut nodes = block.nodes.iter();
+        let node = nodes.position(|&node| self.node(node).outputs.contains(&tensor))?;
         Some(node as u32 + 1)
     }
 
@@ -290,20 +214,17 @@ impl Graph {
             let Some(view) = self.tensor(id).view else {
                 continue;
             };
-            let view_error = |problem: &str| Error::View {
-                tensor: self.tensor(id).name.clone(),
-                base: self.tensor(view.base).name.clone(),
-                problem: problem.to_owned(),
+            let wrong = |problem: &str| {
+                let base = &self.tensor(view.base).name;
+                Error::tensor(
+                    &self.tensor(id).name,
+                    format!("it is a view of `{base}`: {problem}"),
+                )
             };
-            let mut base = view.base;
-            for _ in 0..self.tensors.len() {
-                match self.tensor(base).view {
-                    Some(next) => base = next.base,
-                    None => break,
-                }
-            }
-            if self.tensor(base).view.is_some() {
-                return Err(view_error("the base is a view of it"));
+            let next = |base: &TensorId| self.tensor(*base).view.map(|view| view.base);
+            let bases = std::iter::successors(Some(view.base), next);
+            if bases.take(self.tensors.len() + 1).count() > self.tensors.len() {
+                return Err(wrong("the base is a view of it"));
             }
             // The largest values of symbolic shapes are compared.
             let bytes = |id: TensorId| {
@@ -315,16 +236,27 @@ impl Graph {
                 continue;
             };
             if view.offset.0.checked_add(part).is_none_or(|end| end > whole) {
-                return Err(view_error("it ends past the end of its base"));
+                return Err(wrong("it ends past the end of its base"));
             }
         }
         Ok(())
     }
 }
 
-fn control(node: &super::Node, problem: String) -> Error {
-    Error::Control {
-        node: node.name.clone(),
-        problem,
+fn check_in_place(node: &Node) -> Result<()> {
+    let [outputs, inputs] = [node.outputs.len() as u32, node.inputs.len() as u32];
+    let mut pairs = node.in_place.iter();
+    match pairs.find(|pair| pair.output >= outputs || pair.input >= inputs) {
+        Some(pair) => {
+            let (output, input) = (pair.output, pair.input);
+            let problem = format!("output {output} in place of input {input}: one of them does not exist");
+            Err(Error::control(&node.name, problem))
+        }
+        None => Ok(()),
     }
+}
+
+pub(crate) fn assigned_twice(tensor: &str, first: &str, second: &str) -> Error {
+    let problem = format!("it is produced by `{first}` and again by `{second}`; a tensor is assigned once");
+    Error::tensor(tensor, problem)
 }

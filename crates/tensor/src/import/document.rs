@@ -9,6 +9,7 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
 use crate::error::{Error, Result};
+use crate::graph::assigned_twice;
 use crate::graph::{
     Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
 };
@@ -20,29 +21,21 @@ use tileheap_json::{clip, read};
 /// # Errors
 /// [`Error::Parse`] if the text is not such a document; an unknown name or another invalid part of the graph.
 pub fn read_graph(text: &str) -> Result<Graph> {
-    let parse_error = |problem: String| Error::Parse {
-        format: "graph",
-        problem,
-    };
-    let document: Document = read(text, FORMAT, VERSION).map_err(|error| parse_error(error.to_string()))?;
+    let document: Document = read(text, FORMAT, VERSION).map_err(|error| Error::parse("graph", error))?;
+    let mut graph = GraphBuilder::new(document.name);
+    let symbols = document.symbols.into_iter();
+    let symbols = symbols
+        .map(|symbol| (symbol.name.clone(), graph.add_symbol(symbol)))
+        .collect();
+    let tensors = document.tensors.iter();
     let mut reader = Reader {
-        graph: GraphBuilder::new(document.name),
-        ids: BTreeMap::new(),
-        symbols: document
-            .symbols
-            .iter()
-            .enumerate()
-            .map(|(index, symbol)| (symbol.name.clone(), SymbolId(index as u32)))
-            .collect(),
-        tensors: document
-            .tensors
-            .iter()
+        tensors: tensors
             .map(|tensor| (tensor.name.clone(), tensor.clone()))
             .collect(),
+        symbols,
+        ids: BTreeMap::new(),
+        graph,
     };
-    for symbol in document.symbols {
-        reader.graph.add_symbol(symbol);
-    }
     for tensor in &document.tensors {
         let is_input = document.inputs.contains(&tensor.name);
         if tensor.constant || is_input {
@@ -54,15 +47,10 @@ pub fn read_graph(text: &str) -> Result<Graph> {
             reader.name_tensor(&tensor.name, id)?;
         }
     }
-    if let Some(missing) = document
-        .inputs
-        .iter()
-        .find(|input| !reader.ids.contains_key(*input))
-    {
-        return Err(parse_error(format!(
-            "input `{}` is not among `tensors`",
-            clip(missing)
-        )));
+    let mut inputs = document.inputs.iter();
+    if let Some(missing) = inputs.find(|input| !reader.ids.contains_key(*input)) {
+        let problem = format!("input `{}` is not among `tensors`", clip(missing));
+        return Err(Error::parse("graph", problem));
     }
     reader.nodes(&document.nodes)?;
     for tensor in &document.tensors {
@@ -87,10 +75,8 @@ struct Reader {
 
 impl Reader {
     fn id(&self, name: &str, reader: &str) -> Result<TensorId> {
-        self.ids.get(name).copied().ok_or_else(|| Error::Dangling {
-            node: reader.to_owned(),
-            tensor: name.to_owned(),
-        })
+        let known = self.ids.get(name).copied();
+        known.ok_or_else(|| Error::dangling(reader, name))
     }
 
     fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>> {
@@ -110,19 +96,13 @@ impl Reader {
         }
         match self.ids.insert(name.to_owned(), id) {
             None => Ok(()),
-            Some(_) => Err(Error::AssignedTwice {
-                tensor: name.to_owned(),
-                first: "an earlier node".to_owned(),
-                second: name.to_owned(),
-            }),
+            Some(_) => Err(assigned_twice(name, "an earlier node", name)),
         }
     }
 
     fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape)> {
-        let parse_error = |problem: String| Error::Parse {
-            format: "graph",
-            problem: format!("tensor `{}`: {problem}", clip(&tensor.name)),
-        };
+        let parse_error =
+            |problem: String| Error::parse("graph", format!("tensor `{}`: {problem}", clip(&tensor.name)));
         let element: ElementType = tensor.element.parse().map_err(parse_error)?;
         let dims = tensor.shape.iter().map(|dim| self.dim(dim).map_err(parse_error));
         Ok((element, Shape(dims.collect::<Result<_, _>>()?)))
@@ -132,10 +112,8 @@ impl Reader {
         match dim {
             DocumentDim::Fixed(value) => Ok(Dim::Fixed(*value)),
             DocumentDim::Symbol(name) => {
-                let symbol = self.symbols.get(name);
-                symbol
-                    .map(|&symbol| symbol.into())
-                    .ok_or_else(|| format!("unknown symbol `{}`", clip(name)))
+                let symbol = self.symbols.get(name).map(|&symbol| symbol.into());
+                symbol.ok_or_else(|| format!("unknown symbol `{}`", clip(name)))
             }
             DocumentDim::Of(of) => {
                 let mut parts = of.iter();
@@ -161,24 +139,17 @@ impl Reader {
             (None, Some(of), None) => self.repeat(node, of, &inputs)?,
             (None, None, Some(arms)) => self.branch(node, arms, &inputs)?,
             _ => {
-                return Err(Error::Control {
-                    node: node.name.clone(),
-                    problem: "it needs exactly one of `operator`, `loop` and `branch`".to_owned(),
-                });
+                let problem = "it needs exactly one of `operator`, `loop` and `branch`";
+                return Err(Error::control(&node.name, problem));
             }
         };
         if node.outputs.len() > outputs.len() {
-            return Err(Error::Control {
-                node: node.name.clone(),
-                problem: format!("{} names for {} outputs", node.outputs.len(), outputs.len()),
-            });
+            let problem = format!("{} names for {} outputs", node.outputs.len(), outputs.len());
+            return Err(Error::control(&node.name, problem));
         }
         for (index, id) in outputs.into_iter().enumerate() {
-            let name = node
-                .outputs
-                .get(index)
-                .cloned()
-                .unwrap_or_else(|| self.graph.tensor(id).name.clone());
+            let given = node.outputs.get(index).cloned();
+            let name = given.unwrap_or_else(|| self.graph.tensor(id).name.clone());
             self.name_tensor(&name, id)?;
         }
         Ok(())
@@ -190,45 +161,26 @@ impl Reader {
         operator: &str,
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>> {
-        let described: Vec<Option<DocumentTensor>> = node
-            .outputs
-            .iter()
-            .map(|name| self.tensors.get(name).cloned())
-            .collect();
-        let all: Option<Vec<DocumentTensor>> = described.into_iter().collect();
-        match all.filter(|all| !all.is_empty()) {
-            Some(all) => {
-                let mut outputs = Vec::with_capacity(all.len());
-                for tensor in &all {
-                    let (element, shape) = self.described(tensor)?;
-                    outputs.push((tensor.name.clone(), element, shape));
-                }
-                let operator = Operator {
-                    name: operator.to_owned(),
-                    attributes: node.attributes.clone(),
-                };
-                let in_place = node
-                    .in_place
-                    .iter()
-                    .map(|&[output, input]| InPlace { output, input })
-                    .collect();
-                Ok(self
-                    .graph
-                    .node(node.name.clone(), operator, inputs, outputs, in_place))
-            }
-            None => {
-                let attributes = node
-                    .attributes
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.clone()));
-                let name = node
-                    .outputs
-                    .first()
-                    .filter(|_| node.outputs.len() == 1)
-                    .unwrap_or(&node.name);
-                self.graph.operator(name, operator, attributes, inputs)
-            }
+        let all: Option<Vec<_>> = node.outputs.iter().map(|name| self.tensors.get(name)).collect();
+        let Some(all) = all.filter(|all| !all.is_empty()) else {
+            let attributes = node.attributes.iter();
+            let attributes = attributes.map(|(name, value)| (name.as_str(), value.clone()));
+            let name = match &node.outputs[..] {
+                [only] => only,
+                _ => &node.name,
+            };
+            return self.graph.operator(name, operator, attributes, inputs);
+        };
+        let mut outputs = Vec::with_capacity(all.len());
+        for tensor in all {
+            let (element, shape) = self.described(tensor)?;
+            outputs.push((tensor.name.clone(), element, shape));
         }
+        let (name, attributes) = (operator.to_owned(), node.attributes.clone());
+        let operator = Operator { name, attributes };
+        let pairs = node.in_place.iter();
+        let in_place = pairs.map(|&[output, input]| InPlace { output, input }).collect();
+        Ok(self.graph.node(&node.name, operator, inputs, outputs, in_place))
     }
 
     fn repeat(
@@ -237,16 +189,8 @@ impl Reader {
         of: &DocumentLoop,
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>> {
-        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let outputs = graph.repeat(&node.name, inputs, |body, parameters| {
-            self.within(body, |reader| reader.round(of, parameters))
-        });
-        self.graph = graph;
-        outputs
-    }
-
-    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<()> {
-        self.parameters(&of.parameters, parameters)?;
+        let parameters = self.graph.open(&node.name, inputs);
+        self.parameters(&of.parameters, &parameters)?;
         for after in 0..=of.nodes.len() {
             for exit in of.exits.iter().filter(|exit| exit.after == after) {
                 let condition = self.id(&exit.condition, "an exit")?;
@@ -258,13 +202,10 @@ impl Reader {
             }
         }
         for [value, into] in &of.carried {
-            let (value, into) = (
-                self.id(value, "a carried value")?,
-                self.id(into, "a carried value")?,
-            );
-            self.graph.carry(value, into);
+            let [value, into] = [value, into].map(|name| self.id(name, "a carried value"));
+            self.graph.carry(value?, into?);
         }
-        Ok(())
+        Ok(self.graph.close_loop(&node.name, inputs))
     }
 
     fn branch(
@@ -273,30 +214,15 @@ impl Reader {
         arms: &[DocumentArm],
         inputs: &[TensorId],
     ) -> Result<Vec<TensorId>> {
-        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let outputs = graph.branch(
-            &node.name,
-            inputs,
-            arms.len() as u32,
-            |body, index, parameters| {
-                let arm = &arms[index as usize];
-                self.within(body, |reader| {
-                    reader.parameters(&arm.parameters, parameters)?;
-                    reader.nodes(&arm.nodes)?;
-                    reader.ids(&arm.outputs, &node.name)
-                })
-            },
-        );
-        self.graph = graph;
-        outputs
-    }
-
-    /// Reads a body of a loop or branch, whose builder is `body`.
-    fn within<T>(&mut self, body: &mut GraphBuilder, read: impl FnOnce(&mut Reader) -> T) -> T {
-        std::mem::swap(&mut self.graph, body);
-        let built = read(self);
-        std::mem::swap(&mut self.graph, body);
-        built
+        let mut blocks = Vec::with_capacity(arms.len());
+        for (index, arm) in arms.iter().enumerate() {
+            let parameters = self.graph.open(&format!("{}.{index}", node.name), inputs);
+            self.parameters(&arm.parameters, &parameters)?;
+            self.nodes(&arm.nodes)?;
+            let outputs = self.ids(&arm.outputs, &node.name)?;
+            blocks.push(self.graph.close_arm(outputs));
+        }
+        Ok(self.graph.close_branch(&node.name, blocks, inputs))
     }
 
     fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<()> {

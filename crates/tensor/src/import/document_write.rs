@@ -6,6 +6,7 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentExit, DocumentLoop, DocumentNode, DocumentTensor,
     DocumentView, FORMAT, VERSION,
 };
+use crate::graph::control_flow::Exit;
 use crate::graph::{BlockId, Dim, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
 
 impl Graph {
@@ -59,26 +60,20 @@ impl Graph {
     }
 
     fn written(&self, block: BlockId) -> Vec<DocumentNode> {
-        self.block(block)
-            .nodes
-            .iter()
-            .map(|&node| self.written_node(node))
-            .collect()
+        let nodes = self.block(block).nodes.iter();
+        nodes.map(|&node| self.written_node(node)).collect()
     }
 
     fn written_node(&self, id: NodeId) -> DocumentNode {
         let node = self.node(id);
+        let pairs = node.in_place.iter();
         let mut written = DocumentNode {
             name: node.name.clone(),
             operator: None,
             attributes: BTreeMap::new(),
             inputs: self.names(&node.inputs),
             outputs: self.names(&node.outputs),
-            in_place: node
-                .in_place
-                .iter()
-                .map(|pair| [pair.output, pair.input])
-                .collect(),
+            in_place: pairs.map(|pair| [pair.output, pair.input]).collect(),
             repeat: None,
             branch: None,
         };
@@ -89,23 +84,19 @@ impl Graph {
             }
             NodeKind::Loop(of) => {
                 let name = |id: TensorId| self.tensor(id).name.clone();
+                let carried = of.carried.iter();
+                let exit = |exit: &Exit| DocumentExit {
+                    after: exit.after as usize,
+                    condition: name(exit.condition),
+                    results: self.names(&exit.results),
+                };
                 written.repeat = Some(DocumentLoop {
                     parameters: self.names(&self.block(of.body).inputs),
                     nodes: self.written(of.body),
-                    carried: of
-                        .carried
-                        .iter()
+                    carried: carried
                         .map(|carry| [name(carry.value), name(carry.into)])
                         .collect(),
-                    exits: of
-                        .exits
-                        .iter()
-                        .map(|exit| DocumentExit {
-                            after: exit.after as usize,
-                            condition: name(exit.condition),
-                            results: self.names(&exit.results),
-                        })
-                        .collect(),
+                    exits: of.exits.iter().map(exit).collect(),
                 });
             }
             NodeKind::Branch(of) => {

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::graph::{BlockId, Node, NodeKind};
-use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, TensorId};
+use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Node, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
 use crate::units::{Bytes, Span};
 use tileheap_json::{clip, parse};
@@ -14,15 +13,8 @@ use tileheap_json::{clip, parse};
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
 pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
-    let wrong = |line: usize, problem: String| Error::Parse {
-        format: "records",
-        problem: format!("line {line}: {problem}"),
-    };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
+    let wrong = |line: usize, problem: String| Error::parse("records", format!("line {line}: {problem}"));
+    let mut lines = numbered(text.strip_prefix('\u{feff}').unwrap_or(text));
     let Some((at, header)) = lines.next() else {
         return Err(wrong(1, "the header id,lower,upper,size is missing".to_owned()));
     };
@@ -32,40 +24,30 @@ pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
         .collect();
     let column = |name: &str| {
         let found = header.iter().position(|field| field == name);
-        found.ok_or_else(|| wrong(at + 1, format!("the header has no column `{name}`")))
+        found.ok_or_else(|| wrong(at, format!("the header has no column `{name}`")))
     };
     let (id, lower, upper, size) = (column("id")?, column("lower")?, column("upper")?, column("size")?);
     let mut items = Vec::new();
-    for (index, line) in lines {
+    for (at, line) in lines {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         if fields.len() != header.len() {
-            return Err(wrong(
-                index + 1,
-                format!("{} fields, but the header has {}", fields.len(), header.len()),
-            ));
+            let problem = format!("{} fields, but the header has {}", fields.len(), header.len());
+            return Err(wrong(at, problem));
         }
         let number = |column: usize| {
-            let value = fields[column].parse::<u64>();
-            value.map_err(|_| {
-                wrong(
-                    index + 1,
-                    format!("{} `{}` is not a number", header[column], clip(fields[column])),
-                )
-            })
+            let problem = || format!("{} `{}` is not a number", header[column], clip(fields[column]));
+            fields[column].parse::<u64>().map_err(|_| wrong(at, problem()))
         };
         let step = |column: usize| {
             let value = number(column)?;
-            u32::try_from(value).map_err(|_| wrong(index + 1, format!("step {value} is above 2^32 - 1")))
+            u32::try_from(value).map_err(|_| wrong(at, format!("step {value} is above 2^32 - 1")))
         };
         let (first, end) = (step(lower)?, step(upper)?);
         if first > end {
-            return Err(wrong(index + 1, format!("lower {first} is above upper {end}")));
+            return Err(wrong(at, format!("lower {first} is above upper {end}")));
         }
-        items.push(SpaceItem::record(
-            fields[id],
-            Span::new(first, end),
-            Bytes(number(size)?),
-        ));
+        let size = Bytes(number(size)?);
+        items.push(SpaceItem::record(fields[id], Span::new(first, end), size));
     }
     Ok(items)
 }
@@ -96,51 +78,32 @@ struct Line {
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line; an invalid graph.
 pub fn read_lines(text: &str) -> Result<Graph> {
-    let wrong = |line: usize, problem: String| Error::Parse {
-        format: "network",
-        problem: format!("line {line}: {problem}"),
-    };
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
-    let (at, header) = lines
-        .next()
-        .ok_or_else(|| wrong(1, "the text is empty".to_owned()))?;
-    let header: Header = parse(header).map_err(|fault| wrong(at + 1, fault.problem))?;
+    let wrong = |line: usize, problem: String| Error::parse("network", format!("line {line}: {problem}"));
+    let mut lines = numbered(text);
+    let header = lines.next();
+    let (at, header) = header.ok_or_else(|| wrong(1, "the text is empty".to_owned()))?;
+    let header: Header = parse(header).map_err(|fault| wrong(at, fault.problem))?;
     if header.op_types.len() != header.ops as usize {
-        return Err(wrong(
-            at + 1,
-            format!("{} op_types for {} ops", header.op_types.len(), header.ops),
-        ));
+        let problem = format!("{} op_types for {} ops", header.op_types.len(), header.ops);
+        return Err(wrong(at, problem));
     }
     let mut graph = GraphBuilder::new(header.model);
-    let mut nodes: Vec<Node> = header
-        .op_types
-        .iter()
-        .enumerate()
-        .map(|(index, name)| Node {
-            name: format!("{name} {index}"),
-            kind: NodeKind::Operator(Operator::named(name.clone())),
-            block: BlockId::ROOT,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            in_place: Vec::new(),
-        })
+    let names = header.op_types.iter().enumerate();
+    let mut nodes: Vec<Node> = names
+        .map(|(index, name)| Node::operator(&format!("{name} {index}"), Operator::named(name)))
         .collect();
     let (mut outputs, mut in_place) = (Vec::new(), Vec::new());
-    for (index, line) in lines {
-        let line: Line = parse(line).map_err(|fault| wrong(index + 1, fault.problem))?;
-        let element: ElementType = line.dtype.parse().map_err(|problem| wrong(index + 1, problem))?;
+    for (at, line) in lines {
+        let line: Line = parse(line).map_err(|fault| wrong(at, fault.problem))?;
+        let element: ElementType = line.dtype.parse().map_err(|problem| wrong(at, problem))?;
         let (name, shape) = (line.name, Shape::new(line.shape));
         let id = match usize::try_from(line.op_index).ok() {
             None if line.kind == "constant" => graph.constant(name, element, shape),
             None => graph.input(name, element, shape),
             Some(op) => {
                 let id = graph.declare(name, element, shape);
-                let node = nodes
-                    .get_mut(op)
-                    .ok_or_else(|| wrong(index + 1, format!("there is no op {op}")))?;
+                let node = nodes.get_mut(op);
+                let node = node.ok_or_else(|| wrong(at, format!("there is no op {op}")))?;
                 node.outputs.push(id);
                 in_place.extend(line.inplace_of.iter().map(|&of| (op, id, TensorId(of as u32))));
                 id
@@ -148,9 +111,8 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         };
         for &reader in &line.consumers {
             let node = nodes.get_mut(reader as usize);
-            node.ok_or_else(|| wrong(index + 1, format!("there is no op {reader}")))?
-                .inputs
-                .push(id);
+            let node = node.ok_or_else(|| wrong(at, format!("there is no op {reader}")))?;
+            node.inputs.push(id);
         }
         if line.kind == "output" {
             outputs.push(id);
@@ -171,4 +133,10 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         graph.output(output);
     }
     graph.build()
+}
+
+/// Lines that are not blank, with their numbers from 1.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = (1..).zip(text.lines());
+    lines.filter(|(_, line)| !line.trim().is_empty())
 }

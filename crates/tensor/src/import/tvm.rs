@@ -30,10 +30,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::graph::{BlockId, ElementType, Graph, GraphBuilder, Node, NodeKind, Operator, Shape, TensorId};
-use crate::layout::{Convention, Generation};
+use crate::graph::{ElementType, Graph, GraphBuilder, Node, Operator, Shape, TensorId};
 use crate::storage::kernel::PREFIX;
-use crate::units::Bytes;
 use tileheap_json::{clip, parse};
 
 /// A graph of TVM's, with the document that it came from.
@@ -44,35 +42,6 @@ pub struct TvmGraph {
     /// The tensor of each entry.
     pub entries: Vec<TensorId>,
     document: Value,
-}
-
-/// A storage that the graph executor allocates: one per storage id.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PoolEntry {
-    /// The id.
-    pub storage_id: u32,
-    /// What is allocated.
-    pub kind: PoolEntryKind,
-    /// The scope of its last entry.
-    pub scope: String,
-}
-
-/// What is allocated for a storage id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PoolEntryKind {
-    /// As many bytes as the largest entry has, in whole 32-bit words.
-    Buffer(Bytes),
-    /// The largest height and the largest width of the entries, and channels; of the entries' element type.
-    Texture {
-        /// Rows.
-        height: u64,
-        /// Texels in a row.
-        width: u64,
-        /// Elements of a texel.
-        channel: u64,
-        /// The type.
-        element: ElementType,
-    },
 }
 
 #[derive(Deserialize)]
@@ -140,13 +109,11 @@ impl Document {
         let is_alone = self.nodes.iter().filter(open).count() == 1;
         let mut first = vec![false; self.nodes.len()];
         for node in &self.nodes {
-            if let Some(operand) = node
+            let operand = node
                 .inputs
                 .first()
-                .and_then(|operand| first.get_mut(operand.parts().0))
-            {
-                *operand = true;
-            }
+                .and_then(|operand| first.get_mut(operand.parts().0));
+            operand.into_iter().for_each(|operand| *operand = true);
         }
         let is_shared = |number: usize| {
             let ids = self.attrs.storage_id.as_ref().map_or(&[][..], |list| &list.1);
@@ -180,61 +147,50 @@ impl TvmGraph {
     /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, a node is of an
     /// unknown kind, or what else a graph cannot have.
     pub fn read(text: &str, inputs: &[String]) -> Result<TvmGraph> {
-        let wrong = |problem: String| Error::Parse {
-            format: "TVM graph",
-            problem,
-        };
+        let wrong = |problem: String| Error::parse("TVM graph", problem);
         let document: Value = parse(text).map_err(|fault| wrong(fault.to_string()))?;
         let form: Document = parse(text).map_err(|fault| wrong(fault.to_string()))?;
-        let rows = form
-            .node_row_ptr
-            .clone()
-            .unwrap_or_else(|| (0..=form.nodes.len()).collect());
+        let rows = form.node_row_ptr.clone();
+        let rows = rows.unwrap_or_else(|| (0..=form.nodes.len()).collect());
         let count = rows.last().copied().unwrap_or(0);
         let ascending = rows.windows(2).all(|pair| pair[0] <= pair[1]);
         if rows.len() != form.nodes.len() + 1 || !ascending {
+            let (entries, nodes) = (rows.len(), form.nodes.len());
             return Err(wrong(format!(
-                "`node_row_ptr` has {} entries for {} nodes",
-                rows.len(),
-                form.nodes.len()
+                "`node_row_ptr` has {entries} entries for {nodes} nodes"
             )));
         }
         let attrs = &form.attrs;
         let lists = [
-            ("shape", Some(attrs.shape.1.len())),
-            ("dltype", Some(attrs.dltype.1.len())),
-            ("storage_id", attrs.storage_id.as_ref().map(|list| list.1.len())),
+            ("shape", attrs.shape.1.len()),
+            ("dltype", attrs.dltype.1.len()),
+            (
+                "storage_id",
+                attrs.storage_id.as_ref().map_or(count, |list| list.1.len()),
+            ),
             (
                 "storage_scope",
-                attrs.storage_scope.as_ref().map(|list| list.1.len()),
+                attrs.storage_scope.as_ref().map_or(count, |list| list.1.len()),
             ),
         ];
-        if let Some((name, Some(length))) = lists
-            .into_iter()
-            .find(|(_, length)| length.is_some_and(|length| length != count))
-        {
+        if let Some((name, length)) = lists.into_iter().find(|(_, length)| *length != count) {
             return Err(wrong(format!(
                 "`attrs.{name}` has {length} values for {count} entries"
             )));
         }
-        let strange = form
+        let is_null = |node: &DocumentNode| node.op == "null";
+        if let Some(strange) = form
             .nodes
             .iter()
-            .find(|node| !["null", "tvm_op"].contains(&node.op.as_str()));
-        if let Some(DocumentNode { name, op, .. }) = strange {
+            .find(|node| !is_null(node) && node.op != "tvm_op")
+        {
+            let (name, op) = (clip(&strange.name), clip(&strange.op));
             return Err(wrong(format!(
-                "node `{}` is a `{}`; known are null and tvm_op",
-                clip(name),
-                clip(op)
+                "node `{name}` is a `{op}`; known are null and tvm_op"
             )));
         }
-        let named = |input: &&String| {
-            !form
-                .nodes
-                .iter()
-                .any(|node| node.op == "null" && node.name == **input)
-        };
-        if let Some(input) = inputs.iter().find(named) {
+        let is_there = |input: &String| form.nodes.iter().any(|node| is_null(node) && node.name == *input);
+        if let Some(input) = inputs.iter().find(|input| !is_there(input)) {
             return Err(wrong(format!(
                 "input `{}` is no `null` node of the graph",
                 clip(input)
@@ -262,10 +218,8 @@ impl TvmGraph {
                     "null" => graph.input(name, element, shape),
                     _ => graph.declare(name, element, shape),
                 };
-                let storage_id = attrs
-                    .storage_id
-                    .as_ref()
-                    .and_then(|list| u32::try_from(list.1[entry]).ok());
+                let storage_id = attrs.storage_id.as_ref().map(|list| u32::try_from(list.1[entry]));
+                let storage_id = storage_id.and_then(std::result::Result::ok);
                 let scope = attrs.storage_scope.as_ref().map(|list| list.1[entry].clone());
                 graph.storage(id, storage_id, scope.filter(|scope| !scope.is_empty()));
                 if sources[number] == NullSource::Kept {
@@ -279,34 +233,18 @@ impl TvmGraph {
             }
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for &input in &node.inputs {
-                inputs.push(entry_of(input, &rows, &entries).ok_or_else(|| Error::Dangling {
-                    node: node.name.clone(),
-                    tensor: format!("entry {:?}", input.parts()),
-                })?);
+                inputs.push(entry_of(input, &rows, &entries, &node.name)?);
             }
-            let function = node
-                .attrs
-                .get("func_name")
-                .and_then(Value::as_str)
-                .unwrap_or(&node.name);
+            let function = node.attrs.get("func_name").and_then(Value::as_str);
+            let function = function.unwrap_or(&node.name);
             graph.node_making(Node {
-                name: node.name.clone(),
-                kind: NodeKind::Operator(Operator {
-                    name: format!("{PREFIX}{function}"),
-                    ..Operator::default()
-                }),
-                block: BlockId::ROOT,
                 inputs,
                 outputs: ids,
-                in_place: Vec::new(),
+                ..Node::operator(&node.name, Operator::named(format!("{PREFIX}{function}")))
             });
         }
         for &head in &form.heads {
-            let output = entry_of(head, &rows, &entries);
-            graph.output(output.ok_or_else(|| Error::Dangling {
-                node: "the outputs".to_owned(),
-                tensor: format!("entry {:?}", head.parts()),
-            })?);
+            graph.output(entry_of(head, &rows, &entries, "the outputs")?);
         }
         Ok(TvmGraph {
             graph: graph.build()?,
@@ -327,94 +265,14 @@ impl TvmGraph {
         }
         format!("{document:#}")
     }
-
-    /// What the graph executor allocates, by storage id.
-    ///
-    /// # Errors
-    /// An entry of a texture with another type or number of channels than the id's others, or that has no texture's shape.
-    pub fn pool_entries(&self) -> Result<Vec<PoolEntry>> {
-        let mut entries: Vec<PoolEntry> = Vec::new();
-        for &id in &self.entries {
-            let tensor = self.graph.tensor(id);
-            let Some(storage_id) = tensor.storage_id else {
-                continue;
-            };
-            let wrong = |problem: String| Error::StorageId {
-                tensor: tensor.name.clone(),
-                storage_id,
-                problem,
-            };
-            let shape = tensor.shape.fixed().unwrap_or_default();
-            let scope = tensor.scope.clone().unwrap_or_default();
-            let kind = match scope.parse::<Convention>() {
-                Ok(convention) => {
-                    let rule = convention.rule(shape.len(), Generation::Flat);
-                    let layout = rule.apply(&tensor.name, &shape, tensor.element)?;
-                    PoolEntryKind::Texture {
-                        height: layout.extent.height,
-                        width: layout.extent.width,
-                        channel: layout.lanes,
-                        element: tensor.element,
-                    }
-                }
-                Err(_) if !scope.is_empty() && scope != "global" => {
-                    return Err(wrong(format!("`{}` is no storage scope", clip(&scope))));
-                }
-                Err(_) => {
-                    // As large as a graph's tensors may be: below 2^63.
-                    let bytes = shape.iter().product::<u64>() * tensor.element.bytes();
-                    PoolEntryKind::Buffer(Bytes(bytes.div_ceil(4) * 4))
-                }
-            };
-            match entries.iter_mut().find(|entry| entry.storage_id == storage_id) {
-                Some(entry) => {
-                    entry.kind = both(entry.kind, kind)
-                        .ok_or_else(|| wrong("its entries do not go together".to_owned()))?;
-                    entry.scope = scope;
-                }
-                None => entries.push(PoolEntry {
-                    storage_id,
-                    kind,
-                    scope,
-                }),
-            }
-        }
-        entries.sort_by_key(|entry| entry.storage_id);
-        Ok(entries)
-    }
 }
 
-fn entry_of(entry: Entry, rows: &[usize], entries: &[TensorId]) -> Option<TensorId> {
+/// The tensor of an entry that `reader` reads.
+fn entry_of(entry: Entry, rows: &[usize], entries: &[TensorId], reader: &str) -> Result<TensorId> {
     let (node, output) = entry.parts();
-    let index = rows.get(node)? + output;
-    (index < *rows.get(node + 1)?)
-        .then(|| entries.get(index).copied())
-        .flatten()
-}
-
-fn both(a: PoolEntryKind, b: PoolEntryKind) -> Option<PoolEntryKind> {
-    use PoolEntryKind::{Buffer, Texture};
-    match (a, b) {
-        (Buffer(a), Buffer(b)) => Some(Buffer(a.max(b))),
-        (
-            Texture {
-                height,
-                width,
-                channel,
-                element,
-            },
-            Texture {
-                height: other_height,
-                width: other_width,
-                channel: other_channel,
-                element: other,
-            },
-        ) if element == other && channel == other_channel => Some(Texture {
-            height: height.max(other_height),
-            width: width.max(other_width),
-            channel,
-            element,
-        }),
-        _ => None,
-    }
+    let place = || {
+        let index = rows.get(node)?.checked_add(output)?;
+        entries.get(..*rows.get(node + 1)?)?.get(index).copied()
+    };
+    place().ok_or_else(|| Error::dangling(reader, format!("entry {:?}", entry.parts())))
 }

@@ -1,7 +1,7 @@
 //! Layouts: a rule applied to dimensions.
 
 use super::extent::ImageExtent;
-use super::rule::LayoutRule;
+use super::rule::{Flattening, LayoutRule};
 use crate::error::{Error, Result};
 use crate::graph::ElementType;
 use crate::units::{Alignment, Bytes};
@@ -32,10 +32,7 @@ impl LayoutRule {
     /// A reshape to another number of elements, an order that is no permutation, a pack of an axis that is not there or by 0,
     /// an image whose last axis is not 4 and that packs none, or more than 2^63 bytes. `name` is the tensor they name.
     pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout> {
-        let wrong = |problem: String| Error::Layout {
-            tensor: name.to_owned(),
-            problem,
-        };
+        let wrong = |problem: String| Error::tensor(name, problem);
         let too_large = || wrong(format!("{shape:?} elements of {element} pass 2^63 B"));
         let product = |dims: &[u64]| dims.iter().try_fold(1u64, |sum, &dim| sum.checked_mul(dim));
         let mut dims = shape.to_vec();
@@ -75,21 +72,17 @@ impl LayoutRule {
             dims.pop();
             lanes = 4;
         }
-        let flat = self.flattening;
-        if is_image && !(flat.layers <= flat.rows && flat.rows <= dims.len()) {
-            let problem = format!(
-                "layers {} and rows {} of {} axes",
-                flat.layers,
-                flat.rows,
-                dims.len()
-            );
-            return Err(wrong(problem));
-        }
-        let (layers, rows) = if is_image {
-            (flat.layers, flat.rows)
+        let Flattening { layers, rows } = if is_image {
+            self.flattening
         } else {
-            (0, 0)
+            Flattening::default()
         };
+        if !(layers <= rows && rows <= dims.len()) {
+            return Err(wrong(format!(
+                "layers {layers} and rows {rows} of {} axes",
+                dims.len()
+            )));
+        }
         let all = product(&dims).and_then(|texels| texels.checked_mul(lanes)?.checked_mul(element.bytes()));
         all.filter(|&all| all < 1 << 63).ok_or_else(too_large)?;
         // With a dimension of 0, the product of the others may still pass 64 bits.
@@ -117,11 +110,6 @@ impl Layout {
         Bytes(self.lanes * self.element.bytes())
     }
 
-    /// Bytes from one row to the next, where rows start at multiples of `alignment`.
-    pub fn row_pitch(&self, alignment: Alignment) -> Bytes {
-        Bytes(self.extent.width * self.texel_bytes().0).align_up(alignment)
-    }
-
     /// Bytes where rows start at multiples of `alignment`; a buffer has no rows.
     ///
     /// Source: TVM since #17571, `align_up(width * 4 * element, image_base_address_alignment) * height * depth`.
@@ -129,7 +117,8 @@ impl Layout {
         if !self.rule.storage.is_image() {
             return self.bytes();
         }
-        Bytes(self.row_pitch(alignment).0 * self.extent.height * self.extent.layers)
+        let row = Bytes(self.extent.width * self.texel_bytes().0).align_up(alignment);
+        Bytes(row.0 * self.extent.height * self.extent.layers)
     }
 
     /// Bytes of all texels, rows side by side.

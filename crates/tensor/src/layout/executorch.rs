@@ -44,10 +44,8 @@ const fn layout(packed: usize, outer: usize, int8: bool, block: bool, transposed
 impl PackedLayout {
     /// A layout by ExecuTorch's name.
     pub fn named(name: &str) -> Option<PackedLayout> {
-        TABLE
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, layout)| *layout)
+        let found = TABLE.iter().find(|(known, _)| *known == name);
+        found.map(|(_, layout)| *layout)
     }
 
     /// How many elements of the packed axis lie together.
@@ -76,12 +74,8 @@ impl PackedLayout {
         // Blocks that extend along the packed axis' neighbour keep the axes in place.
         if self.packed < rank {
             let packed = order.remove(rank - 1 - self.packed);
-            if self.transposed {
-                let before_last = order.len().saturating_sub(1);
-                order.insert(before_last, packed);
-            } else {
-                order.push(packed);
-            }
+            let before = usize::from(self.transposed);
+            order.insert(order.len().saturating_sub(before), packed);
         }
         order
     }
@@ -105,18 +99,12 @@ impl PackedLayout {
 
     /// The layout of a tensor in an image whose x, y and z are width, height, and channels of all batches.
     pub fn rule(&self, sizes: &[u64]) -> LayoutRule {
-        let mut packs = Vec::new();
-        if self.block {
-            packs.push(Pack {
-                axis: 3 - self.outer,
-                by: 4,
-            });
-        }
-        let by = self.block_size(true);
-        packs.push(Pack {
-            axis: 3 - self.packed,
-            by,
-        });
+        let pack = |axis: usize, by: u64| Pack { axis: 3 - axis, by };
+        let outer = self.block.then(|| pack(self.outer, 4));
+        let packs = outer
+            .into_iter()
+            .chain([pack(self.packed, self.block_size(true))])
+            .collect();
         LayoutRule {
             storage: Storage::Image3d,
             reshape: Some(four(sizes).to_vec()),

@@ -1,7 +1,6 @@
 //! Index maps: from an element to its place, back, and whole tensors packed and unpacked.
 
 use super::{ImageExtent, Layout};
-use crate::units::{Alignment, Bytes};
 
 /// Where an element lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,18 +55,8 @@ impl Layout {
     fn location(&self, texel: u64, lane: u64) -> Location {
         let ImageExtent { width, height, .. } = self.extent;
         let (x, y, layer) = (texel % width, texel / width % height, texel / width / height);
-        let Some(tile) = self.tile else {
-            return Location {
-                image: 0,
-                layer,
-                y,
-                x,
-                lane,
-            };
-        };
-        let grid = self.grid();
-        let column = x / tile.width;
-        let row = y / tile.height;
+        let (grid, tile) = (self.grid(), self.tile.unwrap_or(self.extent));
+        let (column, row) = (x / tile.width, y / tile.height);
         Location {
             image: (layer / tile.layers * grid.height + row) * grid.width + column,
             layer: layer % tile.layers,
@@ -88,15 +77,11 @@ impl Layout {
         let x = at.image % grid.width * tile.width + at.x;
         let y = at.image / grid.width % grid.height * tile.height + at.y;
         let layer = at.image / grid.width / grid.height * tile.layers + at.layer;
-        let ImageExtent {
-            width,
-            height,
-            layers,
-        } = self.extent;
-        if x >= width || y >= height || layer >= layers {
+        let whole = self.extent;
+        if x >= whole.width || y >= whole.height || layer >= whole.layers {
             return None;
         }
-        let mut index = unravel((layer * height + y) * width + x, &self.blocked);
+        let mut index = unravel((layer * whole.height + y) * whole.width + x, &self.blocked);
         if self.rule.packs.is_empty() && self.lanes > 1 {
             index.push(at.lane);
         }
@@ -124,18 +109,6 @@ impl Layout {
             index = unravel(ravel(&index, reshape), &self.shape);
         }
         Some(index)
-    }
-
-    /// The byte of an element in an image (of a grid: in its image) whose rows start at multiples of `pitch`.
-    pub fn byte_of(&self, at: Location, pitch: Alignment) -> Bytes {
-        let image = self.images()[at.image as usize];
-        let texel = self.texel_bytes().0;
-        let row = if self.rule.storage.is_image() {
-            Bytes(image.width * texel).align_up(pitch).0
-        } else {
-            image.width * texel
-        };
-        Bytes((at.layer * image.height + at.y) * row + at.x * texel + at.lane * self.element.bytes())
     }
 
     /// How many elements all images have, padding of texels counted.
@@ -212,7 +185,7 @@ mod tests {
     use super::super::{Convention, Flattening, Generation, LayoutRule, Pack, Storage};
     use super::*;
     use crate::graph::ElementType;
-    use crate::units::SplitMix64;
+    use crate::units::{Alignment, Bytes, SplitMix64};
 
     /// Every element has a place of its own, and the place knows its element; all else is padding.
     fn is_one_to_one(layout: &Layout) {
@@ -223,15 +196,14 @@ mod tests {
         let mut found = 0;
         for (image, extent) in layout.images().into_iter().enumerate() {
             for place in 0..extent.texels() * layout.lanes {
-                let (texel, lane) = (place / layout.lanes, place % layout.lanes);
-                let (x, rest) = (texel % extent.width, texel / extent.width);
-                let (y, layer) = (rest % extent.height, rest / extent.height);
+                let texel = place / layout.lanes;
+                let row = texel / extent.width;
                 let at = Location {
                     image: image as u64,
-                    layer,
-                    y,
-                    x,
-                    lane,
+                    layer: row / extent.height,
+                    y: row % extent.height,
+                    x: texel % extent.width,
+                    lane: place % layout.lanes,
                 };
                 if let Some(index) = layout.index_at(at) {
                     assert_eq!(layout.locate(&index), at);
@@ -261,36 +233,28 @@ mod tests {
             let shape: Vec<u64> = (0..3).map(|_| 1 + random.below(6)).collect();
             let reshape = (random.below(3) == 0).then(|| vec![shape[0] * shape[1], 1, shape[2]]);
             let order = [vec![], vec![2, 0, 1], vec![1, 2, 0]][random.below(3) as usize].clone();
-            let by = [4, 2][random.below(2) as usize];
-            let mut packs = vec![Pack {
-                axis: random.below(3) as usize,
-                by,
-            }];
-            if random.below(2) == 0 {
-                packs.push(Pack {
-                    axis: random.below(3) as usize,
-                    by: 4,
-                });
-            }
+            let mut pack = |by| {
+                let axis = random.below(3) as usize;
+                Pack { axis, by }
+            };
+            let packs = vec![pack(4), pack(2), pack(4)][..1 + random.below(3) as usize].to_vec();
             let layers = random.below(3) as usize;
+            let rows = layers + random.below(3 - layers as u64) as usize;
             let rule = LayoutRule {
                 storage: Storage::ImageArray,
                 reshape,
                 order,
                 packs,
-                flattening: Flattening {
-                    layers,
-                    rows: layers + random.below(3 - layers as u64) as usize,
-                },
+                flattening: Flattening { layers, rows },
             };
             let mut layout = rule.apply("t", &shape, ElementType::Int8).unwrap();
-            if random.below(2) == 0 {
-                layout.tile = Some(ImageExtent {
-                    width: 1 + random.below(3),
-                    height: 1 + random.below(3),
-                    layers: 1 + random.below(2),
-                });
-            }
+            let mut side = |most| 1 + random.below(most);
+            let [width, height, layers] = [side(3), side(3), side(2)];
+            layout.tile = (side(2) == 1).then_some(ImageExtent {
+                width,
+                height,
+                layers,
+            });
             is_one_to_one(&layout);
         }
     }
@@ -302,8 +266,9 @@ mod tests {
         // 2 blocks of channels x 2 rows, 3 texels of 16 B: rows of 48 B start at multiples of 64.
         let at = layout.locate(&[0, 5, 1, 2]);
         assert_eq!((at.y, at.x, at.lane), (3, 2, 1));
-        let pitch = Alignment::new(64).unwrap();
-        assert_eq!(layout.byte_of(at, pitch), Bytes(3 * 64 + 2 * 16 + 4));
-        assert_eq!(layout.bytes_with_pitch(pitch), Bytes(4 * 64));
+        assert_eq!(
+            layout.bytes_with_pitch(Alignment::new(64).unwrap()),
+            Bytes(4 * 64)
+        );
     }
 }

@@ -21,5 +21,5 @@ pub use applied::Layout;
 pub use convention::{Convention, Generation};
 pub use extent::ImageExtent;
 pub use map::Location;
-pub use oversize::{ImageLimits, Oversize, StorageReason, fit_layout};
+pub use oversize::{ImageLimits, Instead, Oversize, StorageReason, fit_layout};
 pub use rule::{Flattening, LayoutRule, Pack, Storage};

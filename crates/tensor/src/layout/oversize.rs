@@ -41,21 +41,16 @@ impl Default for ImageLimits {
 impl ImageLimits {
     /// The largest image of a storage.
     pub fn image(&self, storage: Storage) -> ImageExtent {
-        match storage {
-            Storage::Image3d => ImageExtent {
-                width: self.side_3d,
-                height: self.side_3d,
-                layers: self.side_3d,
-            },
-            _ => ImageExtent {
-                width: self.side_2d,
-                height: self.side_2d,
-                layers: if storage == Storage::ImageArray {
-                    self.layers
-                } else {
-                    1
-                },
-            },
+        let (side, layers) = match storage {
+            Storage::Image3d => (self.side_3d, self.side_3d),
+            Storage::ImageArray => (self.side_2d, self.layers),
+            _ => (self.side_2d, 1),
+        };
+        let (width, height) = (side, side);
+        ImageExtent {
+            width,
+            height,
+            layers,
         }
     }
 
@@ -100,29 +95,26 @@ pub enum StorageReason {
     AsRequested,
     /// A buffer, and why it is no image.
     NoImage(String),
-    /// The requested image exceeds the limits; this one does not.
-    OtherLayout {
-        /// The extent that is over the limits.
+    /// The requested image exceeds the limits.
+    TooLarge {
+        /// Its extent.
         extent: ImageExtent,
         /// The largest there is.
         limit: ImageExtent,
+        /// What the tensor is instead.
+        instead: Instead,
     },
-    /// No layout is within the limits: it is split.
-    Split {
-        /// The whole extent.
-        extent: ImageExtent,
-        /// The largest there is.
-        limit: ImageExtent,
-        /// How many images.
-        images: u64,
-    },
-    /// No image, one or several, was possible or allowed.
-    Buffer {
-        /// The extent that is over the limits.
-        extent: ImageExtent,
-        /// The largest there is.
-        limit: ImageExtent,
-    },
+}
+
+/// What a tensor is instead of an image that exceeds the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// An image of another layout, which does not.
+    OtherLayout,
+    /// So many images in a grid: no layout is within the limits.
+    Split(u64),
+    /// A buffer: no image, one or several, was possible or allowed.
+    Buffer,
 }
 
 impl fmt::Display for StorageReason {
@@ -130,15 +122,18 @@ impl fmt::Display for StorageReason {
         let (extent, limit, instead) = match self {
             StorageReason::AsRequested => return f.write_str("as requested"),
             StorageReason::NoImage(why) => return write!(f, "no image: {why}"),
-            StorageReason::OtherLayout { extent, limit } => (extent, limit, "another layout".to_owned()),
-            StorageReason::Split {
+            StorageReason::TooLarge {
                 extent,
                 limit,
-                images,
-            } => (extent, limit, format!("{images} images")),
-            StorageReason::Buffer { extent, limit } => (extent, limit, "a buffer".to_owned()),
+                instead,
+            } => (extent, limit, instead),
         };
-        write!(f, "an image of {extent} exceeds the limit of {limit}: {instead}")
+        write!(f, "an image of {extent} exceeds the limit of {limit}: ")?;
+        match instead {
+            Instead::OtherLayout => f.write_str("another layout"),
+            Instead::Split(images) => write!(f, "{images} images"),
+            Instead::Buffer => f.write_str("a buffer"),
+        }
     }
 }
 
@@ -164,25 +159,25 @@ pub fn fit_layout(
     if limits.allow(&requested) {
         return Ok((requested, StorageReason::AsRequested));
     }
+    if !rule.storage.is_image() {
+        let (size, limit) = (requested.bytes(), limits.buffer);
+        return Err(Error::tensor(
+            name,
+            format!("it is a buffer of {size}; the limit is {limit}"),
+        ));
+    }
     let (extent, limit) = (requested.extent, limits.image(rule.storage));
-    let over = || Error::ImageTooLarge {
-        tensor: name.to_owned(),
+    let reason = |instead| StorageReason::TooLarge {
         extent,
         limit,
+        instead,
     };
-    if !rule.storage.is_image() {
-        return Err(Error::BufferTooLarge {
-            tensor: name.to_owned(),
-            size: requested.bytes(),
-            limit: limits.buffer,
-        });
-    }
     if oversize.other_layout {
         let mut others = other_layouts(name, rule, &requested);
         others.retain(|layout| limits.allow(layout));
         let squareness = |layout: &Layout| layout.extent.width.abs_diff(layout.extent.height);
         if let Some(best) = others.into_iter().min_by_key(squareness) {
-            return Ok((best, StorageReason::OtherLayout { extent, limit }));
+            return Ok((best, reason(Instead::OtherLayout)));
         }
     }
     if oversize.split {
@@ -194,25 +189,21 @@ pub fn fit_layout(
         });
         let images = split.grid().texels();
         if images <= MOST_IMAGES {
-            let reason = StorageReason::Split {
-                extent,
-                limit,
-                images,
-            };
-            return Ok((split, reason));
+            return Ok((split, reason(Instead::Split(images))));
         }
     }
     if oversize.buffer {
-        let rule = LayoutRule {
-            storage: Storage::Buffer,
-            ..rule.clone()
-        };
+        let mut rule = rule.clone();
+        rule.storage = Storage::Buffer;
         let layout = rule.apply(name, shape, element)?;
         if limits.allow(&layout) {
-            return Ok((layout, StorageReason::Buffer { extent, limit }));
+            return Ok((layout, reason(Instead::Buffer)));
         }
     }
-    Err(over())
+    let problem = format!(
+        "it is an image of {extent} texels; the limit is {limit}, and no other layout, grid of images or buffer is allowed and possible"
+    );
+    Err(Error::tensor(name, problem))
 }
 
 /// The same texels in images of other proportions.
@@ -221,10 +212,11 @@ fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layou
     let mut layouts = Vec::new();
     for generation in [Generation::Flat, Generation::Layered] {
         for convention in Convention::ALL {
-            let flattening = convention.flattening(rank, generation);
-            let form = convention.rule(rank, generation);
+            let LayoutRule {
+                storage, flattening, ..
+            } = convention.rule(rank, generation);
             let other = LayoutRule {
-                storage: form.storage,
+                storage,
                 flattening,
                 ..rule.clone()
             };
@@ -239,60 +231,36 @@ fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layou
 mod tests {
     use super::*;
 
-    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, StorageReason)> {
+    /// What becomes of an image of 64 blocks of channels x 512 rows, which is too high.
+    fn fit(other_layout: bool, split: bool, buffer: bool) -> Result<(Layout, StorageReason)> {
         let rule = Convention::Texture.packing(4, 1, Generation::Flat);
-        fit_layout(
-            "a",
-            &rule,
-            shape,
-            ElementType::Float32,
-            &ImageLimits::default(),
-            oversize,
-        )
+        let (shape, limits) = ([1, 256, 512, 16], ImageLimits::default());
+        let oversize = Oversize {
+            other_layout,
+            split,
+            buffer,
+        };
+        fit_layout("a", &rule, &shape, ElementType::Float32, &limits, oversize)
     }
 
     #[test]
     fn another_layout_comes_before_a_grid_and_a_grid_before_a_buffer() {
-        // 64 blocks of channels x 512 rows: too high; as 64 rows of 512 x 16 it is not.
-        let (layout, reason) = fit(&[1, 256, 512, 16], Oversize::default()).unwrap();
-        assert!(matches!(reason, StorageReason::OtherLayout { .. }), "{reason:?}");
-        assert!(ImageLimits::default().allow(&layout));
-        let only_split = Oversize {
-            other_layout: false,
-            split: true,
-            ..Oversize::default()
-        };
-        let (layout, reason) = fit(&[1, 256, 512, 16], only_split).unwrap();
-        assert!(
-            matches!(reason, StorageReason::Split { images: 2, .. }),
-            "{reason:?}"
-        );
+        let shown = |reason: StorageReason| reason.to_string();
+        // As 64 rows of 512 x 16 it is not.
+        let (layout, reason) = fit(true, true, true).unwrap();
+        assert!(ImageLimits::default().allow(&layout) && shown(reason).ends_with("another layout"));
+        let (layout, reason) = fit(false, true, true).unwrap();
+        assert!(shown(reason).ends_with("2 images"));
         assert_eq!(
             layout.images().iter().map(|image| image.height).sum::<u64>(),
             32_768
         );
-        let only_buffer = Oversize {
-            other_layout: false,
-            split: false,
-            buffer: true,
-        };
-        let (layout, reason) = fit(&[1, 256, 512, 16], only_buffer).unwrap();
-        assert_eq!(layout.rule.storage, Storage::Buffer);
-        assert!(matches!(reason, StorageReason::Buffer { .. }));
-    }
-
-    #[test]
-    fn nothing_allowed_is_an_error_that_names_the_limit() {
-        let nothing = Oversize {
-            other_layout: false,
-            split: false,
-            buffer: false,
-        };
-        let fault = fit(&[1, 256, 512, 16], nothing).unwrap_err().to_string();
+        let (layout, reason) = fit(false, false, true).unwrap();
+        assert!(layout.rule.storage == Storage::Buffer && shown(reason).ends_with("a buffer"));
+        let fault = fit(false, false, false).unwrap_err().to_string();
         assert!(
-            fault.contains("`a`") && fault.contains("32,768") || fault.contains("32768"),
+            ["`a`", "32768", "16384"].iter().all(|word| fault.contains(word)),
             "{fault}"
         );
-        assert!(fault.contains("16384"), "{fault}");
     }
 }

@@ -1,6 +1,6 @@
 //! Aliasing: the tensors whose bytes a node's output reuses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::expansion::{Expansion, ValueId};
 use super::types::{Aliasing, Region};
@@ -10,14 +10,9 @@ use tileheap_pack::ByteOwners;
 
 /// Every aliasing, by step. A body or graph that runs again aliases with its previous run.
 pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Aliasing> {
-    let mut writes: Vec<(u32, ValueId)> = expansion
-        .writes
-        .iter()
-        .copied()
-        .filter(|&(_, value)| regions[value].is_some())
-        .collect();
-    writes.sort_unstable();
-    writes.dedup();
+    let placed = |&(_, value): &(u32, ValueId)| regions[value].is_some();
+    let writes: BTreeSet<(u32, ValueId)> = expansion.writes.iter().copied().filter(placed).collect();
+    let writes = Vec::from_iter(writes);
     let mut sweep = Sweep {
         regions,
         owners: BTreeMap::new(),
@@ -40,14 +35,12 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
     let aliasing = sweep.found.into_iter().map(|((step, value), from)| {
         let tensor = |value: ValueId| expansion.values[value].tensor;
         let to = tensor(value);
-        let mut from: Vec<TensorId> = from.into_iter().map(tensor).filter(|&from| from != to).collect();
-        from.sort_unstable();
-        from.dedup();
+        let from: BTreeSet<TensorId> = from.into_iter().map(tensor).filter(|&from| from != to).collect();
         Aliasing {
             step: Step(step),
             node: expansion.timeline[step as usize].node,
             output: to,
-            previous: from,
+            previous: Vec::from_iter(from),
         }
     });
     aliasing
@@ -58,7 +51,7 @@ pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec
 struct Sweep<'a> {
     regions: &'a [Option<Region>],
     owners: BTreeMap<u32, ByteOwners<ValueId>>,
-    found: BTreeMap<(u32, ValueId), Vec<ValueId>>,
+    found: BTreeMap<(u32, ValueId), BTreeSet<ValueId>>,
 }
 
 impl Sweep<'_> {
@@ -73,11 +66,11 @@ impl Sweep<'_> {
             let owners = self.owners.entry(region.memory.0).or_default();
             owners.take(region.offset.0, end, value, &mut lost);
             let known = self.found.entry((step, value)).or_default();
-            for &(_, _, from) in lost.iter().filter(|&&(_, _, from)| from != value) {
-                if !known.contains(&from) {
-                    known.push(from);
-                }
-            }
+            known.extend(
+                lost.iter()
+                    .map(|&(_, _, from)| from)
+                    .filter(|&from| from != value),
+            );
         }
     }
 }

@@ -42,19 +42,22 @@ impl Offer<'_> {
         };
         let bound = tileheap_pack::lower_bound(&problem(self.items, which, self.memory)?);
         let size = |item: u32| self.items[item as usize].size;
-        let outside = taken
-            .offsets
-            .iter()
-            .filter(|&&(item, offset)| offset + size(item) > capacity);
+        let offsets = taken.offsets.iter();
+        let outside = offsets.filter(|&&(item, offset)| offset + size(item) > capacity);
         let largest = outside.max_by_key(|&&(item, _)| size(item));
-        let item = &self.items[largest.map_or(which[0], |&(item, _)| item) as usize];
-        Err(Error::MemoryTooSmall {
+        let item = largest.map_or(which[0], |&(item, _)| item);
+        Err(self.too_small(item, capacity, (bound > capacity).then_some(bound)))
+    }
+
+    pub(super) fn too_small(&self, item: u32, capacity: Bytes, needed: Option<Bytes>) -> Error {
+        let item = &self.items[item as usize];
+        Error::MemoryTooSmall {
             tensor: item.name.clone(),
             size: item.size,
             memory: self.memory.name.clone(),
             capacity,
-            needed: (bound > capacity).then_some(bound),
-        })
+            needed,
+        }
     }
 }
 
@@ -90,13 +93,10 @@ pub(super) fn by_memory(
         }
         reserved.push(taken.height);
     }
-    let missing = placed.iter().position(Option::is_none);
-    let regions = placed.into_iter().collect::<Option<Vec<Region>>>();
-    regions
-        .map(|regions| PlacedItems { regions, reserved })
-        .ok_or_else(|| Error::Memory {
-            tensor: items[missing.unwrap_or(0)].name.clone(),
-            memory: "any".to_owned(),
-            problem: "no memory has a type that can hold it".to_owned(),
-        })
+    if let Some(missing) = placed.iter().position(Option::is_none) {
+        let problem = "it cannot be placed: no memory has a type that can hold it";
+        return Err(Error::tensor(&items[missing].name, problem));
+    }
+    let regions = placed.into_iter().flatten().collect();
+    Ok(PlacedItems { regions, reserved })
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::options::TensorPlanOptions;
 use super::types::{CopyTime, TensorRequirements, TimelineStep};
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::layout::Layout;
@@ -176,7 +177,27 @@ pub(super) struct Rules<'a> {
     pub(super) apart: BTreeSet<TensorId>,
 }
 
-impl Rules<'_> {
+impl<'a> Rules<'a> {
+    pub(super) fn new(
+        graph: &'a Graph,
+        layouts: &'a [Layout],
+        requirements: &'a [TensorRequirements],
+        options: &'a TensorPlanOptions<'_>,
+    ) -> Rules<'a> {
+        Rules {
+            graph,
+            layouts,
+            requirements,
+            plan_inputs: options.plan_inputs,
+            plan_outputs: options.plan_outputs,
+            in_place: options.in_place,
+            external: &options.external,
+            unroll: BTreeMap::new(),
+            copied: BTreeMap::new(),
+            apart: BTreeSet::new(),
+        }
+    }
+
     /// Whether a binding is a parameter whose next value is copied over it.
     pub(super) fn overwrites(&self, expansion: &Expansion, bind: Bind) -> bool {
         let Bind::Value(value, _) = bind else {

@@ -50,12 +50,9 @@ pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>>
             let graph = AllocationGraph::of(&problem, &packing)?;
             graph.check(&problem).map(|()| graph)
         });
-        let named = |error: tileheap_pack::Error| Error::Pack {
-            tensor: error
-                .item()
-                .and_then(|item| nodes.get(item as usize))
-                .map_or(memory.name.clone(), |(name, _)| name.clone()),
-            error,
+        let named = |error: tileheap_pack::Error| {
+            let node = error.item().and_then(|item| nodes.get(item as usize));
+            Error::tensor(node.map_or(&memory.name, |(name, _)| name), error)
         };
         let graph = checked.map_err(named)?;
         Ok(Flow {
@@ -75,12 +72,9 @@ impl fmt::Display for Flow {
             "Allocation graph of memory {}: {}",
             self.memory, self.graph.height
         )?;
-        let name = |end: Option<u32>, other: &str| match end {
-            None => other.to_owned(),
-            Some(index) => {
-                let (name, lifetime) = &self.nodes[index as usize];
-                format!("{name} {lifetime}")
-            }
+        let name = |end: Option<u32>, other: &str| {
+            let node = end.map(|index| &self.nodes[index as usize]);
+            node.map_or(other.to_owned(), |(name, lifetime)| format!("{name} {lifetime}"))
         };
         for edge in &self.graph.edges {
             let (from, to) = (name(edge.from, "source"), name(edge.to, "sink"));

@@ -36,7 +36,7 @@ pub mod placement {
     pub use super::strategy::PlacedItems;
 }
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use coalesce::{Coalesced, coalesce};
 use expansion::{Rules, ValueKind};
@@ -75,32 +75,15 @@ pub fn plan(
     requirements: &[TensorRequirements],
     options: &TensorPlanOptions<'_>,
 ) -> Result<TensorPlan> {
-    let count = graph.tensors().len();
-    assert_eq!(
-        (layouts.len(), requirements.len()),
-        (count, count),
-        "one of each per tensor"
-    );
-    let mut rules = Rules {
-        graph,
-        layouts,
-        requirements,
-        plan_inputs: options.plan_inputs,
-        plan_outputs: options.plan_outputs,
-        in_place: options.in_place,
-        external: &options.external,
-        unroll: BTreeMap::new(),
-        copied: BTreeMap::new(),
-        apart: BTreeSet::new(),
-    };
+    let counts = [layouts.len(), requirements.len()];
+    assert_eq!(counts, [graph.tensors().len(); 2], "one of each per tensor");
+    let mut rules = Rules::new(graph, layouts, requirements, options);
     let coalesced = coalesce(&mut rules, options.carry, options.unroll_limit)?;
     let (items, item_of) = items(&rules, &coalesced, options);
     let memories = memories(&items, &options.memories);
     let space = place(&items, &memories, options.strategy)?;
-    let regions: Vec<Option<Region>> = item_of
-        .iter()
-        .map(|&item| item.map(|item| space.regions[item]))
-        .collect();
+    let region_of = |item: &Option<usize>| item.map(|item| space.regions[item]);
+    let regions: Vec<Option<Region>> = item_of.iter().map(region_of).collect();
     let expansion = &coalesced.expansion;
     let copies = expansion.copies.iter().map(|&(node, from, to, time)| ValueCopy {
         node,
@@ -117,20 +100,8 @@ pub fn plan(
         tensors: places::place_tensors(&rules, expansion, &regions),
         aliasing: aliasing::aliasing(expansion, &regions),
         copies: copies.collect(),
-        unrolled: rules
-            .unroll
-            .iter()
-            .map(|(&node, &copies)| (node, copies))
-            .collect(),
-        allocations: items
-            .into_iter()
-            .zip(space.regions)
-            .map(|(item, region)| Allocation {
-                name: item.name,
-                region,
-                lifetimes: item.lifetimes,
-            })
-            .collect(),
+        unrolled: rules.unroll.into_iter().collect(),
+        allocations: Allocation::of_items(&items, &space.regions),
         timeline: coalesced.expansion.timeline,
         memories: space.memories,
     })
@@ -142,23 +113,18 @@ fn items(
     coalesced: &Coalesced,
     options: &TensorPlanOptions<'_>,
 ) -> (Vec<SpaceItem>, Vec<Option<usize>>) {
-    let Coalesced {
-        expansion, classes, ..
-    } = coalesced;
+    let expansion = &coalesced.expansion;
     let images = |value: &expansion::Value| rules.requirements[value.tensor.index()].image;
     let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
     let mut items = Vec::new();
     let mut item_of = vec![None; expansion.values.len()];
-    for members in &classes.members {
+    for members in &coalesced.classes.members {
         let values = members.iter().map(|&value| &expansion.values[value]);
         let Some(first) = values.clone().find(|value| value.kind != ValueKind::External) else {
             continue;
         };
-        let mut lifetimes: Vec<Span> = values
-            .clone()
-            .flat_map(|value| value.spans.iter().copied())
-            .collect();
-        lifetimes.retain(|lifetime| !lifetime.is_empty());
+        let spans = values.clone().flat_map(|value| &value.spans).copied();
+        let lifetimes: Vec<Span> = spans.filter(|lifetime| !lifetime.is_empty()).collect();
         let needs = &rules.requirements[first.tensor.index()];
         let (mut size, mut alignment) = (needs.size, needs.alignment);
         if mixed && !needs.image {
@@ -205,14 +171,10 @@ fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
     if !given.is_empty() {
         return given.to_vec();
     }
-    let mut types: Vec<u32> = items
-        .iter()
-        .map(|item| item.memory_type_bits.trailing_zeros())
-        .collect();
-    types.sort_unstable();
-    types.dedup();
+    let lowest = |item: &SpaceItem| item.memory_type_bits.trailing_zeros();
+    let mut types: BTreeSet<u32> = items.iter().map(lowest).collect();
     if types.is_empty() {
-        types.push(0);
+        types.insert(0);
     }
     let memory = |memory_type: &u32| MemoryDesc {
         memory_type_bits: 1u32.checked_shl(*memory_type).unwrap_or(0),
@@ -233,12 +195,8 @@ impl TensorPlan {
     /// # Errors
     /// [`Error::NotBound`] for the first external tensor without a buffer.
     pub fn check_external(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<()> {
-        let missing = graph
-            .inputs()
-            .iter()
-            .chain(graph.outputs())
-            .find(|&&id| self.tensor(id).backing == Backing::External && !is_bound(id));
-        match missing {
+        let mut ends = graph.inputs().iter().chain(graph.outputs());
+        match ends.find(|&&id| self.tensor(id).backing == Backing::External && !is_bound(id)) {
             None => Ok(()),
             Some(&id) => Err(not_bound(graph, id, &self.tensor(id).layout)),
         }

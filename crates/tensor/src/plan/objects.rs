@@ -37,15 +37,9 @@ pub fn place_objects(
         let chosen: Vec<&SpaceItem> = which.iter().map(|&item| &items[item as usize]).collect();
         let pool = assign(&chosen)?;
         let (starts, height) = stack(&chosen, &pool, offer.memory)?;
-        let offsets = which
-            .iter()
-            .zip(&pool.objects)
-            .map(|(&item, &object)| (item, starts[object]));
-        let taken = Taken {
-            offsets: offsets.collect(),
-            height,
-        };
-        offer.check_capacity(which, taken)
+        let objects = which.iter().zip(&pool.objects);
+        let offsets = objects.map(|(&item, &object)| (item, starts[object])).collect();
+        offer.check_capacity(which, Taken { offsets, height })
     })
 }
 
@@ -59,13 +53,9 @@ fn stack(items: &[&SpaceItem], pool: &ObjectPool, memory: &MemoryDesc) -> Result
         *alignment = alignment.lcm(item.alignment).unwrap_or(*alignment);
     }
     let always = Span::new(0, 1);
-    let objects = objects
-        .into_iter()
-        .map(|(size, alignment)| Item::new(always, size, alignment));
-    let problem = Problem::new(objects.collect()).map_err(|error| Error::Pack {
-        tensor: memory.name.clone(),
-        error,
-    })?;
+    let objects = objects.into_iter();
+    let objects = objects.map(|(size, alignment)| Item::new(always, size, alignment));
+    let problem = Problem::new(objects.collect()).map_err(|error| Error::tensor(&memory.name, error))?;
     let packing = tileheap_pack::pack(&problem, Strategy::Naive);
     Ok((packing.offsets, packing.height))
 }

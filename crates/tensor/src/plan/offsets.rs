@@ -7,7 +7,7 @@ use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::problem::{gather, problem};
 use super::strategy::{PlacedItems, PlacementStrategy};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::units::Bytes;
 use tileheap_pack::{Packer, PackingStrategy, Steps, Strategy};
 
@@ -59,29 +59,19 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
 
 /// The items with the most traffic within a capacity; a required item counts for more than all others together.
 fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken> {
-    let Offer {
-        items,
-        memory,
-        offered,
-        ..
-    } = offer;
-    let problem = problem(items, offered, memory)?;
+    let (items, offered) = (offer.items, &offer.offered);
+    let problem = problem(items, offered, offer.memory)?;
     let count = offered.len().max(1) as u64;
     let most = (1 << 62) / (count * (count + 1));
-    let total = offered
-        .iter()
-        .map(|&item| items[item as usize].traffic)
-        .max()
-        .unwrap_or(0)
-        .max(1);
+    let traffic = offered.iter().map(|&item| items[item as usize].traffic);
+    let total = traffic.max().unwrap_or(0).max(1);
     let mut weights = Vec::with_capacity(problem.items().len());
     for &index in offered {
         let item = &items[index as usize];
         let scaled = (u128::from(item.traffic) * u128::from(most) / u128::from(total)) as u64;
-        weights.push(if offer.is_required(index) {
-            most.saturating_mul(count)
-        } else {
-            scaled
+        weights.push(match offer.is_required(index) {
+            true => most.saturating_mul(count),
+            false => scaled,
         });
         weights.extend(std::iter::repeat_n(0, item.lifetimes.len().max(1) - 1));
     }
@@ -89,21 +79,10 @@ fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Tak
     let selection = packer.select(&problem, &weights, BUDGET, &mut go_on);
     let offsets = gather(items, offered, &selection.offsets);
     let placed: Vec<u32> = offsets.iter().map(|&(item, _)| item).collect();
-    let missing = offered
-        .iter()
-        .find(|&&item| offer.is_required(item) && !placed.contains(&item));
-    if let Some(&item) = missing {
-        let item = &items[item as usize];
-        return Err(Error::MemoryTooSmall {
-            tensor: item.name.clone(),
-            size: item.size,
-            memory: memory.name.clone(),
-            capacity,
-            needed: None,
-        });
+    let is_missing = |item: &&u32| offer.is_required(**item) && !placed.contains(item);
+    if let Some(&item) = offered.iter().find(is_missing) {
+        return Err(offer.too_small(item, capacity, None));
     }
-    Ok(Taken {
-        offsets,
-        height: selection.height,
-    })
+    let height = selection.height;
+    Ok(Taken { offsets, height })
 }

@@ -63,11 +63,8 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
             Some(memory) if !memory.can_hold(item) => "it has no type that can hold it",
             Some(_) => continue,
         };
-        return Err(Error::Memory {
-            tensor: item.name.clone(),
-            memory: name.clone(),
-            problem: problem.to_owned(),
-        });
+        let problem = format!("it cannot be placed in memory `{name}`: {problem}");
+        return Err(Error::tensor(&item.name, problem));
     }
     Ok(())
 }
@@ -80,11 +77,8 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
     for (item, region) in items.iter().zip(regions) {
         let name = &item.name;
         let Some(memory) = memories.get(region.memory.0 as usize) else {
-            return Err(format!(
-                "tensor `{name}` is in memory {}, of {}",
-                region.memory.0,
-                memories.len()
-            ));
+            let (number, count) = (region.memory.0, memories.len());
+            return Err(format!("tensor `{name}` is in memory {number}, of {count}"));
         };
         if !memory.can_hold(item) {
             return Err(format!("tensor `{name}` cannot be in memory `{}`", memory.name));
@@ -100,12 +94,12 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
         if region.size < item.size {
             return Err(format!("tensor `{name}` of {} has {}", item.size, region.size));
         }
-        let end = Bytes(region.offset.0.saturating_add(region.size.0));
+        let end = region.end();
         let capacity = memory.capacity.unwrap_or(Bytes(u64::MAX - 1));
         if end > capacity {
+            let memory = &memory.name;
             return Err(format!(
-                "tensor `{name}` ends at {end}, and memory `{}` has {capacity}",
-                memory.name
+                "tensor `{name}` ends at {end}, and memory `{memory}` has {capacity}"
             ));
         }
     }
@@ -113,17 +107,15 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
     order.sort_by_key(|&index| (regions[index].memory, regions[index].offset));
     for (position, &index) in order.iter().enumerate() {
         let (item, region) = (&items[index], &regions[index]);
-        let above = &order[position + 1..];
-        for &other in above
+        let above = order[position + 1..]
             .iter()
-            .take_while(|&&other| region.overlaps(&regions[other]))
-        {
-            if item.overlaps(&items[other]) {
-                return Err(format!(
-                    "tensors `{}` and `{}` have overlapping lifetimes and share bytes",
-                    item.name, items[other].name
-                ));
-            }
+            .map(|&other| (&items[other], &regions[other]));
+        let mut sharing = above.take_while(|(_, other)| region.overlaps(other));
+        if let Some((other, _)) = sharing.find(|(other, _)| item.overlaps(other)) {
+            let (name, other) = (&item.name, &other.name);
+            return Err(format!(
+                "tensors `{name}` and `{other}` have overlapping lifetimes and share bytes"
+            ));
         }
     }
     Ok(())

@@ -99,10 +99,7 @@ impl Builder<'_> {
         let Some(&node) = self.loops.get(path.len()) else {
             let instances = &self.expansion.instances[self.tensor.index()];
             // Constants and what is bound once outside of a body.
-            let found = instances
-                .iter()
-                .rfind(|(at, _)| at == path)
-                .or_else(|| instances.first());
+            let found = instances.iter().rfind(|(at, _)| at == path).or(instances.first());
             return found.map(|(_, bind)| self.place(*bind, initial));
         };
         let copies = self.rules.unroll.get(&node).copied().unwrap_or(1);

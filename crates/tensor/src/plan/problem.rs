@@ -19,22 +19,17 @@ pub(super) fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -
             parts.push(part);
             owners.push(index);
         };
+        let together = (item.lifetimes.len() > 1).then_some(number as u32);
         match item.lifetimes.as_slice() {
-            [] => add(Span::default(), None),
-            [lifetime] => add(*lifetime, None),
-            lifetimes => lifetimes
-                .iter()
-                .for_each(|lifetime| add(*lifetime, Some(number as u32))),
+            [] => add(Span::default(), together),
+            lifetimes => lifetimes.iter().for_each(|lifetime| add(*lifetime, together)),
         }
     }
     let mut desc = ProblemDesc::new(parts);
     desc.capacity = memory.capacity;
     desc.build().map_err(|error| {
         let owner = error.item().map_or(which[0], |item| owners[item as usize]);
-        Error::Pack {
-            tensor: items[owner as usize].name.clone(),
-            error,
-        }
+        Error::tensor(&items[owner as usize].name, error)
     })
 }
 

@@ -46,18 +46,16 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
         for &other in &entries[object] {
             let other: &SpaceItem = items[other];
             let element = |item: &SpaceItem| item.image.as_ref().map(|image| image.element);
-            let problem = if element(item) != element(other) {
-                "it is shared with a tensor of another element type or storage: "
+            let with = if element(item) != element(other) {
+                "another element type or storage"
             } else if item.overlaps(other) {
-                "it is shared with a tensor of an overlapping lifetime: "
+                "an overlapping lifetime"
             } else {
                 continue;
             };
-            return Err(Error::StorageId {
-                tensor: item.name.clone(),
-                storage_id: item.storage_id.unwrap_or(u32::MAX),
-                problem: format!("{problem}`{}`", other.name),
-            });
+            let (id, other) = (item.storage_id.unwrap_or(u32::MAX), &other.name);
+            let problem = format!("its storage id {id} is shared with a tensor of {with}: `{other}`");
+            return Err(Error::tensor(&item.name, problem));
         }
         entries[object].push(index);
         objects.push(object);
@@ -65,12 +63,9 @@ fn entries(items: &[&SpaceItem]) -> Result<ObjectPool> {
     let size = |entry: &Vec<usize>| {
         let image = |index: &usize| items[*index].image.as_ref();
         let of = |side: fn(&ItemImage) -> u64| entry.iter().filter_map(image).map(side).max();
-        match (
-            of(|image| image.width),
-            of(|image| image.height),
-            entry.first().and_then(image),
-        ) {
-            (Some(width), Some(height), Some(first)) => Bytes(width * height * 4 * first.element.bytes()),
+        let sides = of(|image| image.width).zip(of(|image| image.height));
+        match (sides, entry.first().and_then(image)) {
+            (Some((width, height)), Some(first)) => Bytes(width * height * 4 * first.element.bytes()),
             _ => {
                 let most = entry.iter().map(|&index| items[index].size.0).max().unwrap_or(0);
                 Bytes(most.div_ceil(4) * 4)

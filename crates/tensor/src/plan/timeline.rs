@@ -38,55 +38,53 @@ impl Timeline {
     /// The timeline of a graph's plan. Tensors that share a placement are listed one by one.
     pub fn of_plan(graph: &Graph, plan: &TensorPlan) -> Timeline {
         let mut allocations = Vec::new();
-        for id in graph.tensor_ids() {
-            let placed = plan.tensor(id);
-            let regions = placed
+        for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
+            let regions: Vec<Region> = placed
                 .placement
-                .as_ref()
-                .map(|place| place.regions())
-                .unwrap_or_default();
-            for (index, region) in regions.iter().enumerate() {
-                if regions[..index].contains(region) {
-                    continue;
+                .iter()
+                .flat_map(|place| place.regions())
+                .collect();
+            for (index, &region) in regions.iter().enumerate() {
+                if !regions[..index].contains(&region) {
+                    let (name, lifetimes) = (tensor.name.clone(), placed.lifetimes.clone());
+                    allocations.push(Allocation {
+                        name,
+                        region,
+                        lifetimes,
+                    });
                 }
-                allocations.push(Allocation {
-                    name: graph.tensor(id).name.clone(),
-                    region: *region,
-                    lifetimes: placed.lifetimes.clone(),
-                });
             }
         }
         let steps = plan
             .timeline
             .iter()
-            .map(|moment| graph.node(moment.node).name.clone());
-        Timeline {
-            allocations,
-            steps: steps.collect(),
-        }
+            .map(|step| graph.node(step.node).name.clone())
+            .collect();
+        Timeline { allocations, steps }
     }
 
     /// The timeline of records.
     pub fn of_records(items: &[SpaceItem], regions: &[Region]) -> Timeline {
-        let allocations = items.iter().zip(regions).map(|(item, &region)| Allocation {
-            name: item.name.clone(),
-            region,
-            lifetimes: item.lifetimes.clone(),
-        });
         Timeline {
-            allocations: allocations.collect(),
+            allocations: Allocation::of_items(items, regions),
             steps: Vec::new(),
         }
     }
 
     /// Number of steps.
     pub fn len(&self) -> u32 {
-        let ends = self
-            .allocations
-            .iter()
-            .flat_map(|occupant| &occupant.lifetimes)
-            .map(|lifetime| lifetime.end.0);
+        let ends = self.lifetimes().map(|(_, lifetime)| lifetime.end.0);
         ends.max().unwrap_or(0).max(self.steps.len() as u32)
+    }
+
+    fn lifetimes(&self) -> impl Iterator<Item = (&Allocation, Span)> {
+        let all = self.allocations.iter();
+        all.flat_map(|occupant| {
+            occupant
+                .lifetimes
+                .iter()
+                .map(move |&lifetime| (occupant, lifetime))
+        })
     }
 
     /// Whether there are no steps.
@@ -98,16 +96,11 @@ impl Timeline {
     pub fn live_bytes(&self) -> Vec<Bytes> {
         let count = self.len() as usize;
         let mut at: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); count];
-        for occupant in &self.allocations {
+        for (occupant, lifetime) in self.lifetimes() {
             let region = occupant.region;
-            for lifetime in &occupant.lifetimes {
-                for step in lifetime.first.0..lifetime.end.0 {
-                    at[step as usize].push((
-                        region.memory.0,
-                        region.offset.0,
-                        region.offset.0 + region.size.0,
-                    ));
-                }
+            let taken = (region.memory.0, region.offset.0, region.offset.0 + region.size.0);
+            for step in lifetime.first.0..lifetime.end.0 {
+                at[step as usize].push(taken);
             }
         }
         let bytes = at.into_iter().map(|mut taken| {
@@ -115,11 +108,7 @@ impl Timeline {
             let mut sum = 0;
             let mut last = (u32::MAX, 0);
             for (memory, first, end) in taken {
-                let from = if last.0 == memory {
-                    first.max(last.1)
-                } else {
-                    first
-                };
+                let from = first.max(if last.0 == memory { last.1 } else { 0 });
                 if end > from {
                     sum += end - from;
                     last = (memory, end);
@@ -146,19 +135,8 @@ impl Timeline {
     /// is written over another in the same step), a slice for each lifetime; and a process for the nodes, with a counter of live bytes.
     /// A step is a microsecond.
     pub fn chrome_trace(&self) -> String {
-        let mut lifetimes: Vec<(&Allocation, Span)> = self
-            .allocations
-            .iter()
-            .flat_map(|occupant| {
-                occupant
-                    .lifetimes
-                    .iter()
-                    .map(move |&lifetime| (occupant, lifetime))
-            })
-            .collect();
-        lifetimes.sort_by_key(|(occupant, lifetime)| {
-            (occupant.region.memory, occupant.region.offset, lifetime.first)
-        });
+        let mut lifetimes: Vec<(&Allocation, Span)> = self.lifetimes().collect();
+        lifetimes.sort_by_key(|(of, lifetime)| (of.region.memory, of.region.offset, lifetime.first));
         let memories = lifetimes.iter().map(|(occupant, _)| occupant.region.memory.0 + 1);
         let nodes = memories.max().unwrap_or(0);
         let named = |kind: &str, process: u32, row: usize, name: String| json!({ "name": kind, "ph": "M", "pid": process, "tid": row, "args": { "name": name } });
@@ -214,23 +192,26 @@ mod tests {
             },
             lifetimes: vec![Span::new(lifetime.0, lifetime.1)],
         };
+        let slots = [
+            ("a", 0, (0, 2)),
+            ("b", 0, (1, 3)),
+            ("c", 64, (1, 2)),
+            ("d", 0, (3, 4)),
+        ];
         let timeline = Timeline {
-            allocations: vec![
-                slot("a", 0, (0, 2)),
-                slot("b", 0, (1, 3)),
-                slot("c", 64, (1, 2)),
-                slot("d", 0, (3, 4)),
-            ],
+            allocations: slots
+                .map(|(name, offset, lifetime)| slot(name, offset, lifetime))
+                .to_vec(),
             steps: vec!["node".to_owned(); 4],
         };
         let trace: Value = serde_json::from_str(&timeline.chrome_trace()).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let row_of = |name: &str| {
+            let mut events = events.iter();
             let event = events
-                .iter()
-                .find(|event| event["name"] == name && event["cat"] == "tensor");
-            let event = event.unwrap();
-            (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())
+                .find(|event| event["name"] == name && event["cat"] == "tensor")
+                .unwrap();
+            ["pid", "tid"].map(|key| event[key].as_u64().unwrap())
         };
         assert_ne!(row_of("a"), row_of("b"));
         assert_ne!(row_of("a"), row_of("c"));
@@ -242,18 +223,10 @@ mod tests {
                 .count()
         };
         assert_eq!(
-            (
-                called("memory 0"),
-                called("nodes"),
-                called("at 0 B"),
-                called("at 64 B")
-            ),
-            (1, 1, 2, 1)
+            ["memory 0", "nodes", "at 0 B", "at 64 B"].map(called),
+            [1, 1, 2, 1]
         );
-        let most = events
-            .iter()
-            .filter_map(|event| event["args"]["bytes"].as_u64())
-            .max();
-        assert_eq!(most, Some(128));
+        let live = events.iter().filter_map(|event| event["args"]["bytes"].as_u64());
+        assert_eq!(live.max(), Some(128));
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::item::SpaceItem;
 use crate::graph::{NodeId, TensorId};
 use crate::layout::{Layout, Storage};
 use crate::units::{Alignment, Bytes, Span, Step};
@@ -40,6 +41,18 @@ pub struct Allocation {
     pub region: Region,
     /// Its lifetimes.
     pub lifetimes: Vec<Span>,
+}
+
+impl Allocation {
+    /// An allocation for each item.
+    pub(super) fn of_items(items: &[SpaceItem], regions: &[Region]) -> Vec<Allocation> {
+        let allocation = |(item, &region): (&SpaceItem, &Region)| Allocation {
+            name: item.name.clone(),
+            region,
+            lifetimes: item.lifetimes.clone(),
+        };
+        items.iter().zip(regions).map(allocation).collect()
+    }
 }
 
 /// A memory and what the plan uses of it.
@@ -168,12 +181,10 @@ impl Placement {
         match self {
             Placement::At(region) => vec![*region],
             Placement::Within { .. } => Vec::new(),
-            Placement::PerRound(views) => views
-                .first
-                .iter()
-                .chain(&views.repeat)
-                .flat_map(Placement::regions)
-                .collect(),
+            Placement::PerRound(views) => {
+                let all = views.first.iter().chain(&views.repeat);
+                all.flat_map(Placement::regions).collect()
+            }
             Placement::AtExit(exits) => exits.iter().flat_map(Placement::regions).collect(),
         }
     }
@@ -278,14 +289,11 @@ pub struct TensorRequirements {
 impl TensorRequirements {
     /// An estimate from the layout alone: rows and the whole at multiples of `pitch`.
     pub fn of_layout(layout: &Layout, pitch: Alignment) -> TensorRequirements {
-        let image = layout.rule.storage.is_image();
         TensorRequirements {
-            size: layout
-                .bytes_with_pitch(if image { pitch } else { Alignment::ONE })
-                .align_up(pitch),
+            size: layout.bytes_with_pitch(pitch).align_up(pitch),
             alignment: pitch,
             memory_type_bits: u32::MAX,
-            image,
+            image: layout.rule.storage.is_image(),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::form::{Form, forms, wanted_form};
+use super::form::{Form, forms};
 use super::policies::Balanced;
 use super::policy::{PackedTensor, StoragePolicy};
-use super::rewrite::{Rewritten, convert};
+use super::rewrite::convert;
 use crate::error::{Error, Result};
 use crate::graph::{Bounding, Graph, NodeId, TensorId};
 use crate::layout::{
@@ -73,11 +73,8 @@ impl Default for StorageOptions<'_> {
 /// # Errors
 /// A shape has no upper bound, a tensor exceeds the limits and nothing else is allowed, or the policy's rule does not pack as it should.
 pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice> {
-    let Rewritten {
-        graph,
-        forms,
-        conversions,
-    } = convert(graph, &forms(graph), wanted_form)?;
+    let converted = convert(graph, &forms(graph))?;
+    let (graph, forms) = (converted.graph, converted.forms);
     let (mut layouts, mut reasons) = (Vec::new(), Vec::new());
     let mut readers: BTreeMap<TensorId, Vec<NodeId>> = BTreeMap::new();
     for (index, node) in graph.nodes().iter().enumerate() {
@@ -98,22 +95,14 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
         };
         let (rule, why) = match forms[id.index()] {
             Form::Plain => {
-                let why = format!(
-                    "{shape:?} is row-major: no operator packs it, and its last dimension is no texel of 4"
-                );
-                (LayoutRule::buffer(), Some(why))
+                let why = "is row-major: no operator packs it, and its last dimension is no texel of 4";
+                (LayoutRule::buffer(), Some(format!("{shape:?} {why}")))
             }
             Form::Packed(axis) => packed_rule(options.policy, &packed(Some(axis)))?,
             Form::Blocked => packed_rule(options.policy, &packed(None))?,
         };
-        let (layout, reason) = fit_layout(
-            &tensor.name,
-            &rule,
-            &shape,
-            tensor.element,
-            &options.limits,
-            options.oversize,
-        )?;
+        let (limits, oversize) = (&options.limits, options.oversize);
+        let (layout, reason) = fit_layout(&tensor.name, &rule, &shape, tensor.element, limits, oversize)?;
         layouts.push(layout);
         reasons.push(match (reason, why) {
             (StorageReason::AsRequested, Some(why)) => StorageReason::NoImage(why),
@@ -124,7 +113,7 @@ pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoi
         graph,
         layouts,
         reasons,
-        conversions,
+        conversions: converted.conversions,
     })
 }
 
@@ -141,14 +130,9 @@ fn packed_rule(
     if rule.packs.iter().eq(&packs) {
         return Ok((rule, None));
     }
-    Err(Error::Layout {
-        tensor: tensor.graph.tensor(tensor.id).name.clone(),
-        problem: format!(
-            "storage policy `{}` packs {:?}; it has to pack {packs:?}",
-            policy.name(),
-            rule.packs
-        ),
-    })
+    let (name, found) = (policy.name(), &rule.packs);
+    let problem = format!("storage policy `{name}` packs {found:?}; it has to pack {packs:?}");
+    Err(Error::tensor(&tensor.graph.tensor(tensor.id).name, problem))
 }
 
 impl StorageChoice {
@@ -164,9 +148,8 @@ impl StorageChoice {
         }
         let rank = layout.blocked.len() + 1;
         let same = |convention: &Convention| {
-            [Generation::Flat, Generation::Layered]
-                .into_iter()
-                .any(|generation| convention.flattening(rank, generation) == layout.rule.flattening)
+            let forms = [Generation::Flat, Generation::Layered].map(|of| convention.flattening(rank, of));
+            forms.contains(&layout.rule.flattening)
         };
         // The given one as it was spelt.
         match convention.filter(same) {

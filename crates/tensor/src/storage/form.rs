@@ -1,6 +1,6 @@
 //! Forms: which tensors are packed, and which form each node reads.
 
-use super::kernel::PREFIX;
+use super::kernel::function;
 use crate::graph::operators::{OperandForm, definition};
 use crate::graph::{Attribute, Dim, Graph, Node, NodeKind, Source};
 use crate::layout::Convention;
@@ -14,11 +14,6 @@ pub(super) enum Form {
     Packed(usize),
     /// Of a compiler, whose shape has the four of a texel as its last axis.
     Blocked,
-}
-
-/// Whether a compiler made the node's kernel: it takes its operands as they are.
-fn is_compiled(node: &Node) -> bool {
-    matches!(&node.kind, NodeKind::Operator(operator) if operator.name.starts_with(PREFIX))
 }
 
 /// The form in which a node reads its operands; [`OperandForm::ConcatChannels`] is decided by its axis.
@@ -53,15 +48,13 @@ fn fills_texels(graph: &Graph, node: &Node) -> bool {
 /// The form in which each tensor is produced.
 pub(super) fn forms(graph: &Graph) -> Vec<Form> {
     let mut forms = vec![Form::Plain; graph.tensors().len()];
-    for node in graph.nodes().iter().filter(|node| is_compiled(node)) {
+    for node in graph.nodes().iter().filter(|node| function(node).is_some()) {
         for id in node.inputs.iter().chain(&node.outputs) {
             let tensor = graph.tensor(*id);
             let has_texels =
                 tensor.shape.rank() >= 3 && tensor.shape.0.last().and_then(Dim::fixed) == Some(4);
-            let in_texture = tensor
-                .scope
-                .as_ref()
-                .is_some_and(|scope| scope.parse::<Convention>().is_ok());
+            let scope = tensor.scope.as_ref();
+            let in_texture = scope.is_some_and(|scope| scope.parse::<Convention>().is_ok());
             if (has_texels || in_texture) && tensor.element.texel_format().is_some() {
                 forms[id.index()] = Form::Blocked;
             }
@@ -82,12 +75,9 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
             OperandForm::Packed => true,
             OperandForm::Plain => false,
             OperandForm::Alike | OperandForm::ConcatChannels => {
-                let activations = node
-                    .inputs
-                    .iter()
-                    .filter(|input| graph.tensor(**input).source != Source::Constant);
-                let mut forms = activations.map(|input| forms[input.index()]);
-                forms.next() == Some(Form::Packed(1))
+                let mut inputs = node.inputs.iter();
+                let first = inputs.find(|input| graph.tensor(**input).source != Source::Constant);
+                first.is_some_and(|input| forms[input.index()] == Form::Packed(1))
                     && (form == OperandForm::Alike || fills_texels(graph, node))
             }
         };
@@ -112,7 +102,7 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
 /// The form in which a node wants an operand; `None` where it takes any.
 pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
     let input = node.inputs[place];
-    if is_compiled(node) {
+    if function(node).is_some() {
         return None;
     }
     match operand_form(node) {
@@ -120,10 +110,8 @@ pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[For
         OperandForm::Packed if weights(node) == Some(place) => Some(Form::Packed(0)),
         OperandForm::Packed => None,
         OperandForm::Alike | OperandForm::ConcatChannels => {
-            let packed = node
-                .outputs
-                .first()
-                .is_some_and(|output| forms[output.index()] == Form::Packed(1));
+            let output = node.outputs.first();
+            let packed = output.is_some_and(|output| forms[output.index()] == Form::Packed(1));
             let form = if packed { Form::Packed(1) } else { Form::Plain };
             // What is broadcast over a packed tensor may be plain: elements are read one by one.
             (!packed || graph.tensor(input).shape.rank() == 4).then_some(form)

@@ -1,7 +1,17 @@
 //! What the kernels of compilers take, from their names: `tvmgen_default_fused_nn_contrib_conv2d_NCHWc_add_nn_relu_3`.
 
+use crate::graph::{Node, NodeKind};
+
 /// In front of the names of kernels that a compiler made: they take their operands as they are.
 pub(crate) const PREFIX: &str = "tvm.";
+
+/// The kernel that a compiler made for a node.
+pub(super) fn function(node: &Node) -> Option<&str> {
+    match &node.kind {
+        NodeKind::Operator(operator) => operator.name.strip_prefix(PREFIX),
+        _ => None,
+    }
+}
 
 /// Words without a meaning of their own.
 const NOISE: &str =
@@ -23,8 +33,8 @@ const REDUCTIONS: &str = " mean sum prod variance argmax argmin ";
 pub(super) fn reduces(function: &str) -> bool {
     let mut words = function
         .split('_')
-        .map(|word| format!(" {} ", word.trim_end_matches(|last: char| last.is_ascii_digit())));
-    words.any(|word| REDUCTIONS.contains(&word))
+        .map(|word| word.trim_end_matches(|last: char| last.is_ascii_digit()));
+    words.any(|word| REDUCTIONS.contains(&format!(" {word} ")))
 }
 
 /// Whether a kernel takes and makes images; else the first of its words that is not known to.
@@ -37,22 +47,19 @@ pub(super) fn takes_images(function: &str) -> Result<(), String> {
             || !word.bytes().any(|byte| byte.is_ascii_lowercase())
     };
     let is_known = |word: &&str| {
-        std::iter::successors(Some(*word), |word| {
-            word.strip_suffix(|last: char| last.is_ascii_digit())
-        })
-        .map(|word| format!(" {word} "))
-        .any(|word| {
+        let digits = word.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let mut words = (0..=digits).map(|cut| format!(" {} ", &word[..word.len() - cut]));
+        words.any(|word| {
             [IMAGES, REDUCTIONS, NOISE]
                 .iter()
                 .any(|list| list.contains(&word))
         })
     };
-    let strange = function
-        .split(['_', '.', ':', '#'])
-        .find(|word| !says_nothing(word) && !is_known(word));
-    strange.map_or(Ok(()), |word| {
-        Err(format!(
+    let mut words = function.split(['_', '.', ':', '#']);
+    match words.find(|word| !says_nothing(word) && !is_known(word)) {
+        None => Ok(()),
+        Some(word) => Err(format!(
             "`{word}` in kernel `{function}` is not known to take images"
-        ))
-    })
+        )),
+    }
 }

@@ -62,15 +62,10 @@ impl<'a> Policies<'a> {
     /// There is none; the message lists them.
     pub fn named(&self, name: &str) -> Result<&'a dyn StoragePolicy> {
         let found = self.0.iter().find(|policy| policy.name() == name);
-        found.copied().ok_or_else(|| Error::UnknownName {
-            kind: "storage policy",
-            name: clip(name),
-            known: self
-                .0
-                .iter()
-                .map(|policy| policy.name())
-                .collect::<Vec<_>>()
-                .join(", "),
+        found.copied().ok_or_else(|| {
+            let known: Vec<&str> = self.0.iter().map(|policy| policy.name()).collect();
+            let (name, known) = (clip(name), known.join(", "));
+            Error::UnknownPolicy { name, known }
         })
     }
 }
@@ -108,14 +103,7 @@ impl StoragePolicy for Adreno {
 
     fn rule(&self, tensor: &PackedTensor<'_>) -> Result<LayoutRule, String> {
         // Weights with a window are read once a window: from buffers, but for halves.
-        let window = tensor
-            .blocked()
-            .iter()
-            .skip(2)
-            .rev()
-            .skip(1)
-            .any(|&side| side != 1);
-        if tensor.is_weight() && window && tensor.element().bytes() != 2 {
+        if tensor.is_weight() && has_window(tensor) && tensor.element().bytes() != 2 {
             return Err(
                 "weights with a window are in buffers, unless their elements have 16 bits".to_owned(),
             );
@@ -149,11 +137,20 @@ fn by_scope(tensor: &PackedTensor<'_>, generation: Generation) -> Result<LayoutR
     let blocked = tensor.blocked();
     match adreno_scope(&blocked, generation, limits) {
         Some(convention) => Ok(tensor.image(convention, generation)),
-        None => Err(format!(
-            "no texture scope holds {blocked:?} within {} texels a side",
-            limits.side
-        )),
+        None => {
+            let side = limits.side;
+            Err(format!(
+                "no texture scope holds {blocked:?} within {side} texels a side"
+            ))
+        }
     }
+}
+
+/// Whether a side after the first two, lanes left out, is longer than 1.
+fn has_window(tensor: &PackedTensor<'_>) -> bool {
+    let blocked = tensor.blocked();
+    let sides = blocked.split_last().map_or(&[][..], |(_, sides)| sides);
+    sides.iter().skip(2).any(|&side| side != 1)
 }
 
 impl StoragePolicy for Balanced {
@@ -168,16 +165,9 @@ impl StoragePolicy for Balanced {
         tensor.is_used_as_image()?;
         // A row of single texels has no locality to keep. What elementwise operators read is an image too, or their results could not be
         // written over it.
-        match tensor
-            .blocked()
-            .iter()
-            .skip(2)
-            .rev()
-            .skip(1)
-            .all(|&side| side == 1)
-        {
-            true => Err("its rows are single texels".to_owned()),
-            false => Ok(tensor.image(Convention::Texture, Generation::Flat)),
+        match has_window(tensor) {
+            false => Err("its rows are single texels".to_owned()),
+            true => Ok(tensor.image(Convention::Texture, Generation::Flat)),
         }
     }
 }

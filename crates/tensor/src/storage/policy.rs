@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::form::operand_form;
 use super::kernel;
-use super::rewrite::is_conversion;
 use crate::graph::operators::OperandForm;
-use crate::graph::{ElementType, Graph, NodeId, NodeKind, Source, TensorId};
+use crate::graph::{ElementType, Graph, NodeId, Source, TensorId};
 use crate::layout::{Convention, Generation, ImageLimits, LayoutRule};
 
 /// Decides for each packed tensor whether it is a buffer or an image, and how the image is laid out.
@@ -142,15 +141,8 @@ impl PackedTensor<'_> {
 
     /// Whether some reader is a compiler's kernel that reduces it.
     pub fn is_reduced(&self) -> bool {
-        self.readers
-            .iter()
-            .any(|&reader| match &self.graph.node(reader).kind {
-                NodeKind::Operator(operator) => operator
-                    .name
-                    .strip_prefix(kernel::PREFIX)
-                    .is_some_and(kernel::reduces),
-                _ => false,
-            })
+        let mut readers = self.readers.iter().map(|&reader| self.graph.node(reader));
+        readers.any(|reader| kernel::function(reader).is_some_and(kernel::reduces))
     }
 
     fn is_made_as_image(&self) -> Result<(), String> {
@@ -162,14 +154,11 @@ impl PackedTensor<'_> {
 
     fn takes_image(&self, node: NodeId) -> Result<(), String> {
         let node = self.graph.node(node);
-        if let NodeKind::Operator(operator) = &node.kind {
-            if let Some(function) = operator.name.strip_prefix(kernel::PREFIX) {
-                return kernel::takes_images(function);
-            }
-            if operand_form(node) != OperandForm::Plain && !is_conversion(node) {
-                return Ok(());
-            }
+        match kernel::function(node) {
+            Some(function) => kernel::takes_images(function),
+            // No conversion is among the operators that take anything but plain tensors.
+            None if operand_form(node) != OperandForm::Plain => Ok(()),
+            None => Err(format!("node `{}` takes it row-major", node.name)),
         }
-        Err(format!("node `{}` takes it row-major", node.name))
     }
 }

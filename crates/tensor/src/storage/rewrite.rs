@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::form::Form;
+use super::form::{Form, wanted_form};
 use crate::error::Result;
 use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorId};
 
 /// The operator of inserted nodes: one input, one output of the same shape, each in its layout.
 pub const CONVERT: &str = "convert";
-
-pub(super) fn is_conversion(node: &Node) -> bool {
-    matches!(&node.kind, NodeKind::Operator(operator) if operator.name == CONVERT)
-}
 
 pub(super) struct Rewritten {
     pub(super) graph: Graph,
@@ -19,12 +15,8 @@ pub(super) struct Rewritten {
     pub(super) conversions: Vec<NodeId>,
 }
 
-/// Puts a conversion wherever `wants` says that a node takes another form than the tensor's; what goes out of blocks is plain.
-pub(super) fn convert(
-    graph: &Graph,
-    forms: &[Form],
-    wants: impl Fn(&Graph, &Node, usize, &[Form]) -> Option<Form>,
-) -> Result<Rewritten> {
+/// Puts a conversion wherever a node takes another form than the tensor's; what goes out of blocks is plain.
+pub(super) fn convert(graph: &Graph, forms: &[Form]) -> Result<Rewritten> {
     let mut out = Rewritten {
         graph: graph.clone(),
         forms: forms.to_vec(),
@@ -37,31 +29,27 @@ pub(super) fn convert(
         for &id in &graph.block(block).nodes {
             for place in 0..graph.node(id).inputs.len() {
                 let input = graph.node(id).inputs[place];
-                let form =
-                    wants(graph, graph.node(id), place, forms).filter(|form| *form != forms[input.index()]);
-                let Some(form) = form else { continue };
+                let form = wanted_form(graph, graph.node(id), place, forms);
+                let Some(form) = form.filter(|form| *form != forms[input.index()]) else {
+                    continue;
+                };
                 let converted = out.converted(input, form, block, &mut made, &mut nodes);
                 out.graph.nodes[id.index()].inputs[place] = converted;
                 for &output in &graph.node(id).outputs {
-                    if let Some(view) = out.graph.tensors[output.index()]
-                        .view
-                        .as_mut()
-                        .filter(|view| view.base == input)
-                    {
+                    let view = out.graph.tensors[output.index()].view.as_mut();
+                    if let Some(view) = view.filter(|view| view.base == input) {
                         view.base = converted;
                     }
                 }
             }
             nodes.push(id);
         }
-        let outputs = graph.block(block).outputs.clone();
-        let plain: Vec<TensorId> = outputs
-            .into_iter()
-            .map(|output| match forms[output.index()] {
-                Form::Plain | Form::Blocked => output,
-                Form::Packed(_) => out.converted(output, Form::Plain, block, &mut made, &mut nodes),
-            })
-            .collect();
+        let outputs = graph.block(block).outputs.iter();
+        let plain = outputs.map(|&output| match forms[output.index()] {
+            Form::Plain | Form::Blocked => output,
+            Form::Packed(_) => out.converted(output, Form::Plain, block, &mut made, &mut nodes),
+        });
+        let plain: Vec<TensorId> = plain.collect();
         out.graph.blocks[block.index()].outputs = plain;
         out.graph.blocks[block.index()].nodes = nodes;
         out.leave_plain(graph, block, forms, &mut made);
@@ -79,38 +67,29 @@ impl Rewritten {
         forms: &[Form],
         made: &mut BTreeMap<(TensorId, Form), TensorId>,
     ) {
-        let owner = graph
+        let mut loops = graph
             .nodes()
             .iter()
-            .position(|node| matches!(&node.kind, NodeKind::Loop(of) if of.body == block));
-        let Some(owner) = owner else { return };
-        let NodeKind::Loop(mut of) = graph.nodes()[owner].kind.clone() else {
+            .enumerate()
+            .filter_map(|(index, node)| match &node.kind {
+                NodeKind::Loop(of) if of.body == block => Some((index, of.clone())),
+                _ => None,
+            });
+        let Some((owner, mut of)) = loops.next() else {
             return;
         };
         let before = graph.block(block).nodes.clone();
         // A result is converted right where the exit is.
-        let carried = of
-            .carried
-            .iter_mut()
-            .map(|carry| (&mut carry.value, before.len()));
-        let results = of.exits.iter_mut().flat_map(|exit| {
-            let after = exit.after as usize;
-            let condition = std::iter::once(&mut exit.condition);
-            exit.results
-                .iter_mut()
-                .chain(condition)
-                .map(move |result| (result, after))
-        });
-        for (value, _) in carried.chain(results) {
+        let carried = of.carried.iter_mut().map(|carry| &mut carry.value);
+        let results = of.exits.iter_mut();
+        let results = results.flat_map(|exit| exit.results.iter_mut().chain([&mut exit.condition]));
+        for value in carried.chain(results) {
             if forms[value.index()] == Form::Plain {
                 continue;
             }
-            let producer = self.graph.blocks[block.index()]
-                .nodes
-                .iter()
-                .position(|&id| self.graph.nodes[id.index()].outputs.contains(value));
             let mut nodes = std::mem::take(&mut self.graph.blocks[block.index()].nodes);
-            let at = producer.map_or(0, |producer| producer + 1);
+            let makes = |id: &NodeId| self.graph.node(*id).outputs.contains(value);
+            let at = nodes.iter().position(makes).map_or(0, |producer| producer + 1);
             let rest = nodes.split_off(at);
             made.remove(&(*value, Form::Plain));
             *value = self.converted(*value, Form::Plain, block, made, &mut nodes);
@@ -157,12 +136,10 @@ impl Rewritten {
             ..of
         });
         self.graph.nodes.push(Node {
-            name,
-            kind: NodeKind::Operator(Operator::named(CONVERT)),
             block,
             inputs: vec![tensor],
             outputs: vec![id],
-            in_place: Vec::new(),
+            ..Node::operator(&name, Operator::named(CONVERT))
         });
         self.forms.push(form);
         self.conversions.push(node);

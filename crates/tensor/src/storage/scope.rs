@@ -38,22 +38,23 @@ pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) 
             ];
             let fits = forms
                 .into_iter()
-                .filter(|&(_, height, width)| height < limits.side && width < limits.side);
+                .filter(|&(_, height, width)| height.max(width) < limits.side);
             // The last of equals.
-            fits.rev()
-                .min_by_key(|&(_, height, width)| height.abs_diff(width))
-                .map(|(convention, ..)| convention)
+            let squarest = fits
+                .rev()
+                .min_by_key(|&(_, height, width)| height.abs_diff(width));
+            squarest.map(|(convention, ..)| convention)
         }
         Generation::Layered => {
-            if a < limits.side && times(times(b, c), d) < limits.side {
-                Some(Convention::Weight)
-            } else if a < limits.depth && b < limits.side && times(c, d) < limits.side {
-                Some(Convention::Nhwc)
-            } else if times(a, b) < limits.depth && c < limits.side && d < limits.side {
-                Some(Convention::Texture)
-            } else {
-                None
-            }
+            let forms = [
+                (Convention::Weight, 0, a, times(times(b, c), d)),
+                (Convention::Nhwc, a, b, times(c, d)),
+                (Convention::Texture, times(a, b), c, d),
+            ];
+            let ScopeLimits { side, depth } = limits;
+            let mut forms = forms.into_iter();
+            let fits = forms.find(|&(_, layers, height, width)| layers < depth && height.max(width) < side);
+            fits.map(|(convention, ..)| convention)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::measure::format;
 use super::objects::Upload;
 use super::operators::{is_float, vector_inputs};
 use crate::error::{Error, Result};
@@ -45,36 +46,27 @@ pub(super) fn prepare(
         }
     }
     // What loops begin with.
-    for &constant in given.values() {
-        if is_float(graph, constant) {
-            let entry = layouts.entry(constant);
-            entry.or_insert_with(|| layout_of(constant).clone());
-        }
+    for &constant in given.values().filter(|&&constant| is_float(graph, constant)) {
+        let entry = layouts.entry(constant);
+        entry.or_insert_with(|| layout_of(constant).clone());
     }
     let mut prepared = Vec::with_capacity(layouts.len());
     for (id, layout) in layouts {
         let given = values.get(&id).map_or(0, Vec::len) as u64;
-        if given != layout.elements() {
-            let (tensor, needed) = (graph.tensor(id).name.clone(), layout.elements());
-            return Err(Error::Constant {
-                tensor,
-                needed,
-                given,
-            });
+        let (name, needed) = (graph.tensor(id).name.clone(), layout.elements());
+        if given != needed {
+            let problem = format!("a constant that needs {needed} elements; {given} were given");
+            return Err(Error::tensor(&name, problem));
         }
+        format(&name, layout.element)?;
         let texels = layout.pack(&values[&id]);
         let bytes = match layout.element {
             ElementType::Float16 => to_half(&texels),
-            ElementType::Float32 => texels.iter().flat_map(|element| element.to_ne_bytes()).collect(),
-            other => {
-                let problem = format!("kernels compute float32 and float16, and its elements are {other}");
-                let tensor = graph.tensor(id).name.clone();
-                return Err(Error::Layout { tensor, problem });
-            }
+            _ => texels.iter().flat_map(|element| element.to_ne_bytes()).collect(),
         };
         prepared.push(Upload {
             tensor: Some(id),
-            name: graph.tensor(id).name.clone(),
+            name,
             layout,
             bytes,
         });
@@ -115,11 +107,8 @@ fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     let mut longest = 0;
     for node in graph.nodes() {
         let axis = match &node.kind {
-            NodeKind::Operator(operator) if node.inputs.len() < 3 => match operator.name.as_str() {
-                "conv2d" => 1,
-                "dense" => usize::MAX,
-                _ => continue,
-            },
+            NodeKind::Operator(operator) if node.inputs.len() < 3 && operator.name == "conv2d" => 1,
+            NodeKind::Operator(operator) if node.inputs.len() < 3 && operator.name == "dense" => usize::MAX,
             _ => continue,
         };
         for &output in &node.outputs {

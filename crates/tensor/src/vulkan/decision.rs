@@ -53,7 +53,9 @@ fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
     found.map(|(_, decision)| *decision)
 }
 
-fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> Error {
-    let node = graph.node(node).name.clone();
-    Error::MissingDecision { node, what }
+fn undecided(graph: &Graph, node: NodeId, what: &str) -> Error {
+    Error::control(
+        &graph.node(node).name,
+        format!("it needs {what}; give a decision for it"),
+    )
 }

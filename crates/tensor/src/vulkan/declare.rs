@@ -15,7 +15,7 @@ use super::dispatch::Dispatcher;
 use super::invocation::Invocation;
 use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
-use super::objects::{Constant, Objects, Upload};
+use super::objects::{Constant, Objects};
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, is_float, kernel_shape, same_bytes};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
@@ -51,20 +51,26 @@ impl NetworkPasses {
         desc: NetworkPassesDesc<'_>,
     ) -> Result<NetworkPasses> {
         let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
-        assert_eq!(
-            desc.graph.tensors().len(),
-            desc.layouts.len(),
-            "one layout per tensor"
-        );
+        let (count, layouts) = (desc.graph.tensors().len(), desc.layouts.len());
+        assert_eq!(count, layouts, "one layout per tensor");
         let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
         let mut passes = NetworkPasses {
             name: desc.name.clone(),
             steps: Vec::new(),
             dispatcher: Dispatcher::new(device, desc.kernels.clone()),
-            objects: Some(Objects::new(device)),
+            objects: None,
         };
-        let declared = passes.upload_and_declare(frame, commands, &desc, uploads);
-        match declared {
+        let objects = passes.objects.insert(Objects::new(device));
+        let uploaded = objects.upload(device, uploads);
+        let mut declaration = Declaration {
+            passes: &mut passes,
+            frame,
+            commands,
+            desc: &desc,
+            values: BTreeMap::new(),
+            rounds: Vec::new(),
+        };
+        match uploaded.and_then(|()| declaration.all()) {
             Ok(()) => Ok(passes),
             Err(error) => {
                 // SAFETY: the upload, the only work submitted with them, was waited for.
@@ -73,22 +79,10 @@ impl NetworkPasses {
             }
         }
     }
-
-    fn upload_and_declare(
-        &mut self,
-        frame: &mut FrameBuilder,
-        commands: CommandBufferId,
-        desc: &NetworkPassesDesc<'_>,
-        uploads: Vec<Upload>,
-    ) -> Result<()> {
-        let objects = self.objects.as_mut().expect("taken when destroyed");
-        objects.upload(&self.dispatcher.device, uploads)?;
-        Declaration::new(self, frame, commands, desc).all()
-    }
 }
 
 /// The declaration of a graph.
-pub(super) struct Declaration<'a, 'b> {
+struct Declaration<'a, 'b> {
     passes: &'a mut NetworkPasses,
     frame: &'a mut FrameBuilder,
     commands: CommandBufferId,
@@ -115,24 +109,8 @@ struct Resolved {
     element: ElementType,
 }
 
-impl<'a, 'b> Declaration<'a, 'b> {
-    pub(super) fn new(
-        passes: &'a mut NetworkPasses,
-        frame: &'a mut FrameBuilder,
-        commands: CommandBufferId,
-        desc: &'a NetworkPassesDesc<'b>,
-    ) -> Declaration<'a, 'b> {
-        Declaration {
-            passes,
-            frame,
-            commands,
-            desc,
-            values: BTreeMap::new(),
-            rounds: Vec::new(),
-        }
-    }
-
-    pub(super) fn all(&mut self) -> Result<()> {
+impl Declaration<'_, '_> {
+    fn all(&mut self) -> Result<()> {
         let graph = self.desc.graph.clone();
         let inputs = graph.inputs().iter().filter(|&&input| is_float(&graph, input));
         for &input in inputs {
@@ -180,11 +158,8 @@ impl<'a, 'b> Declaration<'a, 'b> {
         let node = graph.node(id);
         let (rounds, _, taken) = decision::rounds(&graph, id, repeated, self.desc.decisions)?;
         self.become_values(&graph.block(repeated.body).inputs, &node.inputs)?;
-        let (into, carried): (Vec<_>, Vec<_>) = repeated
-            .carried
-            .iter()
-            .map(|carry| (carry.into, carry.value))
-            .unzip();
+        let carries = repeated.carried.iter();
+        let (into, carried): (Vec<_>, Vec<_>) = carries.map(|carry| (carry.into, carry.value)).unzip();
         for round in 0..rounds {
             self.rounds.push(round);
             self.block(repeated.body, usize::MAX)?;
@@ -273,11 +248,7 @@ impl<'a, 'b> Declaration<'a, 'b> {
             PassTensor::Itself(resource) if source.part.resource() == Some(resource) => return Ok(()),
             PassTensor::Itself(resource) => {
                 let layout = &self.desc.layouts[tensor.index()];
-                Resolved {
-                    part: self.part(tensor, resource),
-                    shape: operand_shape(&self.desc.graph.tensor(tensor).name, layout)?,
-                    element: layout.element,
-                }
+                self.resolved(tensor, self.part(tensor, resource), layout)?
             }
             PassTensor::Plain(resource) => self.plain(tensor, resource)?,
         };
@@ -289,26 +260,24 @@ impl<'a, 'b> Declaration<'a, 'b> {
         let name = &self.desc.graph.tensor(tensor).name;
         let shape = &self.desc.layouts[tensor.index()].shape;
         let layout = LayoutRule::buffer().apply(name, shape, ElementType::Float32)?;
-        Ok(Resolved {
-            part: Part::Buffer(resource, layout.bytes().0.max(4)),
-            shape: operand_shape(name, &layout)?,
-            element: ElementType::Float32,
-        })
+        self.resolved(tensor, Part::Buffer(resource, layout.bytes().0.max(4)), &layout)
+    }
+
+    fn resolved(&self, tensor: TensorId, part: Part, layout: &Layout) -> Result<Resolved> {
+        let shape = operand_shape(&self.desc.graph.tensor(tensor).name, layout)?;
+        let element = layout.element;
+        Ok(Resolved { part, shape, element })
     }
 
     fn copy(&mut self, tensor: TensorId, way: &str, source: Resolved, target: Resolved) -> Result<()> {
-        let tensor_name = self.desc.graph.tensor(tensor).name.clone();
-        let made =
-            copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| Error::Layout {
-                tensor: tensor_name.clone(),
-                problem,
-            })?;
-        self.pass(&format!("{tensor_name} {way}"), &made, &[source, target])
+        let name = &self.desc.graph.tensor(tensor).name;
+        let made = copy_call(tensor, source.shape, tensor, target.shape);
+        let made = made.map_err(|problem| Error::tensor(name, problem))?;
+        self.pass(&format!("{name} {way}"), &made, &[source, target])
     }
 
     fn constant(&self, tensor: TensorId) -> Option<&Constant> {
-        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
-        objects.constants.get(&tensor)
+        self.passes.objects().constants.get(&tensor)
     }
 
     /// The layout that a tensor has here and now.
@@ -324,14 +293,13 @@ impl<'a, 'b> Declaration<'a, 'b> {
 
     fn resolve(&mut self, tensor: TensorId) -> Result<Resolved> {
         let part = self.value(tensor)?.part;
-        let (shape, element) = (self.shape(tensor)?, self.layout(tensor).element);
-        Ok(Resolved { part, shape, element })
+        self.resolved(tensor, part, self.layout(tensor))
     }
 
     fn zeros(&self, vectors: u32) -> Resolved {
-        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
+        let zeros = self.passes.objects().zeros;
         Resolved {
-            part: Part::Constant(objects.zeros.expect("made for every bias that is not there")),
+            part: Part::Constant(zeros.expect("made for every bias that is not there")),
             shape: OperandShape::row(vectors),
             element: ElementType::Float32,
         }
@@ -388,10 +356,9 @@ impl<'a, 'b> Declaration<'a, 'b> {
 
     /// What a pass or resource is called, in the round that is being declared.
     fn named(&self, name: &str) -> String {
-        let rounds: Vec<String> = self.rounds.iter().map(u64::to_string).collect();
-        match rounds.is_empty() {
+        match self.rounds.is_empty() {
             true => format!("{}/{name}", self.desc.name),
-            false => format!("{}/{name} [{}]", self.desc.name, rounds.join(", ")),
+            false => format!("{}/{name} {:?}", self.desc.name, self.rounds),
         }
     }
 
@@ -400,10 +367,8 @@ impl<'a, 'b> Declaration<'a, 'b> {
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let last = operands.last().map(|operand| operand.shape);
         let Invocation { key, format } = Invocation::new(made, forms, last);
-        let Dispatcher {
-            device, pipelines, ..
-        } = &mut self.passes.dispatcher;
-        let pipeline = pipelines.get(device, &key)?;
+        let dispatcher = &mut self.passes.dispatcher;
+        let pipeline = dispatcher.pipelines.get(&dispatcher.device, &key)?;
         pipeline.check_operands(&made.kernel, operands.len())?;
         let mut accesses: Vec<(ResourceId, OperandAccess)> = Vec::new();
         for (operand, access) in operands.iter().zip(&pipeline.kernel.operands) {
@@ -452,23 +417,15 @@ fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind> {
     if !layout.rule.storage.is_image() {
         return Ok(BufferDesc::new(Bytes(layout.bytes().0.max(16))).into());
     }
-    let fault = |problem: &str| Error::Layout {
-        tensor: name.to_owned(),
-        problem: problem.to_owned(),
-    };
-    let info = image_info(
-        format(name, layout.element)?,
-        layout.extent,
-        ash::vk::ImageUsageFlags::empty(),
-    );
+    let format = format(name, layout.element)?;
+    let info = image_info(format, layout.extent, ash::vk::ImageUsageFlags::empty());
     // A frame's image of one layer is viewed as no array.
     if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
-        return Err(fault(
-            "an image array of one layer is a 2D image in a frame: lay it out as one",
-        ));
+        let problem = "an image array of one layer is a 2D image in a frame: lay it out as one";
+        return Err(Error::tensor(name, problem));
     }
     if layout.rule.storage == Storage::Image3d {
-        return Err(fault("kernels have no 3D images"));
+        return Err(Error::tensor(name, "kernels have no 3D images"));
     }
     Ok(ImageDesc {
         array_layers: info.array_layers,

@@ -21,6 +21,25 @@ pub(super) struct OperandBinding {
     pub(super) format: vk::Format,
 }
 
+impl OperandBinding {
+    /// A resource in the layout that it has if it is an image.
+    pub(super) fn new(
+        resource: StorageObject,
+        layout: vk::ImageLayout,
+        format: vk::Format,
+    ) -> OperandBinding {
+        let layout = match resource {
+            StorageObject::Image { .. } => layout,
+            StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+        };
+        OperandBinding {
+            resource,
+            layout,
+            format,
+        }
+    }
+}
+
 /// Sets by layout and operands. They are never changed, so that command buffers in flight may use them.
 #[derive(Default)]
 pub(super) struct Descriptors {
@@ -55,19 +74,15 @@ impl Descriptors {
             let (images, buffers, views);
             let write = match bound.resource {
                 StorageObject::Image { view, .. } => {
-                    images = [vk::DescriptorImageInfo::default()
-                        .image_view(view)
-                        .image_layout(bound.layout)];
+                    let info = vk::DescriptorImageInfo::default().image_view(view);
+                    images = [info.image_layout(bound.layout)];
                     write.image_info(&images)
                 }
                 StorageObject::Buffer { handle, offset, size }
                     if kind == vk::DescriptorType::STORAGE_BUFFER =>
                 {
-                    buffers = [vk::DescriptorBufferInfo {
-                        buffer: handle,
-                        offset,
-                        range: size,
-                    }];
+                    let info = vk::DescriptorBufferInfo::default().buffer(handle);
+                    buffers = [info.offset(offset).range(size)];
                     write.buffer_info(&buffers)
                 }
                 StorageObject::Buffer { .. } => {

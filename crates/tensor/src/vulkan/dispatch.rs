@@ -5,7 +5,7 @@ use ash::vk;
 use super::barrier::image_barrier;
 use super::descriptors::{Descriptors, OperandBinding};
 use super::hazards::{Access, ObjectId, RequiredBarrier, Tracker};
-use super::kernel::KernelSet;
+use super::kernel::{KernelSet, OperandAccess};
 use super::objects::StorageObject;
 use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
 use crate::error::{Error, Result};
@@ -55,13 +55,12 @@ impl Dispatcher {
         let pipeline = self.pipelines.get(&self.device, key)?;
         pipeline.check_operands(&key.kernel, operands.len())?;
         let accesses = &pipeline.kernel.operands;
-        let mut tracked: Vec<Access> = Vec::with_capacity(operands.len());
-        for (&(_, object), access) in operands.iter().zip(accesses) {
+        let track = |(&(_, object), access): (&(StorageObject, ObjectId), &OperandAccess)| {
             // An image that is read and written at once is in one layout for both.
             let mut others = operands.iter().zip(accesses);
             let shared =
                 others.any(|(other, access)| other.1 == object && access.kind == AccessKind::StorageImage);
-            tracked.push(Access {
+            Access {
                 object,
                 reads: access.reads,
                 writes: access.writes,
@@ -69,8 +68,9 @@ impl Dispatcher {
                     true => vk::ImageLayout::GENERAL,
                     false => access.kind.layout(false, access.writes),
                 },
-            });
-        }
+            }
+        };
+        let tracked: Vec<Access> = operands.iter().zip(accesses).map(track).collect();
         let required = tracker.access(&tracked).map_err(overwritten)?;
         if required.barrier {
             let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {
@@ -78,14 +78,8 @@ impl Dispatcher {
                 let Some((StorageObject::Image { handle, .. }, _)) = operand else {
                     unreachable!("only images of the command change layout");
                 };
-                image_barrier(
-                    *handle,
-                    (old, new),
-                    (
-                        vk::AccessFlags::SHADER_WRITE,
-                        vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE,
-                    ),
-                )
+                let reads = vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE;
+                image_barrier(*handle, (old, new), (vk::AccessFlags::SHADER_WRITE, reads))
             };
             let images: Vec<_> = required.transitions.iter().map(transition).collect();
             let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
@@ -93,14 +87,8 @@ impl Dispatcher {
             unsafe { self.barrier(commands, (stage, stage), vk::AccessFlags::empty(), &images) };
         }
         let bound = operands.iter().zip(&tracked);
-        let bound = bound.map(|(&(resource, _), access)| OperandBinding {
-            resource,
-            layout: match resource {
-                StorageObject::Image { .. } => access.layout,
-                StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
-            },
-            format: call.format,
-        });
+        let bound =
+            bound.map(|(&(resource, _), access)| OperandBinding::new(resource, access.layout, call.format));
         let bound: Vec<OperandBinding> = bound.collect();
         let set = self.descriptors.get(&self.device, &pipeline, &bound)?;
         let groups = checked_groups(&self.device, &key.kernel, call.work, key.local)?;
@@ -129,6 +117,24 @@ impl Dispatcher {
         let (device, none) = (self.device.raw(), vk::DependencyFlags::empty());
         // SAFETY: the caller's duty.
         unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &memory, &[], images) };
+    }
+
+    /// Forgets a buffer, before it is destroyed.
+    ///
+    /// # Safety
+    /// Nothing that uses it is in flight, or will be submitted.
+    pub(super) unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.forget(&self.device, buffer) };
+    }
+
+    /// Forgets everything that kernels were dispatched on.
+    ///
+    /// # Safety
+    /// Nothing of it is in flight, or will be submitted.
+    pub(super) unsafe fn forget_all(&mut self) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.destroy(&self.device) };
     }
 
     /// # Safety

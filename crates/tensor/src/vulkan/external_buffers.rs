@@ -8,27 +8,26 @@ use tileheap::runtime::Buffer;
 
 /// What a run is given, before anything is recorded.
 pub(super) fn check(graph: &Graph, plan: &TensorPlan, bound: &[(TensorId, Buffer)]) -> Result<()> {
-    for &(tensor, _) in bound {
-        if !graph.inputs().contains(&tensor) && !graph.outputs().contains(&tensor) {
-            let tensor = graph.tensor(tensor).name.clone();
-            return Err(Error::NotBindable { tensor });
+    let name = |tensor: &TensorId| &graph.tensor(*tensor).name;
+    for (tensor, _) in bound {
+        if !graph.inputs().contains(tensor) && !graph.outputs().contains(tensor) {
+            let problem = "a buffer is bound to it, which is neither an input nor an output of the graph";
+            return Err(Error::tensor(name(tensor), problem));
         }
     }
     plan.check_external(graph, |tensor| bound.iter().any(|(given, _)| *given == tensor))?;
     for (index, (first, a)) in bound.iter().enumerate() {
         for (second, b) in &bound[index + 1..] {
-            if share(a, b) && first != second {
-                let (input, output) = if graph.inputs().contains(first) {
-                    (first, second)
-                } else {
-                    (second, first)
-                };
-                if !may_follow(graph, plan, *input, *output) {
-                    return Err(Error::OverlappingBuffers {
-                        first: graph.tensor(*input).name.clone(),
-                        second: graph.tensor(*output).name.clone(),
-                    });
-                }
+            let (input, output) = match graph.inputs().contains(first) {
+                true => (first, second),
+                false => (second, first),
+            };
+            if share(a, b) && first != second && !may_follow(graph, plan, *input, *output) {
+                let (input, output) = (name(input), name(output));
+                let problem = format!(
+                    "it shares bytes with `{output}`, which is written before the last read of `{input}`"
+                );
+                return Err(Error::tensor(input, problem));
             }
         }
     }

@@ -41,10 +41,9 @@ impl HostBuffer {
         let created = (|| -> tileheap::Result<vk::Buffer> {
             // SAFETY: the size is not 0.
             let (handle, answer) = unsafe { owned.create_buffer(&name, &info) }?;
-            let wanted = M::HOST_VISIBLE | M::HOST_COHERENT;
-            let types = device.profile().type_bits(|kind| kind.flags.contains(wanted))
-                & answer.memory_type_bits
-                & device.profile().ordinary_type_bits();
+            let (profile, wanted) = (device.profile(), M::HOST_VISIBLE | M::HOST_COHERENT);
+            let types = profile.type_bits(|kind| kind.flags.contains(wanted)) & profile.ordinary_type_bits();
+            let types = types & answer.memory_type_bits;
             let desc = MemoryDesc::new(&name, types.trailing_zeros(), answer.size, answer.alignment);
             let block = owned.allocate(&desc)?;
             if block.mapped().is_none() {
@@ -81,9 +80,8 @@ impl HostBuffer {
     /// Its bytes, for the host.
     fn bytes(&mut self) -> &mut [u8] {
         let owned = self.owned.as_mut().expect("not destroyed");
-        owned.blocks_mut()[0]
-            .mapped_mut()
-            .expect("made with mapped memory")
+        let mapped = owned.blocks_mut()[0].mapped_mut();
+        mapped.expect("made with mapped memory")
     }
 
     /// Writes from its start. No frame or run that uses it is in flight.
@@ -114,10 +112,8 @@ impl HostBuffer {
 
     /// Its contents as elements of 32 bits.
     pub fn read_floats(&self) -> Vec<f32> {
-        let elements = self.read().chunks_exact(4);
-        elements
-            .map(|bytes| f32::from_ne_bytes(bytes.try_into().expect("4 bytes")))
-            .collect()
+        let element = |bytes: &[u8]| f32::from_ne_bytes(bytes.try_into().expect("4 bytes"));
+        self.read().chunks_exact(4).map(element).collect()
     }
 
     /// Destroys it.

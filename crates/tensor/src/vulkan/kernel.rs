@@ -88,13 +88,11 @@ impl Kernel {
             };
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
-                return Err(Error::Kernel {
-                    kernel: name.to_owned(),
-                    problem: format!(
-                        "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
-                        binding.kind, binding.name, binding.set, binding.binding
-                    ),
-                });
+                let problem = format!(
+                    "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
+                    binding.kind, binding.name, binding.set, binding.binding
+                );
+                return Err(Error::kernel(name, problem));
             }
             operands.push(operand);
         }
@@ -138,14 +136,9 @@ impl KernelSet {
             return Ok(kernel.clone());
         }
         let Some(kernel) = built_in(key) else {
-            return Err(Error::Kernel {
-                kernel: key.name.clone(),
-                problem: format!(
-                    "there is none for operands in {:?} with elements of {} bits",
-                    key.storage,
-                    if key.half { 16 } else { 32 }
-                ),
-            });
+            let (storage, bits) = (&key.storage, if key.half { 16 } else { 32 });
+            let problem = format!("there is none for operands in {storage:?} with elements of {bits} bits");
+            return Err(Error::kernel(&key.name, problem));
         };
         let kernel = Arc::new(kernel);
         self.read.insert(key.clone(), kernel.clone());
@@ -155,14 +148,12 @@ impl KernelSet {
 
 fn built_in(key: &KernelKey) -> Option<Kernel> {
     let letters: String = key.storage.iter().map(|storage| storage.letter()).collect();
-    let found = BUILT_IN
-        .iter()
-        .find(|kernel| kernel.name == key.name && kernel.letters == letters && kernel.half == key.half)?;
+    let is_asked = |of: &&BuiltIn| of.name == key.name && of.letters == letters && of.half == key.half;
+    let found = BUILT_IN.iter().find(is_asked)?;
     let words = BUILT_IN_WORDS[found.bytes.clone()].chunks_exact(4);
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
     Some(Kernel {
-        words: words
-            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
-            .collect(),
+        words: words.map(word).collect(),
         operands: found.operands.to_vec(),
     })
 }
@@ -188,28 +179,25 @@ mod tests {
             let kernel = KernelSet::new()
                 .get(&key)
                 .unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(kernel.operands.len(), letters.len(), "{name} {letters}");
             let read = Kernel::new(name, kernel.words.clone()).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(
                 read, *kernel,
                 "{name} {letters}: the two readers of SPIR-V disagree"
             );
-            for (index, (operand, storage)) in kernel.operands.iter().zip(&key.storage).enumerate() {
-                let last = index + 1 == letters.len();
-                assert_eq!(
-                    (operand.reads, operand.writes),
-                    (!last, last),
-                    "{name} {letters} {index}"
-                );
-                let kind = match (storage, last) {
-                    (OperandStorage::Image | OperandStorage::Array, false) => AccessKind::SampledImage,
-                    (OperandStorage::Image | OperandStorage::Array, true) => AccessKind::StorageImage,
-                    (OperandStorage::Texels, false) => AccessKind::UniformTexelBuffer,
-                    (OperandStorage::Texels, true) => AccessKind::StorageTexelBuffer,
-                    (OperandStorage::Buffer | OperandStorage::Plain, _) => AccessKind::StorageBuffer,
+            let count = letters.len();
+            let expected = letters.chars().enumerate().map(|(index, letter)| {
+                let writes = index + 1 == count;
+                let kind = match (letter, writes) {
+                    ('i' | 'a', false) => AccessKind::SampledImage,
+                    ('i' | 'a', true) => AccessKind::StorageImage,
+                    ('t', false) => AccessKind::UniformTexelBuffer,
+                    ('t', true) => AccessKind::StorageTexelBuffer,
+                    _ => AccessKind::StorageBuffer,
                 };
-                assert_eq!(operand.kind, kind, "{name} {letters} {index}");
-            }
+                let reads = !writes;
+                OperandAccess { kind, reads, writes }
+            });
+            assert_eq!(kernel.operands, Vec::from_iter(expected), "{name} {letters}");
         }
     }
 

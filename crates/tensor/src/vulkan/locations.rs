@@ -16,9 +16,12 @@ use tileheap::runtime::Buffer;
 use tileheap::units::Bytes;
 
 impl Recorder<'_> {
-    pub(super) fn given(&self, tensor: TensorId) -> Option<Buffer> {
+    /// The caller's buffer of a tensor.
+    pub(super) fn given(&self, tensor: TensorId) -> Result<Buffer> {
         let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
-        found.map(|(_, buffer)| *buffer)
+        let Network { graph, plan, .. } = &*self.network;
+        let given = found.map(|(_, buffer)| *buffer);
+        given.ok_or_else(|| not_bound(graph, tensor, &plan.tensor(tensor).layout))
     }
 
     /// The layout of a tensor at this run's shapes.
@@ -66,25 +69,20 @@ impl Recorder<'_> {
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(of).name;
-        let unplaced = |offset: u64, problem: String| Error::Placement {
-            tensor: name.clone(),
-            offset: Bytes(offset),
-            problem,
+        let unplaced = |offset: u64, problem: &str| {
+            Error::tensor(
+                name,
+                format!("it cannot be placed at {}: {problem}", Bytes(offset)),
+            )
         };
         if let Some(constant) = self.network.objects().constants.get(&tensor) {
             let (resource, element) = (constant.resource, constant.layout.element);
             if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
                 let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
-                return Err(unplaced(offset, problem));
+                return Err(unplaced(offset, &problem));
             }
             let object = self.object(resource, Space::Own(tensor.0 + 1), 0..1, true);
-            let shape = operand_shape(name, layout)?;
-            return Ok(Resolved {
-                resource,
-                object,
-                shape,
-                element,
-            });
+            return Resolved::new(name, layout, element, resource, object);
         }
         match self.place(tensor) {
             Some(Placement::At(region)) => {
@@ -96,20 +94,15 @@ impl Recorder<'_> {
                     ..region
                 };
                 let Some(resource) = self.network.objects().at(region, placed) else {
-                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()));
+                    return Err(unplaced(region.offset.0, "no image was created there"));
                 };
                 let (space, bytes) = Objects::bytes_at(region);
-                Ok(Resolved {
-                    resource,
-                    object: self.object(resource, space, bytes, false),
-                    shape: operand_shape(name, layout)?,
-                    element: layout.element,
-                })
+                let object = self.object(resource, space, bytes, false);
+                Resolved::new(name, layout, layout.element, resource, object)
             }
-            Some(Placement::Within {
-                tensor: base,
-                offset: more,
-            }) => self.resolve_within(base, offset + more.0, of, layout),
+            Some(Placement::Within { tensor, offset: more }) => {
+                self.resolve_within(tensor, offset + more.0, of, layout)
+            }
             None if self.network.plan.tensor(tensor).backing == Backing::External => {
                 self.resolve_given(tensor, offset, of, layout)
             }
@@ -129,18 +122,10 @@ impl Recorder<'_> {
         layout: &Layout,
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
-        let Some(given) = self.given(tensor) else {
-            return Err(not_bound(
-                &graph,
-                tensor,
-                &self.network.plan.tensor(tensor).layout,
-            ));
-        };
+        let given = self.given(tensor)?;
         if layout.rule.storage.is_image() {
-            return Err(Error::Layout {
-                tensor: graph.tensor(of).name.clone(),
-                problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
-            });
+            let problem = "it is an image, and the caller gives a buffer: plan it";
+            return Err(Error::tensor(&graph.tensor(of).name, problem));
         }
         let part = Buffer {
             offset: given.offset + offset,
@@ -158,29 +143,13 @@ impl Recorder<'_> {
         holds: bool,
     ) -> Result<Resolved> {
         let name = self.network.graph.tensor(tensor).name.clone();
-        let needed = layout.bytes();
-        if given.size < needed.0 {
-            let given = Bytes(given.size);
-            return Err(Error::BufferTooSmall {
-                tensor: name,
-                needed,
-                given,
-            });
-        }
-        let resource = StorageObject::Buffer {
-            handle: given.handle,
-            offset: given.offset,
-            size: needed.0.max(4),
-        };
-        let bytes = given.offset..given.offset + needed.0;
-        let object = self.object(resource, Space::Given(given.handle.as_raw()), bytes, holds);
-        let shape = operand_shape(&name, layout)?;
-        Ok(Resolved {
-            resource,
-            object,
-            shape,
-            element: layout.element,
-        })
+        let (needed, Buffer { handle, offset, .. }) = (layout.bytes(), given);
+        check_size(|| name.clone(), needed, given)?;
+        let size = needed.0.max(4);
+        let resource = StorageObject::Buffer { handle, offset, size };
+        let bytes = offset..offset + needed.0;
+        let object = self.object(resource, Space::Given(handle.as_raw()), bytes, holds);
+        Resolved::new(&name, layout, layout.element, resource, object)
     }
 
     pub(super) fn object(
@@ -200,9 +169,21 @@ impl Recorder<'_> {
             }
             StorageObject::Buffer { .. } => (Identity::Bytes(space, bytes.start, bytes.end), None),
         };
-        *self
-            .known
-            .entry(identity)
-            .or_insert_with(|| self.tracker.add(space, bytes, layout, holds))
+        let new = || self.tracker.add(space, bytes, layout, holds);
+        *self.known.entry(identity).or_insert_with(new)
     }
+}
+
+/// Whether a buffer is as large as what it is bound to needs.
+pub(super) fn check_size(tensor: impl FnOnce() -> String, needed: Bytes, given: Buffer) -> Result<()> {
+    let given = Bytes(given.size);
+    if given >= needed {
+        return Ok(());
+    }
+    let tensor = tensor();
+    Err(Error::BufferTooSmall {
+        tensor,
+        needed,
+        given,
+    })
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph};
 use crate::layout::{ImageExtent, ImageLimits, Layout, Storage};
 use crate::plan::TensorRequirements;
-use tileheap::runtime::{Device, RuntimeError};
+use tileheap::runtime::Device;
 use tileheap::units::{Alignment, Bytes};
 
 /// The usages of a tensor's buffer.
@@ -23,12 +23,11 @@ pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_ra
 /// The format of texels of four elements.
 pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format> {
     match element {
-        ElementType::Float32 => Ok(vk::Format::R32G32B32A32_SFLOAT),
-        ElementType::Float16 => Ok(vk::Format::R16G16B16A16_SFLOAT),
-        other => Err(Error::Layout {
-            tensor: name.to_owned(),
-            problem: format!("kernels compute float32 and float16, and its elements are {other}"),
-        }),
+        ElementType::Float32 | ElementType::Float16 => Ok(element.texel_format().expect("floats have one")),
+        other => {
+            let problem = format!("kernels compute float32 and float16, and its elements are {other}");
+            Err(Error::tensor(name, problem))
+        }
     }
 }
 
@@ -54,6 +53,25 @@ pub(super) fn image_info(
         .usage(usage)
         .sharing_mode(vk::SharingMode::EXCLUSIVE)
         .initial_layout(vk::ImageLayout::UNDEFINED)
+}
+
+/// How an image of tensors is created, if the device supports it.
+pub(super) fn supported_image(
+    device: &Device,
+    name: &str,
+    format: vk::Format,
+    extent: ImageExtent,
+    usage: vk::ImageUsageFlags,
+) -> Result<vk::ImageCreateInfo<'static>> {
+    let info = image_info(format, extent, usage);
+    if device.supports_image(name, &info)? {
+        return Ok(info);
+    }
+    let limit = limits(device).max_image_dimension2_d;
+    let problem = format!(
+        "an image of {extent} texels, {format:?}, is not supported, or exceeds the limit of {limit} a side"
+    );
+    Err(Error::tensor(name, problem))
 }
 
 /// The largest images and buffers of tensors, as the driver says.
@@ -84,19 +102,14 @@ pub fn measure_tensors(
     let _span = tracing::info_span!("measure", graph = graph.name()).entered();
     assert_eq!(graph.tensors().len(), layouts.len(), "one layout per tensor");
     let tensors = graph.tensors().iter().zip(layouts);
-    tensors
-        .map(|(tensor, layout)| measure_tensor(device, &tensor.name, layout))
-        .collect()
+    let measured = tensors.map(|(tensor, layout)| measure_tensor(device, &tensor.name, layout));
+    measured.collect()
 }
 
 pub(super) fn limits(device: &Device) -> vk::PhysicalDeviceLimits {
+    let (instance, physical) = (device.instance(), device.physical_device());
     // SAFETY: the physical device is one of the instance.
-    let properties = unsafe {
-        device
-            .instance()
-            .get_physical_device_properties(device.physical_device())
-    };
-    properties.limits
+    unsafe { instance.get_physical_device_properties(physical) }.limits
 }
 
 fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<TensorRequirements> {
@@ -104,38 +117,24 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
         return measure_buffer(device, name, layout);
     }
     if layout.rule.storage == Storage::Image3d {
-        let problem = "kernels have no 3D images".to_owned();
-        let tensor = name.to_owned();
-        return Err(Error::Layout { tensor, problem });
+        return Err(Error::tensor(name, "kernels have no 3D images"));
     }
     let format = format(name, layout.element)?;
     let mut all = TensorRequirements {
         size: Bytes::ZERO,
         alignment: Alignment::ONE,
-        memory_type_bits: u32::MAX,
+        memory_type_bits: device.profile().ordinary_type_bits(),
         image: true,
     };
     for extent in layout.images() {
-        let info = image_info(format, extent, IMAGE_USAGE);
-        if !device.supports_image(name, &info)? {
-            let ImageExtent {
-                width,
-                height,
-                layers,
-            } = extent;
-            let why = format!(
-                "{format:?}, {width} x {height} texels, {layers} layers exceeds what the device supports"
-            );
-            let resource = name.to_owned();
-            return Err(RuntimeError::Unsupported { resource, why }.into());
-        }
+        let info = supported_image(device, name, format, extent, IMAGE_USAGE)?;
         // SAFETY: valid, and supported.
         let answer = unsafe { device.image_requirements(name, &info) }?;
         all.size = all.size.align_up(answer.alignment) + answer.size;
         all.alignment = all.alignment.lcm(answer.alignment).unwrap_or(answer.alignment);
         all.memory_type_bits &= answer.memory_type_bits;
     }
-    Ok(ordinary(device, all))
+    Ok(all)
 }
 
 fn measure_buffer(device: &Device, name: &str, layout: &Layout) -> Result<TensorRequirements> {
@@ -145,25 +144,12 @@ fn measure_buffer(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
     let answer = unsafe { device.buffer_requirements(name, &info) }?;
     let limits = limits(device);
     // It is a part of its memory's one buffer, which descriptors begin at.
-    let offset = limits
-        .min_storage_buffer_offset_alignment
-        .max(limits.min_texel_buffer_offset_alignment);
-    let alignment = Alignment::new(offset)
-        .unwrap_or(Alignment::ONE)
-        .max(answer.alignment);
-    Ok(ordinary(
-        device,
-        TensorRequirements {
-            size: answer.size,
-            alignment,
-            memory_type_bits: answer.memory_type_bits,
-            image: false,
-        },
-    ))
-}
-
-/// Without the memory types that only special resources may use.
-fn ordinary(device: &Device, mut all: TensorRequirements) -> TensorRequirements {
-    all.memory_type_bits &= device.profile().ordinary_type_bits();
-    all
+    let offset = limits.min_storage_buffer_offset_alignment;
+    let offset = Alignment::new(offset.max(limits.min_texel_buffer_offset_alignment));
+    Ok(TensorRequirements {
+        size: answer.size,
+        alignment: offset.unwrap_or(Alignment::ONE).max(answer.alignment),
+        memory_type_bits: answer.memory_type_bits & device.profile().ordinary_type_bits(),
+        image: false,
+    })
 }

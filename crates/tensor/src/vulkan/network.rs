@@ -101,21 +101,16 @@ impl Network {
         kernels: KernelSet,
     ) -> Result<Network> {
         let _span = tracing::info_span!("bind", graph = graph.name()).entered();
-        assert_eq!(
-            graph.tensors().len(),
-            plan.tensors.len(),
-            "the plan is the graph's"
-        );
+        let (count, planned) = (graph.tensors().len(), plan.tensors.len());
+        assert_eq!(count, planned, "the plan is the graph's");
         let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
         let mut objects = Objects::new(device);
-        let made = objects
-            .create(device, graph, plan)
-            .and_then(|()| objects.upload(device, constants));
-        if let Err(error) = made {
-            // SAFETY: the upload, the only resource submitted with them, was waited for.
+        let made = objects.create(device, graph, plan);
+        let made = made.and_then(|()| objects.upload(device, constants));
+        made.inspect_err(|_| {
+            // SAFETY: the upload, the only work submitted with them, was waited for.
             unsafe { objects.owned.destroy() };
-            return Err(error);
-        }
+        })?;
         Ok(Network {
             graph: graph.clone(),
             plan: plan.clone(),
@@ -144,11 +139,8 @@ impl Network {
     /// # Safety
     /// No run that was given the buffer is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
-        let Dispatcher {
-            device, descriptors, ..
-        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { descriptors.forget(device, buffer) };
+        unsafe { self.dispatcher.forget(buffer) };
     }
 
     /// Destroys everything.
@@ -166,11 +158,6 @@ impl Network {
 
     pub(super) fn objects(&self) -> &Objects {
         self.objects.as_ref().expect("taken when destroyed")
-    }
-
-    /// Vectors of zeros, for biases that are not there.
-    pub(super) fn zeros(&self) -> Option<super::objects::StorageObject> {
-        self.objects().zeros
     }
 }
 

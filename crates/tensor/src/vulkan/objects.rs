@@ -8,11 +8,11 @@ use ash::vk;
 use super::barrier::image_barrier;
 use super::hazards::Space;
 use super::host::HostBuffer;
-use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
+use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info, supported_image};
 use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, TensorId};
 use crate::layout::{ImageExtent, Layout, Storage};
-use crate::plan::{Backing, Region, TensorPlan};
+use crate::plan::{Backing, Placement, Region, TensorPlan};
 use tileheap::runtime::objects::{
     MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
 };
@@ -71,17 +71,13 @@ pub(super) struct Upload {
 }
 
 fn image_key(region: Region, layout: &Layout) -> ImageKey {
-    let ImageExtent {
-        width,
-        height,
-        layers,
-    } = layout.extent;
+    let extent = layout.extent;
     ImageKey {
         memory: region.memory.0,
         offset: region.offset.0,
         half: layout.element == ElementType::Float16,
         array: layout.rule.storage == Storage::ImageArray,
-        extent: (width, height, layers),
+        extent: (extent.width, extent.height, extent.layers),
     }
 }
 
@@ -119,16 +115,13 @@ impl Objects {
     pub(super) fn create(&mut self, device: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
         let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
         self.buffers = vec![None; plan.memories.len()];
-        let mut bare: BTreeMap<ImageKey, (vk::Image, vk::Format, String)> = BTreeMap::new();
+        let mut bare: BTreeMap<ImageKey, (vk::Image, vk::Format, &str)> = BTreeMap::new();
         for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
-            let Some(place) = placed
+            let place = placed
                 .placement
-                .as_ref()
-                .filter(|_| placed.backing == Backing::Planned)
-            else {
-                continue;
-            };
-            for region in place.regions() {
+                .iter()
+                .filter(|_| placed.backing == Backing::Planned);
+            for region in place.flat_map(Placement::regions) {
                 let needs = &mut needs[region.memory.0 as usize];
                 if !placed.layout.rule.storage.is_image() {
                     needs.has_buffers = true;
@@ -138,16 +131,13 @@ impl Objects {
                 if bare.contains_key(&key) {
                     continue;
                 }
-                let info = image_info(
-                    format(&tensor.name, placed.layout.element)?,
-                    placed.layout.extent,
-                    IMAGE_USAGE,
-                );
+                let format = format(&tensor.name, placed.layout.element)?;
+                let info = image_info(format, placed.layout.extent, IMAGE_USAGE);
                 // SAFETY: it was measured, and is within the device's limits.
                 let (image, answer) = unsafe { self.owned.create_image(&tensor.name, &info) }?;
                 fits(&tensor.name, region, &answer)?;
                 needs.take(&answer);
-                bare.insert(key, (image, info.format, tensor.name.clone()));
+                bare.insert(key, (image, format, &tensor.name));
             }
         }
         for (index, (memory, needs)) in plan.memories.iter().zip(&mut needs).enumerate() {
@@ -165,28 +155,19 @@ impl Objects {
             if memory.size == Bytes::ZERO {
                 continue;
             }
-            let size = memory
-                .size
-                .max(needs.least)
-                .align_up(Alignment::new(16).expect("not 0"));
+            let size = memory.size.max(needs.least);
+            let size = size.align_up(Alignment::new(16).expect("not 0"));
             let (memory_object, start) = self.allocate(device, &memory.name, needs, size)?;
             if let Some(buffer) = self.buffers[index] {
                 // SAFETY: created above and not bound yet; the block is as large, and of a type it takes.
-                unsafe { device.raw().bind_buffer_memory(buffer, memory_object, start) }
-                    .with_call("vkBindBufferMemory", || &memory.name)?;
+                unsafe { bind_buffer(device, &memory.name, buffer, (memory_object, start)) }?;
             }
-            for (key, (image, format, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
+            for (key, &(image, format, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
+                let place = (memory_object, start + key.offset);
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
-                unsafe {
-                    device
-                        .raw()
-                        .bind_image_memory(*image, memory_object, start + key.offset)
-                }
-                .with_call("vkBindImageMemory", || name.as_str())?;
-                // SAFETY: the image is alive and bound, and was created with this format.
-                let view = unsafe { create_view(&mut self.owned, name, *image, key.array, *format) }?;
-                let resource = StorageObject::Image { handle: *image, view };
-                self.images.insert(*key, resource);
+                let bound =
+                    unsafe { bind_image(device, &mut self.owned, name, image, place, (key.array, format)) };
+                self.images.insert(*key, bound?);
             }
         }
         Ok(())
@@ -199,11 +180,9 @@ impl Objects {
         needs: &Needs,
         size: Bytes,
     ) -> Result<(vk::DeviceMemory, vk::DeviceSize)> {
-        let possible = needs.type_bits & device.profile().ordinary_type_bits();
-        let local = possible
-            & device
-                .profile()
-                .type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
+        let (profile, wanted) = (device.profile(), vk::MemoryPropertyFlags::DEVICE_LOCAL);
+        let possible = needs.type_bits & profile.ordinary_type_bits();
+        let local = possible & profile.type_bits(|kind| kind.flags.contains(wanted));
         if possible == 0 {
             let memory = name.to_owned();
             return Err(Error::MemoryType { memory });
@@ -223,19 +202,15 @@ impl Objects {
         let mut end = Bytes::ZERO;
         let mut staged = 0;
         let mut made = Vec::with_capacity(constants.len());
-        for Upload {
-            name, layout, bytes, ..
-        } in &constants
-        {
-            let (bare, answer) = self.create_constant(device, name, layout, bytes.len() as u64)?;
+        for upload in &constants {
+            let size = upload.bytes.len() as u64;
+            let (bare, answer) = self.create_constant(device, upload)?;
             needs.take(&answer);
-            let offset = end
-                .align_up(answer.alignment)
-                .align_up(granularity)
-                .align_up(answer.alignment);
+            let offset = end.align_up(answer.alignment).align_up(granularity);
+            let offset = offset.align_up(answer.alignment);
             end = offset + answer.size;
             made.push((bare, offset.0, staged));
-            staged += (bytes.len() as u64).next_multiple_of(16);
+            staged += size.next_multiple_of(16);
         }
         let (memory, start) = self.allocate(device, "constants", &needs, end)?;
         let mut staging = HostBuffer::new(device, staged)?;
@@ -248,40 +223,16 @@ impl Objects {
     fn create_constant(
         &mut self,
         device: &Device,
-        name: &str,
-        layout: &Layout,
-        size: u64,
+        upload: &Upload,
     ) -> Result<(StorageObject, MemoryRequirements)> {
-        let missing = vk::ImageView::null();
+        let Upload { name, layout, .. } = upload;
         if layout.rule.storage.is_image() {
             let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
-            let info = image_info(format(name, layout.element)?, layout.extent, usage);
-            if !device.supports_image(name, &info)? {
-                let why = format!("its {:?} exceeds what the device supports", layout.extent);
-                let resource = name.to_owned();
-                return Err(RuntimeError::Unsupported { resource, why }.into());
-            }
-            // SAFETY: within the device's limits.
-            let (handle, answer) = unsafe { self.owned.create_image(name, &info) }?;
-            return Ok((
-                StorageObject::Image {
-                    handle,
-                    view: missing,
-                },
-                answer,
-            ));
+            let format = format(name, layout.element)?;
+            return create_image(device, &mut self.owned, name, format, layout.extent, usage);
         }
-        let info = vk::BufferCreateInfo::default()
-            .size(size.max(16))
-            .usage(BUFFER_USAGE | vk::BufferUsageFlags::TRANSFER_DST);
-        // SAFETY: the size is not 0.
-        let (handle, answer) = unsafe { self.owned.create_buffer(name, &info) }?;
-        let resource = StorageObject::Buffer {
-            handle,
-            offset: 0,
-            size: size.max(16),
-        };
-        Ok((resource, answer))
+        let usage = BUFFER_USAGE | vk::BufferUsageFlags::TRANSFER_DST;
+        create_buffer(&mut self.owned, name, upload.bytes.len() as u64, usage)
     }
 
     fn upload_into(
@@ -300,53 +251,36 @@ impl Objects {
         let queue = compute_queue(device)?;
         let once = OneShotCommands::begin(device, queue, "uploading constants")?;
         for (upload, &(resource, offset, at)) in constants.into_iter().zip(made) {
-            let Upload {
-                tensor,
-                name,
-                layout,
-                bytes,
-            } = upload;
-            let resource = match resource {
+            let (name, layout) = (&upload.name, upload.layout);
+            let (commands, from) = (once.command_buffer(), staging.buffer().handle);
+            let form = (layout.rule.storage, layout.element);
+            // SAFETY: just created; the block was made for all constants.
+            let resource = unsafe {
+                bind(
+                    device,
+                    &mut self.owned,
+                    name,
+                    resource,
+                    (memory, start + offset),
+                    form,
+                )
+            }?;
+            match resource {
                 StorageObject::Image { handle, .. } => {
-                    // SAFETY: just created; the block was made for all constants.
-                    unsafe { device.raw().bind_image_memory(handle, memory, start + offset) }
-                        .with_call("vkBindImageMemory", || name.as_str())?;
-                    upload_image(
-                        device,
-                        once.command_buffer(),
-                        staging.buffer().handle,
-                        at,
-                        handle,
-                        &layout,
-                    );
-                    let array = layout.rule.storage == Storage::ImageArray;
-                    let format = format(&name, layout.element)?;
-                    // SAFETY: the image is alive and bound, and was created with this format.
-                    let view = unsafe { create_view(&mut self.owned, &name, handle, array, format) }?;
-                    StorageObject::Image { handle, view }
+                    upload_image(device, commands, from, at, handle, &layout)
                 }
-                StorageObject::Buffer { handle, .. } => {
-                    // SAFETY: just created; the block was made for all constants.
-                    unsafe { device.raw().bind_buffer_memory(handle, memory, start + offset) }
-                        .with_call("vkBindBufferMemory", || name.as_str())?;
+                StorageObject::Buffer { handle, .. } if !upload.bytes.is_empty() => {
                     let copies = [vk::BufferCopy {
                         src_offset: at,
                         dst_offset: 0,
-                        size: bytes.len() as u64,
+                        size: upload.bytes.len() as u64,
                     }];
-                    if !bytes.is_empty() {
-                        let from = staging.buffer().handle;
-                        // SAFETY: recording; both buffers are as large, with the usages of a copy.
-                        unsafe {
-                            device
-                                .raw()
-                                .cmd_copy_buffer(once.command_buffer(), from, handle, &copies)
-                        };
-                    }
-                    resource
+                    // SAFETY: recording; both buffers are as large, with the usages of a copy.
+                    unsafe { device.raw().cmd_copy_buffer(commands, from, handle, &copies) };
                 }
-            };
-            match tensor {
+                StorageObject::Buffer { .. } => {}
+            }
+            match upload.tensor {
                 Some(tensor) => drop(self.constants.insert(tensor, Constant { resource, layout })),
                 None => self.zeros = Some(resource),
             }
@@ -354,34 +288,105 @@ impl Objects {
         let visible = [vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
             .dst_access_mask(vk::AccessFlags::SHADER_READ)];
+        let (from, to) = (
+            vk::PipelineStageFlags::TRANSFER,
+            vk::PipelineStageFlags::COMPUTE_SHADER,
+        );
+        let (commands, none) = (once.command_buffer(), vk::DependencyFlags::empty());
         // SAFETY: recording.
         unsafe {
-            device.raw().cmd_pipeline_barrier(
-                once.command_buffer(),
-                vk::PipelineStageFlags::TRANSFER,
-                vk::PipelineStageFlags::COMPUTE_SHADER,
-                vk::DependencyFlags::empty(),
-                &visible,
-                &[],
-                &[],
-            );
-        }
+            device
+                .raw()
+                .cmd_pipeline_barrier(commands, from, to, none, &visible, &[], &[])
+        };
         // SAFETY: recorded above; staging buffer and constants live until it returns.
         Ok(unsafe { once.submit_and_wait() }?)
     }
 }
 
-/// Creates a view of a whole image.
+/// Creates an image, if the device supports it; bound and viewed by [`bind`].
+pub(super) fn create_image(
+    device: &Device,
+    owned: &mut OwnedObjects,
+    name: &str,
+    format: vk::Format,
+    extent: ImageExtent,
+    usage: vk::ImageUsageFlags,
+) -> Result<(StorageObject, MemoryRequirements)> {
+    let info = supported_image(device, name, format, extent, usage)?;
+    // SAFETY: within the device's limits.
+    let (handle, answer) = unsafe { owned.create_image(name, &info) }?;
+    let view = vk::ImageView::null();
+    Ok((StorageObject::Image { handle, view }, answer))
+}
+
+/// Creates a buffer of at least 16 bytes; bound by [`bind`].
+pub(super) fn create_buffer(
+    owned: &mut OwnedObjects,
+    name: &str,
+    size: u64,
+    usage: vk::BufferUsageFlags,
+) -> Result<(StorageObject, MemoryRequirements)> {
+    let size = size.max(16);
+    let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+    // SAFETY: the size is not 0.
+    let (handle, answer) = unsafe { owned.create_buffer(name, &info) }?;
+    let offset = 0;
+    Ok((StorageObject::Buffer { handle, offset, size }, answer))
+}
+
+/// Binds what was created to memory, and views it where it is an image of these elements.
 ///
 /// # Safety
-/// The image is bound, and has this format.
-pub(super) unsafe fn create_view(
+/// It is not bound yet; the memory there is as large and aligned as it requires, and of a type that it takes.
+pub(super) unsafe fn bind(
+    device: &Device,
+    owned: &mut OwnedObjects,
+    name: &str,
+    object: StorageObject,
+    place: (vk::DeviceMemory, vk::DeviceSize),
+    (storage, element): (Storage, ElementType),
+) -> Result<StorageObject> {
+    match object {
+        StorageObject::Buffer { handle, .. } => {
+            // SAFETY: the caller's duty.
+            unsafe { bind_buffer(device, name, handle, place) }?;
+            Ok(object)
+        }
+        StorageObject::Image { handle, .. } => {
+            let view = (storage == Storage::ImageArray, format(name, element)?);
+            // SAFETY: the caller's duty.
+            unsafe { bind_image(device, owned, name, handle, place, view) }
+        }
+    }
+}
+
+/// # Safety
+/// As [`bind`].
+unsafe fn bind_buffer(
+    device: &Device,
+    name: &str,
+    buffer: vk::Buffer,
+    (memory, offset): (vk::DeviceMemory, vk::DeviceSize),
+) -> Result<()> {
+    // SAFETY: the caller's duty.
+    let bound = unsafe { device.raw().bind_buffer_memory(buffer, memory, offset) };
+    Ok(bound.with_call("vkBindBufferMemory", || name)?)
+}
+
+/// # Safety
+/// As [`bind`]; the image has this format.
+unsafe fn bind_image(
+    device: &Device,
     owned: &mut OwnedObjects,
     name: &str,
     image: vk::Image,
-    array: bool,
-    format: vk::Format,
-) -> tileheap::Result<vk::ImageView> {
+    (memory, offset): (vk::DeviceMemory, vk::DeviceSize),
+    (array, format): (bool, vk::Format),
+) -> Result<StorageObject> {
+    // SAFETY: the caller's duty.
+    let bound = unsafe { device.raw().bind_image_memory(image, memory, offset) };
+    bound.with_call("vkBindImageMemory", || name)?;
     let info = vk::ImageViewCreateInfo::default()
         .image(image)
         .view_type(match array {
@@ -390,21 +395,19 @@ pub(super) unsafe fn create_view(
         })
         .format(format)
         .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
-    // SAFETY: the caller's duty.
-    unsafe { owned.create_image_view(name, &info) }
+    // SAFETY: the image is alive and bound, and has this format.
+    let view = unsafe { owned.create_image_view(name, &info) }?;
+    Ok(StorageObject::Image { handle: image, view })
 }
 
 /// The first queue with compute.
 fn compute_queue(device: &Device) -> Result<usize, RuntimeError> {
     let needs = vk::QueueFlags::COMPUTE;
-    let found = device
-        .queues()
-        .iter()
-        .position(|queue| queue.capabilities.contains(needs));
-    found.ok_or_else(|| RuntimeError::NoQueue {
-        queue: "networks".to_owned(),
-        needs,
-    })
+    let mut queues = device.queues().iter();
+    let queue = "networks".to_owned();
+    queues
+        .position(|queue| queue.capabilities.contains(needs))
+        .ok_or(RuntimeError::NoQueue { queue, needs })
 }
 
 fn upload_image(
@@ -416,17 +419,11 @@ fn upload_image(
     layout: &Layout,
 ) {
     use vk::{AccessFlags as A, ImageLayout as L, PipelineStageFlags as S};
-    let barrier = |layouts, stages: (S, S), access: (A, A)| {
-        let (barriers, none) = (
-            [image_barrier(image, layouts, access)],
-            vk::DependencyFlags::empty(),
-        );
+    let (device, none) = (device.raw(), vk::DependencyFlags::empty());
+    let barrier = |layouts, (from, to): (S, S), access: (A, A)| {
+        let barriers = [image_barrier(image, layouts, access)];
         // SAFETY: recording outside render passes; the image is alive.
-        unsafe {
-            device
-                .raw()
-                .cmd_pipeline_barrier(commands, stages.0, stages.1, none, &[], &[], &barriers);
-        }
+        unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &[], &[], &barriers) };
     };
     let copies = [vk::BufferImageCopy::default()
         .buffer_offset(at)
@@ -442,23 +439,15 @@ fn upload_image(
             depth: 1,
         })];
     let into = L::TRANSFER_DST_OPTIMAL;
-    barrier(
-        (L::UNDEFINED, into),
-        (S::TOP_OF_PIPE, S::TRANSFER),
-        (A::empty(), A::TRANSFER_WRITE),
-    );
+    let (stages, access) = ((S::TOP_OF_PIPE, S::TRANSFER), (A::empty(), A::TRANSFER_WRITE));
+    barrier((L::UNDEFINED, into), stages, access);
     // SAFETY: recording; the buffer holds the texels row by row, and both have the usages of a copy.
-    unsafe {
-        device
-            .raw()
-            .cmd_copy_buffer_to_image(commands, from, image, into, &copies)
-    };
-    let read = L::SHADER_READ_ONLY_OPTIMAL;
-    barrier(
-        (into, read),
+    unsafe { device.cmd_copy_buffer_to_image(commands, from, image, into, &copies) };
+    let (stages, access) = (
         (S::TRANSFER, S::COMPUTE_SHADER),
         (A::TRANSFER_WRITE, A::SHADER_READ),
     );
+    barrier((into, L::SHADER_READ_ONLY_OPTIMAL), stages, access);
 }
 
 /// What a memory has to offer.
@@ -493,12 +482,10 @@ fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<()> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());
     }
-    Err(Error::Placement {
-        tensor: name.to_owned(),
-        offset: region.offset,
-        problem: format!(
-            "its image needs {} at alignment {}, and the plan has {}: plan with Device::measure_tensors",
-            answer.size, answer.alignment, region.size
-        ),
-    })
+    let (offset, planned) = (region.offset, region.size);
+    let problem = format!(
+        "it cannot be placed at {offset}: its image needs {} at alignment {}, and the plan has {planned}: plan with measure_tensors",
+        answer.size, answer.alignment
+    );
+    Err(Error::tensor(name, problem))
 }

@@ -18,28 +18,24 @@ pub enum OperandStorage {
     Plain,
 }
 
+/// Each with its letter in the table of kernels.
+const LETTERS: [(OperandStorage, char); 5] = [
+    (OperandStorage::Buffer, 'b'),
+    (OperandStorage::Image, 'i'),
+    (OperandStorage::Array, 'a'),
+    (OperandStorage::Texels, 't'),
+    (OperandStorage::Plain, 'p'),
+];
+
 impl OperandStorage {
-    /// Its letter in the table of kernels.
     pub(super) fn letter(self) -> char {
-        match self {
-            OperandStorage::Buffer => 'b',
-            OperandStorage::Image => 'i',
-            OperandStorage::Array => 'a',
-            OperandStorage::Texels => 't',
-            OperandStorage::Plain => 'p',
-        }
+        LETTERS[self as usize].1
     }
 
     #[cfg(test)]
     pub(super) fn of_letter(letter: char) -> Option<OperandStorage> {
-        let all = [
-            OperandStorage::Buffer,
-            OperandStorage::Image,
-            OperandStorage::Array,
-            OperandStorage::Texels,
-            OperandStorage::Plain,
-        ];
-        all.into_iter().find(|storage| storage.letter() == letter)
+        let found = LETTERS.into_iter().find(|(_, known)| *known == letter);
+        found.map(|(storage, _)| storage)
     }
 }
 
@@ -78,10 +74,7 @@ impl OperandShape {
 
 /// The layout as kernels see it.
 pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape> {
-    let fault = |problem: String| Error::Layout {
-        tensor: name.to_owned(),
-        problem,
-    };
+    let fault = |problem: String| Error::tensor(name, problem);
     let rule = &layout.rule;
     // A buffer of [A, B, C, D, 4] is one of vectors: TVM's form of a packed tensor.
     let vectors = rule.storage == Storage::Buffer && layout.lanes == 1 && layout.blocked.len() == 5;
@@ -91,20 +84,19 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
     };
     let rank = blocked.len();
     if rank > 4 {
+        let axes = &layout.blocked;
         return Err(fault(format!(
-            "kernels take at most 4 axes of vectors, and {:?} has more",
-            layout.blocked
+            "kernels take at most 4 axes of vectors, and {axes:?} has more"
         )));
     }
     if rule.reshape.is_some() || !rule.order.is_empty() {
-        return Err(fault(
-            "its axes are reshaped or reordered, and kernels take them as they are".to_owned(),
-        ));
+        let problem = "its axes are reshaped or reordered, and kernels take them as they are";
+        return Err(fault(problem.to_owned()));
     }
     if layout.tile.is_some() {
+        let images = layout.grid().texels();
         return Err(fault(format!(
-            "it is split in {} images, and kernels take one",
-            layout.grid().texels()
+            "it is split in {images} images, and kernels take one"
         )));
     }
     let ones = 4 - rank;
@@ -117,12 +109,7 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         // The last axis, 4 elements, is none of the vectors'.
         [] => Some((4, 4)),
         [pack] if pack.by == 4 => Some(((pack.axis + ones) as u32, layout.shape[pack.axis] as u32)),
-        _ => {
-            return Err(fault(format!(
-                "kernels take one axis packed by 4, not {:?}",
-                rule.packs
-            )));
-        }
+        ref packs => return Err(fault(format!("kernels take one axis packed by 4, not {packs:?}"))),
     };
     let storage = match rule.storage {
         Storage::Buffer if lanes.is_none() => OperandStorage::Plain,
@@ -132,26 +119,17 @@ pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape>
         Storage::ImageArray => OperandStorage::Array,
         Storage::Image3d => return Err(fault("kernels have no 3D images".to_owned())),
     };
-    let split = (rule.flattening.rows + ones) as u32;
-    let flat = storage == OperandStorage::Image && rule.flattening.layers == 0;
-    let layered =
-        storage == OperandStorage::Array && rule.flattening.layers == rule.flattening.rows.saturating_sub(1);
-    match storage {
-        OperandStorage::Image | OperandStorage::Array if !(flat || layered) || !(1..=4).contains(&split) => {
-            Err(fault(format!(
-                "{:?} of {rank} axes is none of the conventions' ways to make rows",
-                rule.flattening
-            )))
-        }
-        OperandStorage::Image | OperandStorage::Array => Ok(OperandShape {
-            scope: OperandLayout { storage, split },
-            extent,
-            lanes,
-        }),
-        _ => Ok(OperandShape {
-            scope: OperandLayout { storage, split: 3 },
-            extent,
-            lanes,
-        }),
+    let flattening = rule.flattening;
+    let rows = (flattening.rows + ones) as u32;
+    let (split, layers) = match storage {
+        OperandStorage::Image => (rows, 0),
+        OperandStorage::Array => (rows, flattening.rows.saturating_sub(1)),
+        _ => (3, flattening.layers),
+    };
+    if flattening.layers != layers || !(1..=4).contains(&split) {
+        let problem = format!("{flattening:?} of {rank} axes is none of the conventions' ways to make rows");
+        return Err(fault(problem));
     }
+    let scope = OperandLayout { storage, split };
+    Ok(OperandShape { scope, extent, lanes })
 }

@@ -122,11 +122,7 @@ struct NodeCall<'a> {
 
 impl NodeCall<'_> {
     fn fault(&self, problem: impl Into<String>) -> Error {
-        Error::Operator {
-            node: self.node.name.clone(),
-            operator: self.operator.name.clone(),
-            problem: problem.into(),
-        }
+        Error::operator(&self.node.name, &self.operator.name, problem.into())
     }
 
     fn input(&self, index: usize) -> Result<TensorId> {
@@ -154,14 +150,13 @@ impl NodeCall<'_> {
             Some((along, _)) if along == axis => Ok(shape),
             // TVM's form: the lanes are a separate axis.
             Some((4, _)) => Ok(shape),
-            _ => Err(self.fault(format!(
-                "its kernel needs tensor `{}` packed by 4 along axis {} of its last four; it is {}",
-                self.name(tensor),
-                axis,
-                shape.lanes.map_or("not packed".to_owned(), |(axis, _)| format!(
-                    "packed along axis {axis}"
-                ))
-            ))),
+            lanes => {
+                let found = lanes.map(|(axis, _)| format!("packed along axis {axis}"));
+                let (name, found) = (self.name(tensor), found.as_deref().unwrap_or("not packed"));
+                Err(self.fault(format!(
+                    "its kernel needs tensor `{name}` packed by 4 along axis {axis} of its last four; it is {found}"
+                )))
+            }
         }
     }
 
@@ -177,8 +172,8 @@ impl NodeCall<'_> {
             Some(_) => return Err(self.fault(format!("`{name}` is not a list of integers"))),
         };
         let narrow = |value: i64| {
-            i32::try_from(value)
-                .map_err(|_| self.fault(format!("`{name}` is {value}, which exceeds 32 bits")))
+            let narrowed = i32::try_from(value);
+            narrowed.map_err(|_| self.fault(format!("`{name}` is {value}, which exceeds 32 bits")))
         };
         Ok([narrow(values[0])?, narrow(values[1])?])
     }
@@ -186,21 +181,19 @@ impl NodeCall<'_> {
     fn activation(&self) -> Result<u32> {
         match self.operator.attributes.get("activation") {
             None => Ok(0),
-            Some(Attribute::Text(name)) => self.activation_named(name),
-            Some(other) => Err(self.fault(format!("`activation` is {other:?}, not a name"))),
-        }
-    }
-
-    fn activation_named(&self, name: &str) -> Result<u32> {
-        match definition(name).and_then(|definition| definition.kernel) {
-            Some(BuiltInKernel::Activation(number)) => Ok(number),
-            _ => {
-                let known = OPERATORS
-                    .iter()
-                    .filter(|known| matches!(known.kernel, Some(BuiltInKernel::Activation(_))));
-                let known: Vec<&str> = known.map(|known| known.name).collect();
-                Err(self.fault(format!("`activation` is `{name}`; expected one of {known:?}")))
+            Some(Attribute::Text(name)) => {
+                let kernels = OPERATORS.iter().map(|known| (known.name, known.kernel));
+                let known = kernels.filter_map(|(name, kernel)| match kernel {
+                    Some(BuiltInKernel::Activation(number)) => Some((name, number)),
+                    _ => None,
+                });
+                let found = known.clone().find(|(known, _)| known == name);
+                found.map(|(_, number)| number).ok_or_else(|| {
+                    let known: Vec<&str> = known.map(|(name, _)| name).collect();
+                    self.fault(format!("`activation` is `{name}`; expected one of {known:?}"))
+                })
             }
+            Some(other) => Err(self.fault(format!("`activation` is {other:?}, not a name"))),
         }
     }
 
@@ -302,11 +295,10 @@ impl NodeCall<'_> {
                 Some((_, 1)) if count > 1 && shape.extent == [1; 4] => Ok(1),
                 Some((along, 1)) if count > 1 && along == axis => Ok(1),
                 Some((along, elements)) if along == axis && elements == count => Ok(0),
-                _ => Err(self.fault(format!(
-                    "tensors `{}` and `{}` are packed differently",
-                    self.name(input),
-                    self.name(output)
-                ))),
+                _ => {
+                    let (input, output) = (self.name(input), self.name(output));
+                    Err(self.fault(format!("tensors `{input}` and `{output}` are packed differently")))
+                }
             }
         };
         let (left, right) = (self.input(0)?, self.input(1)?);
@@ -334,16 +326,12 @@ impl NodeCall<'_> {
     fn along(&self, kernel: &str) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let rank = self.graph.tensor(input).shape.rank() as i64;
-        let [axis, _] = self.ints("axis", [-1, -1])?;
-        let axis = if axis < 0 {
-            i64::from(axis) + rank
-        } else {
-            i64::from(axis)
-        };
-        let axis = u32::try_from(axis + 4 - rank)
-            .ok()
-            .filter(|axis| *axis < 4)
-            .ok_or_else(|| self.fault("`axis` is not an axis of its input"))?;
+        let [axis, _] = self.ints("axis", [-1, -1])?.map(i64::from);
+        let from_last = if axis < 0 { -axis } else { rank - axis };
+        if !(1..=rank.min(4)).contains(&from_last) {
+            return Err(self.fault("`axis` is not an axis of its input"));
+        }
+        let axis = (4 - from_last) as u32;
         let target = self.packed(output, axis)?;
         let source = self.packed(input, axis)?;
         let Some((_, count)) = source.lanes.filter(|(along, _)| *along == axis) else {
@@ -448,16 +436,10 @@ pub(super) fn kernel_shape(call: &Call, shape: OperandShape) -> [u32; 4] {
 
 /// Whether two shapes have the same elements at the same bytes of a buffer.
 pub(super) fn same_bytes(a: OperandShape, b: OperandShape) -> bool {
-    let long = |shape: OperandShape| {
-        shape
-            .extent
-            .into_iter()
-            .filter(|dim| *dim != 1)
-            .collect::<Vec<_>>()
-    };
+    let long = |shape: OperandShape| shape.extent.into_iter().filter(|dim| *dim != 1);
     match (a.lanes, b.lanes) {
         (None, None) => true,
-        (Some((_, from)), Some((_, to))) => from == to && long(a) == long(b),
+        (Some((_, from)), Some((_, to))) => from == to && long(a).eq(long(b)),
         _ => false,
     }
 }

@@ -17,7 +17,7 @@ use ash::vk;
 use super::decision::Decision;
 use super::descriptors::OperandBinding;
 use super::dispatch::Dispatcher;
-use super::kernel::KernelSet;
+use super::kernel::{KernelSet, OperandAccess};
 use super::objects::{Objects, StorageObject};
 use super::pipelines::{Pipeline, dispatch};
 use crate::error::Result;
@@ -123,6 +123,10 @@ impl Part {
 }
 
 impl NetworkPasses {
+    pub(super) fn objects(&self) -> &Objects {
+        self.objects.as_ref().expect("taken when destroyed")
+    }
+
     /// The passes, in the order in which they were declared.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + '_ {
         self.steps.iter().map(|step| step.pass)
@@ -148,11 +152,8 @@ impl NetworkPasses {
     /// # Safety
     /// No frame that was recorded is in flight, or will be submitted.
     pub unsafe fn forget(&mut self) {
-        let Dispatcher {
-            device, descriptors, ..
-        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { descriptors.destroy(device) };
+        unsafe { self.dispatcher.forget_all() };
     }
 
     /// Destroys everything.
@@ -179,51 +180,31 @@ impl Step {
             return Err(tileheap::Error::from(RuntimeError::UnsupportedPass { pass, why }).into());
         }
         let accesses = &self.pipeline.kernel.operands;
-        let bound: Vec<OperandBinding> = self
-            .operands
-            .iter()
-            .zip(accesses)
-            .map(|(&part, access)| {
-                let (resource, layout) = match part {
-                    Part::Image(resource) => {
-                        let image = pass.image(resource);
-                        let (handle, view) = (image.handle, image.view);
-                        (StorageObject::Image { handle, view }, pass.layout(resource))
-                    }
-                    Part::Buffer(resource, size) => {
-                        let buffer = pass.buffer(resource);
-                        let (handle, offset) = (buffer.handle, buffer.offset);
-                        (
-                            StorageObject::Buffer { handle, offset, size },
-                            vk::ImageLayout::UNDEFINED,
-                        )
-                    }
-                    // Uploaded once, and never written.
-                    Part::Constant(resource @ StorageObject::Image { .. }) => {
-                        (resource, access.kind.layout(false, false))
-                    }
-                    Part::Constant(resource) => (resource, vk::ImageLayout::UNDEFINED),
-                };
-                let format = self.format;
-                OperandBinding {
-                    resource,
-                    layout,
-                    format,
+        let bind = |(&part, access): (&Part, &OperandAccess)| {
+            // Constants are uploaded once, and never written.
+            let (resource, layout) = match part {
+                Part::Constant(resource) => (resource, access.kind.layout(false, false)),
+                Part::Image(resource) => {
+                    let image = pass.image(resource);
+                    let (handle, view) = (image.handle, image.view);
+                    (StorageObject::Image { handle, view }, pass.layout(resource))
                 }
-            })
-            .collect();
+                Part::Buffer(resource, size) => {
+                    let buffer = pass.buffer(resource);
+                    let (handle, offset) = (buffer.handle, buffer.offset);
+                    (
+                        StorageObject::Buffer { handle, offset, size },
+                        vk::ImageLayout::UNDEFINED,
+                    )
+                }
+            };
+            OperandBinding::new(resource, layout, self.format)
+        };
+        let bound: Vec<OperandBinding> = self.operands.iter().zip(accesses).map(bind).collect();
         let set = descriptors.get(device, &self.pipeline, &bound)?;
+        let (commands, arguments) = (pass.command_buffer(), &self.arguments);
         // SAFETY: a compute pass is recorded outside of render passes; what the set refers to is the frame's, or a constant.
-        unsafe {
-            dispatch(
-                device,
-                pass.command_buffer(),
-                &self.pipeline,
-                set,
-                &self.arguments,
-                self.groups,
-            );
-        }
+        unsafe { dispatch(device, commands, &self.pipeline, set, arguments, self.groups) };
         Ok(())
     }
 }

@@ -41,10 +41,10 @@ impl Pipeline {
     pub(super) fn check_operands(&self, kernel: &str, count: usize) -> Result<()> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
-            own => Err(Error::Kernel {
-                kernel: kernel.to_owned(),
-                problem: format!("it has {own} operands, and the node {count}"),
-            }),
+            own => Err(Error::kernel(
+                kernel,
+                format!("it has {own} operands, and the node {count}"),
+            )),
         }
     }
 }
@@ -102,22 +102,19 @@ impl Pipelines {
         kernel: &Kernel,
     ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
         let types = kernel.operands.iter().map(|operand| operand.descriptor_type());
-        let types: Vec<_> = types
-            .map(|kind| kind.expect("kernels have known operands"))
-            .collect();
+        let types: Option<Vec<_>> = types.collect();
+        let types = types.expect("kernels have known operands");
         if let Some(layouts) = self.layouts.get(&types) {
             return Ok(*layouts);
         }
-        let bindings: Vec<_> = (0..)
-            .zip(&types)
-            .map(|(binding, &kind)| {
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(binding)
-                    .descriptor_type(kind)
-                    .descriptor_count(1)
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            })
-            .collect();
+        let binding = |(binding, &kind): (u32, &vk::DescriptorType)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        };
+        let bindings: Vec<_> = (0..).zip(&types).map(binding).collect();
         let what = || "a kernel's operands";
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: one binding per operand.
@@ -171,14 +168,12 @@ fn make(
     let others = [(4, key.way), (5, key.activation)];
     let local = (16..).zip(key.local);
     let constants: Vec<(u32, u32)> = splits.chain(others).chain(local).collect();
-    let entries: Vec<_> = (0..)
-        .zip(&constants)
-        .map(|(index, &(constant_id, _))| vk::SpecializationMapEntry {
-            constant_id,
-            offset: index * 4,
-            size: 4,
-        })
-        .collect();
+    let entry = |(index, &(constant_id, _)): (u32, &(u32, u32))| vk::SpecializationMapEntry {
+        constant_id,
+        offset: index * 4,
+        size: 4,
+    };
+    let entries: Vec<_> = (0..).zip(&constants).map(entry).collect();
     let data: Vec<u8> = constants
         .iter()
         .flat_map(|(_, value)| value.to_ne_bytes())
@@ -195,15 +190,12 @@ fn make(
         .module(module)
         .name(c"main")
         .specialization_info(&specialization);
-    let info = vk::ComputePipelineCreateInfo::default()
+    let infos = [vk::ComputePipelineCreateInfo::default()
         .stage(stage)
-        .layout(layout);
+        .layout(layout)];
+    let cache = vk::PipelineCache::null();
     // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device takes 128.
-    let made = unsafe {
-        device
-            .raw()
-            .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
-    };
+    let made = unsafe { device.raw().create_compute_pipelines(cache, &infos, None) };
     // SAFETY: pipelines keep nothing of it.
     unsafe { device.raw().destroy_shader_module(module, None) };
     let made = made
@@ -242,17 +234,13 @@ pub(super) fn checked_groups(
     extent: [u32; 4],
     local: [u32; 3],
 ) -> Result<[u32; 3]> {
-    let (groups, most) = (
-        groups(extent, local),
-        super::measure::limits(device).max_compute_work_group_count,
-    );
+    let groups = groups(extent, local);
+    let most = super::measure::limits(device).max_compute_work_group_count;
     if groups.iter().zip(&most).all(|(count, most)| count <= most) {
         return Ok(groups);
     }
-    Err(Error::Kernel {
-        kernel: kernel.to_owned(),
-        problem: format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}"),
-    })
+    let problem = format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}");
+    Err(Error::kernel(kernel, problem))
 }
 
 /// The push constants: shapes by operand, then numbers.

@@ -16,7 +16,8 @@ use super::pipelines::arguments_of;
 use crate::error::{Error, Result};
 use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, ElementType, NodeId, NodeKind, TensorId};
-use crate::plan::{Backing, CopyTime, not_bound};
+use crate::layout::{Layout, LayoutRule};
+use crate::plan::{Backing, CopyTime, ValueCopy};
 
 impl Network {
     /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
@@ -65,13 +66,33 @@ pub(super) struct Resolved {
     pub(super) element: ElementType,
 }
 
+impl Resolved {
+    /// A tensor of this name, in this layout.
+    pub(super) fn new(
+        name: &str,
+        layout: &Layout,
+        element: ElementType,
+        resource: StorageObject,
+        object: ObjectId,
+    ) -> Result<Resolved> {
+        let shape = operand_shape(name, layout)?;
+        Ok(Resolved {
+            resource,
+            object,
+            shape,
+            element,
+        })
+    }
+}
+
 impl<'a> Recorder<'a> {
     pub(super) fn new(
         network: &'a mut Network,
         commands: vk::CommandBuffer,
         run: &'a Run<'a>,
     ) -> Result<Recorder<'a>> {
-        let recorder = Recorder {
+        super::external_buffers::check(&network.graph, &network.plan, run.bound)?;
+        Ok(Recorder {
             network,
             commands,
             run,
@@ -80,20 +101,15 @@ impl<'a> Recorder<'a> {
             rounds: Vec::new(),
             left: BTreeMap::new(),
             recorded: Recorded::default(),
-        };
-        super::external_buffers::check(&recorder.network.graph, &recorder.network.plan, run.bound)?;
-        Ok(recorder)
+        })
     }
 
     pub(super) fn record(mut self) -> Result<Recorded> {
         let graph = self.network.graph.clone();
         use vk::PipelineStageFlags as S;
         // Earlier commands may still use the same bytes.
-        self.barrier(
-            S::COMPUTE_SHADER | S::TRANSFER,
-            S::COMPUTE_SHADER,
-            vk::AccessFlags::empty(),
-        );
+        let before = S::COMPUTE_SHADER | S::TRANSFER;
+        self.barrier(before, S::COMPUTE_SHADER, vk::AccessFlags::empty());
         for &input in graph.inputs() {
             if self.network.plan.tensor(input).backing == Backing::Planned {
                 self.move_planned(input, true)?;
@@ -101,16 +117,15 @@ impl<'a> Recorder<'a> {
         }
         self.block(BlockId::ROOT, usize::MAX)?;
         for &output in graph.outputs() {
-            if self.network.plan.tensor(output).backing == Backing::Planned && self.given(output).is_some() {
+            if self.network.plan.tensor(output).backing == Backing::Planned && self.given(output).is_ok() {
                 self.move_planned(output, false)?;
             }
         }
-        let readers = S::HOST | S::TRANSFER | S::COMPUTE_SHADER;
-        self.barrier(
-            S::COMPUTE_SHADER,
-            readers,
+        let (readers, reads) = (
+            before | S::HOST,
             vk::AccessFlags::HOST_READ | vk::AccessFlags::TRANSFER_READ,
         );
+        self.barrier(S::COMPUTE_SHADER, readers, reads);
         Ok(self.recorded)
     }
 
@@ -157,42 +172,33 @@ impl<'a> Recorder<'a> {
     /// Copies of the plan that belong to a loop or branch.
     fn copies(&mut self, node: NodeId, time: CopyTime) -> Result<()> {
         let plan = self.network.plan.clone();
-        for moved in plan
-            .copies
-            .iter()
-            // Copies to the caller's buffers are recorded at the end of the run.
-            .filter(|copy| copy.node == node && copy.time == time && copy.from != copy.to)
-        {
-            let from = self.resolve(moved.from)?;
-            let next = (time == CopyTime::Round)
-                .then(|| self.rounds.last().map(|round| round + 1))
-                .flatten();
-            if let Some(next) = next {
-                self.set_round(next);
-            }
-            let copied = self.copy(node, moved.from, from, moved.to);
-            if let Some(next) = next {
-                self.set_round(next - 1);
-            }
-            copied?;
+        // Copies to the caller's buffers are recorded at the end of the run.
+        let here = |copy: &&ValueCopy| copy.node == node && copy.time == time && copy.from != copy.to;
+        for &ValueCopy { from, to, .. } in plan.copies.iter().filter(here) {
+            let source = self.resolve(from)?;
+            let next = u64::from(time == CopyTime::Round);
+            self.rounds
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|round| *round += next);
+            let target = self.resolve(to);
+            self.rounds
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|round| *round -= next);
+            let target = target?;
+            let call = copy_call(from, source.shape, to, target.shape);
+            let call = call.map_err(|problem| self.fault(node, "copy", &problem))?;
+            self.recorded.copies += 1;
+            self.dispatch(node, &call, vec![source, target])?;
         }
         Ok(())
     }
 
-    fn copy(&mut self, node: NodeId, from: TensorId, source: Resolved, to: TensorId) -> Result<()> {
-        let target = self.resolve(to)?;
-        let call = copy_call(from, source.shape, to, target.shape)
-            .map_err(|problem| self.fault(node, "copy", problem))?;
-        self.recorded.copies += 1;
-        self.dispatch(node, &call, vec![source, target])
-    }
-
-    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> Error {
-        Error::Operator {
-            node: self.network.graph.node(node).name.clone(),
-            operator: operator.to_owned(),
-            problem,
-        }
+    fn fault(&self, node: NodeId, operator: &str, problem: &str) -> Error {
+        Error::operator(&self.network.graph.node(node).name, operator, problem)
     }
 
     fn operator(&mut self, id: NodeId) -> Result<()> {
@@ -221,12 +227,10 @@ impl<'a> Recorder<'a> {
         if let ("reshape", [source, target]) = (call.kernel.as_str(), &operands[..]) {
             if source.object == target.object {
                 // The plan made it a view.
+                let problem = "its output aliases its input with another element order";
                 return match same_bytes(source.shape, target.shape) {
                     true => Ok(()),
-                    false => {
-                        let problem = "its output aliases its input with another element order";
-                        Err(self.fault(id, "reshape", problem.to_owned()))
-                    }
+                    false => Err(self.fault(id, "reshape", problem)),
                 };
             }
         }
@@ -234,7 +238,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn zeros(&mut self, vectors: u32) -> Resolved {
-        let resource = self.network.zeros().expect("created if a bias is absent");
+        let resource = self.network.objects().zeros.expect("created if a bias is absent");
         Resolved {
             resource,
             object: self.object(resource, Space::Own(0), 0..1, true),
@@ -247,17 +251,10 @@ impl<'a> Recorder<'a> {
     fn move_planned(&mut self, tensor: TensorId, inwards: bool) -> Result<()> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(tensor).name;
-        let Some(given) = self.given(tensor) else {
-            return Err(not_bound(
-                &graph,
-                tensor,
-                &self.network.plan.tensor(tensor).layout,
-            ));
-        };
-        let node = NodeId(0);
+        let given = self.given(tensor)?;
         let planned = self.resolve(tensor)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
-        let plain = crate::layout::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
+        let plain = LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
         let caller = self.bind_buffer(tensor, given, &plain, inwards)?;
         let (source, target) = if inwards {
             (caller, planned)
@@ -265,11 +262,8 @@ impl<'a> Recorder<'a> {
             (planned, caller)
         };
         let call = copy_call(tensor, source.shape, tensor, target.shape);
-        let call = call.map_err(|problem| Error::Layout {
-            tensor: name.clone(),
-            problem,
-        })?;
-        self.dispatch(node, &call, vec![source, target])
+        let call = call.map_err(|problem| Error::tensor(name, problem))?;
+        self.dispatch(NodeId(0), &call, vec![source, target])
     }
 
     fn dispatch(&mut self, node: NodeId, call: &Call, operands: Vec<Resolved>) -> Result<()> {
@@ -280,10 +274,8 @@ impl<'a> Recorder<'a> {
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let Invocation { key, format } = Invocation::new(call, forms, operand_shape("", &bound.layout).ok());
         let shapes = operands.iter().map(|operand| kernel_shape(call, operand.shape));
-        let bound: Vec<_> = operands
-            .iter()
-            .map(|operand| (operand.resource, operand.object))
-            .collect();
+        let bound = operands.iter().map(|operand| (operand.resource, operand.object));
+        let bound: Vec<_> = bound.collect();
         let dispatch = Dispatch {
             key,
             operands: &bound,
@@ -299,22 +291,19 @@ impl<'a> Recorder<'a> {
                 Operand::Zeros(_) => "zeros".to_owned(),
             },
         };
-        let dispatcher = &mut self.network.dispatcher;
+        let (dispatcher, tracker) = (&mut self.network.dispatcher, &mut self.tracker);
         // SAFETY: recording outside of a render pass (the caller's duty); operands are the network's or bound.
-        let required =
-            unsafe { dispatcher.record(self.commands, &mut self.tracker, &dispatch, overwritten) }?;
+        let required = unsafe { dispatcher.record(self.commands, tracker, &dispatch, overwritten) }?;
         self.recorded.barriers += u32::from(required.barrier);
         self.recorded.transitions += required.transitions.len() as u32;
         self.recorded.dispatches += 1;
         Ok(())
     }
+
     fn barrier(&mut self, from: vk::PipelineStageFlags, to: vk::PipelineStageFlags, more: vk::AccessFlags) {
         self.recorded.barriers += 1;
+        let dispatcher = &self.network.dispatcher;
         // SAFETY: recording outside of a render pass (the caller's duty).
-        unsafe {
-            self.network
-                .dispatcher
-                .barrier(self.commands, (from, to), more, &[])
-        };
+        unsafe { dispatcher.barrier(self.commands, (from, to), more, &[]) };
     }
 }

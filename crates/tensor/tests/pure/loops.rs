@@ -8,6 +8,7 @@ use tileheap_tensor::{
     ElementType, Graph, GraphBuilder, Result, Shape, TensorId, TensorPlan, TensorPlanOptions,
     TensorRequirements, check,
 };
+use tileheap_testkit::tensor::assert_says;
 
 fn needs(graph: &Graph) -> Vec<TensorRequirements> {
     crate::needs(&crate::buffers(graph), 1)
@@ -19,12 +20,9 @@ fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan>
 
 fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool) -> TensorId {
     let made = vec![(name.to_owned(), ElementType::UInt8, Shape::new([4u64]))];
-    let in_place = if in_place {
-        vec![InPlace { output: 0, input: 0 }]
-    } else {
-        Vec::new()
-    };
-    graph.node(name, Operator::named("f"), inputs, made, in_place)[0]
+    let over = in_place.then_some(InPlace { output: 0, input: 0 });
+    let over = over.into_iter().collect();
+    graph.node(name, Operator::named("f"), inputs, made, over)[0]
 }
 
 /// `(while (c < 5) { y = conv(x, w) })(x <= y)`.
@@ -34,15 +32,13 @@ fn convolution() -> Graph {
     let w = graph.constant("w", ElementType::UInt8, [4]);
     let c = graph.input("c", ElementType::UInt8, [4]);
     let start = op(&mut graph, "start", &[x], false);
-    let out = graph
-        .repeat("loop", &[start, w, c], |body, inputs| {
-            body.leave_unless(inputs[2], &[inputs[0]]);
-            let y = op(body, "y", &inputs[..2], false);
-            body.carry(y, inputs[0]);
-            Ok(())
-        })
-        .unwrap()[0];
-    let end = op(&mut graph, "end", &[out], false);
+    let out = graph.repeat("loop", &[start, w, c], |body, inputs| {
+        body.leave_unless(inputs[2], &[inputs[0]]);
+        let y = op(body, "y", &inputs[..2], false);
+        body.carry(y, inputs[0]);
+        Ok(())
+    });
+    let end = op(&mut graph, "end", &out.unwrap(), false);
     graph.output(end);
     graph.build().unwrap()
 }
@@ -51,20 +47,10 @@ fn convolution() -> Graph {
 fn the_papers_loop_is_unrolled_twice_and_nothing_is_copied() {
     let graph = convolution();
     let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
-    assert_eq!(
-        plan.unrolled
-            .iter()
-            .map(|&(_, copies)| copies)
-            .collect::<Vec<_>>(),
-        [2]
-    );
-    assert!(plan.copies.is_empty());
-    let y = graph.find("y").unwrap();
-    let Some(Placement::PerRound(views)) = &plan.tensor(y).placement else {
-        panic!(
-            "y is somewhere else from round to round: {:?}",
-            plan.tensor(y).placement
-        )
+    assert!(plan.copies.is_empty() && plan.unrolled.iter().all(|&(_, copies)| copies == 2));
+    let place = &plan.tensor(graph.find("y").unwrap()).placement;
+    let Some(Placement::PerRound(views)) = place else {
+        panic!("y is somewhere else from round to round: {place:?}")
     };
     assert_eq!((views.first.len(), views.repeat.len()), (0, 2));
     assert_ne!(views.repeat[0], views.repeat[1]);
@@ -73,36 +59,34 @@ fn the_papers_loop_is_unrolled_twice_and_nothing_is_copied() {
 #[test]
 fn the_baseline_copies_every_round() {
     let graph = convolution();
-    let options = TensorPlanOptions {
-        carry: CarryRule::Copy,
+    let plan = planned(&graph, &carried_by(CarryRule::Copy, 8)).unwrap();
+    let copies = plan.copies.iter().map(|copy| (copy.time, copy.size));
+    assert!(copies.eq([(CopyTime::Round, Bytes(4))]));
+}
+
+fn carried_by(carry: CarryRule, unroll_limit: u32) -> TensorPlanOptions<'static> {
+    TensorPlanOptions {
+        carry,
+        unroll_limit,
         ..TensorPlanOptions::default()
-    };
-    let plan = planned(&graph, &options).unwrap();
-    assert_eq!(plan.copies.len(), 1);
-    assert_eq!(
-        (plan.copies[0].time, plan.copies[0].size),
-        (CopyTime::Round, Bytes(4))
-    );
+    }
 }
 
 /// `x[c] = f(x[c - k])`.
 fn of_several_rounds_ago(k: usize) -> Graph {
     let mut graph = GraphBuilder::new("several rounds ago");
-    let inputs: Vec<TensorId> = (0..k)
-        .map(|lag| graph.input(format!("x{lag}"), ElementType::UInt8, [4]))
-        .collect();
-    let out = graph
-        .repeat("loop", &inputs, |body, x| {
-            body.leave_unless(x[0], &[x[0], x[k - 1]]);
-            let y = op(body, "y", &x[..1], false);
-            for lag in 1..k {
-                body.carry(x[lag], x[lag - 1]);
-            }
-            body.carry(y, x[k - 1]);
-            Ok(())
-        })
-        .unwrap();
-    let end = op(&mut graph, "end", &out, false);
+    let inputs = (0..k).map(|lag| graph.input(format!("x{lag}"), ElementType::UInt8, [4]));
+    let inputs: Vec<TensorId> = inputs.collect();
+    let out = graph.repeat("loop", &inputs, |body, x| {
+        body.leave_unless(x[0], &[x[0], x[k - 1]]);
+        let y = op(body, "y", &x[..1], false);
+        for lag in 1..k {
+            body.carry(x[lag], x[lag - 1]);
+        }
+        body.carry(y, x[k - 1]);
+        Ok(())
+    });
+    let end = op(&mut graph, "end", &out.unwrap(), false);
     graph.output(end);
     graph.build().unwrap()
 }
@@ -119,20 +103,10 @@ fn values_of_several_rounds_ago_are_not_copied() {
 #[test]
 fn past_the_limit_it_is_copied_or_an_error() {
     let graph = of_several_rounds_ago(4);
-    let options = |carry| TensorPlanOptions {
-        carry,
-        unroll_limit: 2,
-        ..TensorPlanOptions::default()
-    };
-    let plan = planned(&graph, &options(CarryRule::Avoid)).unwrap();
+    let plan = planned(&graph, &carried_by(CarryRule::Avoid, 2)).unwrap();
     assert!(!plan.copies.is_empty());
-    let fault = planned(&graph, &options(CarryRule::Forbid))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        fault.contains("`loop`") && fault.contains("`loop/") && fault.contains("2 times"),
-        "{fault}"
-    );
+    let fault = planned(&graph, &carried_by(CarryRule::Forbid, 2)).unwrap_err();
+    assert_says(fault, &["`loop`", "`loop/", "2 times"]);
 }
 
 /// A loop, left at the beginning with the first parameter, or at the end with the first value that `body` carries.
@@ -151,9 +125,9 @@ fn looped(
         if at_end {
             graph.leave_unless(carried[0].0, &[carried[0].0]);
         }
-        carried
-            .into_iter()
-            .for_each(|(value, into)| graph.carry(value, into));
+        for (value, into) in carried {
+            graph.carry(value, into);
+        }
         Ok(())
     });
     built.unwrap()[0]
@@ -316,33 +290,29 @@ fn random_body(
         let kind = random.below(10);
         if kind < 2 && depth < 2 {
             let inputs: Vec<TensorId> = (0..1 + random.below(3)).map(|_| pick(random, there)).collect();
-            let outputs = graph
-                .repeat(&name, &inputs, |body, parameters| {
-                    let mut inner = parameters.to_vec();
-                    if random.below(4) > 0 {
-                        body.leave_unless(inner[0], &[pick(random, &inner)]);
+            let outputs = graph.repeat(&name, &inputs, |body, parameters| {
+                let mut inner = parameters.to_vec();
+                if random.below(4) > 0 {
+                    body.leave_unless(inner[0], &[pick(random, &inner)]);
+                }
+                random_body(body, &mut inner, random, depth + 1, count);
+                for &parameter in parameters {
+                    if random.below(3) > 0 {
+                        body.carry(pick(random, &inner), parameter);
                     }
-                    random_body(body, &mut inner, random, depth + 1, count);
-                    for &parameter in parameters {
-                        if random.below(3) > 0 {
-                            body.carry(pick(random, &inner), parameter);
-                        }
-                    }
-                    body.leave_unless(pick(random, &inner), &[pick(random, &inner)]);
-                    Ok(())
-                })
-                .unwrap();
-            there.extend(outputs);
+                }
+                body.leave_unless(pick(random, &inner), &[pick(random, &inner)]);
+                Ok(())
+            });
+            there.extend(outputs.unwrap());
         } else if kind < 3 && depth < 2 {
             let inputs: Vec<TensorId> = (0..1 + random.below(2)).map(|_| pick(random, there)).collect();
-            let outputs = graph
-                .branch(&name, &inputs, 2, |arm, _, parameters| {
-                    let mut inner = parameters.to_vec();
-                    random_body(arm, &mut inner, random, depth + 1, count);
-                    Ok(vec![pick(random, &inner)])
-                })
-                .unwrap();
-            there.extend(outputs);
+            let outputs = graph.branch(&name, &inputs, 2, |arm, _, parameters| {
+                let mut inner = parameters.to_vec();
+                random_body(arm, &mut inner, random, depth + 1, count);
+                Ok(vec![pick(random, &inner)])
+            });
+            there.extend(outputs.unwrap());
         } else {
             let inputs: Vec<TensorId> = (0..1 + random.below(2)).map(|_| pick(random, there)).collect();
             let in_place = random.below(2) == 0;
@@ -358,10 +328,9 @@ fn random_loops_are_right_in_every_round() {
     for seed in 0..1500u64 {
         let mut random = SplitMix64::new(seed * 1_000_003 + 17);
         let mut graph = GraphBuilder::new(format!("random {seed}"));
-        let mut there = vec![
-            graph.input("a", ElementType::UInt8, [4]),
-            graph.input("b", ElementType::UInt8, [4]),
-        ];
+        let mut there = ["a", "b"]
+            .map(|name| graph.input(name, ElementType::UInt8, [4]))
+            .to_vec();
         let mut count = 0;
         random_body(&mut graph, &mut there, &mut random, 0, &mut count);
         let last = *there.last().unwrap();
@@ -370,40 +339,32 @@ fn random_loops_are_right_in_every_round() {
         let graph = graph.build().unwrap();
         for carry in [CarryRule::Avoid, CarryRule::Copy] {
             let options = TensorPlanOptions {
-                carry,
                 plan_inputs: seed % 3 > 0,
                 in_place: seed % 2 > 0,
-                ..TensorPlanOptions::default()
+                ..carried_by(carry, 8)
             };
             let plan = planned(&graph, &options).unwrap();
-            let moved = plan
-                .copies
-                .iter()
-                .filter(|copy| copy.time == CopyTime::Round)
-                .count();
-            copies[usize::from(carry == CarryRule::Copy)] += moved;
+            let moved = plan.copies.iter().filter(|copy| copy.time == CopyTime::Round);
+            copies[usize::from(carry == CarryRule::Copy)] += moved.count();
             loops += plan.unrolled.len();
         }
     }
-    println!(
-        "{loops} loops; values copied a round: {} where that is avoided, {} where not",
-        copies[0], copies[1]
+    assert!(
+        loops > 100 && copies[0] * 10 < copies[1],
+        "{loops} loops, {copies:?} copies a round"
     );
-    assert!(loops > 100 && copies[0] * 10 < copies[1]);
 }
 
 #[test]
 fn arms_share_memory_and_their_results_are_not_copied() {
     let mut graph = GraphBuilder::new("branch");
     let x = graph.input("x", ElementType::UInt8, [4]);
-    let y = graph
-        .branch("if", &[x], 2, |arm, index, inputs| {
-            let a = op(arm, &format!("a{index}"), inputs, false);
-            let b = op(arm, &format!("b{index}"), &[a], false);
-            Ok(vec![b])
-        })
-        .unwrap()[0];
-    graph.output(y);
+    let y = graph.branch("if", &[x], 2, |arm, index, inputs| {
+        let a = op(arm, &format!("a{index}"), inputs, false);
+        let b = op(arm, &format!("b{index}"), &[a], false);
+        Ok(vec![b])
+    });
+    graph.output(y.unwrap()[0]);
     let graph = graph.build().unwrap();
     let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
     assert!(plan.copies.is_empty());
@@ -421,26 +382,24 @@ fn a_plan_that_is_wrong_is_refused() {
     let refused = |what: &str, change: &dyn Fn(&mut TensorPlan), words: &[&str]| {
         let mut plan = good.clone();
         change(&mut plan);
-        let said = check(&graph, &needs(&graph), &plan, 40)
-            .expect_err(what)
-            .to_string();
-        assert!(words.iter().all(|word| said.contains(word)), "{what}: {said}");
+        assert_says(check(&graph, &needs(&graph), &plan, 40).expect_err(what), words);
     };
     let y = graph.find("y").unwrap().index();
     let end = graph.find("end").unwrap().index();
-    let views =
-        |plan: &mut TensorPlan, change: &dyn Fn(&mut Vec<Placement>)| match &mut plan.tensors[y].placement {
+    let views = |change: fn(&mut Vec<Placement>)| {
+        move |plan: &mut TensorPlan| match &mut plan.tensors[y].placement {
             Some(Placement::PerRound(views)) => change(&mut views.repeat),
             other => panic!("{other:?} changes from round to round"),
-        };
+        }
+    };
     refused(
-        "rounds that follow in another order",
-        &|plan| views(plan, &|repeat| repeat.reverse()),
+        "rounds in another order",
+        &views(|repeat| repeat.reverse()),
         &["hold"],
     );
     refused(
         "a place for every round",
-        &|plan| views(plan, &|repeat| repeat.truncate(1)),
+        &views(|repeat| repeat.truncate(1)),
         &["hold"],
     );
     let shift = |by: u64| {
@@ -455,19 +414,11 @@ fn a_plan_that_is_wrong_is_refused() {
         &|plan| plan.memories.clear(),
         &["memory 0 of 0"],
     );
-    refused(
-        "too small",
-        &|plan| plan.memories[0].size = Bytes(3),
-        &["ends after the 3 B"],
-    );
+    let small = |plan: &mut TensorPlan| plan.memories[0].size = Bytes(3);
+    refused("too small", &small, &["ends after the 3 B"]);
     let mut large = needs(&graph);
     large[end].size = Bytes(5);
-    assert!(
-        check(&graph, &large, &good, 1)
-            .unwrap_err()
-            .to_string()
-            .contains("`end`")
-    );
+    assert_says(check(&graph, &large, &good, 1).unwrap_err(), &["`end`"]);
     large[end].size = Bytes(4);
     large[end].alignment = Alignment::new(64).unwrap();
     let aligned = check(&graph, &large, &good, 1);
@@ -485,26 +436,18 @@ fn a_plan_that_is_wrong_is_refused() {
     let graph = graph.build().unwrap();
     let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
     assert!(!good.aliasing.is_empty());
-    let said = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err().to_string();
+    let refused = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err();
     let mut bare = good.clone();
     bare.aliasing.clear();
-    assert!(
-        said(&bare).contains("without an aliasing entry"),
-        "{}",
-        said(&bare)
-    );
+    assert_says(refused(&bare), &["without an aliasing entry"]);
     let mut shared = good.clone();
     let (c, d) = (graph.find("c").unwrap().index(), graph.find("d").unwrap().index());
     shared.tensors[c].placement = shared.tensors[d].placement.clone();
-    assert!(said(&shared).contains('`'), "{}", said(&shared));
+    assert_says(refused(&shared), &["tensor `"]);
 
     // Carried values that are copied, and are not.
     let graph = convolution();
-    let options = TensorPlanOptions {
-        carry: CarryRule::Copy,
-        ..TensorPlanOptions::default()
-    };
-    let mut plan = planned(&graph, &options).unwrap();
+    let mut plan = planned(&graph, &carried_by(CarryRule::Copy, 8)).unwrap();
     plan.copies.clear();
     assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
 }

@@ -7,52 +7,69 @@ mod models;
 mod networks;
 
 use tileheap_baselines::tensor::pools::POOLS;
+use tileheap_tensor::graph::Operator;
 use tileheap_tensor::plan::{Offsets, StorageIds};
 use tileheap_tensor::units::Alignment;
 use tileheap_tensor::{
-    Graph, Layout, LayoutRule, PlacementStrategy, Result, TensorPlan, TensorPlanOptions, TensorRequirements,
-    check, plan,
+    ElementType, Graph, GraphBuilder, Layout, LayoutRule, PlacementStrategy, Result, Shape, StorageChoice,
+    StorageOptions, StoragePolicy, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements, check,
+    choose, plan,
 };
 
 /// Every strategy: offsets, pools, given storage ids.
 fn strategies() -> Vec<Box<dyn PlacementStrategy>> {
-    let mut all: Vec<Box<dyn PlacementStrategy>> = Vec::new();
-    for strategy in tileheap_pack::Strategy::ALL {
-        all.push(Box::new(Offsets(strategy)));
-    }
-    for &strategy in &tileheap_baselines::pack::STRATEGIES {
-        all.push(Box::new(Offsets(strategy)));
-    }
-    for pool in POOLS {
-        all.push(Box::new(pool));
-    }
-    all.push(Box::new(StorageIds));
+    let mut all: Vec<Box<dyn PlacementStrategy>> = vec![Box::new(StorageIds)];
+    all.extend(tileheap_pack::Strategy::ALL.map(|of| Box::new(Offsets(of)) as Box<_>));
+    all.extend(tileheap_baselines::pack::STRATEGIES.map(|of| Box::new(Offsets(of)) as Box<_>));
+    all.extend(POOLS.map(|pool| Box::new(pool) as Box<_>));
     all
 }
 
 /// A strategy by its name.
-fn strategy(name: &str) -> Box<dyn PlacementStrategy> {
+fn strategy(name: &str) -> &'static dyn PlacementStrategy {
     let found = strategies().into_iter().find(|strategy| strategy.name() == name);
-    found.unwrap_or_else(|| panic!("no strategy is named {name}"))
+    Box::leak(found.unwrap_or_else(|| panic!("no strategy is named {name}")))
 }
 
 /// Layouts of a graph whose tensors are all row-major buffers.
 fn buffers(graph: &Graph) -> Vec<Layout> {
     let layout = |tensor: &tileheap_tensor::graph::Tensor| {
-        let shape = tensor.shape.fixed().unwrap();
-        LayoutRule::buffer()
-            .apply(&tensor.name, &shape, tensor.element)
-            .unwrap()
+        let (rule, shape) = (LayoutRule::buffer(), tensor.shape.fixed().unwrap());
+        rule.apply(&tensor.name, &shape, tensor.element).unwrap()
     };
     graph.tensors().iter().map(layout).collect()
 }
 
 fn needs(layouts: &[Layout], alignment: u64) -> Vec<TensorRequirements> {
     let alignment = Alignment::new(alignment).unwrap();
-    layouts
+    let needs = layouts
         .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, alignment))
-        .collect()
+        .map(|of| TensorRequirements::of_layout(of, alignment));
+    needs.collect()
+}
+
+/// Storage by a policy.
+fn chosen(graph: &Graph, policy: &dyn StoragePolicy) -> StorageChoice {
+    let options = StorageOptions {
+        policy,
+        ..StorageOptions::default()
+    };
+    choose(graph, &options).unwrap()
+}
+
+/// Options with a strategy, and nothing in place.
+fn apart_by(strategy: &dyn PlacementStrategy) -> TensorPlanOptions<'_> {
+    TensorPlanOptions {
+        strategy,
+        in_place: false,
+        ..TensorPlanOptions::default()
+    }
+}
+
+/// A node of some operator with one output, called after it.
+fn node(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], shape: impl Into<Shape>) -> TensorId {
+    let made = vec![(name.to_owned(), ElementType::Float32, shape.into())];
+    graph.node(name, Operator::named("f"), inputs, made, Vec::new())[0]
 }
 
 /// A plan that the judge accepts, over several runs in a row.

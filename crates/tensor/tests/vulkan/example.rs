@@ -10,11 +10,8 @@ fn every_network_computes_what_the_cpu_does_the_same_with_and_without_aliasing()
     ] {
         let output = example("network").args(arguments).output().expect("cargo runs");
         let printed = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success(),
-            "{}\n{printed}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let complaints = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{complaints}\n{printed}");
         let count = |text: &str| printed.lines().filter(|line| line.contains(text)).count();
         // Three networks, in buffers, textures and image arrays.
         assert_eq!(count("identical with and without aliasing"), 9, "{printed}");
@@ -22,10 +19,8 @@ fn every_network_computes_what_the_cpu_does_the_same_with_and_without_aliasing()
             let (before, _) = line.split_once(" x the bound")?;
             before.split_whitespace().last()?.parse::<f64>().ok()
         };
-        for line in printed
-            .lines()
-            .filter(|line| line.trim_start().starts_with("aliased"))
-        {
+        let lines = printed.lines();
+        for line in lines.filter(|line| line.trim_start().starts_with("aliased")) {
             assert!(ratio(line).is_some_and(|ratio| ratio <= 1.02), "{line}");
         }
     }

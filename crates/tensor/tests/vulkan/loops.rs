@@ -1,27 +1,20 @@
 //! Loops and shapes: any number of rounds, any shape of a range, one plan.
 #![allow(unreachable_pub)] // As in the support modules.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tileheap::runtime::Capabilities;
-use tileheap_tensor::graph::{NodeId, NodeKind};
+use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::CarryRule;
 use tileheap_tensor::vulkan::{Decision, KernelSet, Network};
-use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOptions, plan};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorPlanOptions, plan};
 
 use crate::gpu::Gpu;
-use crate::rig::{self, Stored, assert_close};
+use crate::rig::{self, Stored, Values, assert_close};
 use tileheap_testkit::tensor::reference::evaluate;
 
 /// Planned by the default strategy, aliased.
-pub fn network(
-    gpu: &Gpu,
-    graph: &Graph,
-    stored: Stored,
-    carry: CarryRule,
-    values: &BTreeMap<TensorId, Vec<f32>>,
-) -> Network {
+pub fn network(gpu: &Gpu, graph: &Graph, stored: Stored, carry: CarryRule, values: &Values) -> Network {
     let layouts = rig::layouts(graph, |_| stored);
     let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts).expect("measured");
     let options = TensorPlanOptions {
@@ -31,13 +24,8 @@ pub fn network(
         ..TensorPlanOptions::default()
     };
     let planned = plan(graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
-    let made = Network::new(
-        gpu.tile(),
-        &Arc::new(graph.clone()),
-        &Arc::new(planned),
-        values,
-        KernelSet::new(),
-    );
+    let (graph, planned) = (Arc::new(graph.clone()), Arc::new(planned));
+    let made = Network::new(gpu.tile(), &graph, &planned, values, KernelSet::new());
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -50,33 +38,42 @@ pub fn recurrence() -> Graph {
     let newer = graph.input("newer", ElementType::Float32, shape);
     let go_on = graph.input("go on", ElementType::Float32, [1]);
     let w = graph.constant("w", ElementType::Float32, [6, 6, 3, 3]);
-    let left = graph
-        .repeat("rounds", &[older, newer, go_on], |graph, parameters| {
-            graph.leave_unless(parameters[2], &[parameters[1]]);
-            let padding = [("padding", vec![1, 1].into())];
-            let product = graph.operator("product", "conv2d", padding, &[parameters[1], w])?[0];
-            let sum = graph.operator("sum", "add", [], &[product, parameters[0]])?[0];
-            let next = graph.operator("next", "tanh", [], &[sum])?[0];
-            graph.carry(parameters[1], parameters[0]);
-            graph.carry(next, parameters[1]);
-            Ok(())
-        })
-        .expect("a loop");
-    let out = graph.operator("out", "relu", [], &[left[0]]).expect("inferred")[0];
+    let left = graph.repeat("rounds", &[older, newer, go_on], |graph, parameters| {
+        graph.leave_unless(parameters[2], &[parameters[1]]);
+        let padding = [("padding", vec![1, 1].into())];
+        let product = graph.operator("product", "conv2d", padding, &[parameters[1], w])?[0];
+        let sum = graph.operator("sum", "add", [], &[product, parameters[0]])?[0];
+        let next = graph.operator("next", "tanh", [], &[sum])?[0];
+        graph.carry(parameters[1], parameters[0]);
+        graph.carry(next, parameters[1]);
+        Ok(())
+    });
+    let left = left.expect("a loop");
+    let out = graph.operator("out", "relu", [], &left).expect("inferred")[0];
     graph.output(out);
     graph.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Values with small weights: with large ones differences of rounding double from round to round.
+pub fn small_values(graph: &Graph) -> Values {
+    let mut values = rig::values(graph, &[]);
+    let w = graph.find("w").expect("a constant");
+    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
+    values
+}
+
+/// The node of a name.
+pub fn named(graph: &Graph, name: &str) -> NodeId {
+    let found = graph.nodes().iter().position(|node| node.name == name);
+    NodeId(found.expect("a node of the name") as u32)
 }
 
 #[test]
 fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counted() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let graph = recurrence();
-    let mut values = rig::values(&graph, &[]);
-    // Small weights: with large ones differences of rounding double from round to round.
-    let w = graph.find("w").expect("a constant");
-    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
-    let is_loop = |node: &tileheap_tensor::graph::Node| matches!(node.kind, NodeKind::Loop(_));
-    let node = NodeId(graph.nodes().iter().position(is_loop).expect("a loop") as u32);
+    let values = small_values(&graph);
+    let node = named(&graph, "rounds");
     for stored in [Stored::Buffers, rig::ways()[1], rig::ways()[2]] {
         for carry in [CarryRule::Forbid, CarryRule::Copy] {
             let mut network = network(&gpu, &graph, stored, carry, &values);
@@ -107,15 +104,13 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
     let strides = [("strides", vec![2, 2].into()), ("padding", vec![1, 1].into())];
     let conv = graph
         .operator("conv", "conv2d", strides, &[x, w])
-        .expect("inferred")[0];
-    let act = graph
-        .operator("act", "hard_swish", [], &[conv])
-        .expect("inferred")[0];
+        .expect("inferred");
+    let act = graph.operator("act", "hard_swish", [], &conv).expect("inferred");
     let pooled = graph
-        .operator("pooled", "global_avg_pool2d", [], &[act])
-        .expect("inferred")[0];
+        .operator("pooled", "global_avg_pool2d", [], &act)
+        .expect("inferred");
     let scaled = graph
-        .operator("scaled", "mul", [], &[act, pooled])
+        .operator("scaled", "mul", [], &[act[0], pooled[0]])
         .expect("inferred")[0];
     graph.output(scaled);
     let graph = graph.build().unwrap_or_else(|error| panic!("{error}"));
@@ -128,12 +123,8 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
             values.insert(w, largest[&w].clone());
             let expected = evaluate(&graph, &symbols, &values, &[]);
             let (got, _) = rig::run(&mut gpu, &mut network, &values, &symbols, &[]);
-            assert_close(
-                &format!("{symbols:?} in {stored:?}"),
-                &got[0],
-                &expected[&scaled],
-                1e-5,
-            );
+            let what = format!("{symbols:?} in {stored:?}");
+            assert_close(&what, &got[0], &expected[&scaled], 1e-5);
             // Pipelines are made for the range, not for a shape.
             assert!(pipelines == 0 || pipelines == network.pipelines());
             pipelines = network.pipelines();

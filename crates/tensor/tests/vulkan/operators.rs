@@ -26,10 +26,8 @@ fn one(
     for (index, shape) in constants.iter().enumerate() {
         operands.push(graph.constant(format!("constant {index}"), element, dims(shape)));
     }
-    let made = graph
-        .operator("result", operator, attributes, &operands)
-        .expect("inferred");
-    graph.output(made[0]);
+    let made = graph.operator("result", operator, attributes, &operands);
+    graph.output(made.expect("inferred")[0]);
     graph.build().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -37,26 +35,20 @@ fn dims(shape: &[i64]) -> Shape {
     Shape(shape.iter().map(|&dim| dim.into()).collect())
 }
 
-fn ints(values: &[i64]) -> Attribute {
-    Attribute::Ints(values.to_vec())
-}
-
 /// The cases: sizes that are no multiple of 4 nor of a workgroup, strides, padding, batches, broadcasts.
 fn cases(element: ElementType) -> Vec<Graph> {
     let one = |operator: &str, attributes: Attributes, inputs: &[&[i64]], constants: &[&[i64]]| {
         one(operator, attributes, element, inputs, constants)
     };
-    let conv = |strides: i64, padding: i64| {
-        vec![
-            ("strides", ints(&[strides, strides])),
-            ("padding", ints(&[padding, padding])),
-        ]
-    };
+    let int = |name: &'static str, value: i64| (name, Attribute::Int(value));
+    let pair = |name: &'static str, values: [i64; 2]| (name, Attribute::Ints(values.to_vec()));
     let act = |name: &str| ("activation", Attribute::Text(name.to_owned()));
-    let mut depthwise = conv(2, 1);
-    depthwise.push(("groups", Attribute::Int(10)));
-    let mut fused = conv(1, 1);
-    fused.push(act("relu6"));
+    let conv = |strides: i64, padding: i64| vec![int("strides", strides), int("padding", padding)];
+    let depthwise = [conv(2, 1), vec![int("groups", 10)]].concat();
+    let fused = [conv(1, 1), vec![act("relu6")]].concat();
+    let max = [conv(2, 1), vec![int("kernel", 3)]].concat();
+    let average = vec![pair("kernel", [2, 3]), pair("strides", [2, 1])];
+    let epsilon = vec![("epsilon", Attribute::Float(1e-4))];
     let mut cases = vec![
         one("conv2d", conv(1, 0), &[&[2, 10, 7, 9]], &[&[6, 10, 1, 1], &[6]]),
         one("conv2d", fused, &[&[1, 3, 11, 9]], &[&[9, 3, 3, 3], &[9]]),
@@ -67,26 +59,12 @@ fn cases(element: ElementType) -> Vec<Graph> {
         one("matmul", vec![], &[&[2, 3, 6], &[2, 6, 10]], &[]),
         one(
             "matmul",
-            vec![("transpose_b", Attribute::Int(1))],
+            vec![int("transpose_b", 1)],
             &[&[2, 5, 7], &[2, 6, 7]],
             &[],
         ),
-        one(
-            "max_pool2d",
-            vec![
-                ("kernel", ints(&[3, 3])),
-                ("strides", ints(&[2, 2])),
-                ("padding", ints(&[1, 1])),
-            ],
-            &[&[1, 6, 9, 7]],
-            &[],
-        ),
-        one(
-            "avg_pool2d",
-            vec![("kernel", ints(&[2, 3])), ("strides", ints(&[2, 1]))],
-            &[&[2, 5, 8, 9]],
-            &[],
-        ),
+        one("max_pool2d", max, &[&[1, 6, 9, 7]], &[]),
+        one("avg_pool2d", average, &[&[2, 5, 8, 9]], &[]),
         one("global_avg_pool2d", vec![], &[&[2, 9, 5, 7]], &[]),
         one("add", vec![], &[&[2, 6, 5, 3], &[2, 6, 5, 3]], &[]),
         // Broadcast: a bias of channels, and one element of a vector for all lanes.
@@ -94,23 +72,12 @@ fn cases(element: ElementType) -> Vec<Graph> {
         one("mul", vec![], &[&[2, 6, 5, 3], &[2, 1, 5, 3]], &[]),
         one("mul", vec![], &[&[4, 10], &[1, 1]], &[]),
         one("softmax", vec![], &[&[3, 11]], &[]),
-        one(
-            "softmax",
-            vec![("axis", Attribute::Int(1))],
-            &[&[2, 7, 3, 2]],
-            &[],
-        ),
-        one(
-            "layer_norm",
-            vec![("epsilon", Attribute::Float(1e-4))],
-            &[&[2, 5, 13]],
-            &[&[13], &[13]],
-        ),
+        one("softmax", vec![int("axis", 1)], &[&[2, 7, 3, 2]], &[]),
+        one("layer_norm", epsilon, &[&[2, 5, 13]], &[&[13], &[13]]),
         one("copy", vec![], &[&[2, 6, 5, 3]], &[]),
     ];
-    for name in ["relu", "relu6", "hard_swish", "sigmoid", "tanh"] {
-        cases.push(one(name, vec![], &[&[1, 6, 5, 3]], &[]));
-    }
+    let activations = ["relu", "relu6", "hard_swish", "sigmoid", "tanh"];
+    cases.extend(activations.map(|name| one(name, vec![], &[&[1, 6, 5, 3]], &[])));
     cases
 }
 
@@ -129,11 +96,8 @@ fn every_operator_computes_what_the_cpu_does_in_every_storage() {
             for way in ways() {
                 let layouts = rig::layouts(&graph, |_| way);
                 let what = format!("{} of {element} in {way:?}", graph.name());
-                let mut network = rig::network(&gpu, graph.clone(), layouts, &values);
-                let (got, _) = rig::run(&mut gpu, &mut network, &values, &[], &[]);
+                let (got, _) = rig::run_once(&mut gpu, &graph, layouts, &values);
                 assert_close(&what, &got[0], &expected[&output], tolerance);
-                // SAFETY: the run was waited for.
-                unsafe { network.destroy() };
             }
         }
     }
@@ -153,12 +117,9 @@ fn operands_may_each_be_stored_differently() {
                 "result" => result,
                 _ => ways()[2],
             });
-            let mut network = rig::network(&gpu, graph.clone(), layouts, &values);
-            let (got, _) = rig::run(&mut gpu, &mut network, &values, &[], &[]);
+            let (got, _) = rig::run_once(&mut gpu, &graph, layouts, &values);
             let what = format!("{input:?} to {result:?}");
             assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
-            // SAFETY: the run was waited for.
-            unsafe { network.destroy() };
         }
     }
     gpu.finish();
@@ -176,12 +137,9 @@ fn a_reshape_of_channels_moves_them_and_one_of_ones_does_nothing() {
     let values = rig::values(&graph, &[]);
     let expected = evaluate(&graph, &[], &values, &[]);
     let layouts = rig::layouts(&graph, |_| crate::rig::Stored::Buffers);
-    let mut network = rig::network(&gpu, graph.clone(), layouts, &values);
-    let (got, recorded) = rig::run(&mut gpu, &mut network, &values, &[], &[]);
+    let (got, recorded) = rig::run_once(&mut gpu, &graph, layouts, &values);
     assert_close("a view", &got[0], &expected[&y], 1e-6);
     // In, the activation, out: nothing for the view.
     assert_eq!(recorded.dispatches, 3);
-    // SAFETY: the run was waited for.
-    unsafe { network.destroy() };
     gpu.finish();
 }

@@ -1,25 +1,24 @@
 //! A network as passes of a frame: a renderer's image goes in, and an image that the renderer reads comes out.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::Version;
 use tileheap::frame::{
-    BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
+    BufferDesc, CommandBufferId, Frame, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
 };
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, Imports, Parity};
 use tileheap_tensor::layout::{Convention, Generation};
 use tileheap_tensor::units::Bytes;
-use tileheap_tensor::vulkan::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
+use tileheap_tensor::vulkan::{NetworkPasses, PassTensor};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
 
 use crate::gpu::{Binding, Gpu};
-use crate::rig::{self, Stored, assert_close};
-use tileheap_testkit::tensor::reference;
+use crate::rig::{self, Stored, Values, assert_close};
+use tileheap_testkit::tensor::{assert_says, reference};
 
 const SIDE: u32 = 16;
 const EXTENT: vk::Extent2D = vk::Extent2D {
@@ -36,25 +35,19 @@ fn graph() -> (Graph, TensorId, [TensorId; 2]) {
     let w1 = graph.constant("w1", f32, [8, 4, 3, 3]);
     let b1 = graph.constant("b1", f32, [8]);
     let w2 = graph.constant("w2", f32, [4, 8, 1, 1]);
-    let mut add = |name: &str,
-                   operator: &str,
-                   attributes: Vec<(&str, tileheap_tensor::graph::Attribute)>,
-                   inputs: &[TensorId]| {
-        graph
-            .operator(name, operator, attributes, inputs)
-            .expect("inferred")[0]
+    let padding = [("padding", vec![1, 1].into())];
+    let wide = graph
+        .operator("wide", "conv2d", padding, &[x, w1, b1])
+        .expect("inferred")[0];
+    let mut add = |name: &str, operator: &str, inputs: &[TensorId]| {
+        let made = graph.operator(name, operator, [], inputs);
+        made.expect("inferred")[0]
     };
-    let wide = add(
-        "wide",
-        "conv2d",
-        vec![("padding", vec![1, 1].into())],
-        &[x, w1, b1],
-    );
-    let active = add("active", "relu", vec![], &[wide]);
-    let narrow = add("narrow", "conv2d", vec![], &[active, w2]);
-    let y = add("y", "add", vec![], &[x, narrow]);
-    let mean = add("mean", "global_avg_pool2d", vec![], &[y]);
-    let flat = add("flat", "flatten", vec![], &[mean]);
+    let active = add("active", "relu", &[wide]);
+    let narrow = add("narrow", "conv2d", &[active, w2]);
+    let y = add("y", "add", &[x, narrow]);
+    let mean = add("mean", "global_avg_pool2d", &[y]);
+    let flat = add("flat", "flatten", &[mean]);
     graph.output(y);
     graph.output(flat);
     (graph.build().expect("a graph"), x, [y, flat])
@@ -74,13 +67,16 @@ const SHOW: &str = "#version 460
     void main() { color = 2.0 * texelFetch(filtered, ivec2(gl_FragCoord.xy), 0); }";
 
 fn scene() -> Vec<f32> {
-    let channel = |of: fn(f32, f32) -> f32| {
-        (0..TEXELS as u32).map(move |index| of((index % SIDE) as f32, (index / SIDE) as f32))
-    };
-    channel(|x, _| x / 16.0)
-        .chain(channel(|_, y| y / 16.0 - 0.5))
-        .chain(channel(|x, y| (x + y) % 5.0 / 4.0 - 0.5))
-        .chain(channel(|x, y| x * y / 256.0))
+    let channels: [fn(f32, f32) -> f32; 4] = [
+        |x, _| x / 16.0,
+        |_, y| y / 16.0 - 0.5,
+        |x, y| (x + y) % 5.0 / 4.0 - 0.5,
+        |x, y| x * y / 256.0,
+    ];
+    let texels = || (0..TEXELS as u32).map(|index| ((index % SIDE) as f32, (index / SIDE) as f32));
+    channels
+        .iter()
+        .flat_map(|of| texels().map(|(x, y)| of(x, y)))
         .collect()
 }
 
@@ -102,41 +98,31 @@ fn describe(
     gpu: &Gpu,
     graph: &Arc<Graph>,
     layouts: &[Layout],
-    values: &BTreeMap<TensorId, Vec<f32>>,
+    values: &Values,
     x: TensorId,
     [y, flat]: [TensorId; 2],
 ) -> Described {
     let format = vk::Format::R32G32B32A32_SFLOAT;
-    let mut frame = FrameBuilder::new("filtered", EXTENT);
+    let flags = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+    let (mut frame, commands) = rig::frame("filtered", EXTENT, flags);
     let color = frame.image("scene", ImageDesc::new(format, EXTENT));
     let filtered = frame.image("filtered", ImageDesc::new(format, EXTENT));
     let shown = frame.image("shown", ImageDesc::new(format, EXTENT));
     let host = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
     let picture = frame.resource("picture", BufferDesc::new(Bytes(TEXELS * 16)), host);
     let mean = frame.resource("means", BufferDesc::new(Bytes(16)), host);
-    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "all");
     let draw = frame
         .render_pass(commands, "draw")
         .color(color, LoadOp::DontCare)
         .id();
-    let desc = NetworkPassesDesc {
-        name: "filter".to_owned(),
-        graph,
-        layouts,
-        values,
-        bound: &[
-            (x, PassTensor::Itself(color)),
-            (y, PassTensor::Itself(filtered)),
-            (flat, PassTensor::Plain(mean)),
-        ],
-        decisions: &[],
-        kernels: KernelSet::new(),
-    };
-    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
-        .unwrap_or_else(|error| panic!("{error}"));
+    let bound = [
+        (x, PassTensor::Itself(color)),
+        (y, PassTensor::Itself(filtered)),
+        (flat, PassTensor::Plain(mean)),
+    ];
+    let desc = rig::passes_of("filter", graph, layouts, values, &bound);
+    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+    let passes = passes.unwrap_or_else(|error| panic!("{error}"));
     let show = frame
         .render_pass(commands, "show")
         .sampled(filtered)
@@ -163,10 +149,8 @@ fn describe(
 
 /// The picture, texel by texel, and the means, of the last of three frames.
 fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
-    let plan = gpu
-        .tile()
-        .plan(&described.frame, &PlanOptions::default())
-        .unwrap_or_else(|error| panic!("{error}"));
+    let plan = gpu.tile().plan(&described.frame, &PlanOptions::default());
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
     let homes = described
         .frame
         .resource_ids()
@@ -180,14 +164,13 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
     let layout = bound.layout_in(described.show, described.filtered, Version::Current);
     let show_set = gpu.set(&show, &[Binding::Image(sampled, image.view, layout)]);
     let (picture, means) = (gpu.host_buffer(TEXELS * 16), gpu.host_buffer(16));
+    let import = |resource, buffer| ImportedBuffer { resource, buffer };
+    let buffers = [
+        import(described.picture, picture.buffer),
+        import(described.mean, means.buffer),
+    ];
     for _ in 0..3 {
         let command_buffer = gpu.primaries(1)[0];
-        let buffers = [(described.picture, &picture), (described.mean, &means)].map(|(resource, host)| {
-            ImportedBuffer {
-                resource,
-                buffer: host.buffer,
-            }
-        });
         let imports = Imports {
             buffers: &buffers,
             ..Imports::default()
@@ -210,20 +193,12 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
         commands
             .pass(described.show, |pass| fullscreen(&show, Some(show_set), pass))
             .expect("shown");
-        commands
-            .pass(described.copy, |pass| {
-                let (from, to) = (pass.image(described.shown), pass.buffer(described.picture));
-                let color = vk::ImageAspectFlags::COLOR;
-                crate::gpu::copy_to_buffer(
-                    pass.device(),
-                    pass.command_buffer(),
-                    from.handle,
-                    color,
-                    EXTENT,
-                    &to,
-                );
-            })
-            .expect("copied");
+        let copied = commands.pass(described.copy, |pass| {
+            let (from, to) = (pass.image(described.shown).handle, pass.buffer(described.picture));
+            let (commands, color) = (pass.command_buffer(), vk::ImageAspectFlags::COLOR);
+            crate::gpu::copy_to_buffer(pass.device(), commands, from, color, EXTENT, &to);
+        });
+        copied.expect("copied");
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
         let number = unsafe { recorder.submit() }.expect("submitted");
@@ -254,28 +229,23 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
     for _ in 0..2 {
         let (picture, means, homes) = render(&mut gpu, &mut described);
         let texel = |channel: u64, at: u64| 2.0 * computed[&outputs[0]][(channel * TEXELS + at) as usize];
-        let expected: Vec<f64> = (0..TEXELS)
-            .flat_map(|at| (0..4).map(move |channel| texel(channel, at)))
-            .collect();
+        let texels = (0..TEXELS).flat_map(|at| (0..4).map(move |channel| texel(channel, at)));
+        let expected: Vec<f64> = texels.collect();
         assert_close("the picture", &picture, &expected, 1e-5);
         assert_close("the means", &means, &computed[&outputs[1]], 1e-5);
         // What lies between the passes is as hot as anything in the frame: it is on chip where there is room for it.
+        let in_tile = || {
+            let resources = described.frame.resource_ids().zip(&homes);
+            let tile = resources.filter(|(_, home)| **home == Some(MemoryKind::Tile));
+            tile.map(|(id, _)| described.frame.resource(id))
+        };
         let in_tile_memory = |names: &[&str]| {
-            let tensors = described.frame.resource_ids().zip(&homes).filter(|(id, _)| {
-                let name = &described.frame.resource(*id).name;
-                names.iter().any(|wanted| name.starts_with(wanted))
-            });
-            tensors
-                .filter(|(_, home)| **home == Some(MemoryKind::Tile))
-                .count()
+            let wanted = |name: &str| names.iter().any(|wanted| name.starts_with(wanted));
+            in_tile().filter(|resource| wanted(&resource.name)).count()
         };
         let hot = in_tile_memory(&["filter/wide", "filter/active", "filter/narrow"]);
         // An emulated heap may refuse the images' format: then it has the buffers.
-        let takes_images = described
-            .frame
-            .resource_ids()
-            .zip(&homes)
-            .any(|(id, home)| described.frame.resource(id).is_image() && *home == Some(MemoryKind::Tile));
+        let takes_images = in_tile().any(|resource| resource.is_image());
         match gpu.tile().profile().tile {
             None => assert_eq!(in_tile_memory(&["filter/"]), 0, "{homes:?}"),
             Some(_) if takes_images => assert_eq!(hot, 3, "{homes:?}"),
@@ -290,36 +260,16 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
 #[test]
 fn what_cannot_be_a_pass_is_named() {
     let gpu = Gpu::new(Capabilities::empty());
-    let declare = |graph: &Arc<Graph>, tensors: &[TensorId]| {
-        let mut frame = FrameBuilder::new("refused", EXTENT);
-        let buffer = frame.buffer("buffer", BufferDesc::new(Bytes(64)));
-        let bound: Vec<_> = tensors
-            .iter()
-            .map(|&id| (id, PassTensor::Itself(buffer)))
-            .collect();
-        let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "all");
-        let layouts = rig::layouts(graph, |_| Stored::Buffers);
-        let values = rig::values(graph, &[]);
-        let desc = NetworkPassesDesc {
-            name: "refused".to_owned(),
-            graph,
-            layouts: &layouts,
-            values: &values,
-            bound: &bound,
-            decisions: &[],
-            kernels: KernelSet::new(),
-        };
-        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
-        refused.expect_err("it cannot be declared").to_string()
-    };
-    let (unbound, ..) = graph();
-    let said = declare(&Arc::new(unbound), &[]);
-    assert!(
-        said.contains("`x`") && said.contains("no buffer is bound"),
-        "{said}"
+    let (graph, ..) = graph();
+    let graph = Arc::new(graph);
+    let (mut frame, commands) = rig::frame("refused", EXTENT, vk::QueueFlags::COMPUTE);
+    let layouts = rig::layouts(&graph, |_| Stored::Buffers);
+    let values = rig::values(&graph, &[]);
+    let desc = rig::passes_of("refused", &graph, &layouts, &values, &[]);
+    let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+    assert_says(
+        refused.expect_err("nothing is bound"),
+        &["`x`", "no buffer is bound"],
     );
     gpu.finish();
 }

@@ -5,32 +5,26 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
+use tileheap::frame::{BufferDesc, ImageDesc, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, Imports};
-use tileheap_tensor::graph::{NodeId, NodeKind};
-use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::CarryRule;
 use tileheap_tensor::units::Bytes;
-use tileheap_tensor::vulkan::{
-    Decision, HostBuffer, KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor,
-};
+use tileheap_tensor::vulkan::{Decision, HostBuffer, NetworkPasses, NetworkPassesDesc, PassTensor};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
 
 use crate::gpu::Gpu;
-use crate::loops::{network, recurrence};
+use crate::loops::{named, network, recurrence, small_values};
 use crate::rig::{self, Stored, assert_close};
+use tileheap_testkit::tensor::assert_says;
 use tileheap_testkit::tensor::reference::evaluate;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 16,
     height: 16,
 };
-
-fn count(graph: &Graph, id: TensorId) -> u64 {
-    graph.shape_at(id, &[]).expect("fixed").iter().product()
-}
 
 /// Runs two frames of nothing but the network; its outputs, and the names of the frame's passes.
 fn run_in_frame(
@@ -41,52 +35,36 @@ fn run_in_frame(
     decisions: &[(NodeId, Decision)],
 ) -> (Vec<Vec<f32>>, Vec<String>) {
     let tile = gpu.tile().clone();
-    let mut frame = FrameBuilder::new("rounds", EXTENT);
+    let (mut frame, all) = rig::frame("rounds", EXTENT, vk::QueueFlags::COMPUTE);
     let mut hosts: Vec<(TensorId, ResourceId, HostBuffer)> = Vec::new();
     for &id in graph.inputs().iter().chain(graph.outputs()) {
-        let size = count(graph, id) * 4;
+        let size = Bytes(rig::count(graph, id, &[]) * 4);
         let outside = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
         let name = format!("{} of the caller", graph.tensor(id).name);
-        let resource = frame.resource(name, BufferDesc::new(Bytes(size)), outside);
-        let mut host = HostBuffer::new(&tile, size).expect("a buffer");
-        if let Some(values) = values.get(&id) {
-            host.write_floats(values);
-        }
-        hosts.push((id, resource, host));
+        let resource = frame.resource(name, BufferDesc::new(size), outside);
+        hosts.push((id, resource, rig::host(gpu, graph, id, &[], values)));
     }
-    let bound: Vec<_> = hosts
+    let bound = hosts
         .iter()
-        .map(|(id, resource, _)| (*id, PassTensor::Plain(*resource)))
-        .collect();
-    let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let all = frame.command_buffer(batch, "all");
+        .map(|(id, resource, _)| (*id, PassTensor::Plain(*resource)));
+    let bound: Vec<_> = bound.collect();
     let desc = NetworkPassesDesc {
-        name: "loop".to_owned(),
-        graph,
-        layouts,
-        values,
-        bound: &bound,
         decisions,
-        kernels: KernelSet::new(),
+        ..rig::passes_of("loop", graph, layouts, values, &bound)
     };
-    let mut passes =
-        NetworkPasses::declare(&tile, &mut frame, all, desc).unwrap_or_else(|error| panic!("{error}"));
+    let passes = NetworkPasses::declare(&tile, &mut frame, all, desc);
+    let mut passes = passes.unwrap_or_else(|error| panic!("{error}"));
     let frame = frame.build().unwrap_or_else(|error| panic!("{error}"));
     let named = passes.passes().map(|pass| frame.pass(pass).name.clone());
     let named = named.collect();
-    let plan = tile
-        .plan(&frame, &PlanOptions::default())
-        .unwrap_or_else(|error| panic!("{error}"));
+    let plan = tile.plan(&frame, &PlanOptions::default());
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
     let mut bound = tile.bind(&plan).unwrap_or_else(|error| panic!("{error}"));
-    let buffers: Vec<_> = hosts
-        .iter()
-        .map(|(_, resource, host)| ImportedBuffer {
-            resource: *resource,
-            buffer: host.buffer(),
-        })
-        .collect();
+    let import = |&(_, resource, ref host): &(TensorId, ResourceId, HostBuffer)| {
+        let buffer = host.buffer();
+        ImportedBuffer { resource, buffer }
+    };
+    let buffers: Vec<_> = hosts.iter().map(import).collect();
     for _ in 0..2 {
         let command_buffer = gpu.primaries(1)[0];
         let imports = Imports {
@@ -108,9 +86,10 @@ fn run_in_frame(
     unsafe { passes.destroy() };
     // SAFETY: every frame was waited for.
     unsafe { bound.destroy() };
-    let outputs = hosts[graph.inputs().len()..]
-        .iter()
-        .map(|(id, _, host)| host.read_floats()[..count(graph, *id) as usize].to_vec());
+    let outputs = hosts[graph.inputs().len()..].iter().map(|(id, _, host)| {
+        let count = rig::count(graph, *id, &[]) as usize;
+        host.read_floats()[..count].to_vec()
+    });
     let outputs = outputs.collect();
     for (_, _, host) in hosts {
         // SAFETY: idle.
@@ -119,37 +98,23 @@ fn run_in_frame(
     (outputs, named)
 }
 
-fn the_node(graph: &Graph, is: fn(&NodeKind) -> bool) -> NodeId {
-    let found = graph.nodes().iter().position(|node| is(&node.kind));
-    NodeId(found.expect("a node of the kind") as u32)
-}
-
 #[test]
 fn a_loop_runs_the_rounds_that_were_declared() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let graph = Arc::new(recurrence());
-    let mut values = rig::values(&graph, &[]);
-    let w = graph.find("w").expect("a constant");
-    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
-    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Loop(_)));
-    for stored in [
-        Stored::Buffers,
-        Stored::Images(Convention::Texture, Generation::Flat),
-    ] {
+    let values = small_values(&graph);
+    let node = named(&graph, "rounds");
+    for stored in [Stored::Buffers, rig::ways()[1]] {
         let layouts = rig::layouts(&graph, |_| stored);
         for rounds in [0, 1, 4] {
             let expected = evaluate(&graph, &[], &values, &[(node, rounds)]);
             let decisions = [(node, Decision::Rounds { rounds, exit: 0 })];
-            let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
+            let (got, passes) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
             let what = format!("{rounds} rounds in {stored:?}");
             assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
-            let sums: Vec<_> = named
-                .iter()
-                .filter(|name| name.starts_with("loop/sum"))
-                .cloned()
-                .collect();
-            let wanted: Vec<_> = (0..rounds).map(|round| format!("loop/sum [{round}]")).collect();
-            assert_eq!(sums, wanted, "{what}: {named:?}");
+            let sums = passes.iter().filter(|name| name.starts_with("loop/sum")).cloned();
+            let wanted = (0..rounds).map(|round| format!("loop/sum [{round}]"));
+            assert!(sums.eq(wanted), "{what}: {passes:?}");
         }
     }
     gpu.finish();
@@ -162,21 +127,19 @@ fn nested() -> Graph {
     let go_on = graph.input("go on", ElementType::Bool, [1]);
     let zero = graph.constant("zero", ElementType::Float32, [1, 8]);
     let step = graph.constant("step", ElementType::Float32, [1, 8]);
-    let left = graph
-        .repeat("outer", &[x, zero, step, go_on], |graph, outer| {
-            graph.leave_unless(outer[3], &[outer[1]]);
-            let inner = graph.repeat("inner", &outer[1..], |graph, inner| {
-                graph.leave_unless(inner[2], &[inner[0]]);
-                let more = graph.operator("more", "add", [], &[inner[0], inner[1]])?[0];
-                graph.carry(more, inner[0]);
-                Ok(())
-            })?[0];
-            let product = graph.operator("product", "mul", [], &[inner, outer[0]])?[0];
-            graph.carry(product, outer[1]);
+    let left = graph.repeat("outer", &[x, zero, step, go_on], |graph, outer| {
+        graph.leave_unless(outer[3], &[outer[1]]);
+        let inner = graph.repeat("inner", &outer[1..], |graph, inner| {
+            graph.leave_unless(inner[2], &[inner[0]]);
+            let more = graph.operator("more", "add", [], &[inner[0], inner[1]])?[0];
+            graph.carry(more, inner[0]);
             Ok(())
-        })
-        .expect("a loop")[0];
-    graph.output(left);
+        })?[0];
+        let product = graph.operator("product", "mul", [], &[inner, outer[0]])?[0];
+        graph.carry(product, outer[1]);
+        Ok(())
+    });
+    graph.output(left.expect("a loop")[0]);
     graph.build().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -185,17 +148,12 @@ fn loops_in_loops_begin_with_what_they_are_given() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let graph = Arc::new(nested());
     let values = rig::values(&graph, &[]);
-    let loops: Vec<NodeId> = ["outer", "inner"]
-        .map(|name| {
-            let found = graph.nodes().iter().position(|node| node.name == name);
-            NodeId(found.expect("a loop") as u32)
-        })
-        .to_vec();
+    let loops = ["outer", "inner"].map(|name| named(&graph, name));
     let layouts = rig::layouts(&graph, |_| Stored::Buffers);
     for [outer, inner] in [[0, 3], [1, 0], [3, 2]] {
-        let expected = evaluate(&graph, &[], &values, &[(loops[0], outer), (loops[1], inner)]);
-        let decisions = [(loops[0], outer), (loops[1], inner)]
-            .map(|(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+        let rounds = [(loops[0], outer), (loops[1], inner)];
+        let expected = evaluate(&graph, &[], &values, &rounds);
+        let decisions = rounds.map(|(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
         let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
         let what = format!("{outer} times {inner} rounds");
         assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
@@ -222,19 +180,16 @@ fn a_branch_takes_the_arm_that_was_declared() {
     let mut graph = GraphBuilder::new("branch");
     let which = graph.input("which", ElementType::Int32, [1]);
     let x = graph.input("x", ElementType::Float32, [2, 8]);
-    let y = graph
-        .branch("if", &[which, x], 2, |arm, index, inputs| {
-            let what = if index == 0 { "relu" } else { "tanh" };
-            Ok(vec![
-                arm.operator(&format!("arm {index}"), what, [], &inputs[1..])?[0],
-            ])
-        })
-        .expect("a branch")[0];
+    let y = graph.branch("if", &[which, x], 2, |arm, index, inputs| {
+        let what = if index == 0 { "relu" } else { "tanh" };
+        arm.operator(&format!("arm {index}"), what, [], &inputs[1..])
+    });
+    let y = y.expect("a branch")[0];
     let z = graph.operator("z", "mul", [], &[y, y]).expect("inferred")[0];
     graph.output(z);
     let graph = Arc::new(graph.build().expect("a graph"));
     let values = BTreeMap::from([(x, rig::noise(3, 16))]);
-    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Branch(_)));
+    let node = named(&graph, "if");
     let layouts = rig::layouts(&graph, |_| Stored::Buffers);
     for (arm, of) in [(0, (|x| x.max(0.0)) as fn(f64) -> f64), (1, f64::tanh)] {
         let expected: Vec<f64> = values[&x].iter().map(|&x| of(x.into()).powi(2)).collect();
@@ -255,36 +210,20 @@ fn what_was_not_decided_is_named() {
         rig::values(&graph, &[]),
         rig::layouts(&graph, |_| Stored::Buffers),
     );
-    let mut frame = FrameBuilder::new("refused", EXTENT);
+    let (mut frame, commands) = rig::frame("refused", EXTENT, vk::QueueFlags::COMPUTE);
     let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let bound: Vec<_> = graph
-        .inputs()
-        .iter()
-        .chain(graph.outputs())
-        .map(|&id| (id, PassTensor::Itself(image)))
-        .collect();
-    let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "all");
-    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Loop(_)));
+    let ends = graph.inputs().iter().chain(graph.outputs());
+    let bound: Vec<_> = ends.map(|&id| (id, PassTensor::Itself(image))).collect();
+    let node = named(&graph, "rounds");
     let missing_exit = [(node, Decision::Rounds { rounds: 2, exit: 1 })];
     for decisions in [&[][..], &missing_exit] {
         let desc = NetworkPassesDesc {
-            name: "refused".to_owned(),
-            graph: &graph,
-            layouts: &layouts,
-            values: &values,
-            bound: &bound,
             decisions,
-            kernels: KernelSet::new(),
+            ..rig::passes_of("refused", &graph, &layouts, &values, &bound)
         };
         let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
-        let said = refused.expect_err("it cannot be declared").to_string();
-        assert!(
-            said.contains("`rounds`") && said.contains("number of rounds"),
-            "{said}"
-        );
+        let refused = refused.expect_err("it cannot be declared");
+        assert_says(refused, &["`rounds`", "number of rounds"]);
     }
     gpu.finish();
 }

@@ -11,39 +11,14 @@ use tileheap_tensor::vulkan::scratch::{
 use tileheap_tensor::vulkan::{HostBuffer, KernelSet};
 
 use crate::gpu::Gpu;
-use crate::rig::noise;
+use crate::rig::{noise, submit};
+use tileheap_testkit::tensor::assert_says;
 
 const SHAPE: [u64; 3] = [32, 32, 4];
 
 fn pool(gpu: &Gpu, cap: Bytes, growth: GrowthPolicy) -> ScratchPool {
     let kernels = KernelSet::new();
     ScratchPool::new(gpu.tile(), ScratchDesc { cap, growth, kernels })
-}
-
-/// Records with `record`, submits, waits.
-fn submit(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer)) {
-    let commands = gpu.primaries(1);
-    let device = gpu.device().clone();
-    // SAFETY: new.
-    unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("recording");
-    record(commands[0]);
-    let visible = [vk::MemoryBarrier::default()
-        .src_access_mask(vk::AccessFlags::SHADER_WRITE)
-        .dst_access_mask(vk::AccessFlags::HOST_READ)];
-    let (from, to) = (
-        vk::PipelineStageFlags::COMPUTE_SHADER,
-        vk::PipelineStageFlags::HOST,
-    );
-    // SAFETY: recording.
-    unsafe { device.cmd_pipeline_barrier(commands[0], from, to, Default::default(), &visible, &[], &[]) };
-    // SAFETY: recording.
-    unsafe { device.end_command_buffer(commands[0]) }.expect("recorded");
-    let info = vk::SubmitInfo::default().command_buffers(&commands);
-    let queue = gpu.context.queues()[0].handle;
-    // SAFETY: nobody else uses the queue.
-    unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }.expect("submitted");
-    // SAFETY: as above.
-    unsafe { device.queue_wait_idle(queue) }.expect("done");
 }
 
 /// `x + 1` in tiles of 4 x 4 vectors, from a buffer or a texture.
@@ -65,22 +40,15 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
     let elements = noise(3, 32 * 32 * 4);
     let mut x = HostBuffer::new(&tile, 32 * 32 * 16).expect("a buffer");
     x.write_floats(&elements);
-    let images = Convention::ALL.into_iter();
-    let images =
-        images.flat_map(|convention| [ScratchScope::Image(convention), ScratchScope::Array(convention)]);
-    let scopes: Vec<_> = [ScratchScope::Buffer, ScratchScope::TexelBuffer]
-        .into_iter()
-        .chain(images)
-        .collect();
-    let ys: Vec<_> = scopes
-        .iter()
-        .map(|_| HostBuffer::new(&tile, x.buffer().size).expect("a buffer"))
-        .collect();
+    let images = Convention::ALL.map(|of| [ScratchScope::Image(of), ScratchScope::Array(of)]);
+    let mut scopes = vec![ScratchScope::Buffer, ScratchScope::TexelBuffer];
+    scopes.extend(images.into_iter().flatten());
+    let host = |_: &ScratchScope| HostBuffer::new(&tile, x.buffer().size).expect("a buffer");
+    let ys: Vec<_> = scopes.iter().map(host).collect();
     submit(&mut gpu, |commands| {
         for (scope, y) in scopes.iter().zip(&ys) {
-            let staged = pool
-                .allocate(&SHAPE, ElementType::Float32, *scope)
-                .expect("allocated");
+            let staged = pool.allocate(&SHAPE, ElementType::Float32, *scope);
+            let staged = staged.expect("allocated");
             let given = |host: &HostBuffer, filled| ScratchOperand::Buffer {
                 buffer: host.buffer(),
                 shape: &SHAPE,
@@ -92,12 +60,12 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
                 tile: [1, 1],
                 ..add_one(&copy)
             };
-            // SAFETY: recording; the buffers outlive the wait.
-            unsafe { pool.dispatch(commands, &copy) }.unwrap_or_else(|error| panic!("{scope:?}: {error}"));
             let compute = [ScratchOperand::Scratch(&staged), given(y, false)];
-            // SAFETY: as above.
-            unsafe { pool.dispatch(commands, &add_one(&compute)) }
-                .unwrap_or_else(|error| panic!("{scope:?}: {error}"));
+            for call in [copy, add_one(&compute)] {
+                // SAFETY: recording; the buffers outlive the wait.
+                unsafe { pool.dispatch(commands, &call) }
+                    .unwrap_or_else(|error| panic!("{scope:?}: {error}"));
+            }
             pool.free(staged);
         }
     });
@@ -106,12 +74,8 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
         assert_eq!(y.read_floats(), expected, "{scope:?}");
     }
     // Buffer, texel buffer, and of images one square, one long; of arrays 32 layers of a row, one of 32 rows, one row.
-    assert!(
-        pool.len() < scopes.len(),
-        "{} things for {} requests",
-        pool.len(),
-        scopes.len()
-    );
+    let (count, requests) = (pool.len(), scopes.len());
+    assert!(count < requests, "{count} things for {requests} requests");
     for host in ys.into_iter().chain([x]) {
         // SAFETY: waited for.
         unsafe { host.destroy() };
@@ -144,22 +108,11 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     // SAFETY: nothing was recorded.
     unsafe { pool.trim() };
     assert_eq!(pool.len(), 2);
-    let said = allocate(&mut pool, [128, 128])
-        .expect_err("over the cap")
-        .to_string();
-    assert!(
-        said.contains("262,144 B") && said.contains("cap") || said.contains("at most"),
-        "{said}"
-    );
-    let said = allocate(&mut pool, [1, 1 << 20])
-        .expect_err("over the limits")
-        .to_string();
-    assert!(said.contains("limit"), "{said}");
-    let said = pool
-        .allocate(&[8, 8, 3], ElementType::Float32, image)
-        .expect_err("no vectors")
-        .to_string();
-    assert!(said.contains("4"), "{said}");
+    let over_the_cap = allocate(&mut pool, [128, 128]).unwrap_err();
+    assert_says(over_the_cap, &["262,144 B", "at most"]);
+    assert_says(allocate(&mut pool, [1, 1 << 20]).unwrap_err(), &["limit"]);
+    let no_vectors = pool.allocate(&[8, 8, 3], ElementType::Float32, image);
+    assert_says(no_vectors.unwrap_err(), &["is not 4"]);
     pool.free(second);
     pool.free(fourth);
     // SAFETY: nothing was recorded.

@@ -5,10 +5,10 @@
 //!                             left before the body unless i < M and cond; each round adds to the stacked outputs in place
 //! ```
 
-use super::Reader;
 use std::collections::BTreeSet;
 
 use super::proto::{GraphProto, NodeProto, ValueInfo};
+use super::{Reader, wrapped};
 use crate::error::Result;
 use crate::graph::{Dim, ElementType, GraphBuilder, InPlace, Operator, Shape, Source, TensorId};
 
@@ -40,28 +40,20 @@ impl Reader<'_> {
         let names = graphs
             .iter()
             .flat_map(|graph| free_names(graph, &BTreeSet::new()));
+        let names: BTreeSet<&str> = names.collect();
         let known = names
-            .collect::<BTreeSet<_>>()
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), *self.ids.get(name)?)));
-        known
-            .filter(|(_, id)| self.graph.tensor(*id).source != Source::Constant)
-            .collect()
+        let is_made = |(_, id): &(String, TensorId)| self.graph.tensor(*id).source != Source::Constant;
+        known.filter(is_made).collect()
     }
 
-    /// Reads a body, whose builder is `body`: its names are its own.
-    fn within<T>(
-        &mut self,
-        body: &mut GraphBuilder,
-        prefix: &str,
-        read: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
+    /// Reads a body that was opened: its names are its own.
+    fn within<T>(&mut self, prefix: &str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let (ids, known) = (self.ids.clone(), self.known.clone());
-        std::mem::swap(&mut self.graph, body);
         let first = self.graph.tensor_count();
         let read = read(self);
         self.graph.prefix_names(first, prefix);
-        std::mem::swap(&mut self.graph, body);
         (self.ids, self.known) = (ids, known);
         read
     }
@@ -76,22 +68,22 @@ impl Reader<'_> {
             return Err(self.fault(node, "it needs a condition"));
         };
         let captured = self.captured(&arms);
-        let inputs: Vec<TensorId> = std::iter::once(condition)
-            .chain(captured.iter().map(|(_, id)| *id))
-            .collect();
+        let mut inputs = vec![condition];
+        inputs.extend(captured.iter().map(|(_, id)| *id));
         let name = self.name(node);
-        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let made = graph.branch(&name, &inputs, 2, |arm, index, parameters| {
-            self.within(arm, &format!("{name}.{index}/"), |reader| {
+        let mut blocks = Vec::new();
+        for (index, graph) in arms.into_iter().enumerate() {
+            let parameters = self.graph.open(&format!("{name}.{index}"), &inputs);
+            let outputs = self.within(&format!("{name}.{index}/"), |reader| {
                 let names = captured.iter().map(|(name, _)| name.clone());
                 reader.ids.extend(names.zip(parameters[1..].iter().copied()));
-                let graph = arms[index as usize];
                 reader.constants(graph)?;
                 reader.nodes(graph)
-            })
-        });
-        self.graph = graph;
-        self.keep(node, &made?)
+            })?;
+            blocks.push(self.graph.close_arm(outputs));
+        }
+        let made = self.graph.close_branch(&name, blocks, &inputs);
+        self.keep(node, &made)
     }
 
     pub(super) fn repeat(&mut self, node: &NodeProto) -> Result<()> {
@@ -107,18 +99,12 @@ impl Reader<'_> {
             return Err(self.fault(node, "its body has no round number and condition"));
         };
         if given.len() != parameters.len() || outputs.len() < given.len() {
-            let problem = format!(
-                "{} values for {} parameters and {} results",
-                given.len(),
-                parameters.len(),
-                outputs.len()
-            );
+            let (values, parameters, results) = (given.len(), parameters.len(), outputs.len());
+            let problem = format!("{values} values for {parameters} parameters and {results} results");
             return Err(self.fault(node, problem));
         }
-        let carried = parameters
-            .iter()
-            .zip(given)
-            .map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
+        let carried = parameters.iter().zip(given);
+        let carried = carried.map(|(parameter, input)| Ok((&*parameter.name, self.id(input, &name)?)));
         let rounds = optional(0).and_then(|input| self.known.get(input)?.first().copied());
         self.rounds(Rounds {
             node,
@@ -136,25 +122,18 @@ impl Reader<'_> {
         let body = self.subgraph(node, "body")?;
         let name = self.name(node);
         let slices = usize::try_from(node.int("num_scan_inputs", 0)).unwrap_or(usize::MAX);
-        let states = node
-            .input
-            .len()
+        let (inputs, parameters) = (node.input.len(), body.input.len());
+        let states = inputs
             .checked_sub(slices)
             .filter(|&states| states <= body.output.len());
-        let Some(states) = states.filter(|_| slices > 0 && body.input.len() == node.input.len()) else {
-            let (inputs, parameters) = (node.input.len(), body.input.len());
+        let Some(states) = states.filter(|_| slices > 0 && parameters == inputs) else {
             let problem =
                 format!("{inputs} inputs, {slices} of them scanned, for {parameters} parameters of the body");
             return Err(self.fault(node, problem));
         };
         let axis = |attribute: &str, place: usize, rank: usize| {
-            let axis = node
-                .ints(attribute)
-                .and_then(|axes| axes.get(place).copied())
-                .unwrap_or(0);
-            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
-                .ok()
-                .filter(|&axis| axis < rank)
+            let axis = node.ints(attribute).and_then(|axes| axes.get(place).copied());
+            wrapped(axis.unwrap_or(0), rank)
         };
         let (mut carried, mut sliced, mut rounds) = (Vec::new(), Vec::new(), None);
         for (place, (input, parameter)) in node.input.iter().zip(&body.input).enumerate() {
@@ -170,22 +149,15 @@ impl Reader<'_> {
             sliced.push((&*parameter.name, id, axis));
         }
         let (next, outputs) = body.output.split_at(states);
-        let stacked = outputs.iter().enumerate();
-        let stacked = stacked.map(|(place, value)| {
-            (
-                value,
-                axis("scan_output_axes", place, usize::MAX >> 1).unwrap_or(0),
-            )
-        });
-        let (stacked, limits) = (stacked.collect(), [None; 2]);
+        let place = |place| axis("scan_output_axes", place, usize::MAX >> 1).unwrap_or(0);
         self.rounds(Rounds {
+            stacked: outputs.iter().zip((0..).map(place)).collect(),
+            limits: [None; 2],
             node,
             body,
-            limits,
             carried,
             sliced,
             next,
-            stacked,
             rounds,
         })
     }
@@ -208,44 +180,48 @@ impl Reader<'_> {
                 .node
                 .output
                 .get(of.next.len() + place)
-                .cloned()
-                .unwrap_or_default();
-            let (element, mut shape) = self.value(value)?.ok_or_else(|| {
-                self.fault(
-                    of.node,
-                    format!(
-                        "the file has no shape of `{}`: infer shapes when it is written",
-                        value.name
-                    ),
-                )
-            })?;
-            let rounds = of
-                .rounds
-                .clone()
-                .unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
+                .map_or("", String::as_str);
+            let Some((element, mut shape)) = self.value(value)? else {
+                let problem = format!(
+                    "the file has no shape of `{}`: infer shapes when it is written",
+                    value.name
+                );
+                return Err(self.fault(of.node, problem));
+            };
+            let rounds = of.rounds.clone();
+            let rounds = rounds.unwrap_or_else(|| self.symbol(format!("{output}.{axis}")));
             shape.0.insert((*axis).min(shape.0.len()), rounds);
-            let outputs = vec![(format!("{name}/stack.{place}"), element, shape)];
-            inputs.extend(self.graph.node(
-                format!("{name}/stack.{place}"),
-                Operator::named("uninitialized"),
-                &[],
-                outputs,
-                Vec::new(),
-            ));
+            let (name, operator) = (format!("{name}/stack.{place}"), Operator::named("uninitialized"));
+            let outputs = vec![(name.clone(), element, shape)];
+            inputs.extend(self.graph.node(name, operator, &[], outputs, Vec::new()));
         }
         let rest = inputs.len();
         let captured = self.captured(&[of.body]);
         inputs.extend(of.limits[0]);
         inputs.extend(of.sliced.iter().map(|(_, id, _)| *id));
         inputs.extend(captured.iter().map(|(_, id)| *id));
-        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
-        let made = graph.repeat(&name, &inputs, |body, p| {
-            self.within(body, &format!("{name}/"), |reader| {
-                reader.round(&of, p, [stacks, rest], &captured)
-            })
-        });
-        self.graph = graph;
-        self.keep(of.node, &made?)
+        let p = self.graph.open(&name, &inputs);
+        self.within(&format!("{name}/"), |reader| {
+            reader.round(&of, &p, [stacks, rest], &captured)
+        })?;
+        let made = self.graph.close_loop(&name, &inputs);
+        self.keep(of.node, &made)
+    }
+
+    /// A node of the loop's own, in place of its first operand where there is an `over`.
+    fn helper(
+        &mut self,
+        what: &str,
+        inputs: &[TensorId],
+        form: (ElementType, Shape),
+        over: bool,
+    ) -> TensorId {
+        let operator = what.trim_end_matches(|last: char| last == '.' || last.is_ascii_digit());
+        let in_place = over.then_some(InPlace { output: 0, input: 0 });
+        let outputs = vec![(what.to_owned(), form.0, form.1)];
+        let in_place = in_place.into_iter().collect();
+        self.graph
+            .node(what, Operator::named(operator), inputs, outputs, in_place)[0]
     }
 
     /// One round; `p` are its parameters, of which stacked outputs and what stays begin at `places`.
@@ -260,89 +236,46 @@ impl Reader<'_> {
         let mut stays = p[rest..].iter().copied();
         let mut tested = vec![p[0], p[1]];
         tested.extend(of.limits[0].and_then(|_| stays.next()));
-        let node =
-            |graph: &mut GraphBuilder, what: &str, inputs: &[TensorId], element, shape, in_place: bool| {
-                let over = in_place.then_some(InPlace { output: 0, input: 0 });
-                let outputs = vec![(what.to_owned(), element, shape)];
-                graph.node(
-                    what,
-                    Operator::named(what.trim_end_matches(|last: char| last == '.' || last.is_ascii_digit())),
-                    inputs,
-                    outputs,
-                    over.into_iter().collect(),
-                )[0]
-            };
-        let going = node(
-            &mut self.graph,
-            "goes_on",
-            &tested,
-            ElementType::Bool,
-            Shape::default(),
-            false,
-        );
+        let going = self.helper("goes_on", &tested, (ElementType::Bool, Shape::default()), false);
         self.graph.leave_unless(going, &p[2..rest]);
+        let numbered = if of.sliced.is_empty() { 2 } else { 0 };
         let numbered = of
             .body
             .input
             .iter()
-            .take(if of.sliced.is_empty() { 2 } else { 0 });
-        self.ids
-            .extend(numbered.map(|value| value.name.clone()).zip(p.iter().copied()));
-        self.ids.extend(
-            of.carried
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .zip(p[2..].iter().copied()),
-        );
+            .take(numbered)
+            .map(|value| value.name.clone());
+        self.ids.extend(numbered.zip(p.iter().copied()));
+        let carried = of.carried.iter().map(|(name, _)| (*name).to_owned());
+        self.ids.extend(carried.zip(p[2..].iter().copied()));
         for (place, (name, _, axis)) in of.sliced.iter().enumerate() {
             let whole = stays.next().expect("a parameter for each");
             let (element, mut dims) = (self.graph.tensor(whole).element, self.dims(whole));
             dims.remove(*axis);
-            let slice = node(
-                &mut self.graph,
-                &format!("slice_at.{place}"),
-                &[whole, p[0]],
-                element,
-                Shape(dims),
-                false,
-            );
+            let form = (element, Shape(dims));
+            let slice = self.helper(&format!("slice_at.{place}"), &[whole, p[0]], form, false);
             self.ids.insert((*name).to_owned(), slice);
         }
-        self.ids
-            .extend(captured.iter().map(|(name, _)| name.clone()).zip(stays));
+        let captured = captured.iter().map(|(name, _)| name.clone());
+        self.ids.extend(captured.zip(stays));
         self.constants(of.body)?;
         let outputs = self.nodes(of.body)?;
         let first = outputs.len() - of.next.len() - of.stacked.len();
         if let Some(&condition) = outputs[..first].first() {
             self.graph.carry(condition, p[1]);
         }
-        let next = node(
-            &mut self.graph,
-            "next",
-            &p[..1],
-            ElementType::Int64,
-            Shape::default(),
-            true,
-        );
+        let next = self.helper("next", &p[..1], (ElementType::Int64, Shape::default()), true);
         self.graph.carry(next, p[0]);
         let (carried, stacked) = outputs[first..].split_at(of.next.len());
-        carried
-            .iter()
-            .zip(&p[2..])
-            .for_each(|(&value, &into)| self.graph.carry(value, into));
+        for (&value, &into) in carried.iter().zip(&p[2..]) {
+            self.graph.carry(value, into);
+        }
         for (place, (&value, &stack)) in stacked.iter().zip(&p[stacks..]).enumerate() {
-            let (element, shape) = (
+            let form = (
                 self.graph.tensor(stack).element,
                 self.graph.tensor(stack).shape.clone(),
             );
-            let stored = node(
-                &mut self.graph,
-                &format!("store.{place}"),
-                &[stack, value, p[0]],
-                element,
-                shape,
-                true,
-            );
+            let stored = self.helper(&format!("store.{place}"), &[stack, value, p[0]], form, true);
             self.graph.carry(stored, stack);
         }
         Ok(())

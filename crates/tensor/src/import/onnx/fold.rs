@@ -1,20 +1,13 @@
 //! What is known before anything runs: shapes that exporters compute node by node.
 
-use super::Reader;
 use super::proto::NodeProto;
+use super::{Reader, wrapped};
 
 impl Reader<'_> {
     /// The whole numbers that a node makes, where they follow from constants and fixed shapes.
     pub(super) fn folded(&self, node: &NodeProto) -> Option<Vec<i64>> {
         let known = |place: usize| self.known.get(node.input.get(place)?).cloned();
-        let at = |values: &[i64], index: i64| {
-            let index = if index < 0 {
-                index + values.len() as i64
-            } else {
-                index
-            };
-            values.get(usize::try_from(index).ok()?).copied()
-        };
+        let at = |values: &[i64], index: i64| Some(values[wrapped(index, values.len())?]);
         match node.op_type.as_str() {
             "Shape" => {
                 let id = self.ids.get(node.input.first()?)?;

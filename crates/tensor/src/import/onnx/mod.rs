@@ -49,10 +49,8 @@ pub struct OnnxOptions {
 /// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
 /// else a graph cannot have.
 pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
-    let model = Model::decode(bytes).map_err(|error| wrong(error.to_string()))?;
-    let graph = model
-        .graph
-        .ok_or_else(|| wrong("there is no graph in it".to_owned()))?;
+    let model = Model::decode(bytes).map_err(wrong)?;
+    let graph = model.graph.ok_or_else(|| wrong("there is no graph in it"))?;
     let mut reader = Reader {
         graph: GraphBuilder::new(graph.name.clone()),
         options,
@@ -68,11 +66,14 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph> {
     reader.graph.build()
 }
 
-fn wrong(problem: String) -> Error {
-    Error::Parse {
-        format: "ONNX model",
-        problem,
-    }
+fn wrong(problem: impl ToString) -> Error {
+    Error::parse("ONNX model", problem)
+}
+
+/// An axis that may be counted from the last.
+fn wrapped(axis: i64, rank: usize) -> Option<usize> {
+    let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok();
+    axis.filter(|&axis| axis < rank)
 }
 
 struct Reader<'a> {
@@ -96,9 +97,9 @@ impl Reader<'_> {
         self.constants(graph)?;
         for value in &graph.input {
             if !self.ids.contains_key(&value.name) {
-                let (element, shape) = self
-                    .value(value)?
-                    .ok_or_else(|| wrong(format!("input `{}` has no shape", value.name)))?;
+                let form = self.value(value)?;
+                let (element, shape) =
+                    form.ok_or_else(|| wrong(format!("input `{}` has no shape", value.name)))?;
                 let id = self.graph.input(value.name.clone(), element, shape);
                 self.ids.insert(value.name.clone(), id);
             }
@@ -122,11 +123,8 @@ impl Reader<'_> {
             }
         }
         graph.node.iter().try_for_each(|node| self.node(node))?;
-        graph
-            .output
-            .iter()
-            .map(|value| self.id(&value.name, "the outputs"))
-            .collect()
+        let outputs = graph.output.iter();
+        outputs.map(|value| self.id(&value.name, "the outputs")).collect()
     }
 
     fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<()> {
@@ -138,28 +136,21 @@ impl Reader<'_> {
         }
         let element =
             element(tensor.data_type).map_err(|problem| wrong(format!("constant `{name}`: {problem}")))?;
-        let id = self.graph.constant(
-            name,
-            element,
-            Shape(tensor.dims.iter().map(|&dim| dim.into()).collect()),
-        );
+        let shape = Shape::new(tensor.dims.iter().copied());
+        let id = self.graph.constant(name, element, shape);
         self.ids.insert(name.to_owned(), id);
         Ok(())
     }
 
     fn id(&self, name: &str, reader: &str) -> Result<TensorId> {
-        self.ids.get(name).copied().ok_or_else(|| Error::Dangling {
-            node: reader.to_owned(),
-            tensor: name.to_owned(),
-        })
+        let known = self.ids.get(name).copied();
+        known.ok_or_else(|| Error::dangling(reader, name))
     }
 
     /// The type and shape that the file has for a value; `None` where it has none.
     fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>> {
-        let Some(tensor) = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref()) else {
-            return Ok(None);
-        };
-        let Some(shape) = &tensor.shape else {
+        let tensor = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref());
+        let Some((tensor, shape)) = tensor.and_then(|tensor| Some((tensor, tensor.shape.as_ref()?))) else {
             return Ok(None);
         };
         let element =
@@ -177,15 +168,16 @@ impl Reader<'_> {
 
     fn symbol(&mut self, name: String) -> Dim {
         let range = self.options.ranges.get(&name).copied();
-        let graph = &mut self.graph;
-        let id = *self.symbols.entry(name.clone()).or_insert_with(|| {
+        let (graph, example) = (&mut self.graph, None);
+        let new = |name: &String| {
             graph.add_symbol(Symbol {
-                name,
+                name: name.clone(),
                 range,
-                example: None,
+                example,
             })
-        });
-        id.into()
+        };
+        let id = self.symbols.entry(name).or_insert_with_key(new);
+        (*id).into()
     }
 }
 

@@ -1,33 +1,16 @@
 //! ONNX's operators as this crate's.
 
 use super::proto::NodeProto;
-use super::{Reader, element, wrong};
+use super::{Reader, element, wrapped, wrong};
 use crate::error::{Error, Result};
 use crate::graph::operators::{OPERATORS, definition};
-use crate::graph::{Attribute, Dim, Operator, Shape, TensorId};
+use crate::graph::{Attribute, Dim, ElementType, Operator, Shape, TensorId};
 use crate::units::Bytes;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 
 /// An operator of this crate with its attributes.
-struct Mapped {
-    operator: &'static str,
-    attributes: Attributes,
-}
-
-fn mapped(operator: &'static str) -> Mapped {
-    Mapped {
-        operator,
-        attributes: Vec::new(),
-    }
-}
-
-impl Mapped {
-    fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Mapped {
-        self.attributes.push((name, value.into()));
-        self
-    }
-}
+type Mapped = (&'static str, Attributes);
 
 impl Reader<'_> {
     pub(super) fn node(&mut self, node: &NodeProto) -> Result<()> {
@@ -40,11 +23,8 @@ impl Reader<'_> {
         }
         if let Some(values) = self.folded(node) {
             let name = self.output(node)?.to_owned();
-            let count = values.len() as u64;
+            let id = self.graph.constant(&name, ElementType::Int64, [values.len()]);
             self.known.insert(name.clone(), values);
-            let id = self
-                .graph
-                .constant(name.clone(), crate::graph::ElementType::Int64, [count]);
             self.ids.insert(name, id);
             return Ok(());
         }
@@ -68,31 +48,23 @@ impl Reader<'_> {
             "Gemm" if node.int("transB", 0) == 0 => return self.gemm(node, &inputs),
             _ => {}
         }
-        match self.mapped(node, &inputs)? {
-            Some(mapped) => {
-                let most = definition(mapped.operator).map_or(usize::MAX, |definition| definition.inputs);
-                let taken = &inputs[..inputs.len().min(most)];
-                let name = self.output(node)?.to_owned();
-                let attributes = mapped
-                    .attributes
-                    .iter()
-                    .map(|(name, value)| (*name, value.clone()));
-                let made = self.graph.operator(&name, mapped.operator, attributes, taken)?;
-                self.keep(node, &made)
-            }
-            None => match self.sized(node, &inputs) {
-                Some(sizes) => {
-                    let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
-                    let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
-                    let outputs: Vec<_> = outputs.collect();
-                    let made = self.made(node, &inputs, outputs);
-                    let kept = node.output.iter().filter(|name| !name.is_empty()).zip(made);
-                    self.ids.extend(kept.map(|(name, id)| (name.clone(), id)));
-                    Ok(())
-                }
-                None => self.described_by_the_file(node, &inputs),
-            },
+        if let Some((operator, attributes)) = self.mapped(node, &inputs)? {
+            let most = definition(operator).map_or(usize::MAX, |definition| definition.inputs);
+            let taken = &inputs[..inputs.len().min(most)];
+            let made = self
+                .graph
+                .operator(self.output(node)?, operator, attributes, taken)?;
+            return self.keep(node, &made);
         }
+        let Some(sizes) = self.sized(node, &inputs) else {
+            return self.described_by_the_file(node, &inputs);
+        };
+        let named = node.output.iter().zip(sizes).filter(|(name, _)| !name.is_empty());
+        let outputs = named.map(|(name, (element, shape))| (name.clone(), element, shape));
+        let made = self.made(node, &inputs, outputs.collect());
+        let kept = node.output.iter().filter(|name| !name.is_empty()).zip(made);
+        self.ids.extend(kept.map(|(name, id)| (name.clone(), id)));
+        Ok(())
     }
 
     pub(super) fn name(&self, node: &NodeProto) -> String {
@@ -103,18 +75,15 @@ impl Reader<'_> {
     }
 
     fn output<'n>(&self, node: &'n NodeProto) -> Result<&'n str> {
-        let output = node.output.first().filter(|output| !output.is_empty());
-        output
-            .map(String::as_str)
-            .ok_or_else(|| wrong(format!("node `{}` has no output", self.name(node))))
+        let output = node.output.first().map_or("", String::as_str);
+        match output.is_empty() {
+            true => Err(wrong(format!("node `{}` has no output", self.name(node)))),
+            false => Ok(output),
+        }
     }
 
     pub(super) fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> Error {
-        Error::Operator {
-            node: self.name(node),
-            operator: node.op_type.clone(),
-            problem: problem.into(),
-        }
+        Error::operator(&self.name(node), &node.op_type, problem.into())
     }
 
     /// Names what a node made as the file does; a shape that the file has for it has to be the same.
@@ -122,13 +91,10 @@ impl Reader<'_> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
-            if let (Some(said), Some(inferred)) = (said, inferred.fixed()) {
-                if said != inferred {
-                    return Err(self.fault(
-                        node,
-                        format!("`{name}` is {inferred:?}, and {said:?} in the file"),
-                    ));
-                }
+            let both = said.zip(inferred.fixed());
+            if let Some((said, inferred)) = both.filter(|(said, inferred)| said != inferred) {
+                let problem = format!("`{name}` is {inferred:?}, and {said:?} in the file");
+                return Err(self.fault(node, problem));
             }
             self.ids.insert(name.clone(), id);
         }
@@ -140,10 +106,10 @@ impl Reader<'_> {
         let mut outputs = Vec::new();
         for output in node.output.iter().filter(|output| !output.is_empty()) {
             let Some((element, shape)) = self.described.get(output) else {
-                return Err(self.fault(
-                    node,
-                    format!("it is not known here, and the file has no shape of `{output}`: infer shapes when it is written"),
-                ));
+                let problem = format!(
+                    "it is not known here, and the file has no shape of `{output}`: infer shapes when it is written"
+                );
+                return Err(self.fault(node, problem));
             };
             outputs.push((output.clone(), *element, shape.clone()));
         }
@@ -155,11 +121,17 @@ impl Reader<'_> {
         &mut self,
         node: &NodeProto,
         inputs: &[TensorId],
-        outputs: Vec<(String, crate::graph::ElementType, Shape)>,
+        outputs: Vec<(String, ElementType, Shape)>,
     ) -> Vec<TensorId> {
-        let operator = Operator::named(node.op_type.clone());
-        self.graph
-            .node(self.name(node), operator, inputs, outputs, Vec::new())
+        let (name, operator) = (self.name(node), Operator::named(&node.op_type));
+        self.graph.node(name, operator, inputs, outputs, Vec::new())
+    }
+
+    /// A node with one output of this shape, of the elements of its first input.
+    fn one(&mut self, node: &NodeProto, inputs: &[TensorId], dims: Vec<Dim>) -> Result<Vec<TensorId>> {
+        let output = self.output(node)?.to_owned();
+        let element = self.graph.tensor(inputs[0]).element;
+        Ok(self.made(node, inputs, vec![(output, element, Shape(dims))]))
     }
 
     pub(super) fn dims(&self, id: TensorId) -> Vec<Dim> {
@@ -174,92 +146,79 @@ impl Reader<'_> {
 
     fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>> {
         let ints = |name: &str, default: &[i64]| node.ints(name).unwrap_or(default).to_vec();
-        match node.op_type.as_str() {
+        let int = |name: &str, default: i64| Attribute::from(node.int(name, default));
+        let mapped: Mapped = match node.op_type.as_str() {
             "Conv" | "ConvTranspose" if inputs.len() > 1 => {
-                let strides = ints("strides", &[1, 1]);
-                let dilations = ints("dilations", &[1, 1]);
-                let kernel = self
-                    .dims(inputs[1])
-                    .iter()
-                    .skip(2)
-                    .filter_map(Dim::fixed)
-                    .collect::<Vec<_>>();
+                let (strides, dilations) = (ints("strides", &[1, 1]), ints("dilations", &[1, 1]));
+                let weights = self.dims(inputs[1]);
+                let kernel: Vec<i64> = weights.iter().skip(2).filter_map(Dim::fixed).collect();
                 let padding = self.padding(node, inputs[0], &kernel, &strides, &dilations)?;
-                let transposed = node.op_type == "ConvTranspose";
-                let operator = if transposed { "conv2d_transpose" } else { "conv2d" };
-                let mapped = mapped(operator)
-                    .with("strides", strides)
-                    .with("padding", padding)
-                    .with("groups", node.int("group", 1));
-                Ok(Some(match transposed {
-                    true => mapped.with("output_padding", ints("output_padding", &[0, 0])),
-                    false => mapped.with("dilations", dilations),
-                }))
+                let (operator, own) = match node.op_type.as_str() {
+                    "Conv" => ("conv2d", ("dilations", dilations.into())),
+                    _ => (
+                        "conv2d_transpose",
+                        ("output_padding", ints("output_padding", &[0, 0]).into()),
+                    ),
+                };
+                let (strides, padding) = (("strides", strides.into()), ("padding", padding.into()));
+                (operator, vec![strides, padding, ("groups", int("group", 1)), own])
             }
             "MaxPool" | "AveragePool" => {
                 let (kernel, strides) = (ints("kernel_shape", &[]), ints("strides", &[1, 1]));
                 let padding = self.padding(node, inputs[0], &kernel, &strides, &[1, 1])?;
-                let operator = if node.op_type == "MaxPool" {
-                    "max_pool2d"
-                } else {
-                    "avg_pool2d"
+                let operator = match node.op_type.as_str() {
+                    "MaxPool" => "max_pool2d",
+                    _ => "avg_pool2d",
                 };
-                Ok(Some(
-                    mapped(operator)
-                        .with("kernel", kernel)
-                        .with("strides", strides)
-                        .with("padding", padding)
-                        .with("ceil_mode", node.int("ceil_mode", 0)),
-                ))
+                let windows = [("kernel", kernel), ("strides", strides), ("padding", padding)];
+                let windows = windows.map(|(name, values)| (name, values.into()));
+                let ceil = ("ceil_mode", int("ceil_mode", 0));
+                (operator, windows.into_iter().chain([ceil]).collect())
             }
-            "Gemm" if node.int("transA", 0) == 0 => Ok(Some(mapped("dense"))),
-            "Max" | "Min" if inputs.len() != 2 => Ok(None),
-            "Softmax" => Ok(Some(mapped("softmax").with("axis", node.int("axis", -1)))),
+            "Gemm" if node.int("transA", 0) == 0 => ("dense", vec![]),
+            "Max" | "Min" if inputs.len() != 2 => return Ok(None),
+            "Softmax" => ("softmax", vec![("axis", int("axis", -1))]),
             "Clip" => {
                 let bound = |name: &str, place: usize| {
                     let input = || self.numbers.get(node.input.get(place)?).copied();
                     node.attribute(name).map(|attribute| attribute.f).or_else(input)
                 };
                 let six = (bound("min", 1), bound("max", 2)) == (Some(0.0), Some(6.0));
-                Ok(Some(mapped(if six { "relu6" } else { "clip" })))
+                (if six { "relu6" } else { "clip" }, vec![])
             }
             "Cast" => {
                 let to = element(node.int("to", 0) as i32).map_err(|problem| self.fault(node, problem))?;
-                Ok(Some(mapped("cast").with("to", to.name())))
+                ("cast", vec![("to", to.name().into())])
             }
-            "Flatten" => Ok(Some(mapped("flatten").with("axis", node.int("axis", 1)))),
-            "Transpose" => Ok(Some(match node.ints("perm") {
-                Some(axes) => mapped("transpose").with("axes", axes.to_vec()),
-                None => mapped("transpose"),
-            })),
-            "Concat" => Ok(Some(mapped("concat").with("axis", node.int("axis", 0)))),
+            "Flatten" => ("flatten", vec![("axis", int("axis", 1))]),
+            "Transpose" => {
+                let axes = node.ints("perm").map(|axes| ("axes", axes.to_vec().into()));
+                ("transpose", axes.into_iter().collect())
+            }
+            "Concat" => ("concat", vec![("axis", int("axis", 0))]),
             "Reshape" => {
                 let shape = self.numbers(node, "shape", 1);
-                Ok(shape.map(|shape| mapped("reshape").with("shape", shape)))
+                return Ok(shape.map(|shape| ("reshape", vec![("shape", shape.into())])));
             }
             "Split" => {
-                let parts = node.output.len() as i64;
+                let parts = ("parts", (node.output.len() as i64).into());
                 let sizes = self.numbers(node, "split", 1);
                 let even = sizes.is_none_or(|sizes| sizes.windows(2).all(|pair| pair[0] == pair[1]));
-                let split = mapped("split")
-                    .with("axis", node.int("axis", 0))
-                    .with("parts", parts);
-                Ok(even.then_some(split))
+                return Ok(even.then(|| ("split", vec![("axis", int("axis", 0)), parts])));
             }
             "ReduceMean" | "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL2" => {
-                let reduce = mapped("reduce").with("keep", node.int("keepdims", 1));
-                Ok(Some(match self.numbers(node, "axes", 1) {
-                    Some(axes) => reduce.with("axes", axes),
-                    None => reduce,
-                }))
+                let axes = self.numbers(node, "axes", 1).map(|axes| ("axes", axes.into()));
+                let keep = ("keep", int("keepdims", 1));
+                ("reduce", std::iter::once(keep).chain(axes).collect())
             }
             name => {
                 let same = OPERATORS
                     .iter()
                     .find(|definition| definition.onnx.contains(&name));
-                Ok(same.map(|definition| mapped(definition.name)))
+                return Ok(same.map(|definition| (definition.name, vec![])));
             }
-        }
+        };
+        Ok(Some(mapped))
     }
 
     /// Top, left, bottom, right: as the file says, or so that the output has as many elements as there are strides.
@@ -301,35 +260,24 @@ impl Reader<'_> {
         let mut dims = self.dims(inputs[0]);
         let axes = self.numbers(node, "axes", 1);
         let adds = node.op_type == "Unsqueeze";
-        let rank = dims.len() as i64
-            + if adds {
-                axes.as_ref().map_or(0, Vec::len) as i64
-            } else {
-                0
-            };
-        let mut axes: Vec<i64> = match axes {
-            Some(axes) => axes
-                .into_iter()
-                .map(|axis| if axis < 0 { axis + rank } else { axis })
-                .collect(),
-            None => (0..rank)
+        let added = axes.as_ref().filter(|_| adds).map_or(0, Vec::len);
+        let rank = dims.len() + added;
+        let ones = || {
+            (0..rank as i64)
                 .filter(|&axis| dims[axis as usize].fixed() == Some(1))
-                .collect(),
+                .collect()
         };
-        axes.sort_unstable();
-        if axes.iter().any(|axis| !(0..rank).contains(axis)) {
+        let axes: Vec<i64> = axes.unwrap_or_else(ones);
+        let places: Option<Vec<usize>> = axes.iter().map(|&axis| wrapped(axis, rank)).collect();
+        let Some(mut places) = places else {
             return Err(self.fault(node, format!("there are no axes {axes:?} of {rank}")));
+        };
+        places.sort_unstable();
+        match adds {
+            true => places.into_iter().for_each(|axis| dims.insert(axis, 1.into())),
+            false => places.into_iter().rev().for_each(|axis| drop(dims.remove(axis))),
         }
-        if adds {
-            axes.iter().for_each(|&axis| dims.insert(axis as usize, 1.into()));
-        } else {
-            axes.iter()
-                .rev()
-                .for_each(|&axis| drop(dims.remove(axis as usize)));
-        }
-        let output = self.output(node)?.to_owned();
-        let element = self.graph.tensor(inputs[0]).element;
-        let made = self.made(node, &inputs[..1], vec![(output, element, Shape(dims))]);
+        let made = self.one(node, &inputs[..1], dims)?;
         self.graph.view(made[0], inputs[0], Bytes::ZERO);
         self.keep(node, &made)
     }
@@ -338,14 +286,11 @@ impl Reader<'_> {
     fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<()> {
         let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
         let axis = node.int("axis", 0);
-        let axis = if axis < 0 { axis + data.len() as i64 } else { axis } as usize;
-        let Some((before, [_, after @ ..])) = data.split_at_checked(axis) else {
+        let Some(place) = wrapped(axis, data.len()) else {
             return Err(self.fault(node, format!("there is no axis {axis} of {}", data.len())));
         };
-        let dims = [before, &indices[..], after].concat();
-        let output = self.output(node)?.to_owned();
-        let element = self.graph.tensor(inputs[0]).element;
-        let made = self.made(node, inputs, vec![(output, element, Shape(dims))]);
+        let dims = [&data[..place], &indices[..], &data[place + 1..]].concat();
+        let made = self.one(node, inputs, dims)?;
         self.keep(node, &made)
     }
 

@@ -140,11 +140,8 @@ impl TensorProto {
             return Some(self.int64_data.clone());
         }
         let words = self.raw_data.chunks_exact(8);
-        Some(
-            words
-                .map(|bytes| i64::from_le_bytes(bytes.try_into().expect("8 bytes")))
-                .collect(),
-        )
+        let number = |bytes: &[u8]| i64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+        Some(words.map(number).collect())
     }
 
     /// The one number of 32 bits that it is.

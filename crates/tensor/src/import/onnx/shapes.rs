@@ -1,7 +1,7 @@
 //! Shapes of operators that this crate does not have: what exporters write beside those.
 
-use super::Reader;
 use super::proto::NodeProto;
+use super::{Reader, wrapped};
 use crate::graph::{Dim, ElementType, Shape, TensorId};
 
 impl Reader<'_> {
@@ -9,11 +9,10 @@ impl Reader<'_> {
     pub(super) fn sized(&self, node: &NodeProto, inputs: &[TensorId]) -> Option<Vec<(ElementType, Shape)>> {
         let element = |place: usize| Some(self.graph.tensor(*inputs.get(place)?).element);
         let dims = |place: usize| Some(self.dims(*inputs.get(place)?));
-        let axis = |default: i64, rank: usize| {
-            let axis = node.int("axis", default);
-            usize::try_from(if axis < 0 { axis + rank as i64 } else { axis })
-                .ok()
-                .filter(|&axis| axis < rank)
+        let axis = |default: i64, rank: usize| wrapped(node.int("axis", default), rank);
+        let known = |attribute: &str, place: usize| {
+            let numbers = self.numbers(node, attribute, place)?;
+            Some(numbers.into_iter().map(Dim::from).collect::<Vec<_>>())
         };
         let one = |element: Option<ElementType>, dims: Vec<Dim>| Some(vec![(element?, Shape(dims))]);
         let data = dims(0)?;
@@ -21,44 +20,21 @@ impl Reader<'_> {
             "Where" => one(element(1), broadcast(&broadcast(&data, &dims(1)?), &dims(2)?)),
             "Max" | "Min" | "Sum" | "Mean" => {
                 let all = (0..inputs.len()).filter_map(dims);
-                one(
-                    element(0),
-                    all.fold(Vec::new(), |all, dims| broadcast(&all, &dims)),
-                )
+                let dims = all.fold(Vec::new(), |all, dims| broadcast(&all, &dims));
+                one(element(0), dims)
             }
-            "Expand" => {
-                let to: Vec<Dim> = self
-                    .numbers(node, "shape", 1)?
-                    .into_iter()
-                    .map(Dim::from)
-                    .collect();
-                one(element(0), broadcast(&data, &to))
-            }
-            "ConstantOfShape" => {
-                let to = self.numbers(node, "shape", 0)?;
-                one(
-                    Some(ElementType::Float32),
-                    to.into_iter().map(Dim::from).collect(),
-                )
-            }
+            "Expand" => one(element(0), broadcast(&data, &known("shape", 1)?)),
+            "ConstantOfShape" => one(Some(ElementType::Float32), known("shape", 0)?),
             "Tile" => {
-                let times = self.numbers(node, "repeats", 1)?;
-                one(
-                    element(0),
-                    data.into_iter()
-                        .zip(times)
-                        .map(|(dim, times)| dim * times)
-                        .collect(),
-                )
+                let times = data.into_iter().zip(known("repeats", 1)?);
+                one(element(0), times.map(|(dim, times)| dim * times).collect())
             }
             "Pad" => {
                 let pads = self.numbers(node, "pads", 1)?;
                 let rank = data.len();
                 let side = |(axis, dim): (usize, Dim)| Some(dim + *pads.get(axis)? + *pads.get(axis + rank)?);
-                one(
-                    element(0),
-                    data.into_iter().enumerate().map(side).collect::<Option<_>>()?,
-                )
+                let dims: Option<_> = data.into_iter().enumerate().map(side).collect();
+                one(element(0), dims?)
             }
             "ArgMax" | "ArgMin" | "OneHot" | "TopK" => {
                 let mut dims = data;
@@ -66,10 +42,8 @@ impl Reader<'_> {
                 match node.op_type.as_str() {
                     "TopK" => {
                         dims[at] = self.numbers(node, "k", 1)?.first().copied()?.into();
-                        return Some(vec![
-                            (element(0)?, Shape(dims.clone())),
-                            (ElementType::Int64, Shape(dims)),
-                        ]);
+                        let shape = Shape(dims);
+                        return Some(vec![(element(0)?, shape.clone()), (ElementType::Int64, shape)]);
                     }
                     "OneHot" => return None,
                     _ if node.int("keepdims", 1) != 0 => dims[at] = 1.into(),
@@ -87,44 +61,31 @@ impl Reader<'_> {
                 self.numbers(node, "split", 1)?.into_iter().map(part).collect()
             }
             "DepthToSpace" | "SpaceToDepth" => {
-                let ([n, c, h, w], size) =
-                    (<[Dim; 4]>::try_from(data).ok()?, node.int("blocksize", 1).max(1));
-                let dims = match node.op_type.as_str() {
-                    "DepthToSpace" => vec![n, c.floor_div(size.checked_mul(size)?), h * size, w * size],
-                    _ => vec![
-                        n,
-                        c * size.checked_mul(size)?,
-                        h.floor_div(size),
-                        w.floor_div(size),
-                    ],
+                let [n, c, h, w] = <[Dim; 4]>::try_from(data).ok()?;
+                let size = node.int("blocksize", 1).max(1);
+                let area = size.checked_mul(size)?;
+                let [c, h, w] = match node.op_type.as_str() {
+                    "DepthToSpace" => [c.floor_div(area), h * size, w * size],
+                    _ => [c * area, h.floor_div(size), w.floor_div(size)],
                 };
-                one(element(0), dims)
+                one(element(0), vec![n, c, h, w])
             }
             "LSTM" | "GRU" | "RNN" => {
                 // [sequence, batch, features] by [directions, gates * hidden, features]; or the batch first.
                 let ([a, b, _], directions) = (<[Dim; 3]>::try_from(data).ok()?, dims(1)?.first()?.clone());
                 let hidden = Dim::from(node.int("hidden_size", -1));
                 let (all, last) = match node.int("layout", 0) {
-                    0 => (
-                        vec![a, directions.clone(), b.clone(), hidden.clone()],
-                        vec![directions, b, hidden],
-                    ),
-                    _ => (
-                        vec![a.clone(), b, directions.clone(), hidden.clone()],
-                        vec![a, directions, hidden],
-                    ),
+                    0 => ([&a, &directions, &b, &hidden], [&directions, &b, &hidden]),
+                    _ => ([&a, &b, &directions, &hidden], [&a, &directions, &hidden]),
                 };
-                let (element, last) = (element(0)?, Shape(last));
-                Some(vec![
-                    (element, Shape(all)),
-                    (element, last.clone()),
-                    (element, last),
-                ])
+                let (element, last) = (element(0)?, Shape(last.map(Dim::clone).to_vec()));
+                let all = Shape(all.map(Dim::clone).to_vec());
+                Some(vec![(element, all), (element, last.clone()), (element, last)])
             }
             "Resize" | "Upsample" => {
-                let sizes = node.input.get(3).and_then(|name| self.known.get(name));
-                let dims: Vec<Dim> = sizes?.iter().map(|&size| size.into()).collect();
-                one(element(0), dims).filter(|_| data.len() == sizes.map_or(0, Vec::len))
+                let sizes = self.known.get(node.input.get(3)?)?.iter();
+                let dims: Vec<Dim> = sizes.map(|&size| size.into()).collect();
+                one(element(0), dims).filter(|one| data.len() == one[0].1.rank())
             }
             _ => None,
         }

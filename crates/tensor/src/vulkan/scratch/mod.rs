@@ -21,13 +21,14 @@ pub use pool_policy::{GrowthPolicy, StagingCost};
 use super::dispatch::{Dispatch, Dispatcher};
 use super::hazards::{ObjectId, Space, Tracker};
 use super::kernel::KernelSet;
+use super::locations::check_size;
 use super::measure::format;
 use super::objects::StorageObject;
 use super::operand::{OperandLayout, OperandShape, OperandStorage, operand_shape};
 use super::pipelines::{PipelineKey, arguments_of, local_size};
 use crate::error::{Error, Result};
 use crate::graph::ElementType;
-use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
+use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
 use tileheap::runtime::objects::OwnedObjects;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
@@ -189,23 +190,13 @@ impl ScratchPool {
         let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
         let in_vectors = vectors(&name, &layout, shape)?;
         format(&name, element)?;
-        let wanted = match layout.rule.storage.is_image() {
-            true => layout.extent,
-            false => ImageExtent {
-                width: layout.extent.texels(),
-                height: 1,
-                layers: 1,
-            },
-        };
+        // A buffer's is one row.
+        let wanted = layout.extent;
         let kind = (layout.rule.storage, element);
-        let free: Vec<_> = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
-            .filter(|(_, entry)| entry.free && entry.kind == kind)
-            .map(|(index, entry)| (index, entry.extent))
-            .collect();
+        let entries = self.entries.iter().enumerate();
+        let entries = entries.filter_map(|(index, entry)| Some((index, entry.as_ref()?)));
+        let free = entries.filter(|(_, entry)| entry.free && entry.kind == kind);
+        let free: Vec<_> = free.map(|(index, entry)| (index, entry.extent)).collect();
         let entry = match choose(&free, wanted, self.desc.growth) {
             Allocation::Reuse(index) => index,
             Allocation::Grow(index, extent) => {
@@ -256,16 +247,15 @@ impl ScratchPool {
             return Ok(None);
         }
         let staged = self.allocate(shape, element, scope)?;
+        let filled = true;
+        let source = ScratchOperand::Buffer {
+            buffer,
+            shape,
+            filled,
+        };
         let call = KernelCall {
             kernel: "copy",
-            operands: &[
-                ScratchOperand::Buffer {
-                    buffer,
-                    shape,
-                    filled: true,
-                },
-                ScratchOperand::Scratch(&staged),
-            ],
+            operands: &[source, ScratchOperand::Scratch(&staged)],
             element,
             numbers: [[0; 4]; 4],
             tile: [1, 1],
@@ -289,16 +279,10 @@ impl ScratchPool {
             operands.push(self.operand(operand, call)?);
         }
         let Some((_, _, last)) = operands.last() else {
-            let (kernel, problem) = (call.kernel.to_owned(), "it was given no operand".to_owned());
-            return Err(Error::Kernel { kernel, problem });
+            return Err(Error::kernel(call.kernel, "it was given no operand"));
         };
-        let [a, b, c, d] = last.extent;
-        let work = [
-            a,
-            b,
-            c.div_ceil(call.tile[0].max(1)),
-            d.div_ceil(call.tile[1].max(1)),
-        ];
+        let ([a, b, c, d], [rows, columns]) = (last.extent, call.tile.map(|side| side.max(1)));
+        let work = [a, b, c.div_ceil(rows), d.div_ceil(columns)];
         let key = PipelineKey {
             kernel: call.kernel.to_owned(),
             scopes: operands.iter().map(|(.., shape)| shape.scope).collect(),
@@ -307,10 +291,8 @@ impl ScratchPool {
             activation: 0,
             local: local_size(work),
         };
-        let bound: Vec<_> = operands
-            .iter()
-            .map(|&(resource, object, _)| (resource, object))
-            .collect();
+        let bound = operands.iter().map(|&(resource, object, _)| (resource, object));
+        let bound: Vec<_> = bound.collect();
         let dispatch = Dispatch {
             key,
             operands: &bound,
@@ -333,44 +315,31 @@ impl ScratchPool {
         operand: &ScratchOperand<'_>,
         call: &KernelCall<'_>,
     ) -> Result<(StorageObject, ObjectId, OperandShape)> {
-        match operand {
+        let (buffer, shape, filled) = match *operand {
             ScratchOperand::Scratch(scratch) => {
                 let entry = self.entries[scratch.entry].as_ref().expect("given out");
-                Ok((entry.resource, entry.object, scratch.shape))
+                return Ok((entry.resource, entry.object, scratch.shape));
             }
             ScratchOperand::Buffer {
                 buffer,
                 shape,
                 filled,
-            } => {
-                let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
-                let (needed, given) = (layout.bytes(), Bytes(buffer.size));
-                if given < needed {
-                    let tensor = format!("buffer {shape:?}");
-                    return Err(Error::BufferTooSmall {
-                        tensor,
-                        needed,
-                        given,
-                    });
-                }
-                let key = (buffer.handle.as_raw(), buffer.offset, needed.0);
-                let bytes = buffer.offset..buffer.offset + needed.0;
-                let space = Space::Given(key.0);
-                let object = *self
-                    .buffers
-                    .entry(key)
-                    .or_insert_with(|| self.tracker.add(space, bytes, None, *filled));
-                if *filled {
-                    self.tracker.define(object);
-                }
-                let resource = StorageObject::Buffer {
-                    handle: buffer.handle,
-                    offset: buffer.offset,
-                    size: needed.0,
-                };
-                Ok((resource, object, vectors("buffer", &layout, shape)?))
-            }
+            } => (buffer, shape, filled),
+        };
+        let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
+        let needed = layout.bytes();
+        check_size(|| format!("buffer {shape:?}"), needed, buffer)?;
+        let Buffer { handle, offset, .. } = buffer;
+        let key = (handle.as_raw(), offset, needed.0);
+        let (space, bytes) = (Space::Given(key.0), offset..offset + needed.0);
+        let new = || self.tracker.add(space, bytes, None, filled);
+        let object = *self.buffers.entry(key).or_insert_with(new);
+        if filled {
+            self.tracker.define(object);
         }
+        let size = needed.0;
+        let resource = StorageObject::Buffer { handle, offset, size };
+        Ok((resource, object, vectors("buffer", &layout, shape)?))
     }
 
     /// Forgets a buffer that was an operand, before the caller destroys it.
@@ -379,11 +348,8 @@ impl ScratchPool {
     /// Nothing that was recorded with it is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
         self.buffers.retain(|(handle, ..), _| *handle != buffer.as_raw());
-        let Dispatcher {
-            device, descriptors, ..
-        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { descriptors.forget(device, buffer) };
+        unsafe { self.dispatcher.forget(buffer) };
     }
 
     /// Destroys what is free or outgrown.
@@ -391,11 +357,8 @@ impl ScratchPool {
     /// # Safety
     /// Nothing that was recorded with the pool is in flight, or will be submitted.
     pub unsafe fn trim(&mut self) {
-        let Dispatcher {
-            device, descriptors, ..
-        } = &mut self.dispatcher;
         // SAFETY: the caller's duty. Sets may refer to what is destroyed next.
-        unsafe { descriptors.destroy(device) };
+        unsafe { self.dispatcher.forget_all() };
         let mut unused: Vec<Entry> = self.outgrown.drain(..).collect();
         for entry in &mut self.entries {
             if entry.as_ref().is_some_and(|entry| entry.free) {
@@ -447,11 +410,7 @@ impl Drop for ScratchPool {
 fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
     let buffer = |storage| LayoutRule {
         storage,
-        packs: vec![Pack {
-            axis: rank.saturating_sub(1),
-            by: 4,
-        }],
-        ..LayoutRule::default()
+        ..LayoutRule::packed_buffer(rank.saturating_sub(1))
     };
     match scope {
         ScratchScope::Buffer => buffer(Storage::Buffer),
@@ -468,10 +427,7 @@ fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape> {
         Storage::TexelBuffer => OperandStorage::Texels,
         _ => return operand_shape(name, layout),
     };
-    let fault = |problem: &str| Error::Layout {
-        tensor: name.to_owned(),
-        problem: problem.to_owned(),
-    };
+    let fault = |problem: &str| Error::tensor(name, problem);
     let [outer @ .., 4] = shape else {
         return Err(fault("its last dimension is not 4, the lanes of a vector"));
     };

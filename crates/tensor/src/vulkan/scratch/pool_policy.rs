@@ -150,44 +150,28 @@ mod tests {
     }
 
     #[test]
-    fn the_least_added_area_wins_then_the_least_waste() {
+    fn growth_follows_the_rule() {
+        use Allocation::{Grow, New, Reuse};
+        use GrowthPolicy::{LeastArea, Never, PerAxis};
         let free = [(0, sides(100, 10)), (1, sides(40, 40)), (2, sides(50, 40))];
-        assert_eq!(
-            choose(&free, sides(30, 30), GrowthPolicy::LeastArea),
-            Allocation::Reuse(1)
-        );
-        // 41 x 40 fits in the last; 60 x 40 is 400 texels more of it, 800 of the other.
-        assert_eq!(
-            choose(&free, sides(41, 40), GrowthPolicy::LeastArea),
-            Allocation::Reuse(2)
-        );
-        assert_eq!(
-            choose(&free, sides(60, 40), GrowthPolicy::LeastArea),
-            Allocation::Grow(2, sides(60, 40))
-        );
-        // More added than asked for.
-        assert_eq!(
-            choose(&[(0, sides(1000, 1))], sides(1, 1000), GrowthPolicy::LeastArea),
-            Allocation::New
-        );
-        assert_eq!(choose(&free, sides(60, 40), GrowthPolicy::Never), Allocation::New);
-    }
-
-    #[test]
-    fn axis_by_axis_a_long_texture_does_not_grow_in_both() {
-        let free = [(0, sides(600, 5))];
-        assert_eq!(
-            choose(&free, sides(5, 600), GrowthPolicy::PerAxis),
-            Allocation::New
-        );
-        assert_eq!(
-            choose(&free, sides(500, 8), GrowthPolicy::PerAxis),
-            Allocation::Grow(0, sides(600, 8))
-        );
-        assert_eq!(
-            choose(&free, sides(500, 5), GrowthPolicy::PerAxis),
-            Allocation::Reuse(0)
-        );
+        let (high, long) = ([(0, sides(1000, 1))], [(0, sides(600, 5))]);
+        let rows: [(&[_], _, _, _); 8] = [
+            (&free, (30, 30), LeastArea, Reuse(1)),
+            // 41 x 40 fits in the last; 60 x 40 is 400 texels more of it, 800 of the other.
+            (&free, (41, 40), LeastArea, Reuse(2)),
+            (&free, (60, 40), LeastArea, Grow(2, sides(60, 40))),
+            (&free, (60, 40), Never, New),
+            // More added than asked for.
+            (&high, (1, 1000), LeastArea, New),
+            // Axis by axis a long texture does not grow in both.
+            (&long, (5, 600), PerAxis, New),
+            (&long, (500, 8), PerAxis, Grow(0, sides(600, 8))),
+            (&long, (500, 5), PerAxis, Reuse(0)),
+        ];
+        for (free, (width, height), growth, expected) in rows {
+            let chosen = choose(free, sides(width, height), growth);
+            assert_eq!(chosen, expected, "{width} x {height} by {growth:?}");
+        }
     }
 
     #[test]

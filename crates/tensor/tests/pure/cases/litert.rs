@@ -48,13 +48,11 @@ fn tensors_take_the_objects_that_litert_gives_them() {
             assert_eq!(assign(&records, rule(by)), assignment(expected), "{name} {by}");
         }
         let Some(arena) = of.get("arena") else { continue };
-        let items: Vec<SpaceItem> = records
-            .iter()
-            .map(|record| {
-                let lifetime = Span::new(record.first, record.last + 1);
-                SpaceItem::record("t", lifetime, Bytes(record.size[0]))
-            })
-            .collect();
+        let item = |record: &LiteRecord| {
+            let lifetime = Span::new(record.first, record.last + 1);
+            SpaceItem::record("t", lifetime, Bytes(record.size[0]))
+        };
+        let items: Vec<SpaceItem> = records.iter().map(item).collect();
         let strategy = Offsets(tileheap_pack::Strategy::GreedyBySize);
         let space = place(&items, &[MemoryDesc::new("arena")], &strategy).unwrap();
         let offsets: Vec<u64> = space.regions.iter().map(|region| region.offset.0).collect();

@@ -11,7 +11,8 @@ mod vgg_d;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tileheap_tensor::{Graph, TensorPlan, TensorPlanOptions};
+use tileheap_tensor::plan::Region;
+use tileheap_tensor::{Graph, Shape, TensorId, TensorPlan, TensorPlanOptions};
 
 /// A file of cases by its name.
 fn case(name: &str) -> Value {
@@ -21,10 +22,8 @@ fn case(name: &str) -> Value {
 /// The rows of a table by its name, as texts by column.
 fn rows(name: &str) -> Vec<BTreeMap<String, String>> {
     let file = file(&format!("{name}.csv"));
-    let mut lines = file
-        .lines()
-        .map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
-    let header = lines.next().unwrap();
+    let mut lines = file.lines().map(|line| line.split(',').map(str::to_owned));
+    let header: Vec<String> = lines.next().unwrap().collect();
     lines
         .map(|row| header.iter().cloned().zip(row).collect())
         .collect()
@@ -53,6 +52,16 @@ fn indices(value: &Value) -> Vec<usize> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is a text"))
+}
+
+/// A shape of these numbers.
+fn shape(value: &Value) -> Shape {
+    Shape::new(numbers(value))
+}
+
+/// Where a tensor is in every round.
+fn region(plan: &TensorPlan, id: TensorId) -> Region {
+    plan.tensor(id).placement.as_ref().unwrap().region(&[]).unwrap()
 }
 
 /// The plan of a graph whose tensors all lie in buffers, at `alignment`.

@@ -1,12 +1,14 @@
 //! TVM's relay: scopes of whole graphs, as they are built for Adreno.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
-use tileheap_tensor::graph::{Attribute, InPlace, Operator};
+use tileheap_tensor::graph::{Attribute, Operator};
 use tileheap_tensor::storage::ScopeLimits;
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Shape, TensorId};
 use tileheap_testkit::tensor::relay::storage_scopes;
 
-use super::{case, indices, list, numbers, text};
+use super::{case, indices, list, numbers, shape, text};
 
 /// A program as a graph: values in order, the last of which is the result.
 fn read(program: &Value) -> Graph {
@@ -16,27 +18,24 @@ fn read(program: &Value) -> Graph {
     for (index, value) in list(&program["values"]).iter().enumerate() {
         let (operator, attributes) = (text(&value[0]), &value[2]);
         let name = format!("{operator} {index}");
-        let operands: Vec<TensorId> = indices(&value[1])
-            .into_iter()
-            .map(|operand| values[operand])
-            .collect();
-        let shape = || Shape::new(numbers(&attributes["shape"]));
+        let operands = indices(&value[1]).into_iter().map(|operand| values[operand]);
+        let operands: Vec<TensorId> = operands.collect();
+        let shape = || shape(&attributes["shape"]);
         let made = match operator {
             "input" => graph.input(name, element, shape()),
             "constant" => graph.constant(name, element, shape()),
             "reduce" => {
                 let operator = Operator::named(operator);
                 let outputs = vec![(name.clone(), element, shape())];
-                graph.node(&name, operator, &operands, outputs, Vec::<InPlace>::new())[0]
+                graph.node(&name, operator, &operands, outputs, Vec::new())[0]
             }
             operator => {
                 let attributes = attributes.as_object().unwrap().iter().map(|(key, value)| {
                     let numbers: Vec<i64> = numbers(value).into_iter().map(|n| n as i64).collect();
                     (key.as_str(), Attribute::from(numbers))
                 });
-                graph
-                    .operator(&name, operator, attributes.collect::<Vec<_>>(), &operands)
-                    .unwrap()[0]
+                let attributes: Vec<_> = attributes.collect();
+                graph.operator(&name, operator, attributes, &operands).unwrap()[0]
             }
         };
         values.push(made);
@@ -56,6 +55,15 @@ fn graphs_get_the_scopes_that_relay_gives_them() {
     }
 }
 
+/// The scopes of values by name.
+fn scopes(graph: GraphBuilder) -> BTreeMap<String, String> {
+    let entries = storage_scopes(&graph.build().unwrap(), ScopeLimits::default()).unwrap();
+    entries
+        .into_iter()
+        .map(|entry| (entry.name, entry.scope))
+        .collect()
+}
+
 /// What the residual block has besides at 16 bits, alone: a number is a value of its own, in a buffer.
 #[test]
 fn numbers_of_16_bits_are_values_of_their_own() {
@@ -68,17 +76,10 @@ fn numbers_of_16_bits_are_values_of_their_own() {
         let scaled = graph.operator("scaled", "mul", [], &[y, number]).unwrap()[0];
         let z = graph.operator("z", "conv2d", [], &[scaled, weights[1]]).unwrap()[0];
         graph.output(z);
-        let entries = storage_scopes(&graph.build().unwrap(), ScopeLimits::default()).unwrap();
-        let found = entries.iter().find(|entry| entry.name == "number");
-        assert_eq!(
-            found.map(|entry| entry.scope.as_str()),
-            expected.then_some("global")
-        );
-        assert!(
-            entries
-                .iter()
-                .any(|entry| entry.name == "scaled" && entry.scope == "global.texture")
-        );
+        let scopes = scopes(graph);
+        let number = scopes.get("number").map(String::as_str);
+        assert_eq!(number, expected.then_some("global"));
+        assert_eq!(scopes["scaled"], "global.texture");
     }
 }
 
@@ -95,12 +96,7 @@ fn a_value_with_readers_of_both_kinds_is_copied_for_the_one() {
     let odd = graph.operator("odd", "conv2d", [], &[y, weights[2]]).unwrap()[0];
     graph.output(even);
     graph.output(odd);
-    let entries = storage_scopes(&graph.build().unwrap(), ScopeLimits::default()).unwrap();
-    let scope = |name: &str| {
-        let entry = entries.iter().find(|entry| entry.name == name);
-        entry.map(|entry| entry.scope.as_str())
-    };
-    assert_eq!(scope("y"), Some("global"));
-    assert_eq!(scope("device_copy of y"), Some("global.texture"));
-    assert_eq!(scope("odd"), Some(""));
+    let scopes = scopes(graph);
+    let found = ["y", "device_copy of y", "odd"].map(|name| scopes[name].as_str());
+    assert_eq!(found, ["global", "global.texture", ""]);
 }

@@ -7,20 +7,17 @@ use tileheap_baselines::tensor::pools::token::{
     Token, TokenPlan, TokenPool, TokenRule, TokenValue, plan_tokens,
 };
 use tileheap_tensor::ElementType;
-use tileheap_tensor::import::tvm::{PoolEntryKind, TvmGraph};
-use tileheap_tensor::layout::Layout;
-use tileheap_tensor::layout::{Convention, Generation};
-use tileheap_tensor::storage::{ScopeLimits, adreno_scope};
+use tileheap_tensor::import::tvm::TvmGraph;
+use tileheap_tensor::layout::{Convention, Generation, Layout};
+use tileheap_tensor::plan::StorageIds;
+use tileheap_tensor::storage::{Given, ScopeLimits, adreno_scope};
 use tileheap_tensor::units::Alignment;
 
 use super::{case, indices, list, number, numbers, rows, text};
 
 fn flattened(scope: &str, generation: Generation, shape: &[u64], element: ElementType) -> Layout {
-    let convention: Convention = scope.parse().unwrap();
-    convention
-        .rule(shape.len(), generation)
-        .apply("t", shape, element)
-        .unwrap()
+    let rule = scope.parse::<Convention>().unwrap().rule(shape.len(), generation);
+    rule.apply("t", shape, element).unwrap()
 }
 
 fn extent(layout: &Layout) -> [u64; 4] {
@@ -29,10 +26,8 @@ fn extent(layout: &Layout) -> [u64; 4] {
 }
 
 fn shape(row: &BTreeMap<String, String>) -> Vec<u64> {
-    row["shape"]
-        .split('x')
-        .map(|side| side.parse().unwrap())
-        .collect()
+    let sides = row["shape"].split('x');
+    sides.map(|side| side.parse().unwrap()).collect()
 }
 
 /// The numbers in columns; none where the first is empty.
@@ -58,10 +53,7 @@ fn shapes_are_flattened() {
 fn scopes_follow_from_shapes() {
     // Images begin at multiples of this.
     let pitch = Alignment::new(64).unwrap();
-    let limits = ScopeLimits {
-        side: 16384,
-        depth: 2048,
-    };
+    let limits = ScopeLimits::default();
     for row in rows("tvm_scopes") {
         let shape = shape(&row);
         let scope = |generation| adreno_scope(&shape, generation, limits).map_or("global", Convention::scope);
@@ -69,10 +61,8 @@ fn scopes_follow_from_shapes() {
         assert_eq!(scope(Generation::Layered), row["relax_scope"], "{row:?}");
         let relay = ["width", "height", "channel"].map(|side| format!("relay_{side}"));
         if let Some([width, height, channel]) = columns(&row, relay.each_ref().map(String::as_str)) {
-            for (element, bytes) in [
-                (ElementType::Float32, "relay_bytes_f32"),
-                (ElementType::Float16, "relay_bytes_f16"),
-            ] {
+            let (f32, f16) = (ElementType::Float32, ElementType::Float16);
+            for (element, bytes) in [(f32, "relay_bytes_f32"), (f16, "relay_bytes_f16")] {
                 let layout = flattened(scope(Generation::Flat), Generation::Flat, &shape, element);
                 assert_eq!(extent(&layout), [width, height, 1, channel], "{row:?}");
                 let [bytes] = columns(&row, [bytes]).unwrap();
@@ -156,36 +146,30 @@ fn the_three_rules_differ_where_they_should() {
         (0..blocks.len()).for_each(|block| pool.release(block));
         pool
     };
-    // Nothing is near: the text expands what there is, the ones that shipped open another.
-    let far = [(10, 10)];
-    assert_eq!(with(TokenRule::Rfc, &far).allocate(&image(100, 100)), 0);
-    assert_eq!(with(TokenRule::Later, &far).allocate(&image(100, 100)), 1);
-    assert_eq!(
-        with(TokenRule::First, &far).allocate(&image(100, 100)),
-        0,
-        "10,000 texels are asked for, 9,900 added"
-    );
-    assert_eq!(
-        with(TokenRule::First, &[(1000, 1)]).allocate(&image(1, 100)),
-        1,
-        "99,000 would be added for 100"
-    );
-    // Least added area, then least waste.
-    let three = [(40, 40), (20, 30), (20, 21)];
-    assert_eq!(with(TokenRule::Rfc, &three).allocate(&image(20, 20)), 2);
+    let far = &[(10, 10)][..];
+    let other = Token::image(10, 10, ElementType::Float32, "global.texture-weight");
+    let half = Token::image(10, 10, ElementType::Float16, "global.texture");
+    let rows = [
+        // Nothing is near: the text expands what there is, the ones that shipped open another.
+        (TokenRule::Rfc, far, &image(100, 100), 0),
+        (TokenRule::Later, far, &image(100, 100), 1),
+        // 10,000 texels are asked for, 9,900 added; 99,000 would be added for 100.
+        (TokenRule::First, far, &image(100, 100), 0),
+        (TokenRule::First, &[(1000, 1)], &image(1, 100), 1),
+        // Least added area, then least waste.
+        (TokenRule::Rfc, &[(40, 40), (20, 30), (20, 21)], &image(20, 20), 2),
+        // Another scope is another pool for the later rule alone, another type for all.
+        (TokenRule::First, far, &other, 0),
+        (TokenRule::Later, far, &other, 1),
+        (TokenRule::Rfc, far, &half, 1),
+    ];
+    for (rule, blocks, token, expected) in rows {
+        let found = with(rule, blocks).allocate(token);
+        assert_eq!(found, expected, "{rule:?} {blocks:?} {token:?}");
+    }
     let mut grown = with(TokenRule::Rfc, &[(10, 20), (18, 20)]);
     assert_eq!(grown.allocate(&image(20, 20)), 1);
     assert_eq!(grown.blocks()[1].size, [20, 20]);
-    // Another scope is another pool for the later rule alone.
-    let other = Token::image(10, 10, ElementType::Float32, "global.texture-weight");
-    assert_eq!(with(TokenRule::First, &far).allocate(&other), 0);
-    assert_eq!(with(TokenRule::Later, &far).allocate(&other), 1);
-    let half = Token::image(10, 10, ElementType::Float16, "global.texture");
-    assert_eq!(
-        with(TokenRule::Rfc, &far).allocate(&half),
-        1,
-        "of the same type only"
-    );
 }
 
 fn graph_plan(values: &Value, rule: TokenRule) -> TokenPlan {
@@ -198,14 +182,12 @@ fn graph_plan(values: &Value, rule: TokenRule) -> TokenPlan {
             Token::image(extent.width, extent.height, element, scope)
         }
     };
-    let values: Vec<TokenValue> = list(values)
-        .iter()
-        .map(|value| TokenValue {
-            token: token(&value[0]),
-            inputs: indices(&value[1]),
-            is_input: list(&value[1]).is_empty(),
-        })
-        .collect();
+    let value = |value: &Value| TokenValue {
+        token: token(&value[0]),
+        inputs: indices(&value[1]),
+        is_input: list(&value[1]).is_empty(),
+    };
+    let values: Vec<TokenValue> = list(values).iter().map(value).collect();
     plan_tokens(&values, rule)
 }
 
@@ -240,35 +222,26 @@ fn graph_json_is_read_honoured_and_written_back() {
     let cases = case("tvm_graphs");
     let example = &cases["json"];
     let graph = TvmGraph::read(&example.to_string(), &[]).unwrap();
-    let entries = graph.pool_entries().unwrap();
-    let expected = list(&cases["entries"]);
-    assert_eq!(entries.len(), expected.len());
-    for (entry, expected) in entries.iter().zip(expected) {
-        assert_eq!(u64::from(entry.storage_id), number(&expected["storage"]));
-        match entry.kind {
-            PoolEntryKind::Buffer(bytes) => assert_eq!(bytes.0, number(&expected["bytes"])),
-            PoolEntryKind::Texture {
-                height,
-                width,
-                channel,
-                element,
-            } => {
-                assert_eq!(vec![height, width, channel], numbers(&expected["texture"]));
-                assert_eq!(element.name(), text(&expected["type"]));
+    // What the executor allocates for each storage id: whole words, or the largest height by the largest width.
+    let choice = crate::chosen(&graph.graph, &Given(Generation::Flat));
+    let ids = crate::apart_by(&StorageIds);
+    let plan = crate::planned(&choice.graph, &choice.layouts, &ids, 1).unwrap();
+    let expected = list(&cases["entries"])
+        .iter()
+        .map(|entry| match entry.get("bytes") {
+            Some(bytes) => number(bytes),
+            None => {
+                let element: ElementType = text(&entry["type"]).parse().unwrap();
+                numbers(&entry["texture"]).iter().product::<u64>() * element.bytes()
             }
-        }
-    }
+        });
+    assert_eq!(plan.size().0, expected.sum::<u64>());
     // Written back as it was, or with other scopes.
     let scope = |id| graph.graph.tensor(id).scope.clone().unwrap_or_default();
     let written: Value = serde_json::from_str(&graph.write(scope)).unwrap();
     assert_eq!(&written, example);
     let plain: Value = serde_json::from_str(&graph.write(|_| "global".to_owned())).unwrap();
     let again = TvmGraph::read(&plain.to_string(), &[]).unwrap();
-    assert!(
-        again
-            .pool_entries()
-            .unwrap()
-            .iter()
-            .all(|entry| matches!(entry.kind, PoolEntryKind::Buffer(_)))
-    );
+    let mut scopes = again.graph.tensors().iter().map(|tensor| tensor.scope.as_deref());
+    assert!(scopes.all(|scope| scope == Some("global")));
 }

@@ -1,8 +1,17 @@
-//! Whether a buffer that is read several times is staged in a texture first.
+//! One kernel, one tensor, from a buffer and from textures: whether staging pays (`StagingCost`) on the device at hand.
+//!
+//! ```text
+//! cargo bench --bench textures
+//! ```
+//! Means over windows of growing size, which read every vector of their source as often as the window has places: from the buffer, from a
+//! texture, and from a texture that the buffer is copied to first. The costs that follow from them, as `StagingCost` takes them, and whether its rule
+//! stages where that was quicker. Every variant runs 16 times in one submission, variants in turn; the least time of 12 turns counts.
+//! Without Vulkan it says so and measures nothing.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tileheap::runtime::Context;
+use ash::vk;
+use tileheap::runtime::{Context, ContextDesc};
 use tileheap_tensor::ElementType;
 use tileheap_tensor::layout::Convention;
 use tileheap_tensor::units::Bytes;
@@ -11,8 +20,8 @@ use tileheap_tensor::vulkan::scratch::{
 };
 use tileheap_tensor::vulkan::{HostBuffer, KernelSet};
 
-use crate::{REPEATS, TURNS, device};
-
+const REPEATS: usize = 16;
+const TURNS: usize = 12;
 /// 64 channels of 56 x 56: `[n, c/4, h, w, 4]`.
 const SHAPE: [u64; 5] = [1, 16, 56, 56, 4];
 /// Sides of windows.
@@ -34,7 +43,21 @@ struct Tensors {
     result: Scratch,
 }
 
-pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tensor::Result<()> {
+fn main() {
+    let context = match Context::new(&ContextDesc::from_env("tileheap: textures")) {
+        Ok(context) => context,
+        Err(error) => return println!("nothing measured: {error}"),
+    };
+    println!("{}", context.tile().profile().name);
+    for element in [ElementType::Float32, ElementType::Float16] {
+        if let Err(error) = measure(&context, element) {
+            println!("staging of {element}: {error}");
+        }
+    }
+    context.destroy();
+}
+
+fn measure(context: &Context, element: ElementType) -> tileheap_tensor::Result<()> {
     let desc = ScratchDesc {
         cap: Bytes::mib(64),
         growth: GrowthPolicy::Never,
@@ -56,7 +79,7 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tenso
         shape: &SHAPE,
         filled: true,
     };
-    device::timed(context, |commands| {
+    timed(context, |commands| {
         let (buffer, texture) = (
             ScratchOperand::Scratch(&tensors.buffer),
             ScratchOperand::Scratch(&tensors.texture),
@@ -76,7 +99,7 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tenso
             // Another one first at every turn, so that none is always behind the same.
             let index = (index + turn) % works.len();
             let work = works[index].0;
-            let took = device::timed(context, |commands| {
+            let took = timed(context, |commands| {
                 for _ in 0..REPEATS {
                     // SAFETY: recording; everything outlives the wait.
                     unsafe { record(&mut pool, commands, &tensors, element, work) }.expect("recorded");
@@ -90,12 +113,7 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tenso
         found.1.as_secs_f64() * 1e6 / REPEATS as f64
     };
     print(element, &each);
-    let Tensors {
-        buffer,
-        texture,
-        result,
-    } = tensors;
-    for scratch in [buffer, texture, result] {
+    for scratch in [tensors.buffer, tensors.texture, tensors.result] {
         pool.free(scratch);
     }
     // SAFETY: everything was waited for.
@@ -109,7 +127,7 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tenso
 /// As [`ScratchPool::dispatch`].
 unsafe fn record(
     pool: &mut ScratchPool,
-    commands: ash::vk::CommandBuffer,
+    commands: vk::CommandBuffer,
     tensors: &Tensors,
     element: ElementType,
     work: Work,
@@ -212,4 +230,32 @@ fn print(element: ElementType, each: &dyn Fn(Work) -> f64) {
         false => println!("  it never pays: a texture's read takes no less than a buffer's"),
     }
     println!("  the rule was right for {right} of {} windows", WINDOWS.len());
+}
+
+/// How long what `record` records takes, from submission to completion.
+fn timed(context: &Context, record: impl FnOnce(vk::CommandBuffer)) -> Duration {
+    let (device, queue) = (context.device(), context.queues()[0]);
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(queue.family);
+    // SAFETY: the device has the family.
+    let pool = unsafe { device.create_command_pool(&info, None) }.expect("a command pool");
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .command_buffer_count(1);
+    // SAFETY: the pool was just created.
+    let commands = unsafe { device.allocate_command_buffers(&info) }.expect("a command buffer");
+    // SAFETY: new.
+    unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("recording");
+    record(commands[0]);
+    // SAFETY: recording.
+    unsafe { device.end_command_buffer(commands[0]) }.expect("recorded");
+    let submit = vk::SubmitInfo::default().command_buffers(&commands);
+    let start = Instant::now();
+    // SAFETY: nobody else uses the queue.
+    unsafe { device.queue_submit(queue.handle, &[submit], vk::Fence::null()) }.expect("submitted");
+    // SAFETY: nobody else uses the queue.
+    unsafe { device.queue_wait_idle(queue.handle) }.expect("done");
+    let took = start.elapsed();
+    // SAFETY: idle.
+    unsafe { device.destroy_command_pool(pool, None) };
+    took
 }
