@@ -8,10 +8,9 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::graph::control_flow::Loop;
+use crate::graph::control_flow::{Carry, Loop};
 use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
-use crate::units::Alignment;
 
 /// Accepts or refuses a plan, by running it `runs` times in a row, each time with other inputs, numbers of rounds, arms and exits; constants
 /// and kept inputs are written before the first run alone.
@@ -39,20 +38,15 @@ pub fn check(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPl
 }
 
 fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> Error {
-    Error::InvalidPlan {
-        tensor: graph.tensor(tensor).name.clone(),
-        problem: problem.into(),
-    }
+    let (tensor, problem) = (graph.tensor(tensor).name.clone(), problem.into());
+    Error::InvalidPlan { tensor, problem }
 }
 
 fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &TensorPlan) -> Result<()> {
     let count = graph.tensors().len();
-    if (plan.tensors.len(), requirements.len()) != (count, count) {
-        let problem = format!(
-            "{} places and {} requirements for {count} tensors",
-            plan.tensors.len(),
-            requirements.len()
-        );
+    let (places, needs) = (plan.tensors.len(), requirements.len());
+    if (places, needs) != (count, count) {
+        let problem = format!("{places} places and {needs} requirements for {count} tensors");
         let tensor = graph.name().to_owned();
         return Err(Error::InvalidPlan { tensor, problem });
     }
@@ -60,37 +54,27 @@ fn check_places(graph: &Graph, requirements: &[TensorRequirements], plan: &Tenso
         let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
         let is_part = graph.tensor(id).view.is_some();
         for region in placed.placement.iter().flat_map(Placement::regions) {
+            let Region { size, offset, .. } = region;
             let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
-                return Err(refused(
-                    graph,
-                    id,
-                    format!("is in memory {} of {}", region.memory.0, plan.memories.len()),
-                ));
+                let problem = format!("is in memory {} of {}", region.memory.0, plan.memories.len());
+                return Err(refused(graph, id, problem));
             };
-            let end = region.offset.0.checked_add(region.size.0);
             let limit = memory.capacity.unwrap_or(memory.size).min(memory.size);
-            if !is_part && end.is_none_or(|end| end > limit.0) {
-                return Err(refused(
-                    graph,
-                    id,
-                    format!(
-                        "{} at {} ends after the {limit} of memory `{}`",
-                        region.size, region.offset, memory.name
-                    ),
-                ));
+            let ends_after = offset.0.checked_add(size.0).is_none_or(|end| end > limit.0);
+            if !is_part && ends_after {
+                let problem = format!(
+                    "{size} at {offset} ends after the {limit} of memory `{}`",
+                    memory.name
+                );
+                return Err(refused(graph, id, problem));
             }
-            let aligned = |alignment: Alignment| region.offset.is_aligned(alignment);
-            if !is_part
-                && (region.size < needs.size || !aligned(needs.alignment) || !aligned(memory.alignment))
-            {
-                return Err(refused(
-                    graph,
-                    id,
-                    format!(
-                        "{} at {} is not the {} at a multiple of {} that it needs",
-                        region.size, region.offset, needs.size, needs.alignment
-                    ),
-                ));
+            let is_aligned = offset.is_aligned(needs.alignment) && offset.is_aligned(memory.alignment);
+            if !is_part && (size < needs.size || !is_aligned) {
+                let (least, alignment) = (needs.size, needs.alignment);
+                let problem = format!(
+                    "{size} at {offset} is not the {least} at a multiple of {alignment} that it needs"
+                );
+                return Err(refused(graph, id, problem));
             }
         }
     }
@@ -105,6 +89,26 @@ struct Piece {
     value: u64,
     writer: TensorId,
     at: u64,
+}
+
+impl Piece {
+    /// A value from its first byte on.
+    fn whole(first: u64, end: u64, value: u64, writer: TensorId) -> Piece {
+        let at = 0;
+        Piece {
+            first,
+            end,
+            value,
+            writer,
+            at,
+        }
+    }
+
+    /// Whether another begins where this one ends, in the same value.
+    fn leads_to(&self, next: &Piece) -> bool {
+        let at = self.at + (self.end - self.first);
+        (self.value, self.end, at) == (next.value, next.first, next.at)
+    }
 }
 
 impl PartialEq for Piece {
@@ -157,17 +161,12 @@ impl Machine<'_> {
             }
         }
         self.block(BlockId::ROOT, &[])?;
-        self.graph
-            .outputs()
-            .iter()
-            .try_for_each(|&output| self.check(output, &[]))
+        self.check_all(self.graph.outputs(), &[])
     }
 
     fn next(&mut self, below: usize) -> usize {
-        self.random = self
-            .random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        let next = self.random.wrapping_mul(6_364_136_223_846_793_005);
+        self.random = next.wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 33) as usize % below.max(1)
     }
 
@@ -182,13 +181,7 @@ impl Machine<'_> {
 
     fn fresh(&mut self, writer: TensorId) -> Pieces {
         self.written += 1;
-        vec![Piece {
-            first: 0,
-            end: self.size(writer),
-            value: self.written,
-            writer,
-            at: 0,
-        }]
+        vec![Piece::whole(0, self.size(writer), self.written, writer)]
     }
 
     fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot> {
@@ -214,27 +207,19 @@ impl Machine<'_> {
                 Spot::Outside(of, more) => Spot::Outside(of, more + offset.0),
             }),
             Placement::AtExit(exits) => {
-                let way = self
-                    .left
-                    .get(&tensor)
-                    .and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
+                let way = self.left.get(&tensor);
+                let way = way.and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
                 let Some((exit, round)) = way else {
                     return Err(refused(self.graph, tensor, "is read before its loop was left"));
                 };
                 // Of an inner loop's output, in the round in which the outer one was left.
-                let around: Vec<u64> = self
-                    .around(tensor, rounds)
-                    .iter()
-                    .copied()
-                    .chain([round])
-                    .collect();
+                let around = [self.around(tensor, rounds), &[round]].concat();
                 self.spot(tensor, exit.at(&[round]), &around)
             }
-            Placement::PerRound(_) => Err(refused(
-                self.graph,
-                tensor,
-                format!("has no place in round {rounds:?}"),
-            )),
+            Placement::PerRound(_) => {
+                let problem = format!("has no place in round {rounds:?}");
+                Err(refused(self.graph, tensor, problem))
+            }
         }
     }
 
@@ -269,27 +254,15 @@ impl Machine<'_> {
     ) -> Result<()> {
         let (graph, plan) = (self.graph, self.plan);
         let spot = self.find(tensor, rounds)?;
-        let mut held: Pieces = value
-            .iter()
-            .map(|&piece| Piece {
-                writer: tensor,
-                ..piece
-            })
-            .collect();
+        let mut held = value.clone();
+        held.iter_mut().for_each(|piece| piece.writer = tensor);
         let first = held.last().map_or(0, |piece| piece.end);
         let (pieces, start) = match spot {
             Spot::Bytes(region) => {
                 // Padding up to the region's end is the writer's too.
                 if graph.tensor(tensor).view.is_none() && first < region.size.0 {
                     self.written += 1;
-                    let (end, value) = (region.size.0, self.written);
-                    held.push(Piece {
-                        first,
-                        end,
-                        value,
-                        writer: tensor,
-                        at: 0,
-                    });
+                    held.push(Piece::whole(first, region.size.0, self.written, tensor));
                 }
                 (self.memory.entry(region.memory.0).or_default(), region.offset.0)
             }
@@ -307,18 +280,12 @@ impl Machine<'_> {
                     let named = self.forks || aliasing.previous.contains(&piece.writer);
                     aliasing.node == node && aliasing.output == tensor && named
                 });
-                let planned = plan.tensor(piece.writer).backing == Backing::Planned
-                    && plan.tensor(tensor).backing == Backing::Planned;
+                let mut both = [piece.writer, tensor].into_iter();
+                let planned = both.all(|id| plan.tensor(id).backing == Backing::Planned);
                 if !said && made_here(piece.writer) && planned {
-                    let from = &graph.tensor(piece.writer).name;
-                    return Err(refused(
-                        graph,
-                        tensor,
-                        format!(
-                            "overwrites `{from}` at node `{}` without an aliasing entry",
-                            graph.node(node).name
-                        ),
-                    ));
+                    let (from, node) = (&graph.tensor(piece.writer).name, &graph.node(node).name);
+                    let problem = format!("overwrites `{from}` at node `{node}` without an aliasing entry");
+                    return Err(refused(graph, tensor, problem));
                 }
             }
         }
@@ -326,43 +293,31 @@ impl Machine<'_> {
         Ok(())
     }
 
+    fn check_all(&self, tensors: &[TensorId], rounds: &[u64]) -> Result<()> {
+        tensors.iter().try_for_each(|&tensor| self.check(tensor, rounds))
+    }
+
     /// Checks that a tensor holds its value.
     fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<()> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {
-            Spot::Bytes(region) => (
-                self.memory.get(&region.memory.0).unwrap_or(&nothing),
-                region.offset.0,
-            ),
-            Spot::Outside(of, offset) => (self.outside.get(&of).unwrap_or(&nothing), offset),
+            Spot::Bytes(region) => (self.memory.get(&region.memory.0), region.offset.0),
+            Spot::Outside(of, offset) => (self.outside.get(&of), offset),
         };
         let size = self.size(tensor);
-        let found = part(pieces, start, size);
+        let found = part(pieces.unwrap_or(&nothing), start, size);
         let expected = self.truth.get(&tensor).map(|pieces| part(pieces, 0, size));
         if expected.as_ref() == Some(&found) {
             return Ok(());
         }
-        let holds = match found.first() {
-            None => "nothing".to_owned(),
-            Some(piece) => {
-                let odd = expected
-                    .iter()
-                    .flatten()
-                    .zip(&found)
-                    .find(|(expected, found)| expected != found);
-                format!(
-                    "`{}`",
-                    self.graph
-                        .tensor(odd.map_or(piece, |(_, found)| found).writer)
-                        .name
-                )
-            }
-        };
-        Err(refused(
-            self.graph,
-            tensor,
-            format!("is read in round {rounds:?}, and its bytes hold {holds}"),
-        ))
+        let mut pairs = expected.iter().flatten().zip(&found);
+        let odd = pairs
+            .find(|(expected, found)| expected != found)
+            .map(|(_, found)| found);
+        let name = |piece: &Piece| format!("`{}`", self.graph.tensor(piece.writer).name);
+        let holds = odd.or(found.first()).map_or("nothing".to_owned(), name);
+        let problem = format!("is read in round {rounds:?}, and its bytes hold {holds}");
+        Err(refused(self.graph, tensor, problem))
     }
 
     fn copied(&self, node: NodeId, to: TensorId, time: CopyTime) -> bool {
@@ -377,25 +332,19 @@ impl Machine<'_> {
     }
 
     fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<()> {
-        let graph = self.graph;
-        graph
-            .block(block)
-            .nodes
-            .iter()
-            .try_for_each(|&node| self.node(node, rounds))
+        let nodes = &self.graph.block(block).nodes;
+        nodes.iter().try_for_each(|&node| self.node(node, rounds))
     }
 
     fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<()> {
         let graph = self.graph;
         let node = graph.node(id);
-        for &input in &node.inputs {
-            self.check(input, rounds)?;
-        }
+        self.check_all(&node.inputs, rounds)?;
         match &node.kind {
-            NodeKind::Operator(_) => node
-                .outputs
-                .iter()
-                .try_for_each(|&output| self.make(id, output, rounds)),
+            NodeKind::Operator(_) => {
+                let mut outputs = node.outputs.iter();
+                outputs.try_for_each(|&output| self.make(id, output, rounds))
+            }
             NodeKind::Branch(of) => {
                 let arm = of.arms[self.next(of.arms.len())];
                 let body = graph.block(arm);
@@ -422,13 +371,10 @@ impl Machine<'_> {
     /// An output: a new value, or where it is a view of an operand that part of it.
     fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<()> {
         let node = self.graph.node(id);
-        let view = self
-            .graph
-            .tensor(output)
-            .view
-            .filter(|view| node.inputs.contains(&view.base));
+        let view = self.graph.tensor(output).view;
+        let of_operand = view.filter(|view| node.inputs.contains(&view.base));
         let shares = |id: TensorId| self.plan.tensor(id).layout.rule == super::LayoutRule::buffer();
-        if let Some(view) = view.filter(|view| shares(output) && shares(view.base)) {
+        if let Some(view) = of_operand.filter(|view| shares(output) && shares(view.base)) {
             let size = self.size(output);
             let base = self.truth.get(&view.base).cloned().unwrap_or_default();
             self.truth.insert(output, part(&base, view.offset.0, size));
@@ -437,7 +383,7 @@ impl Machine<'_> {
         let value = self.fresh(output);
         self.write(output, rounds, &value, Some(id))?;
         // A part of something larger that is made of such parts.
-        if let Some(view) = self.graph.tensor(output).view {
+        if let Some(view) = view {
             put(self.truth.entry(view.base).or_default(), view.offset.0, &value);
         }
         self.truth.insert(output, value);
@@ -450,7 +396,7 @@ impl Machine<'_> {
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             self.pass_on(input, parameter);
         }
-        let mut here: Vec<u64> = rounds.iter().copied().chain([0]).collect();
+        let mut here = [rounds, &[0]].concat();
         for &parameter in &body.inputs {
             if self.copied(id, parameter, CopyTime::Enter) {
                 self.write(parameter, &here, &self.truth[&parameter].clone(), None)?;
@@ -471,25 +417,15 @@ impl Machine<'_> {
                         self.pass_on(result, output);
                         self.left.insert(output, (number, round));
                     }
-                    return node
-                        .outputs
-                        .iter()
-                        .try_for_each(|&output| self.check(output, rounds));
+                    return self.check_all(&node.outputs, rounds);
                 }
                 if let Some(&node) = body.nodes.get(after) {
                     self.node(node, &here)?;
                 }
             }
-            let next: Vec<(TensorId, Pieces)> = of
-                .carried
-                .iter()
-                .map(|carry| {
-                    (
-                        carry.into,
-                        self.truth.get(&carry.value).cloned().unwrap_or_default(),
-                    )
-                })
-                .collect();
+            let value = |carry: &Carry| self.truth.get(&carry.value).cloned().unwrap_or_default();
+            let next = of.carried.iter().map(|carry| (carry.into, value(carry)));
+            let next: Vec<(TensorId, Pieces)> = next.collect();
             here[rounds.len()] += 1;
             for (into, value) in next {
                 if self.copied(id, into, CopyTime::Round) {
@@ -530,10 +466,10 @@ fn put(pieces: &mut Pieces, start: u64, value: &Pieces) {
 fn part(pieces: &Pieces, start: u64, size: u64) -> Pieces {
     let end = start + size;
     let mut found = Pieces::new();
-    for piece in pieces
+    let inside = pieces
         .iter()
-        .filter(|piece| piece.first < end && start < piece.end)
-    {
+        .filter(|piece| piece.first < end && start < piece.end);
+    for piece in inside {
         let first = piece.first.max(start);
         let cut = Piece {
             first: first - start,
@@ -542,12 +478,7 @@ fn part(pieces: &Pieces, start: u64, size: u64) -> Pieces {
             ..*piece
         };
         match found.last_mut() {
-            Some(last)
-                if (last.value, last.end, last.at + (last.end - last.first))
-                    == (cut.value, cut.first, cut.at) =>
-            {
-                last.end = cut.end;
-            }
+            Some(last) if last.leads_to(&cut) => last.end = cut.end,
             _ => found.push(cut),
         }
     }

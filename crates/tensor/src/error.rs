@@ -17,10 +17,10 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A loop's or branch's parts do not match, or no decision was given for it.
+    /// A loop's or branch's parts do not match, it needs copies or a decision, or a node reads what was overwritten.
     #[error("node `{node}`: {problem}")]
     Control {
-        /// The loop or branch.
+        /// The node.
         node: String,
         /// What is wrong.
         problem: String,
@@ -59,18 +59,6 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A loop needs a copy per round where copies are forbidden.
-    #[error(
-        "loop `{node}`: the next value of `{tensor}` needs a copy in every round; unrolling up to {limit} times does not avoid it"
-    )]
-    LoopCopies {
-        /// The loop.
-        node: String,
-        /// The parameter.
-        tensor: String,
-        /// The unroll limit.
-        limit: u32,
-    },
     /// A tensor fits into no memory.
     #[error("tensor `{tensor}` of {size} does not fit: memory `{memory}` has {capacity}{}", needed_shown(*.needed))]
     MemoryTooSmall {
@@ -92,14 +80,6 @@ pub enum Error {
         strategy: String,
         /// What is wrong.
         problem: String,
-    },
-    /// No buffer is bound to an external tensor.
-    #[error("tensor `{tensor}` of {size} is external, and no buffer is bound to it")]
-    NotBound {
-        /// The tensor.
-        tensor: String,
-        /// What it needs.
-        size: Bytes,
     },
     /// A file cannot be read.
     #[error("{format}: {problem}")]
@@ -125,41 +105,11 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
-    /// A buffer is smaller than its tensor.
-    #[error("tensor `{tensor}` needs {needed}; the buffer bound to it has {given}")]
-    BufferTooSmall {
-        /// The tensor.
-        tensor: String,
-        /// What it needs.
-        needed: Bytes,
-        /// The buffer's size.
-        given: Bytes,
-    },
-    /// A node reads a tensor whose bytes were overwritten.
-    #[error("node `{node}` reads tensor `{tensor}`, whose bytes were overwritten before")]
-    Overwritten {
-        /// The node that reads.
-        node: String,
-        /// The tensor.
-        tensor: String,
-    },
     /// No memory type supports every tensor of a memory.
     #[error("memory `{memory}`: no memory type supports all of its tensors")]
     MemoryType {
         /// The memory.
         memory: String,
-    },
-    /// The scratch pool is at its cap.
-    #[error(
-        "a scratch tensor of {wanted} does not fit: the pool holds {held} of at most {cap}, and none of that is free and large enough"
-    )]
-    Scratch {
-        /// The size of the request.
-        wanted: Bytes,
-        /// The pool's bytes.
-        held: Bytes,
-        /// Its cap.
-        cap: Bytes,
     },
     /// The runtime reports an error.
     #[cfg(feature = "vulkan")]
@@ -176,6 +126,12 @@ impl Error {
     pub(crate) fn control(node: &str, problem: impl ToString) -> Error {
         let (node, problem) = (node.to_owned(), problem.to_string());
         Error::Control { node, problem }
+    }
+
+    #[cfg(feature = "vulkan")]
+    pub(crate) fn overwritten(node: &str, tensor: &str) -> Error {
+        let problem = format!("it reads tensor `{tensor}`, whose bytes were overwritten before");
+        Error::control(node, problem)
     }
 
     pub(crate) fn dangling(node: &str, tensor: impl ToString) -> Error {

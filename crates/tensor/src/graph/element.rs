@@ -26,66 +26,67 @@ pub enum ElementType {
     Bool,
 }
 
-impl ElementType {
-    /// Every type.
-    pub const ALL: [ElementType; 13] = [
-        ElementType::Float64,
+/// By [`ElementType`]: name, bytes, and the image format of four of them.
+const TABLE: [(ElementType, &str, u64, Option<vk::Format>); 13] = [
+    (ElementType::Float64, "float64", 8, None),
+    (
         ElementType::Float32,
+        "float32",
+        4,
+        Some(vk::Format::R32G32B32A32_SFLOAT),
+    ),
+    (
         ElementType::Float16,
-        ElementType::BFloat16,
-        ElementType::Int64,
+        "float16",
+        2,
+        Some(vk::Format::R16G16B16A16_SFLOAT),
+    ),
+    (ElementType::BFloat16, "bfloat16", 2, None),
+    (ElementType::Int64, "int64", 8, None),
+    (
         ElementType::Int32,
+        "int32",
+        4,
+        Some(vk::Format::R32G32B32A32_SINT),
+    ),
+    (
         ElementType::Int16,
-        ElementType::Int8,
-        ElementType::UInt64,
+        "int16",
+        2,
+        Some(vk::Format::R16G16B16A16_SINT),
+    ),
+    (ElementType::Int8, "int8", 1, Some(vk::Format::R8G8B8A8_SINT)),
+    (ElementType::UInt64, "uint64", 8, None),
+    (
         ElementType::UInt32,
+        "uint32",
+        4,
+        Some(vk::Format::R32G32B32A32_UINT),
+    ),
+    (
         ElementType::UInt16,
-        ElementType::UInt8,
-        ElementType::Bool,
-    ];
+        "uint16",
+        2,
+        Some(vk::Format::R16G16B16A16_UINT),
+    ),
+    (ElementType::UInt8, "uint8", 1, Some(vk::Format::R8G8B8A8_UINT)),
+    (ElementType::Bool, "bool", 1, Some(vk::Format::R8G8B8A8_UINT)),
+];
 
+impl ElementType {
     /// Bytes of one element.
     pub const fn bytes(self) -> u64 {
-        match self {
-            ElementType::Float64 | ElementType::Int64 | ElementType::UInt64 => 8,
-            ElementType::Float32 | ElementType::Int32 | ElementType::UInt32 => 4,
-            ElementType::Float16 | ElementType::BFloat16 | ElementType::Int16 | ElementType::UInt16 => 2,
-            ElementType::Int8 | ElementType::UInt8 | ElementType::Bool => 1,
-        }
+        TABLE[self as usize].2
     }
 
     /// Its name: `float16`.
     pub const fn name(self) -> &'static str {
-        match self {
-            ElementType::Float64 => "float64",
-            ElementType::Float32 => "float32",
-            ElementType::Float16 => "float16",
-            ElementType::BFloat16 => "bfloat16",
-            ElementType::Int64 => "int64",
-            ElementType::Int32 => "int32",
-            ElementType::Int16 => "int16",
-            ElementType::Int8 => "int8",
-            ElementType::UInt64 => "uint64",
-            ElementType::UInt32 => "uint32",
-            ElementType::UInt16 => "uint16",
-            ElementType::UInt8 => "uint8",
-            ElementType::Bool => "bool",
-        }
+        TABLE[self as usize].1
     }
 
     /// The image format of four of them; none for types that no image has.
     pub const fn texel_format(self) -> Option<vk::Format> {
-        Some(match self {
-            ElementType::Float32 => vk::Format::R32G32B32A32_SFLOAT,
-            ElementType::Float16 => vk::Format::R16G16B16A16_SFLOAT,
-            ElementType::Int32 => vk::Format::R32G32B32A32_SINT,
-            ElementType::UInt32 => vk::Format::R32G32B32A32_UINT,
-            ElementType::Int16 => vk::Format::R16G16B16A16_SINT,
-            ElementType::UInt16 => vk::Format::R16G16B16A16_UINT,
-            ElementType::Int8 => vk::Format::R8G8B8A8_SINT,
-            ElementType::UInt8 | ElementType::Bool => vk::Format::R8G8B8A8_UINT,
-            _ => return None,
-        })
+        TABLE[self as usize].3
     }
 }
 
@@ -100,9 +101,7 @@ impl FromStr for ElementType {
 
     /// Also the short names: `f32`, `i8`, `u16`, `bf16`.
     fn from_str(name: &str) -> Result<ElementType, String> {
-        let long = ElementType::ALL
-            .into_iter()
-            .find(|element| element.name() == name);
+        let named = |name: &str| TABLE.iter().find(|row| row.1 == name).map(|row| row.0);
         let short = || {
             let (kind, bits) = name.split_at(name.find(|c: char| c.is_ascii_digit())?);
             let kind = match kind {
@@ -112,12 +111,9 @@ impl FromStr for ElementType {
                 "bf" => "bfloat",
                 _ => return None,
             };
-            let long = format!("{kind}{bits}");
-            ElementType::ALL
-                .into_iter()
-                .find(|element| element.name() == long)
+            named(&format!("{kind}{bits}"))
         };
-        long.or_else(short)
-            .ok_or_else(|| format!("`{}` is no element type", tileheap_json::clip(name)))
+        let found = named(name).or_else(short);
+        found.ok_or_else(|| format!("`{}` is no element type", tileheap_json::clip(name)))
     }
 }

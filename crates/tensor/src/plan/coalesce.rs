@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expand::Expander;
-use super::expansion::{Bind, Expansion, InPlaceCandidate, LoopExit, Next, Rules, Value, ValueId, ValueKind};
+use super::expansion::{
+    BackEdge, Bind, Expansion, InPlaceCandidate, LoopExit, Merge, Next, Rules, Value, ValueId, ValueKind,
+};
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::error::{Error, Result};
@@ -77,9 +79,10 @@ impl Classes {
             same_requirements(rules, &values[one], &values[other])
                 && self.lifetimes_disjoint(values, one, other)
         };
-        let possible = self.members[a]
+        let (first, second) = (&self.members[a], &self.members[b]);
+        let possible = first
             .iter()
-            .all(|one| self.members[b].iter().all(|other| apart(one, other)));
+            .all(|one| second.iter().all(|other| apart(one, other)));
         if possible {
             let moved = std::mem::take(&mut self.members[b]);
             for &value in &moved {
@@ -93,11 +96,11 @@ impl Classes {
     /// Extends a value's lifetime to that of another, which is read where it is.
     fn live_as(&mut self, expansion: &mut Expansion, reader: ValueId, value: ValueId) {
         let spans = expansion.values[reader].spans.clone();
-        let held = spans
-            .iter()
-            .filter(|span| self.held.contains(&(reader, span.end.0)));
-        let held: Vec<(ValueId, u32)> = held.map(|span| (value, span.end.0)).collect();
-        self.held.extend(held);
+        for end in spans.iter().map(|span| span.end.0) {
+            if self.held.contains(&(reader, end)) {
+                self.held.insert((value, end));
+            }
+        }
         expansion.values[value].spans.extend(spans);
     }
 
@@ -105,15 +108,15 @@ impl Classes {
         if self.twins.contains(&(a.min(b), a.max(b))) {
             return true;
         }
-        let mut meetings = values[a].spans.iter().flat_map(|one| {
-            let met = values[b].spans.iter().filter(|other| one.overlaps(**other));
-            met.map(|other| (*one, *other))
-        });
-        meetings.all(|(one, other)| {
-            self.in_place(a, one, b, other)
+        let may_meet = |one: Span, other: Span| {
+            !one.overlaps(other)
+                || self.in_place(a, one, b, other)
                 || self.in_place(b, other, a, one)
                 || self.on_different_exits(a, one, b, other)
-        })
+        };
+        let (ones, others) = (&values[a].spans, &values[b].spans);
+        ones.iter()
+            .all(|&one| others.iter().all(|&other| may_meet(one, other)))
     }
 
     /// Whether two lifetimes after a loop are those of results of different exits, of which only one is taken.
@@ -136,14 +139,17 @@ impl Classes {
 
 fn same_requirements(rules: &Rules<'_>, a: &Value, b: &Value) -> bool {
     let (first, second) = (a.tensor.index(), b.tensor.index());
-    let memory = |tensor: usize| &rules.graph.tensors()[tensor].memory;
-    a.kind != ValueKind::External
-        && b.kind != ValueKind::External
-        && rules.requirements[first].size == rules.requirements[second].size
-        && rules.requirements[first].image == rules.requirements[second].image
-        && rules.layouts[first].rule.storage == rules.layouts[second].rule.storage
-        && (!rules.requirements[first].image || rules.layouts[first].extent == rules.layouts[second].extent)
-        && memory(first) == memory(second)
+    let needs = |tensor: usize| {
+        let (needs, layout) = (&rules.requirements[tensor], &rules.layouts[tensor]);
+        let extent = needs.image.then_some(layout.extent);
+        (
+            needs.size,
+            extent,
+            layout.rule.storage,
+            &rules.graph.tensors()[tensor].memory,
+        )
+    };
+    a.kind != ValueKind::External && b.kind != ValueKind::External && needs(first) == needs(second)
 }
 
 /// The expansion with its classes of values.
@@ -172,11 +178,11 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
     loop {
         let failed: BTreeSet<_> = best.failed.iter().copied().collect();
         if let (CarryRule::Forbid, Some(&(node, tensor))) = (carry, failed.first()) {
-            return Err(Error::LoopCopies {
-                node: rules.graph.node(node).name.clone(),
-                tensor: rules.graph.tensor(tensor).name.clone(),
-                limit: limit.max(1),
-            });
+            let (tensor, limit) = (&rules.graph.tensor(tensor).name, limit.max(1));
+            let problem = format!(
+                "the next value of `{tensor}` needs a copy in every round; unrolling up to {limit} times does not avoid it"
+            );
+            return Err(Error::control(&rules.graph.node(node).name, problem));
         }
         // Of those without a place the one whose copy helps the others most.
         let mut found: Option<(Coalesced, TensorId)> = None;
@@ -186,10 +192,8 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
                 rules.apart.insert(tensor);
             }
             let tried = best_order(rules, &Expander::run(rules));
-            if found
-                .as_ref()
-                .is_none_or(|(found, _)| tried.copies() < found.copies())
-            {
+            let fewest = found.as_ref().map_or(usize::MAX, |(found, _)| found.copies());
+            if tried.copies() < fewest {
                 found = Some((tried, tensor));
             }
             (rules.copied, rules.apart) = (copied, apart);
@@ -203,8 +207,8 @@ pub(super) fn coalesce(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> R
     }
     for index in 0..best.expansion.in_place_candidates.len() {
         let InPlaceCandidate { output, input, .. } = best.expansion.in_place_candidates[index];
-        best.classes
-            .coalesce(rules, &best.expansion.values, output, input);
+        let values = &best.expansion.values;
+        best.classes.coalesce(rules, values, output, input);
     }
     Ok(best)
 }
@@ -238,16 +242,15 @@ fn choose_unroll_counts(rules: &mut Rules<'_>, block: BlockId, carry: CarryRule,
         match &graph.node(id).kind {
             NodeKind::Operator(_) => {}
             NodeKind::Branch(of) => {
-                of.arms
-                    .iter()
-                    .for_each(|&arm| choose_unroll_counts(rules, arm, carry, limit));
+                for &arm in &of.arms {
+                    choose_unroll_counts(rules, arm, carry, limit);
+                }
             }
             NodeKind::Loop(of) => {
                 choose_unroll_counts(rules, of.body, carry, limit);
                 if carry == CarryRule::Copy {
-                    rules
-                        .copied
-                        .extend(of.carried.iter().map(|carry| (carry.into, ())));
+                    let carried = of.carried.iter().map(|carry| (carry.into, ()));
+                    rules.copied.extend(carried);
                     continue;
                 }
                 let mut best = (usize::MAX, 1);
@@ -276,8 +279,7 @@ fn best_order(rules: &Rules<'_>, expansion: &Expansion) -> Coalesced {
     for mut order in orders as [Vec<Join>; 2] {
         for _ in 0..4 {
             let (found, first) = in_order(rules, expansion, &order);
-            let is_better = best.as_ref().is_none_or(|best| found.copies() < best.copies());
-            if is_better {
+            if best.as_ref().is_none_or(|best| found.copies() < best.copies()) {
                 best = Some(found);
             }
             if first.is_empty() || best.as_ref().is_some_and(|best| best.copies() == 0) {
@@ -306,10 +308,8 @@ pub(super) fn fewest_in_any_order(rules: &Rules<'_>, most: usize) -> Option<usiz
         (from..count).map(each).min().unwrap_or(usize::MAX)
     }
     let expansion = Expander::run(rules);
-    let carries = (0..expansion.back_edges.len()).map(Join::Carry);
-    let mut joins: Vec<Join> = carries
-        .chain((0..expansion.merges.len()).map(Join::Merge))
-        .collect();
+    let mut joins: Vec<Join> = (0..expansion.back_edges.len()).map(Join::Carry).collect();
+    joins.extend((0..expansion.merges.len()).map(Join::Merge));
     (joins.len() <= most).then(|| go(rules, &expansion, &mut joins, 0))
 }
 
@@ -321,30 +321,30 @@ fn in_order(rules: &Rules<'_>, expansion: &Expansion, order: &[Join]) -> (Coales
         let mut failed = Vec::new();
         let before = copied.len();
         for &join in order {
-            let (value, bind) = match join {
-                Join::Carry(index) => (
-                    expansion.back_edges[index].head,
-                    expansion.back_edges[index].value,
-                ),
-                Join::Merge(index) => (expansion.merges[index].output, expansion.merges[index].result),
-            };
-            let is_done = match join {
+            let (value, bind, is_done, is_overwritten) = match join {
                 Join::Carry(index) => {
-                    let is_moved = |next| next != Next::Own && expansion.back_edges[index].is_last;
-                    matches!(this.expansion.values[value].kind, ValueKind::Parameter { next, .. } if is_moved(next))
+                    let BackEdge {
+                        head, value, is_last, ..
+                    } = expansion.back_edges[index];
+                    let is_moved = |next| next != Next::Own && is_last;
+                    let kind = this.expansion.values[head].kind;
+                    let is_done = matches!(kind, ValueKind::Parameter { next, .. } if is_moved(next));
+                    // A copy overwrites its parameter as the round ends: no other can be there next.
+                    let is_overwritten = value != Bind::Value(head, 0) && rules.overwrites(expansion, value);
+                    (head, value, is_done, is_overwritten)
                 }
-                Join::Merge(index) => copied.contains(&index),
+                Join::Merge(index) => {
+                    let Merge { output, result, .. } = expansion.merges[index];
+                    (output, result, copied.contains(&index), false)
+                }
             };
-            // A copy overwrites its parameter as the round ends: no other can be there next.
-            let is_overwritten = matches!(join, Join::Carry(_))
-                && bind != Bind::Value(value, 0)
-                && rules.overwrites(expansion, bind);
             if !is_done && (is_overwritten || !this.classes.join(rules, &this.expansion, value, bind)) {
                 failed.push(join);
                 match join {
-                    Join::Carry(index) => this
-                        .failed
-                        .push((expansion.back_edges[index].node, expansion.back_edges[index].into)),
+                    Join::Carry(index) => {
+                        let BackEdge { node, into, .. } = expansion.back_edges[index];
+                        this.failed.push((node, into));
+                    }
                     Join::Merge(index) => copied.push(index),
                 }
             }
@@ -383,13 +383,12 @@ impl Coalesced {
             }
             if matches!(new, Next::Outside(_)) {
                 // Whoever reads the parameter, within the loop or after it, reads these.
-                others
-                    .into_iter()
-                    .for_each(|other| classes.live_as(&mut expansion, edge.head, other));
+                for other in others {
+                    classes.live_as(&mut expansion, edge.head, other);
+                }
             }
-            let same = expansion.back_edges[..index]
-                .iter()
-                .filter(|other| other.is_last && other.value == edge.value);
+            let before = expansion.back_edges[..index].iter();
+            let same = before.filter(|other| other.is_last && other.value == edge.value);
             let pairs = same.map(|other| (other.head.min(edge.head), other.head.max(edge.head)));
             classes.twins.extend(pairs);
         }
@@ -422,11 +421,7 @@ impl Coalesced {
 /// Places the value that a carried parameter has before the first round: coalesced with the parameter, else where it was (type II),
 /// live as long as the parameter is read, else copied.
 fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
-    let Coalesced {
-        expansion,
-        classes,
-        failed,
-    } = of;
+    let (expansion, classes, failed) = (&mut of.expansion, &mut of.classes, &mut of.failed);
     let initial = |value: &Value| match value.kind {
         ValueKind::Parameter { before, .. } => Some(before),
         _ => None,
@@ -456,10 +451,9 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
             continue;
         }
         if !in_own_bytes && can_extend(expansion, classes, before, &spans) {
-            let values = expansion.values_of(before);
-            values
-                .into_iter()
-                .for_each(|value| classes.live_as(expansion, head, value));
+            for value in expansion.values_of(before) {
+                classes.live_as(expansion, head, value);
+            }
             if next != Next::Own {
                 // It is never in its own bytes.
                 expansion.values[head].spans.clear();
@@ -486,11 +480,8 @@ fn place_initial_values(rules: &Rules<'_>, of: &mut Coalesced) {
         expansion.writes.push((from - 1, head));
         let own = Bind::Value(head, 0);
         shared.push(own);
-        expansion.values[head].kind = ValueKind::Parameter {
-            before: own,
-            depth,
-            next,
-        };
+        let before = own;
+        expansion.values[head].kind = ValueKind::Parameter { before, depth, next };
     }
 }
 

@@ -48,10 +48,9 @@ impl<'a> Expander<'a> {
         let mut this = Expander::new(rules);
         let graph = rules.graph;
         for &input in graph.inputs() {
-            let kind = if rules.plan_inputs && !rules.external.contains(&input) {
-                ValueKind::Planned
-            } else {
-                ValueKind::External
+            let kind = match rules.plan_inputs && !rules.external.contains(&input) {
+                true => ValueKind::Planned,
+                false => ValueKind::External,
             };
             this.define(input, kind);
         }
@@ -236,9 +235,8 @@ impl<'a> Expander<'a> {
     /// Adds a span after a loop for the result of one of its exits.
     fn extend_after_loop(&mut self, value: ValueId, from: u32, end: u32, way: LoopExit) {
         let spans = &mut self.out.values[value].spans;
-        let covered = spans
-            .last()
-            .is_some_and(|span| span.first.0 < from && span.end.0 >= end);
+        let covers = |span: &Span| span.first.0 < from && span.end.0 >= end;
+        let covered = spans.last().is_some_and(covers);
         match spans.iter_mut().find(|span| span.first.0 == from) {
             Some(span) => {
                 span.end.0 = span.end.0.max(end);
@@ -293,11 +291,9 @@ impl<'a> Expander<'a> {
             self.read(input, step);
         }
         for &output in &node.outputs {
-            let view_of_operand =
-                self.rules.graph.tensor(output).view.is_some_and(|view| {
-                    node.inputs.contains(&view.base) && self.shares_bytes(output, view.base)
-                });
-            if view_of_operand {
+            let view = self.rules.graph.tensor(output).view;
+            let of_operand = view.filter(|view| node.inputs.contains(&view.base));
+            if of_operand.is_some_and(|view| self.shares_bytes(output, view.base)) {
                 self.resolve(output);
                 self.read(output, step);
             } else {
@@ -319,9 +315,8 @@ impl<'a> Expander<'a> {
                 !node.in_place.iter().any(allowed) && same_value(self.resolve(other), bind)
             });
             if let (Bind::Value(output, 0), Bind::Value(input, 0), false) = (own, bind, again) {
-                self.out
-                    .in_place_candidates
-                    .push(InPlaceCandidate { output, input, step });
+                let candidate = InPlaceCandidate { output, input, step };
+                self.out.in_place_candidates.push(candidate);
             }
         }
     }
@@ -340,11 +335,9 @@ impl<'a> Expander<'a> {
             self.read(input, step);
         }
         let inputs: Vec<Bind> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
-        let outputs: Vec<ValueId> = node
-            .outputs
-            .iter()
-            .map(|&output| self.new_value(output, ValueKind::Planned))
-            .collect();
+        let outputs = node.outputs.iter();
+        let outputs = outputs.map(|&output| self.new_value(output, ValueKind::Planned));
+        let outputs: Vec<ValueId> = outputs.collect();
         for &arm in &of.arms {
             let block = self.rules.graph.block(arm);
             for (&parameter, &bind) in block.inputs.iter().zip(&inputs) {
@@ -386,24 +379,15 @@ impl<'a> Expander<'a> {
         let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
             let before = self.resolve(input);
-            let carried = of
-                .carried
-                .iter()
-                .any(|carry| carry.into == parameter && carry.value != parameter);
-            state.push(if carried {
-                let head = self.new_value(
-                    parameter,
-                    ValueKind::Parameter {
-                        before,
-                        depth,
-                        next: Next::Own,
-                    },
-                );
-                self.out.values[head].spans.push(Span::new(from, from));
-                Bind::Value(head, 0)
-            } else {
-                before
-            });
+            let into = |carry: &Carry| carry.into == parameter && carry.value != parameter;
+            if !of.carried.iter().any(into) {
+                state.push(before);
+                continue;
+            }
+            let next = Next::Own;
+            let head = self.new_value(parameter, ValueKind::Parameter { before, depth, next });
+            self.out.values[head].spans.push(Span::new(from, from));
+            state.push(Bind::Value(head, 0));
         }
         let heads = state.clone();
         let unroll = rules.unroll.get(&id).copied().unwrap_or(1);
@@ -488,7 +472,7 @@ impl<'a> Expander<'a> {
             let Bind::Value(head, _) = heads[at] else {
                 continue;
             };
-            let (node, into) = (id, carry.into);
+            let into = carry.into;
             if is_copied(&carry) {
                 if copy == 0 {
                     self.out.copies.push((id, carry.value, into, CopyTime::Round));
@@ -503,35 +487,28 @@ impl<'a> Expander<'a> {
                     spans.push(Span::new(step, end));
                 }
                 self.out.writes.push((step, to));
-            } else if is_last {
-                let is_outside = match value {
-                    Bind::Value(value, _) => {
-                        value < outside[0] || self.out.values[value].kind == ValueKind::External
-                    }
-                    Bind::LoopOutput(left, _) => left < outside[1],
-                };
-                self.out.back_edges.push(BackEdge {
-                    node,
-                    into,
-                    value,
-                    head,
-                    is_last,
-                    is_outside,
-                });
-            } else if matches!(value, Bind::LoopOutput(left, _) if left >= outside[1]) {
-                // The next unrolled copy has to find it whichever way the inner loop was left.
-                if let Some(&head) = self.out.values_of(value).first() {
-                    let is_outside = false;
-                    self.out.back_edges.push(BackEdge {
-                        node,
-                        into,
-                        value,
-                        head,
-                        is_last,
-                        is_outside,
-                    });
-                }
+                continue;
             }
+            let is_outside = match value {
+                Bind::Value(value, _) => {
+                    value < outside[0] || self.out.values[value].kind == ValueKind::External
+                }
+                Bind::LoopOutput(left, _) => left < outside[1],
+            };
+            let head = match value {
+                _ if is_last => Some(head),
+                // The next unrolled copy has to find it whichever way the inner loop was left.
+                Bind::LoopOutput(..) if !is_outside => self.out.values_of(value).first().copied(),
+                _ => None,
+            };
+            self.out.back_edges.extend(head.map(|head| BackEdge {
+                node: id,
+                into,
+                value,
+                head,
+                is_last,
+                is_outside,
+            }));
         }
     }
 

@@ -193,7 +193,7 @@ impl TensorPlan {
     /// Checks that every external tensor has memory.
     ///
     /// # Errors
-    /// [`Error::NotBound`] for the first external tensor without a buffer.
+    /// The first external tensor without a buffer, by name.
     pub fn check_external(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<()> {
         let mut ends = graph.inputs().iter().chain(graph.outputs());
         match ends.find(|&&id| self.tensor(id).backing == Backing::External && !is_bound(id)) {
@@ -205,8 +205,7 @@ impl TensorPlan {
 
 /// The error of an external tensor without a buffer.
 pub(crate) fn not_bound(graph: &Graph, tensor: TensorId, layout: &Layout) -> Error {
-    Error::NotBound {
-        tensor: graph.tensor(tensor).name.clone(),
-        size: layout.bytes(),
-    }
+    let size = layout.bytes();
+    let problem = format!("its {size} are external, and no buffer is bound to it");
+    Error::tensor(&graph.tensor(tensor).name, problem)
 }

@@ -152,18 +152,14 @@ impl Builder<'_> {
                         binds.iter().map(|&bind| self.place(bind, &around)).collect()
                     })
                 };
+                let (tensor, offset) = (of.tensor, Bytes(offset));
                 let exits: Vec<Placement> = of.exits.iter().map(exit).collect();
-                match &exits[..] {
-                    [Placement::At(region), rest @ ..]
-                        if rest.iter().all(|other| *other == Placement::At(*region)) =>
-                    {
-                        let offset = region.offset + Bytes(offset);
-                        Placement::At(Region { offset, ..*region })
+                match exits.first() {
+                    Some(&Placement::At(region)) if exits.iter().all(|other| *other == exits[0]) => {
+                        let offset = region.offset + offset;
+                        Placement::At(Region { offset, ..region })
                     }
-                    _ if of.tensor != self.tensor => Placement::Within {
-                        tensor: of.tensor,
-                        offset: Bytes(offset),
-                    },
+                    _ if tensor != self.tensor => Placement::Within { tensor, offset },
                     _ => Placement::AtExit(exits),
                 }
             }

@@ -180,10 +180,6 @@ pub(super) fn check_size(tensor: impl FnOnce() -> String, needed: Bytes, given: 
     if given >= needed {
         return Ok(());
     }
-    let tensor = tensor();
-    Err(Error::BufferTooSmall {
-        tensor,
-        needed,
-        given,
-    })
+    let problem = format!("it needs {needed}; the buffer bound to it has {given}");
+    Err(Error::tensor(&tensor(), problem))
 }

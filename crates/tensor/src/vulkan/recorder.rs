@@ -284,12 +284,12 @@ impl<'a> Recorder<'a> {
             work: call.work,
         };
         let graph = self.network.graph.clone();
-        let overwritten = |index: usize| Error::Overwritten {
-            node: graph.node(node).name.clone(),
-            tensor: match call.operands[index] {
-                Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
-                Operand::Zeros(_) => "zeros".to_owned(),
-            },
+        let overwritten = |index: usize| {
+            let tensor = match call.operands[index] {
+                Operand::Tensor(tensor) => &graph.tensor(tensor).name,
+                Operand::Zeros(_) => "zeros",
+            };
+            Error::overwritten(&graph.node(node).name, tensor)
         };
         let (dispatcher, tracker) = (&mut self.network.dispatcher, &mut self.tracker);
         // SAFETY: recording outside of a render pass (the caller's duty); operands are the network's or bound.

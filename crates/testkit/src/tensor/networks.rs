@@ -50,11 +50,9 @@ impl Net {
     /// With a bias.
     fn conv(&mut self, x: TensorId, out: u64, kernel: u64, stride: i64, groups: u64, then: &str) -> Built {
         let inner = self.channels(x) / groups;
-        let weights = self.name("w");
-        let weights = self
-            .graph
-            .constant(weights, self.element, [out, inner, kernel, kernel]);
-        let bias = self.name("b");
+        let (weights, bias) = (self.name("w"), self.name("b"));
+        let shape = [out, inner, kernel, kernel];
+        let weights = self.graph.constant(weights, self.element, shape);
         let bias = self.graph.constant(bias, self.element, [out]);
         let pad = (kernel as i64 - 1) / 2;
         let mut attributes = vec![
@@ -110,13 +108,12 @@ pub fn networks(element: ElementType) -> Result<Vec<Graph>> {
         squeezenet("SqueezeNet 1.0 227", element, 227, 1000),
         unet("U-Net 256", element, 256),
     ];
-    all.into_iter()
-        .map(|unfinished| {
-            let (mut graph, computed) = unfinished?;
-            graph.output(computed);
-            graph.build()
-        })
-        .collect()
+    let finished = all.into_iter().map(|unfinished| {
+        let (mut graph, computed) = unfinished?;
+        graph.output(computed);
+        graph.build()
+    });
+    finished.collect()
 }
 
 /// MobileNetV1.
@@ -124,22 +121,11 @@ pub fn mobilenet_v1(name: &str, element: ElementType, side: u64, classes: u64) -
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
     x = net.conv(x, 32, 3, 2, 1, RELU6)?;
-    let layers = [
-        (64, 1),
-        (128, 2),
-        (128, 1),
-        (256, 2),
-        (256, 1),
-        (512, 2),
-        (512, 1),
-        (512, 1),
-        (512, 1),
-        (512, 1),
-        (512, 1),
-        (1024, 2),
-        (1024, 1),
-    ];
-    for (out, stride) in layers {
+    let mut before = 32;
+    for out in [64, 128, 128, 256, 256, 512, 512, 512, 512, 512, 512, 1024, 1024] {
+        // Where channels are doubled sides are halved, but for the first time.
+        let stride = if out > before && out > 64 { 2 } else { 1 };
+        before = out;
         let channels = net.channels(x);
         x = net.conv(x, channels, 3, stride, channels, RELU6)?;
         x = net.conv(x, out, 1, 1, 1, RELU6)?;
@@ -152,16 +138,12 @@ pub fn mobilenet_v2(name: &str, element: ElementType, side: u64, classes: u64) -
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
     x = net.conv(x, 32, 3, 2, 1, RELU6)?;
-    // Expansion, channels, repeats, stride of the first.
-    for (expand, out, repeats, stride) in [
-        (1, 16, 1, 1),
-        (6, 24, 2, 2),
-        (6, 32, 3, 2),
-        (6, 64, 4, 2),
-        (6, 96, 3, 1),
-        (6, 160, 3, 2),
-        (6, 320, 1, 1),
-    ] {
+    // The stride is that of the first of the repeats.
+    let channels = [16, 24, 32, 64, 96, 160, 320];
+    let repeats = [1, 2, 3, 4, 3, 3, 1];
+    let strides = [1, 2, 2, 2, 1, 2, 1];
+    for ((out, repeats), stride) in channels.into_iter().zip(repeats).zip(strides) {
+        let expand = if out == 16 { 1 } else { 6 };
         for repeat in 0..repeats {
             let (before, inner) = (x, net.channels(x) * expand);
             if expand > 1 {
@@ -237,24 +219,10 @@ pub fn squeezenet(name: &str, element: ElementType, side: u64, classes: u64) -> 
     let mut x = net.input(3, side);
     x = net.conv(x, 96, 7, 2, 1, RELU)?;
     x = net.max_pool(x, 3, 2, 0)?;
-    for (index, (squeeze, expand)) in [
-        (16, 64),
-        (16, 64),
-        (32, 128),
-        (32, 128),
-        (48, 192),
-        (48, 192),
-        (64, 256),
-        (64, 256),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (index, squeeze) in [16, 16, 32, 32, 48, 48, 64, 64].into_iter().enumerate() {
         let small = net.conv(x, squeeze, 1, 1, 1, RELU)?;
-        let (one, three) = (
-            net.conv(small, expand, 1, 1, 1, RELU)?,
-            net.conv(small, expand, 3, 1, 1, RELU)?,
-        );
+        let one = net.conv(small, 4 * squeeze, 1, 1, 1, RELU)?;
+        let three = net.conv(small, 4 * squeeze, 3, 1, 1, RELU)?;
         x = net.concat(&[one, three])?;
         if index == 2 || index == 6 {
             x = net.max_pool(x, 3, 2, 0)?;

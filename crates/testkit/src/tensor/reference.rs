@@ -48,22 +48,17 @@ impl Evaluation<'_> {
             match &graph.node(node).kind {
                 NodeKind::Operator(operator) => self.operator(node, operator),
                 NodeKind::Loop(repeated) => {
-                    let rounds = self
-                        .rounds
-                        .iter()
-                        .find(|(of, _)| *of == node)
-                        .map_or(0, |(_, rounds)| *rounds);
+                    let rounds = self.rounds.iter().find(|(of, _)| *of == node);
+                    let rounds = rounds.map_or(0, |(_, rounds)| *rounds);
                     let parameters = &graph.block(repeated.body).inputs;
                     for (parameter, input) in parameters.iter().zip(&graph.node(node).inputs) {
                         self.values.insert(*parameter, self.values[input].clone());
                     }
                     for _ in 0..rounds {
                         self.block(repeated.body, usize::MAX);
-                        let carried: Vec<_> = repeated
-                            .carried
-                            .iter()
-                            .map(|carry| (carry.into, self.values[&carry.value].clone()))
-                            .collect();
+                        let carried = repeated.carried.iter();
+                        let carried = carried.map(|carry| (carry.into, self.values[&carry.value].clone()));
+                        let carried: Vec<_> = carried.collect();
                         self.values.extend(carried);
                     }
                     let exit = &repeated.exits[0];
@@ -78,24 +73,19 @@ impl Evaluation<'_> {
     }
 
     fn dims(&self, tensor: TensorId) -> Vec<usize> {
-        let dims = self
-            .graph
-            .shape_at(tensor, self.symbols)
-            .expect("a shape within its range");
+        let dims = self.graph.shape_at(tensor, self.symbols);
+        let dims = dims.expect("a shape within its range");
         dims.into_iter().map(|dim| dim as usize).collect()
     }
 
     fn operator(&mut self, node: NodeId, operator: &Operator) {
         let graph = self.graph;
         let node = graph.node(node);
-        let operands: Vec<Operand<'_>> = node
-            .inputs
-            .iter()
-            .map(|input| Operand {
-                dims: self.dims(*input),
-                elements: &self.values[input],
-            })
-            .collect();
+        let operand = |input: &TensorId| Operand {
+            dims: self.dims(*input),
+            elements: &self.values[input],
+        };
+        let operands: Vec<Operand<'_>> = node.inputs.iter().map(operand).collect();
         let dims = self.dims(node.outputs[0]);
         let [x, others @ ..] = &operands[..] else {
             panic!("node `{}` has no input", node.name)
@@ -113,9 +103,8 @@ impl Evaluation<'_> {
                     Some(Attribute::Float(epsilon)) => *epsilon,
                     _ => 1e-5,
                 };
-                lines(operator, x, |line| {
-                    layer_norm(line, others[0].elements, others[1].elements, epsilon)
-                })
+                let (scale, shift) = (others[0].elements, others[1].elements);
+                lines(operator, x, |line| layer_norm(line, scale, shift, epsilon))
             }
             "convert" | "copy" | "cast" | "reshape" | "flatten" => x.elements.to_vec(),
             name => x.elements.iter().map(|&value| activated(name, value)).collect(),
@@ -171,10 +160,8 @@ fn convolution(
     dims: &[usize],
 ) -> Vec<f64> {
     let (strides, padding) = (pair(operator, "strides", 1), pair(operator, "padding", 0));
-    let (dilations, groups) = (
-        pair(operator, "dilations", 1),
-        pair(operator, "groups", 1)[0] as usize,
-    );
+    let dilations = pair(operator, "dilations", 1);
+    let groups = pair(operator, "groups", 1)[0] as usize;
     let (inner, kh, kw) = (w.dims[1], w.dims[2], w.dims[3]);
     let (channels, height, width) = (x.dims[1], x.dims[2], x.dims[3]);
     let mut result = Vec::with_capacity(dims.iter().product());
@@ -259,9 +246,8 @@ fn pool(operator: &Operator, x: &Operand<'_>, dims: &[usize]) -> Vec<f64> {
                 let rows = window(oy, strides[0], padding[0], 1, kernel[0], height);
                 let columns = window(ox, strides[1], padding[1], 1, kernel[1], width);
                 let values = rows.iter().flat_map(|&(y, _)| {
-                    columns
-                        .iter()
-                        .map(move |&(x_at, _)| x.elements[(plane * height + y) * width + x_at])
+                    let row = &x.elements[(plane * height + y) * width..];
+                    columns.iter().map(|&(x_at, _)| row[x_at])
                 });
                 let count = (rows.len() * columns.len()) as f64;
                 result.push(match operator.name.as_str() {
@@ -277,12 +263,8 @@ fn pool(operator: &Operator, x: &Operand<'_>, dims: &[usize]) -> Vec<f64> {
 fn broadcast(a: &Operand<'_>, b: &Operand<'_>, dims: &[usize], apply: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     let at = |operand: &Operand<'_>, index: &[usize]| {
         let skipped = index.len() - operand.dims.len();
-        let place = index[skipped..]
-            .iter()
-            .zip(&operand.dims)
-            .fold(0, |place, (&at, &dim)| {
-                place * dim + if dim == 1 { 0 } else { at }
-            });
+        let axes = index[skipped..].iter().zip(&operand.dims);
+        let place = axes.fold(0, |place, (&at, &dim)| place * dim + at % dim);
         operand.elements[place]
     };
     let mut index = vec![0; dims.len()];
@@ -303,11 +285,7 @@ fn broadcast(a: &Operand<'_>, b: &Operand<'_>, dims: &[usize], apply: impl Fn(f6
 /// Applies something to every line along an axis, by default the last.
 fn lines(operator: &Operator, x: &Operand<'_>, apply: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let [axis, _] = pair(operator, "axis", -1);
-    let axis = if axis < 0 {
-        axis + x.dims.len() as i64
-    } else {
-        axis
-    } as usize;
+    let axis = axis.rem_euclid(x.dims.len() as i64) as usize;
     let (count, stride): (usize, usize) = (x.dims[axis], x.dims[axis + 1..].iter().product());
     let mut result = vec![0.0; x.elements.len()];
     for outer in 0..x.elements.len() / (count * stride) {
@@ -334,9 +312,7 @@ fn layer_norm(line: &[f64], scale: &[f64], shift: &[f64], epsilon: f64) -> Vec<f
     let mean = line.iter().sum::<f64>() / count;
     let variance = line.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
     let by = 1.0 / (variance + epsilon).sqrt();
-    let parameters = scale.iter().zip(shift);
-    line.iter()
-        .zip(parameters)
-        .map(|(value, (scale, shift))| (value - mean) * by * scale + shift)
-        .collect()
+    let lanes = line.iter().zip(scale.iter().zip(shift));
+    let normal = lanes.map(|(value, (scale, shift))| (value - mean) * by * scale + shift);
+    normal.collect()
 }

@@ -73,46 +73,37 @@ pub fn assign(buffers: &[UsmpBuffer], pools: &[UsmpPool], order: UsmpOrder) -> R
                 UsmpOrder::Conflicts => Reverse((conflicts, size)),
             }
         };
-        key(a)
-            .cmp(&key(b))
-            .then_with(|| buffers[b].name.cmp(&buffers[a].name))
+        let by_name = || buffers[b].name.cmp(&buffers[a].name);
+        key(a).cmp(&key(b)).then_with(by_name)
     });
     let mut places: Vec<Option<(usize, Bytes)>> = vec![None; buffers.len()];
     for index in indices {
         let buffer = &buffers[index];
         let fits = |pool: usize, offset: Bytes| {
-            pools[pool]
-                .size_hint
-                .is_none_or(|hint| offset.0 + buffer.size.0 <= hint.0)
+            let hint = pools[pool].size_hint;
+            hint.is_none_or(|hint| offset + buffer.size <= hint)
         };
-        let mut offsets: Vec<Option<Bytes>> = (0..pools.len())
-            .map(|pool| fits(pool, Bytes(0)).then_some(Bytes(0)))
-            .collect();
+        let empty = |pool: usize| fits(pool, Bytes(0)).then_some(Bytes(0));
+        let mut offsets: Vec<Option<Bytes>> = (0..pools.len()).map(empty).collect();
         for &other in &buffer.conflicts {
             let Some((pool, offset)) = places[other] else {
                 continue;
             };
             let above = (offset + buffers[other].size).align_up(buffers[other].alignment);
-            offsets[pool] = offsets[pool]
-                .filter(|_| fits(pool, above))
-                .map(|offset| offset.max(above));
+            let lowest = offsets[pool].filter(|_| fits(pool, above));
+            offsets[pool] = lowest.map(|offset| offset.max(above));
         }
-        let found = offsets
-            .iter()
-            .enumerate()
-            .find_map(|(pool, offset)| Some((pool, (*offset)?)));
-        places[index] = Some(found.ok_or_else(|| {
-            Error::MemoryTooSmall {
-                tensor: buffer.name.clone(),
-                size: buffer.size,
-                memory: pools.last().map_or("none".to_owned(), |pool| pool.name.clone()),
-                capacity: pools
-                    .last()
-                    .and_then(|pool| pool.size_hint)
-                    .unwrap_or(Bytes::ZERO),
-                needed: None,
-            }
-        })?);
+        let mut offsets = offsets.into_iter().enumerate();
+        let found = offsets.find_map(|(pool, offset)| Some((pool, offset?)));
+        let last = pools.last();
+        let too_small = || Error::MemoryTooSmall {
+            tensor: buffer.name.clone(),
+            size: buffer.size,
+            memory: last.map_or("none".to_owned(), |pool| pool.name.clone()),
+            capacity: last.and_then(|pool| pool.size_hint).unwrap_or(Bytes::ZERO),
+            needed: None,
+        };
+        places[index] = Some(found.ok_or_else(too_small)?);
     }
     Ok(places.into_iter().flatten().collect())
 }

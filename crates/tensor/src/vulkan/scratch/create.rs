@@ -56,7 +56,10 @@ impl ScratchPool {
         };
         let (held, cap, wanted) = (self.held(), self.desc.cap, answer.size);
         if !within(held, wanted, cap) {
-            return Err(Error::Scratch { wanted, held, cap });
+            let problem = format!(
+                "{wanted} do not fit: the pool holds {held} of at most {cap}, and none of that is free and large enough"
+            );
+            return Err(Error::tensor(name, problem));
         }
         let types = answer.memory_type_bits & device.profile().ordinary_type_bits();
         let desc = MemoryDesc::new("scratch", types.trailing_zeros(), wanted, answer.alignment);

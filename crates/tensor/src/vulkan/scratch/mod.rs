@@ -300,10 +300,7 @@ impl ScratchPool {
             arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
             work,
         };
-        let overwritten = |index: usize| Error::Overwritten {
-            node: call.kernel.to_owned(),
-            tensor: format!("operand {index}"),
-        };
+        let overwritten = |index: usize| Error::overwritten(call.kernel, &format!("operand {index}"));
         let (dispatcher, tracker) = (&mut self.dispatcher, &mut self.tracker);
         // SAFETY: the caller's duty.
         unsafe { dispatcher.record(commands, tracker, &dispatch, overwritten) }?;

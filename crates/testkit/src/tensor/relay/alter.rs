@@ -30,19 +30,11 @@ pub(super) fn alter(graph: &Graph) -> Result<Module> {
         exprs: Vec::new(),
         known: BTreeMap::new(),
     };
-    let inputs = graph
-        .inputs()
-        .iter()
-        .map(|&input| altered.take(input, Form::Plain))
-        .collect();
+    let inputs = altered.take_plain(graph.inputs());
     for &id in &graph.block(tileheap_tensor::graph::BlockId::ROOT).nodes {
         altered.node(graph.node(id));
     }
-    let outputs = graph
-        .outputs()
-        .iter()
-        .map(|&output| altered.take(output, Form::Plain))
-        .collect();
+    let outputs = altered.take_plain(graph.outputs());
     Ok(Module {
         exprs: altered.exprs,
         inputs,
@@ -108,6 +100,10 @@ impl Altered<'_> {
         self.add(id, form, name, shape, kind)
     }
 
+    fn take_plain(&mut self, ids: &[TensorId]) -> Vec<usize> {
+        ids.iter().map(|&id| self.take(id, Form::Plain)).collect()
+    }
+
     fn add(&mut self, id: TensorId, form: Form, name: String, shape: Vec<u64>, kind: ExprKind) -> usize {
         self.exprs.push(Expr {
             name,
@@ -120,29 +116,18 @@ impl Altered<'_> {
     }
 
     fn node(&mut self, node: &Node) {
-        let NodeKind::Operator(operator) = &node.kind else {
-            return self.call(
-                node,
-                "control",
-                &vec![Form::Plain; node.inputs.len()],
-                Form::Plain,
-            );
+        let (operator, forms) = match &node.kind {
+            NodeKind::Operator(operator) => (operator.name.as_str(), self.forms(node, operator)),
+            _ => ("control", None),
         };
-        let forms = self.forms(node, operator);
-        let (inputs, output) = match &forms {
-            Some(inputs) => (inputs.clone(), DATA),
-            None => (vec![Form::Plain; node.inputs.len()], Form::Plain),
-        };
-        self.call(node, &operator.name, &inputs, output);
+        let output = if forms.is_some() { DATA } else { Form::Plain };
+        let inputs = forms.unwrap_or(vec![Form::Plain; node.inputs.len()]);
+        self.call(node, operator, &inputs, output);
     }
 
     fn call(&mut self, node: &Node, operator: &str, inputs: &[Form], output: Form) {
-        let args: Vec<usize> = node
-            .inputs
-            .iter()
-            .zip(inputs)
-            .map(|(&input, &form)| self.take(input, form))
-            .collect();
+        let inputs = node.inputs.iter().zip(inputs);
+        let args: Vec<usize> = inputs.map(|(&input, &form)| self.take(input, form)).collect();
         for &id in &node.outputs {
             self.made[id.index()] = output;
             let shape = self.shape_in(id, output);
@@ -184,12 +169,9 @@ impl Altered<'_> {
                     0 => Some(Form::Plain),
                     _ => self.fits(id, DATA).then_some(DATA),
                 };
-                let computed = node
-                    .inputs
-                    .iter()
-                    .copied()
-                    .find(|&input| !self.is_constant(input));
-                let forms: Option<Vec<Form>> = node.inputs.iter().map(|&input| form(input)).collect();
+                let mut inputs = node.inputs.iter().copied();
+                let forms: Option<Vec<Form>> = inputs.clone().map(form).collect();
+                let computed = inputs.find(|&input| !self.is_constant(input));
                 forms.filter(|_| computed.is_some_and(is_packed))
             }
             Pattern::Injective if operator.name == "concat" => {

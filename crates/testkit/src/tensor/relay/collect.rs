@@ -11,10 +11,8 @@ const GLOBAL: &str = "global";
 
 /// Every value with its scope, inputs first, then depth first from the outputs.
 pub(super) fn collect(module: &Module, functions: &[Function], limits: ScopeLimits) -> Vec<Entry> {
-    let mut by_root = BTreeMap::new();
-    for (index, function) in functions.iter().enumerate() {
-        by_root.insert(function.root, index);
-    }
+    let roots = functions.iter().map(|function| function.root);
+    let by_root = roots.zip(0..).collect();
     let mut info = Info {
         module,
         functions,
@@ -158,11 +156,8 @@ impl Info<'_> {
     fn emit(&self) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut seen = BTreeSet::new();
-        for &input in &self.module.inputs {
-            self.emit_value(input, &mut seen, &mut entries);
-        }
-        for &output in &self.module.outputs {
-            self.emit_value(output, &mut seen, &mut entries);
+        for &end in self.module.inputs.iter().chain(&self.module.outputs) {
+            self.emit_value(end, &mut seen, &mut entries);
         }
         entries
     }

@@ -130,23 +130,18 @@ impl Partition {
         if self.group(expr) == self.group(sink) {
             return;
         }
-        let (fits, inner, last): (bool, P, &dyn Fn(P) -> bool) = match self.pattern[expr] {
-            P::OutElementwise => (
-                phase == Phase::Convolutions && reads == P::Elementwise,
-                P::Broadcast,
-                &|pattern| pattern <= P::Broadcast,
-            ),
-            P::Elementwise | P::Broadcast => (reads <= P::Reduce, P::Injective, &|pattern| {
-                pattern <= P::OutElementwise
-            }),
-            P::Injective => (phase == Phase::Injective, P::Injective, &|pattern| {
-                pattern <= P::Injective
-            }),
+        let (fits, inner, last) = match self.pattern[expr] {
+            P::OutElementwise => {
+                let fits = phase == Phase::Convolutions && reads == P::Elementwise;
+                (fits, P::Broadcast, P::Broadcast)
+            }
+            P::Elementwise | P::Broadcast => (reads <= P::Reduce, P::Injective, P::OutElementwise),
+            P::Injective => (phase == Phase::Injective, P::Injective, P::Injective),
             P::Reduce | P::Opaque => return,
         };
         let between = self.between(expr, sink);
         let passes = |&other: &usize| self.pattern[self.group(other)] <= inner;
-        if fits && between.iter().all(passes) && last(self.pattern[self.group(sink)]) {
+        if fits && between.iter().all(passes) && self.pattern[self.group(sink)] <= last {
             for other in std::iter::once(expr).chain(between) {
                 self.merge(other, sink);
             }
@@ -186,12 +181,8 @@ fn functions(module: &Module, partition: &mut Partition) -> Vec<Function> {
     let mut of_group = vec![usize::MAX; module.exprs.len()];
     // The first operand first: the order in which functions are rewritten and their parameters numbered.
     let mut seen = vec![false; module.exprs.len()];
-    let mut open: Vec<(usize, bool)> = module
-        .outputs
-        .iter()
-        .rev()
-        .map(|&output| (output, false))
-        .collect();
+    let outputs = module.outputs.iter().rev();
+    let mut open: Vec<(usize, bool)> = outputs.map(|&output| (output, false)).collect();
     while let Some((expr, is_expanded)) = open.pop() {
         if !is_expanded {
             if module.exprs[expr].is_call() && !std::mem::replace(&mut seen[expr], true) {
