@@ -18,6 +18,9 @@ pub enum Error {
     #[cfg(feature = "reflect")]
     #[error(transparent)]
     Shader(#[from] crate::frame::shaders::ShaderError),
+    /// The frame cannot run as arranged.
+    #[error(transparent)]
+    Arrange(#[from] crate::arrange::ArrangeError),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanError),

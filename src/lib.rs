@@ -51,6 +51,8 @@
 //! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders` (default):
 //! lifetimes split by stores, whose shaders are compiled when the crate is built. Without any, only the pure planner is built.
 
+#[forbid(unsafe_code)]
+pub mod arrange;
 pub mod error;
 #[forbid(unsafe_code)]
 pub mod frame;

@@ -4,6 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::access_kind::AccessKind;
+use super::reach::Reach;
 use super::{PassId, ResourceId, SubresourceRange};
 use crate::names;
 use crate::units::Bytes;
@@ -195,6 +196,8 @@ pub struct Access {
     pub resolves: Option<ResourceId>,
     /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
     pub measured: Option<Bytes>,
+    /// How far its reads look, where that was declared; see [`Access::reach`].
+    pub reach: Option<Reach>,
 }
 
 impl Access {

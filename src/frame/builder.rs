@@ -231,11 +231,25 @@ impl FrameBuilder {
             area: vk::Rect2D::default(),
             layers: 1,
             view_mask: 0,
+            repeat_bytes: None,
         });
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
             kind,
             frame: self,
+        }
+    }
+
+    pub(super) fn set_repeat_bytes(&mut self, pass: PassId, repeat_bytes: Option<Bytes>) {
+        self.tables.passes[pass.index()].repeat_bytes = repeat_bytes;
+    }
+
+    pub(super) fn set_reach(&mut self, pass: PassId, resource: ResourceId, reach: Reach) {
+        let accesses = self.tables.passes[pass.index()].accesses;
+        for access in &mut self.tables.accesses[accesses.indices()] {
+            if access.resource == resource && access.reads {
+                access.reach = Some(reach);
+            }
         }
     }
 
@@ -307,6 +321,17 @@ impl PassBuilder<'_> {
     /// Renders several views at once (`VK_KHR_multiview`): view n of the mask to layer n of every attachment.
     pub fn views(self, view_mask: u32) -> Self {
         self.change(|pass| pass.view_mask = view_mask)
+    }
+
+    /// Declares that the pass uses the origin and extent that it is given, so that it can run strip by strip, and what one more execution
+    /// costs besides its accesses, in bytes of memory traffic. Not for passes with side effects (queries, atomics, appended lists).
+    pub fn in_strips(self, repeat_bytes: Bytes) -> Self {
+        self.change(|pass| pass.repeat_bytes = Some(repeat_bytes))
+    }
+
+    /// Declares how far the read declared last looks.
+    pub fn reaching(self, reach: Reach) -> Self {
+        self.change_last(|access| access.reach = Some(reach))
     }
 
     /// Declares where the pass is recorded.
@@ -427,6 +452,7 @@ impl PassBuilder<'_> {
             load_op,
             resolves: None,
             measured: None,
+            reach: None,
         });
         self.frame.tables.passes[pass.index()].accesses.end += 1;
         self
@@ -510,7 +536,7 @@ impl PassBuilder<'_> {
     }
 
     /// Changes the access declared last; a setting without one changes nothing.
-    pub(super) fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
+    pub(crate) fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
         if let Some(access) = self.frame.tables.accesses[accesses.indices()].last_mut() {
             change(access);

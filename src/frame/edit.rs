@@ -67,20 +67,36 @@ impl Frame {
     /// As [`FrameBuilder::build`].
     pub fn merged(&self, first: PassId) -> Option<crate::Result<Frame>> {
         let second = PassId(first.0 + 1);
-        let (one, other) = (self.pass(first), self.passes().get(second.index())?);
+        let buffer = |pass: PassId| self.passes().get(pass.index()).map(|pass| pass.command_buffer);
+        if buffer(first) != buffer(second) {
+            return None;
+        }
+        let kept = self.added_by_merging(first, second)?;
+        let mut tables = (*self.tables).clone();
+        tables.passes[first.index()].accesses.end += kept.len() as u32;
+        remove_pass(&mut tables, second, kept);
+        Some(FrameBuilder::from_tables(tables).build())
+    }
+
+    /// Whether two render passes could be one, were they recorded one after the other; see [`Frame::merged`].
+    pub(crate) fn merges_with(&self, first: PassId, second: PassId) -> bool {
+        self.added_by_merging(first, second).is_some()
+    }
+
+    /// What the first of two render passes accesses more when the second is part of it.
+    fn added_by_merging(&self, first: PassId, second: PassId) -> Option<Vec<Access>> {
+        let (one, other) = (self.pass(first), self.pass(second));
         let shape = |pass: &Pass| {
             (
                 pass.kind,
-                pass.command_buffer,
                 pass.area,
-                (pass.layers, pass.view_mask),
+                pass.layers,
+                pass.view_mask,
                 pass.contents,
+                pass.tile_shading,
             )
         };
-        if one.kind != PassKind::Render
-            || shape(one) != shape(other)
-            || one.tile_shading != other.tile_shading
-        {
+        if one.kind != PassKind::Render || shape(one) != shape(other) {
             return None;
         }
         let before = self.accesses_of(first);
@@ -108,10 +124,7 @@ impl Frame {
                 });
             }
         }
-        let mut tables = (*self.tables).clone();
-        tables.passes[first.index()].accesses.end += kept.len() as u32;
-        remove_pass(&mut tables, second, kept);
-        Some(FrameBuilder::from_tables(tables).build())
+        Some(kept)
     }
 
     /// The frame with some resources that must be placed in tile memory.

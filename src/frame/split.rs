@@ -109,6 +109,7 @@ impl Frame {
             resolves: None,
             // What is read on chip would not be read otherwise: it spares nothing.
             measured: (!writes).then_some(Bytes::ZERO),
+            reach: None,
         };
         let at = tables.passes[after.index()].accesses.end;
         let added = [access(apart, reads, false), access(resource, writes, true)];
@@ -131,6 +132,7 @@ impl Frame {
             area: vk::Rect2D::default(),
             layers: 1,
             view_mask: 0,
+            repeat_bytes: None,
         };
         tables.passes.insert(store.index(), pass);
         for commands in &mut tables.command_buffers {

@@ -11,7 +11,7 @@ use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, Semaphor
 pub use super::resource::{Resource, ResourceKind};
 use super::subresources::SubresourceRange;
 use crate::names;
-use crate::units::{Run, Span};
+use crate::units::{Bytes, Run, Span};
 use tileheap_json::is_default;
 
 /// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
@@ -114,6 +114,9 @@ pub struct Pass {
     pub layers: u32,
     /// For a render pass: the views of multiview, 0 without; view n renders to layer n.
     pub view_mask: u32,
+    /// What one more execution costs besides its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass
+    /// that has not declared that it uses the origin it is given: it cannot run strip by strip.
+    pub repeat_bytes: Option<Bytes>,
 }
 
 /// A validated frame.

@@ -1,5 +1,7 @@
 //! Frames, plans and their checker: everything that needs no driver.
 
+mod arrange;
+mod arrange_meaning;
 mod everything;
 mod frame_faults;
 mod frame_import;

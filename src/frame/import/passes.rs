@@ -279,6 +279,7 @@ impl Context {
             load_op,
             resolves: None,
             measured: None,
+            reach: None,
         };
         let previous =
             (self.previous && entry.reads).then(|| access(true, false, Version::Previous, LoadOp::Load));

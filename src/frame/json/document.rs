@@ -6,7 +6,7 @@ use tileheap_json::is_default;
 
 use super::super::tables::{Contents, PassKind, Queue, Semaphore, Version, ViewDesc};
 use super::super::{
-    AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, SubresourceRange, TileConstraint,
+    AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, Reach, SubresourceRange, TileConstraint,
 };
 use crate::names;
 use crate::units::Bytes;
@@ -92,6 +92,8 @@ pub(super) struct Pass {
     pub(super) render_area: Option<(i32, i32, u32, u32)>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) view_mask: u32,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) repeat_bytes: Option<Bytes>,
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }
@@ -122,6 +124,9 @@ pub(super) struct Access {
     /// Bytes of traffic that it was measured to save on chip.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) measured: Option<Bytes>,
+    /// Texels, or `"anywhere"`; left out where it is what the kind means.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) reach: Option<Reach>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]

@@ -163,6 +163,9 @@ fn pass(
         });
     }
     builder = builder.views(pass.view_mask);
+    if let Some(bytes) = pass.repeat_bytes {
+        builder = builder.in_strips(bytes);
+    }
     for access in pass.accesses {
         let resource = find_resource(&access.resource)?;
         let resolves = access.resolves.as_deref().map(find_resource).transpose()?;
@@ -175,6 +178,7 @@ fn pass(
                 (last.range, last.view) = (access.part, access.view);
                 last.version = access.version;
                 last.measured = access.measured;
+                last.reach = access.reach;
                 last.resolves = resolves;
             });
     }

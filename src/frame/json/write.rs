@@ -77,6 +77,7 @@ fn pass(frame: &Frame, pass: &Pass) -> doc::Pass {
             .render_area
             .map(|vk::Rect2D { offset, extent }| (offset.x, offset.y, extent.width, extent.height)),
         view_mask: pass.view_mask,
+        repeat_bytes: pass.repeat_bytes,
         accesses: accesses.map(|it| access(frame, pass, it)).collect(),
     }
 }
@@ -98,5 +99,6 @@ fn access(frame: &Frame, pass: &Pass, access: &Access) -> doc::Access {
         stages: (access.stages != default_stages).then_some(doc::Stages(access.stages)),
         resolves: access.resolves.map(name),
         measured: access.measured,
+        reach: access.reach,
     }
 }

@@ -1,0 +1,375 @@
+//! From an arrangement to the frame that runs.
+
+use ash::vk;
+
+use super::strips::Division;
+use super::{Arrangement, CannotGroup, Grid, Group, Way};
+use crate::frame::tables::{Access, PassKind, ResourceKind};
+use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
+use crate::units::Bytes;
+
+/// A frame that runs as an arrangement says, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Arranged {
+    /// What is planned, lowered and recorded. Its first resources are the described ones, under their ids; of those that strips divide,
+    /// each strip has one of its own behind them.
+    pub frame: Frame,
+    /// Per pass of the frame, what it runs.
+    pub passes: Vec<ArrangedPass>,
+    /// Per resource of the frame, the described one.
+    pub resources: Vec<ResourceId>,
+    /// Per resource of the frame, where its first texel lies in the described one, in its texels.
+    pub origins: Vec<vk::Offset2D>,
+}
+
+/// What a pass of an arranged frame runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrangedPass {
+    /// The described passes, one after the other: several where they were merged.
+    pub described: Vec<PassId>,
+    /// For which part of the image; `None` for all of it.
+    pub strip: Option<Strip>,
+}
+
+/// The part of its image that a pass computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Strip {
+    /// From 0, in the order in which strips run.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
+    /// What is computed, halo included, in texels of the described image that the pass writes.
+    pub area: vk::Rect2D,
+    /// The texel of the described image that is texel (0, 0) of what the pass writes: `area.offset` where that is as small as the
+    /// strip, zero where it is the described image itself.
+    pub origin: vk::Offset2D,
+}
+
+impl Strip {
+    /// The viewport with which a draw of the whole image, of `extent` texels, lands in this strip.
+    pub fn viewport(&self, extent: vk::Extent2D) -> vk::Viewport {
+        vk::Viewport {
+            x: -self.origin.x as f32,
+            y: -self.origin.y as f32,
+            width: extent.width as f32,
+            height: extent.height as f32,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        }
+    }
+
+    /// The scissor, in texels of what the pass writes.
+    pub fn scissor(&self) -> vk::Rect2D {
+        vk::Rect2D {
+            offset: vk::Offset2D {
+                x: self.area.offset.x - self.origin.x,
+                y: self.area.offset.y - self.origin.y,
+            },
+            extent: self.area.extent,
+        }
+    }
+
+    /// The first work group and the number of work groups, of `size` texels each, that compute this strip.
+    ///
+    /// Groups begin at multiples of their size in the described image, so that each texel is computed by the same invocation as in
+    /// the described frame; what lies outside of [`area`](Strip::area) must not be written.
+    pub fn groups(&self, size: [u32; 2]) -> ([u32; 2], [u32; 2]) {
+        let side = |start: i32, length: u32, size: u32| {
+            let first = start as u32 / size;
+            (first, (start as u32 + length).div_ceil(size) - first)
+        };
+        let (x, columns) = side(self.area.offset.x, self.area.extent.width, size[0]);
+        let (y, rows) = side(self.area.offset.y, self.area.extent.height, size[1]);
+        ([x, y], [columns, rows])
+    }
+}
+
+impl Arranged {
+    /// The resource that stands for a described one in a pass of the arranged frame; the described one itself where the pass does not
+    /// use it.
+    pub fn resource(&self, pass: PassId, described: ResourceId) -> ResourceId {
+        let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
+        used.find(|used| self.resources[used.index()] == described)
+            .unwrap_or(described)
+    }
+
+    /// The first pass of the arranged frame that runs a described one; the others are its other strips.
+    pub fn passes_of(&self, described: PassId) -> impl Iterator<Item = PassId> + use<'_> {
+        let runs = self.frame.pass_ids().zip(&self.passes);
+        runs.filter(move |(_, pass)| pass.described.contains(&described))
+            .map(|(id, _)| id)
+    }
+}
+
+impl Arrangement {
+    /// The frame that runs so.
+    ///
+    /// # Errors
+    /// As [`Arrangement::check`]; and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
+    pub fn apply(&self, frame: &Frame) -> crate::Result<Arranged> {
+        self.check(frame)?;
+        let mut work = Work::new(frame);
+        for batch in &self.batches {
+            work.begin_batch(batch.batches.first, batch.batches.end);
+            let buffers: Vec<u32> = batch
+                .groups
+                .iter()
+                .flat_map(|group| work.buffers_of(group))
+                .collect();
+            let kept = buffers.is_sorted() && batch.groups.iter().all(|group| work.in_one_buffer(group));
+            for group in &batch.groups {
+                let described = if kept {
+                    work.buffers_of(group)[0]
+                } else {
+                    buffers[0]
+                };
+                work.enter(described);
+                match group.way {
+                    Way::Once => group.passes.iter().for_each(|&pass| work.once(pass)),
+                    Way::Merged => work.merged(&group.passes),
+                    Way::Strips(grid) => {
+                        work.strips(&group.passes, grid)
+                            .map_err(|why| super::ArrangeError::Group {
+                                first: frame.pass(group.passes[0]).name.clone(),
+                                last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
+                                why,
+                            })?
+                    }
+                }
+            }
+        }
+        work.finish()
+    }
+}
+
+/// The frame as far as it is built.
+struct Work<'a> {
+    described: &'a Frame,
+    builder: FrameBuilder,
+    passes: Vec<ArrangedPass>,
+    resources: Vec<ResourceId>,
+    origins: Vec<vk::Offset2D>,
+    /// The described submit, and the described command buffer, that go on.
+    submit: Option<(u32, crate::frame::SubmitId)>,
+    batch: BatchId,
+    commands: Option<(u32, CommandBufferId)>,
+    /// The first pass of each merged group, and how many passes it has.
+    merges: Vec<(u32, usize)>,
+}
+
+impl<'a> Work<'a> {
+    fn new(described: &'a Frame) -> Work<'a> {
+        let mut builder = FrameBuilder::new(described.name(), described.base_extent());
+        for resource in described.resources() {
+            let id = builder.resource(&resource.name, resource.kind, resource.persistence);
+            builder.constrain(id, resource.tile_constraint);
+        }
+        for queue in described.queues() {
+            builder.queue(&queue.name, queue.capabilities);
+        }
+        for semaphore in described.semaphores() {
+            match semaphore.external {
+                true => builder.external_semaphore(&semaphore.name),
+                false => builder.semaphore(&semaphore.name),
+            };
+        }
+        Work {
+            described,
+            builder,
+            passes: Vec::new(),
+            resources: described.resource_ids().collect(),
+            origins: vec![vk::Offset2D::default(); described.resources().len()],
+            submit: None,
+            batch: BatchId(0),
+            commands: None,
+            merges: Vec::new(),
+        }
+    }
+
+    fn begin_batch(&mut self, first: u32, end: u32) {
+        let described = &self.described.batches()[first as usize];
+        let submit = match self.submit {
+            Some((number, submit)) if number == described.submit.0 => submit,
+            _ => {
+                let queue = self.described.submits()[described.submit.index()].queue;
+                self.builder.submit(queue)
+            }
+        };
+        let last = &self.described.batches()[end as usize - 1];
+        self.submit = Some((last.submit.0, submit));
+        self.batch = self.builder.batch(submit);
+        self.commands = None;
+        for wait in &described.waits {
+            self.builder.wait(self.batch, wait.semaphore, wait.stages);
+        }
+        for signal in &last.signals {
+            self.builder.signal(self.batch, signal.semaphore, signal.stages);
+        }
+    }
+
+    fn buffers_of(&self, group: &Group) -> Vec<u32> {
+        let passes = group.passes.iter();
+        passes
+            .map(|&pass| self.described.pass(pass).command_buffer.0)
+            .collect()
+    }
+
+    fn in_one_buffer(&self, group: &Group) -> bool {
+        self.buffers_of(group).windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    fn enter(&mut self, described: u32) {
+        if self.commands.is_none_or(|(number, _)| number != described) {
+            let name = &self.described.command_buffers()[described as usize].name;
+            let id = self.builder.command_buffer(self.batch, name);
+            self.commands = Some((described, id));
+        }
+    }
+
+    fn once(&mut self, pass: PassId) {
+        let name = self.described.pass(pass).name.clone();
+        self.pass(pass, name, None, |access| access);
+    }
+
+    fn merged(&mut self, passes: &[PassId]) {
+        self.merges.push((self.passes.len() as u32, passes.len()));
+        passes.iter().for_each(|&pass| self.once(pass));
+    }
+
+    fn strips(&mut self, run: &[PassId], grid: Grid) -> Result<(), CannotGroup> {
+        let division = Division::of(self.described, run)?;
+        let strips = division.strips(grid)?;
+        let count = strips.len() as u32;
+        for (number, &strip) in (0..).zip(&strips) {
+            let inside: Vec<(ResourceId, ResourceId)> = division
+                .inside
+                .iter()
+                .map(|image| {
+                    let area = division.region(strip, image.halo, image.scale);
+                    (image.resource, self.part(image.resource, number, area))
+                })
+                .collect();
+            let here = |resource: ResourceId| {
+                let found = inside.iter().find(|(described, _)| *described == resource);
+                found.map(|(_, part)| *part)
+            };
+            for (&pass, divided) in run.iter().zip(&division.passes) {
+                let area = division.region(strip, divided.halo, divided.scale);
+                let render = self.described.pass(pass).kind == PassKind::Render;
+                let written = self
+                    .described
+                    .accesses_of(pass)
+                    .iter()
+                    .find(|access| access.writes);
+                let small = match render {
+                    true => divided.attachments_inside,
+                    false => written.is_some_and(|access| here(access.resource).is_some()),
+                };
+                let strip = Strip {
+                    number,
+                    of: count,
+                    area,
+                    origin: if small {
+                        area.offset
+                    } else {
+                        vk::Offset2D::default()
+                    },
+                };
+                let name = format!("{} #{number}", self.described.pass(pass).name);
+                self.pass(pass, name, Some(strip), |access| {
+                    let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
+                    let resource = here(access.resource);
+                    // Of what lives on, each strip changes its own part.
+                    let partly =
+                        resource.is_none() && access.writes && number > 0 && !access.kind.is_attachment();
+                    Access {
+                        resource: resource.unwrap_or(access.resource),
+                        resolves: access.resolves.map(|source| here(source).unwrap_or(source)),
+                        load_op: if partly { LoadOp::Load } else { access.load_op },
+                        measured,
+                        ..access
+                    }
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The image of one strip.
+    fn part(&mut self, resource: ResourceId, number: u32, area: vk::Rect2D) -> ResourceId {
+        let described = self.described.resource(resource);
+        let ResourceKind::Image { mut desc, usage, .. } = described.kind else {
+            return resource;
+        };
+        (desc.extent, desc.usage) = (area.extent.into(), usage);
+        let id = self.builder.image(format!("{} #{number}", described.name), desc);
+        self.builder.constrain(id, described.tile_constraint);
+        self.resources.push(resource);
+        self.origins.push(area.offset);
+        id
+    }
+
+    fn pass(&mut self, id: PassId, name: String, strip: Option<Strip>, change: impl Fn(Access) -> Access) {
+        let described = self.described.pass(id);
+        let Some((_, commands)) = self.commands else {
+            return;
+        };
+        let mut pass = self
+            .builder
+            .pass(commands, name, described.kind)
+            .contents(described.contents)
+            .views(described.view_mask);
+        if described.tile_shading {
+            pass = pass.tile_shading();
+        }
+        if let Some(bytes) = described.repeat_bytes {
+            pass = pass.in_strips(bytes);
+        }
+        if let Some(area) = described.render_area {
+            pass = pass.area(area);
+        }
+        if let Some(strip) = strip.filter(|_| described.kind == PassKind::Render) {
+            pass = pass.area(strip.scissor());
+        }
+        for access in self.described.accesses_of(id) {
+            let changed = change(*access);
+            let Access {
+                kind,
+                reads,
+                writes,
+                load_op,
+                ..
+            } = changed;
+            pass = pass
+                .access(changed.resource, kind, reads, writes, load_op)
+                .change_last(|last| {
+                    *last = Access {
+                        pass: last.pass,
+                        ..changed
+                    }
+                });
+        }
+        self.passes.push(ArrangedPass {
+            described: vec![id],
+            strip,
+        });
+    }
+
+    fn finish(mut self) -> crate::Result<Arranged> {
+        let mut frame = self.builder.build()?;
+        for (first, count) in self.merges.into_iter().rev() {
+            for _ in 1..count {
+                // The check has seen that they merge.
+                frame = frame.merged(PassId(first)).expect("passes that merge")?;
+                let gone = self.passes.remove(first as usize + 1);
+                self.passes[first as usize].described.extend(gone.described);
+            }
+        }
+        Ok(Arranged {
+            frame,
+            passes: self.passes,
+            resources: self.resources,
+            origins: self.origins,
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether every read of an arranged frame sees the writes that it saw in the described one.
+
+use super::strips::Division;
+use super::{ArrangeError, ArrangedBatch, Arrangement, CannotGroup, Group, Way};
+use crate::frame::tables::{Access, PassKind};
+use crate::frame::{BatchId, Frame, PassId};
+
+impl Arrangement {
+    /// Whether the frame can run so.
+    ///
+    /// # Errors
+    /// [`ArrangeError`] with the first thing that is wrong.
+    pub fn check(&self, frame: &Frame) -> Result<(), ArrangeError> {
+        self.check_batches(frame)?;
+        self.check_order(frame)?;
+        self.groups().try_for_each(|group| check_group(frame, group))
+    }
+
+    fn check_batches(&self, frame: &Frame) -> Result<(), ArrangeError> {
+        let not_once = |what, times| Err(ArrangeError::NotOnce { what, times });
+        let mut next = 0;
+        let mut times = vec![0; frame.passes().len()];
+        for ArrangedBatch { batches, groups } in &self.batches {
+            if batches.first != next || batches.is_empty() || batches.end as usize > frame.batches().len() {
+                return not_once(format!("batch {next}"), 0);
+            }
+            for second in batches.first + 1..batches.end {
+                fusible(frame, BatchId(second - 1), BatchId(second))?;
+            }
+            for &pass in groups.iter().flat_map(|group| &group.passes) {
+                let Some(count) = times.get_mut(pass.index()) else {
+                    return not_once(format!("pass {}", pass.0), 0);
+                };
+                *count += 1;
+                let batch = frame.batch_of(pass).0;
+                if !(batches.first..batches.end).contains(&batch) {
+                    return not_once(format!("pass `{}` of batch {batch}", frame.pass(pass).name), 0);
+                }
+            }
+            next = batches.end;
+        }
+        if next as usize != frame.batches().len() {
+            return not_once(format!("batch {next}"), 0);
+        }
+        match times.iter().position(|times| *times != 1) {
+            Some(pass) => not_once(format!("pass `{}`", frame.passes()[pass].name), times[pass]),
+            None => Ok(()),
+        }
+    }
+
+    fn check_order(&self, frame: &Frame) -> Result<(), ArrangeError> {
+        let mut place = vec![0u32; frame.passes().len()];
+        for (at, pass) in (0..).zip(self.passes()) {
+            place[pass.index()] = at;
+        }
+        for resource in frame.resource_ids() {
+            let uses = frame.uses_of(resource);
+            for (number, &earlier) in uses.iter().enumerate() {
+                for &later in &uses[number + 1..] {
+                    let (a, b) = (
+                        &frame.accesses()[earlier as usize],
+                        &frame.accesses()[later as usize],
+                    );
+                    if a.pass != b.pass && depend(a, b) && place[a.pass.index()] > place[b.pass.index()] {
+                        return Err(ArrangeError::Order {
+                            earlier: frame.pass(a.pass).name.clone(),
+                            later: frame.pass(b.pass).name.clone(),
+                            resource: frame.resource(resource).name.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether two accesses of one resource must stay in order.
+pub(super) fn depend(a: &Access, b: &Access) -> bool {
+    (a.writes || b.writes) && a.version == b.version && a.range.intersects(b.range)
+}
+
+/// Whether two batches in a row can be submitted as one.
+pub(super) fn fusible(frame: &Frame, first: BatchId, second: BatchId) -> Result<(), ArrangeError> {
+    let (before, after) = (&frame.batches()[first.index()], &frame.batches()[second.index()]);
+    let queue = |batch: &crate::frame::tables::Batch| frame.submits()[batch.submit.index()].queue;
+    let why = if queue(before) != queue(after) {
+        "they run on two queues"
+    } else if !before.signals.is_empty() {
+        "the first signals a semaphore"
+    } else if !after.waits.is_empty() {
+        "the second waits for a semaphore"
+    } else {
+        return Ok(());
+    };
+    Err(ArrangeError::CannotFuse {
+        first: first.0,
+        second: second.0,
+        why,
+    })
+}
+
+fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
+    let judged = match group.way {
+        Way::Once => Ok(()),
+        Way::Merged => can_merge(frame, &group.passes),
+        Way::Strips(grid) => {
+            Division::of(frame, &group.passes).and_then(|division| division.strips(grid).map(|_| ()))
+        }
+    };
+    let name = |pass: Option<&PassId>| pass.map_or_else(String::new, |&pass| frame.pass(pass).name.clone());
+    judged.map_err(|why| ArrangeError::Group {
+        first: name(group.passes.first()),
+        last: name(group.passes.last()),
+        why,
+    })
+}
+
+/// Whether render passes in a row can be one; each pair by [`Frame::merges_with`].
+pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGroup> {
+    let name = |pass: PassId| frame.pass(pass).name.clone();
+    for (at, &second) in passes.iter().enumerate().skip(1) {
+        for &first in &passes[..at] {
+            let render = [first, second].map(|pass| frame.pass(pass).kind) == [PassKind::Render; 2];
+            if !render || !frame.merges_with(first, second) {
+                return Err(CannotGroup::NotOnePass {
+                    first: name(first),
+                    second: name(second),
+                });
+            }
+        }
+    }
+    if passes.len() < 2 {
+        let one = passes.first().map_or_else(String::new, |&pass| name(pass));
+        return Err(CannotGroup::NotOnePass {
+            first: one.clone(),
+            second: one,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,464 @@
+//! The search for a good arrangement: runs of strips by dynamic programming, then small changes, one after the other, as long as they help.
+
+use std::ops::ControlFlow;
+
+use super::check::{can_merge, fusible};
+use super::strips::Division;
+use super::traffic::Model;
+use super::{Arrangement, CannotGroup, Costs, Grid, Group, Traffic, Way};
+use crate::frame::{BatchId, PassId, ResourceId};
+use crate::plan::Plan;
+use crate::units::Bytes;
+
+/// What the search may change, and what it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowed {
+    /// Run passes in another order.
+    pub order: bool,
+    /// Run render passes as one.
+    pub merge: bool,
+    /// Submit batches as one.
+    pub fuse: bool,
+    /// Run passes strip by strip.
+    pub strips: bool,
+    /// The most texels computed, over those computed as described.
+    pub shaded: f64,
+    /// What running passes otherwise costs.
+    pub costs: Costs,
+    /// The most frames that are looked at.
+    pub steps: u64,
+}
+
+impl Default for Allowed {
+    fn default() -> Allowed {
+        Allowed {
+            order: true,
+            merge: true,
+            fuse: true,
+            strips: true,
+            shaded: 1.5,
+            costs: Costs::default(),
+            steps: 20_000,
+        }
+    }
+}
+
+/// What the search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The best arrangement.
+    pub arrangement: Arrangement,
+    /// What the frame moves as described.
+    pub described: Traffic,
+    /// What it moves so.
+    pub traffic: Traffic,
+    /// The resources that no run of strips can hold, each with the read that forbids it.
+    pub caps: Vec<Cap>,
+    /// Frames that were looked at.
+    pub steps: u64,
+}
+
+impl Found {
+    /// The share that reads which look anywhere leave within reach of strips.
+    pub fn cap(&self) -> f64 {
+        let capped: u64 = self.caps.iter().map(|cap| cap.bytes.0).sum();
+        1.0 - capped as f64 / self.described.eligible.0.max(1) as f64
+    }
+}
+
+/// A resource that must exist as a whole, and is too large to stay on chip beside much else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cap {
+    /// The resource.
+    pub resource: ResourceId,
+    /// What it moves, in bytes a frame.
+    pub bytes: Bytes,
+    /// What keeps it whole.
+    pub why: CannotGroup,
+}
+
+/// Steps of the engine that chooses residents of what is found.
+const CHOICE: u64 = 2_000;
+
+/// Searches for the arrangement of a planned frame that moves the least. The same inputs give the same answer; `watch` sees the best
+/// share so far after every improvement and may end the search.
+///
+/// The plan is one of the described frame; what is found is no plan, and [applied](Arrangement::apply) and planned like any frame.
+pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>) -> Found {
+    let mut search = Search {
+        model: Model::new(plan, allowed.costs),
+        allowed,
+    };
+    let start = Arrangement::described(plan.described());
+    let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
+    let mut best = Best {
+        arrangement: start,
+        traffic: described,
+        ended: false,
+        watch,
+    };
+    if allowed.fuse {
+        let fused = search.fused(&best.arrangement);
+        best.offer(&mut search, fused);
+    }
+    let mut improved = true;
+    while improved && !best.is_final(&search) {
+        let before = best.traffic.cost();
+        if allowed.strips {
+            if let Some(divided) = search.divided(&best.arrangement) {
+                best.offer(&mut search, divided);
+            }
+        }
+        // One small change after the other, until none helps.
+        loop {
+            let changes = search.changes(&best.arrangement).into_iter();
+            let mut fitting = changes.filter(|changed| changed.check(plan.described()).is_ok());
+            if !fitting.any(|changed| best.is_final(&search) || best.offer(&mut search, changed)) {
+                break;
+            }
+            if best.is_final(&search) {
+                break;
+            }
+        }
+        improved = best.traffic.cost() < before;
+    }
+    let caps = search.caps(&best.arrangement);
+    Found {
+        traffic: search
+            .model
+            .traffic(&best.arrangement, CHOICE)
+            .unwrap_or(best.traffic),
+        arrangement: best.arrangement,
+        described,
+        caps,
+        steps: search.model.steps,
+    }
+}
+
+/// The best so far.
+struct Best<'w> {
+    arrangement: Arrangement,
+    traffic: Traffic,
+    /// By whoever watches.
+    ended: bool,
+    watch: &'w mut dyn FnMut(&Traffic) -> ControlFlow<()>,
+}
+
+impl Best<'_> {
+    /// Takes an arrangement that is better; whether it is.
+    fn offer(&mut self, search: &mut Search<'_>, arrangement: Arrangement) -> bool {
+        let better = search
+            .judged(&arrangement)
+            .filter(|traffic| traffic.cost() < self.traffic.cost());
+        if let Some(traffic) = better {
+            (self.arrangement, self.traffic) = (arrangement, traffic);
+            self.ended |= (self.watch)(&traffic).is_break();
+        }
+        better.is_some()
+    }
+
+    fn is_final(&self, search: &Search<'_>) -> bool {
+        self.ended || search.model.steps >= search.allowed.steps
+    }
+}
+
+struct Search<'a> {
+    model: Model<'a>,
+    allowed: &'a Allowed,
+}
+
+impl Search<'_> {
+    /// The traffic of an arrangement that fits the frame and the limits.
+    fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
+        let traffic = self.model.traffic(arrangement, 0)?;
+        (traffic.shaded <= self.allowed.shaded).then_some(traffic)
+    }
+
+    /// With every two batches fused that nothing keeps apart.
+    fn fused(&self, arrangement: &Arrangement) -> Arrangement {
+        let frame = self.model.plan.described();
+        let mut fused = Arrangement { batches: Vec::new() };
+        for batch in &arrangement.batches {
+            match fused.batches.last_mut() {
+                Some(last)
+                    if fusible(frame, BatchId(last.batches.end - 1), BatchId(batch.batches.first))
+                        .is_ok() =>
+                {
+                    last.batches.end = batch.batches.end;
+                    last.groups.extend(batch.groups.iter().cloned());
+                }
+                _ => fused.batches.push(batch.clone()),
+            }
+        }
+        fused
+    }
+
+    /// The best runs of strips that do not overlap, each valued as if it were alone.
+    fn divided(&mut self, arrangement: &Arrangement) -> Option<Arrangement> {
+        let plain = ungrouped(arrangement);
+        let base = self.judged(&plain)?.cost();
+        let mut divided = plain.clone();
+        for (number, batch) in plain.batches.iter().enumerate() {
+            let order: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
+            // Per end, the best gain up to there, and the run that ends there, if one does.
+            let mut best: Vec<(i64, Option<(usize, Grid)>)> = vec![(0, None); order.len() + 1];
+            let mut gains = Vec::new();
+            for first in 0..order.len() {
+                for end in first + 2..=order.len() {
+                    if self.model.steps >= self.allowed.steps / 2 {
+                        break;
+                    }
+                    let run = &order[first..end];
+                    let division = self.model.division(run);
+                    match division.as_ref() {
+                        Ok(division) => {
+                            if let Some((gain, grid)) = self.best_grid(&plain, run, division, base) {
+                                gains.push((first, end, gain, grid));
+                            }
+                        }
+                        Err(why) if why.is_in_longer_runs() => break,
+                        Err(_) => {}
+                    }
+                }
+            }
+            for end in 1..=order.len() {
+                best[end] = (best[end - 1].0, None);
+                for &(first, _, gain, grid) in gains.iter().filter(|gain| gain.1 == end) {
+                    if best[first].0 + gain > best[end].0 {
+                        best[end] = (best[first].0 + gain, Some((first, grid)));
+                    }
+                }
+            }
+            let mut end = order.len();
+            while end > 0 {
+                match best[end].1 {
+                    Some((first, grid)) => {
+                        divided = divided.with_group(&order[first..end], Way::Strips(grid))?;
+                        end = first;
+                    }
+                    None => end -= 1,
+                }
+            }
+            debug_assert_eq!(divided.batches[number].batches, batch.batches);
+        }
+        Some(divided)
+    }
+
+    fn best_grid(
+        &mut self,
+        plain: &Arrangement,
+        run: &[PassId],
+        division: &Division,
+        base: i64,
+    ) -> Option<(i64, Grid)> {
+        let mut best: Option<(i64, Grid)> = None;
+        for grid in self.grids(division) {
+            let candidate = plain.with_group(run, Way::Strips(grid))?;
+            let Some(traffic) = self.judged(&candidate) else {
+                continue;
+            };
+            let gain = base - traffic.cost();
+            if gain > best.map_or(0, |best| best.0) {
+                best = Some((gain, grid));
+            }
+        }
+        best
+    }
+
+    /// Grids of about as many strips as make the inside fit.
+    fn grids(&self, division: &Division) -> Vec<Grid> {
+        let heap = self.model.heap().max(1);
+        let inside = division
+            .inside
+            .iter()
+            .map(|image| self.model.size_and_traffic(image.resource).0);
+        let fewest = inside.sum::<u64>().div_ceil(heap).clamp(2, 256) as f64;
+        let mut grids = Vec::new();
+        for strips in [fewest * 0.4, fewest * 0.7, fewest, fewest * 1.4] {
+            for columns in 1..=3u32 {
+                let rows = (strips / f64::from(columns)).ceil().max(1.0) as u32;
+                let grid = Grid { columns, rows };
+                if grid.strips() > 1 && !grids.contains(&grid) {
+                    grids.push(grid);
+                }
+            }
+        }
+        grids
+    }
+
+    /// Everything that differs from an arrangement in one place.
+    fn changes(&self, arrangement: &Arrangement) -> Vec<Arrangement> {
+        let frame = self.model.plan.described();
+        let mut changes = Vec::new();
+        for (number, batch) in arrangement.batches.iter().enumerate() {
+            let mut with = |change: &dyn Fn(&mut Vec<Group>)| {
+                let mut changed = arrangement.clone();
+                change(&mut changed.batches[number].groups);
+                changes.push(changed);
+            };
+            for (at, group) in batch.groups.iter().enumerate() {
+                if let Way::Strips(grid) = group.way {
+                    for (columns, rows) in neighbours(grid) {
+                        with(&|groups| groups[at].way = Way::Strips(Grid { columns, rows }));
+                    }
+                    // A pass more or less at either end.
+                    if at > 0 && batch.groups[at - 1].passes.len() == 1 {
+                        with(&|groups| {
+                            let gone = groups.remove(at - 1);
+                            groups[at - 1].passes.splice(0..0, gone.passes);
+                        });
+                    }
+                    if batch
+                        .groups
+                        .get(at + 1)
+                        .is_some_and(|next| next.passes.len() == 1)
+                    {
+                        with(&|groups| {
+                            let gone = groups.remove(at + 1);
+                            groups[at].passes.extend(gone.passes);
+                        });
+                    }
+                    if group.passes.len() > 2 {
+                        with(&|groups| {
+                            let first = groups[at].passes.remove(0);
+                            groups.insert(at, Group::once(first));
+                        });
+                        with(&|groups| {
+                            let last = groups[at].passes.pop();
+                            groups.splice(at + 1..at + 1, last.map(Group::once));
+                        });
+                    }
+                }
+                if group.way != Way::Once {
+                    with(&|groups| {
+                        let apart: Vec<Group> =
+                            groups[at].passes.iter().map(|&pass| Group::once(pass)).collect();
+                        groups.splice(at..=at, apart);
+                    });
+                }
+                let mergeable = |group: &Group| group.way == Way::Merged || group.passes.len() == 1;
+                if let Some(next) = batch
+                    .groups
+                    .get(at + 1)
+                    .filter(|next| mergeable(next) && mergeable(group))
+                {
+                    let both = [group.passes.clone(), next.passes.clone()].concat();
+                    if self.allowed.merge && can_merge(frame, &both).is_ok() {
+                        with(&|groups| {
+                            groups.remove(at + 1);
+                            groups[at] = Group {
+                                passes: both.clone(),
+                                way: Way::Merged,
+                            };
+                        });
+                    }
+                }
+                if self.allowed.order {
+                    for to in 0..batch.groups.len() {
+                        if to.abs_diff(at) > 1 || to == at + 1 {
+                            with(&|groups| {
+                                let moved = groups.remove(at);
+                                groups.insert(to, moved);
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        changes
+    }
+
+    /// What no run can hold, because a read looks anywhere, and what takes more than half the heap by itself.
+    fn caps(&mut self, arrangement: &Arrangement) -> Vec<Cap> {
+        let frame = self.model.plan.described();
+        let merged = |resource: ResourceId| {
+            let mut groups = arrangement.groups().filter(|group| group.way == Way::Merged);
+            groups.any(|group| {
+                let uses = frame.uses_of(resource).iter();
+                let mut passes = uses.map(|&index| frame.accesses()[index as usize].pass);
+                passes.all(|pass| group.passes.contains(&pass))
+            })
+        };
+        let mut caps = Vec::new();
+        for resource in frame.resource_ids() {
+            let (size, traffic) = self.model.size_and_traffic(resource);
+            if traffic == 0 || size <= self.model.heap() / 2 || merged(resource) {
+                continue;
+            }
+            if let Some(why) = self.outside_every_run(arrangement, resource) {
+                caps.push(Cap {
+                    resource,
+                    bytes: Bytes(traffic),
+                    why,
+                });
+            }
+        }
+        caps.sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        caps
+    }
+
+    /// Why no run of passes in a row can hold a resource; `None` where one can.
+    fn outside_every_run(&mut self, arrangement: &Arrangement, resource: ResourceId) -> Option<CannotGroup> {
+        let frame = self.model.plan.described();
+        let uses = |pass: &PassId| {
+            let mut accesses = frame.accesses_of(*pass).iter();
+            accesses.any(|access| access.resource == resource)
+        };
+        let mut why = None;
+        for batch in &arrangement.batches {
+            let groups = batch.groups.iter();
+            let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
+            let Some(first) = order.iter().position(uses) else {
+                continue;
+            };
+            let last = order.iter().rposition(uses).unwrap_or(first);
+            for start in (0..=first).rev() {
+                for end in (last + 1).max(start + 2)..=order.len() {
+                    match self.model.division(&order[start..end]).as_ref() {
+                        Ok(division) if division.inside.iter().any(|image| image.resource == resource) => {
+                            return None;
+                        }
+                        Err(found) if found.is_in_longer_runs() => {
+                            why = why.or(Some(found.clone()));
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Some(why.unwrap_or(CannotGroup::NothingInside))
+    }
+}
+
+/// Every pass alone, in the same batches and order.
+fn ungrouped(arrangement: &Arrangement) -> Arrangement {
+    let mut plain = arrangement.clone();
+    for batch in &mut plain.batches {
+        let passes = batch.groups.iter().flat_map(|group| group.passes.iter().copied());
+        batch.groups = passes.map(Group::once).collect();
+    }
+    plain
+}
+
+fn neighbours(grid: Grid) -> Vec<(u32, u32)> {
+    let Grid { columns, rows } = grid;
+    let mut near = Vec::new();
+    for columns in [columns, columns + 1, columns.saturating_sub(1)] {
+        let fitting = (grid.strips() as f64 / f64::from(columns.max(1))).round() as u32;
+        for rows in [
+            rows,
+            rows + 1,
+            rows.saturating_sub(1),
+            fitting,
+            fitting + 1,
+            fitting.saturating_sub(1),
+        ] {
+            let one = (columns, rows);
+            if columns * rows > 1 && one != (grid.columns, grid.rows) && !near.contains(&one) {
+                near.push(one);
+            }
+        }
+    }
+    near
+}

@@ -1,0 +1,393 @@
+//! A run of passes strip by strip: what becomes as small as a strip, and how far around each strip every pass computes.
+//!
+//! ```text
+//! blur reads lit within 3, lit reads normal within 32         halo, in pixels of the whole: blur 0, lit 3, normal 35
+//!
+//!            ┌───────────── halo 35 ─────────────┐
+//!            │  ┌────────── halo 3 ───────────┐  │
+//!            │  │  ┌─────── strip ─────────┐  │  │
+//! ```
+//! All positions are multiples of the *unit*, the smallest size in pixels of the whole at which a texel of every image of the run begins.
+
+use ash::vk;
+
+use super::{CannotGroup, Grid};
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Version};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, Reach, ResourceId};
+
+/// A run of passes, as it can be divided.
+#[derive(Clone, Debug)]
+pub(super) struct Division {
+    /// The largest image that the run writes, in texels: everything else is a whole fraction of it.
+    pub(super) whole: vk::Extent2D,
+    /// Strips begin at multiples of it, and halos are multiples of it.
+    unit: u32,
+    /// Per pass of the run.
+    pub(super) passes: Vec<DividedPass>,
+    /// What only the run uses: as large as a strip and its halo.
+    pub(super) inside: Vec<DividedImage>,
+}
+
+/// A pass of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DividedPass {
+    /// How far around a strip it computes, in pixels of the whole.
+    pub(super) halo: u32,
+    /// Pixels of the whole to a texel of what it writes.
+    pub(super) scale: u32,
+    /// Whether what it renders to is inside.
+    pub(super) attachments_inside: bool,
+}
+
+/// An image that is as large as a strip and its halo.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DividedImage {
+    pub(super) resource: ResourceId,
+    /// In pixels of the whole.
+    pub(super) halo: u32,
+    /// Pixels of the whole to a texel.
+    pub(super) scale: u32,
+}
+
+impl Division {
+    /// Whether and how a run of passes can be divided at all.
+    pub(super) fn of(frame: &Frame, run: &[PassId]) -> Result<Division, CannotGroup> {
+        for &pass in run {
+            can_repeat(frame, pass)?;
+        }
+        let mut uses = Uses { frame, run };
+        let whole = uses.whole()?;
+        let scales = uses.scales(whole)?;
+        let unit = scales.iter().copied().fold(1, lcm);
+        let halos = uses.halos(whole, &scales, unit)?;
+        let inside = uses.inside(whole);
+        uses.outside_keeps(&inside, &halos)?;
+        if inside.is_empty() {
+            return Err(CannotGroup::NothingInside);
+        }
+        let passes = run
+            .iter()
+            .zip(&halos)
+            .zip(&scales)
+            .map(|((&pass, &halo), &scale)| {
+                let mut attached = frame.accesses_of(pass).iter();
+                DividedPass {
+                    halo,
+                    scale,
+                    attachments_inside: attached
+                        .any(|access| is_attached(access) && inside.contains(&access.resource)),
+                }
+            });
+        let passes: Vec<DividedPass> = passes.collect();
+        let image = |resource: ResourceId| {
+            let writers = run.iter().zip(&halos).filter(|(pass, _)| {
+                let mut accesses = frame.accesses_of(**pass).iter();
+                accesses.any(|access| access.resource == resource && access.writes)
+            });
+            DividedImage {
+                resource,
+                halo: writers.map(|(_, &halo)| halo).max().unwrap_or(0),
+                scale: scale_of(whole, extent_of(frame, resource)).unwrap_or(1),
+            }
+        };
+        Ok(Division {
+            whole,
+            unit,
+            inside: inside.into_iter().map(image).collect(),
+            passes,
+        })
+    }
+
+    /// The strips of a grid, row by row, in pixels of the whole.
+    pub(super) fn strips(&self, grid: Grid) -> Result<Vec<vk::Rect2D>, CannotGroup> {
+        let vk::Extent2D { width, height } = self.whole;
+        let Grid { columns, rows } = grid;
+        if columns == 0 || rows == 0 || columns > width || rows > height || grid.strips() == 1 {
+            return Err(CannotGroup::Grid {
+                columns,
+                rows,
+                width,
+                height,
+            });
+        }
+        let (x, y) = (self.cuts(width, columns), self.cuts(height, rows));
+        let mut strips = Vec::with_capacity(x.len() * y.len());
+        for &(top, bottom) in &y {
+            strips.extend(x.iter().map(|&(left, right)| rect(left, top, right, bottom)));
+        }
+        Ok(strips)
+    }
+
+    /// All of the whole.
+    pub(super) fn all(&self) -> vk::Rect2D {
+        self.whole.into()
+    }
+
+    /// Pixels of the whole to a texel of an image, where that is a whole number.
+    pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
+        scale_of(self.whole, extent_of(frame, image))
+    }
+
+    fn cuts(&self, length: u32, parts: u32) -> Vec<(u32, u32)> {
+        let step = length.div_ceil(parts).next_multiple_of(self.unit);
+        let starts = (0..length).step_by(step as usize);
+        starts.map(|start| (start, (start + step).min(length))).collect()
+    }
+
+    /// A strip with a halo around it, cut off at the borders, in texels that are `scale` pixels of the whole.
+    pub(super) fn region(&self, strip: vk::Rect2D, halo: u32, scale: u32) -> vk::Rect2D {
+        let side = |start: i32, length: u32, limit: u32| {
+            let first = (start as u32).saturating_sub(halo);
+            let end = (start as u32 + length + halo).min(limit);
+            (first / scale, end.div_ceil(scale))
+        };
+        let (left, right) = side(strip.offset.x, strip.extent.width, self.whole.width);
+        let (top, bottom) = side(strip.offset.y, strip.extent.height, self.whole.height);
+        rect(left, top, right, bottom)
+    }
+}
+
+fn rect(left: u32, top: u32, right: u32, bottom: u32) -> vk::Rect2D {
+    vk::Rect2D {
+        offset: vk::Offset2D {
+            x: left as i32,
+            y: top as i32,
+        },
+        extent: vk::Extent2D {
+            width: right - left,
+            height: bottom - top,
+        },
+    }
+}
+
+/// Whether a pass can run several times, each time for another place.
+fn can_repeat(frame: &Frame, id: PassId) -> Result<(), CannotGroup> {
+    let pass = frame.pass(id);
+    let what = match pass {
+        _ if pass.repeat_bytes.is_none() => return Err(CannotGroup::NotDeclared(pass.name.clone())),
+        _ if pass.contents != Contents::Inline => "is recorded in secondary command buffers",
+        _ if pass.tile_shading => "is cut into tiles by itself",
+        _ if pass.render_area.is_some() => "has a render area of its own",
+        _ if pass.kind == PassKind::Render && (pass.layers > 1 || pass.view_mask != 0) => {
+            "renders to several layers"
+        }
+        _ => {
+            let updates = |access: &&Access| {
+                access.reads && access.writes && !frame.resource(access.resource).is_image()
+            };
+            return match frame.accesses_of(id).iter().find(updates) {
+                Some(access) => Err(CannotGroup::SideEffect {
+                    pass: pass.name.clone(),
+                    resource: frame.resource(access.resource).name.clone(),
+                }),
+                None => Ok(()),
+            };
+        }
+    };
+    Err(CannotGroup::Pass {
+        pass: pass.name.clone(),
+        what,
+    })
+}
+
+/// Whether an access is of what the render pass renders to or reads as input attachment: all of one size.
+fn is_attached(access: &Access) -> bool {
+    access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
+}
+
+fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
+    match frame.resource(resource).kind {
+        ResourceKind::Image { extent, .. } => extent,
+        ResourceKind::Buffer { .. } => vk::Extent3D::default(),
+    }
+}
+
+/// How many texels of `whole` a texel of `extent` is wide and high, where that is a whole number.
+fn scale_of(whole: vk::Extent2D, extent: vk::Extent3D) -> Option<u32> {
+    let nearest = whole.width.checked_div(extent.width)?;
+    let fits = |scale: &u32| {
+        whole.width.div_ceil(*scale) == extent.width && whole.height.div_ceil(*scale) == extent.height
+    };
+    // Halves of halves are rounded up each time: the quotient may be one too small.
+    (nearest.max(1)..=nearest + 1)
+        .find(fits)
+        .filter(|_| extent.depth == 1)
+}
+
+fn lcm(a: u32, b: u32) -> u32 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+/// The accesses of a run.
+struct Uses<'a> {
+    frame: &'a Frame,
+    run: &'a [PassId],
+}
+
+impl<'a> Uses<'a> {
+    /// Every access to the current version, with the number of its pass in the run.
+    fn iter(&self) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
+        let frame = self.frame;
+        let passes = self.run.iter().enumerate();
+        passes
+            .flat_map(|(at, &pass)| frame.accesses_of(pass).iter().map(move |access| (at, access)))
+            .filter(|(_, access)| access.version == Version::Current)
+    }
+
+    fn of(&self, resource: ResourceId) -> impl Iterator<Item = (usize, &'a Access)> + use<'a> {
+        self.iter().filter(move |(_, access)| access.resource == resource)
+    }
+
+    fn name(&self, at: usize) -> String {
+        self.frame.pass(self.run[at]).name.clone()
+    }
+
+    fn resource_name(&self, access: &Access) -> String {
+        self.frame.resource(access.resource).name.clone()
+    }
+
+    /// The largest image that is written.
+    fn whole(&self) -> Result<vk::Extent2D, CannotGroup> {
+        let written = self.iter().filter(|(_, access)| access.writes);
+        let extents = written.map(|(_, access)| extent_of(self.frame, access.resource));
+        let largest = extents.max_by_key(|extent| u64::from(extent.width) * u64::from(extent.height));
+        let whole = largest.map(|extent| vk::Extent2D {
+            width: extent.width,
+            height: extent.height,
+        });
+        whole
+            .filter(|whole| whole.width > 0)
+            .ok_or(CannotGroup::NothingInside)
+    }
+
+    /// Per pass, pixels of the whole to a texel of what it writes; 1 where it writes no image.
+    fn scales(&mut self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
+        let mut scales = vec![1; self.run.len()];
+        for (at, access) in self.iter().filter(|(_, access)| access.writes) {
+            if self.frame.resource(access.resource).is_image() {
+                let scale = scale_of(whole, extent_of(self.frame, access.resource));
+                let scale = scale.ok_or_else(|| CannotGroup::Scale(self.resource_name(access)))?;
+                scales[at] = lcm(scales[at], scale);
+            }
+        }
+        Ok(scales)
+    }
+
+    /// Per pass, how far around a strip it must compute, from the last one back.
+    fn halos(&self, whole: vk::Extent2D, scales: &[u32], unit: u32) -> Result<Vec<u32>, CannotGroup> {
+        let mut halos = vec![0u32; self.run.len()];
+        for at in (0..self.run.len()).rev() {
+            for written in self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes) {
+                let extent = extent_of(self.frame, written.resource);
+                // Buffers have no texels: theirs are pixels of the whole.
+                let scale = scale_of(whole, extent).unwrap_or(1);
+                let exact = whole.width % scale == 0 && whole.height % scale == 0;
+                for (reader, access) in self.of(written.resource) {
+                    if reader == at || !access.needs_contents() {
+                        continue;
+                    }
+                    let texels = match access.reach() {
+                        Reach::Texels(texels) => texels,
+                        Reach::Anywhere => {
+                            return Err(CannotGroup::ReadsAnywhere {
+                                pass: self.name(reader),
+                                resource: self.resource_name(access),
+                                reach: Reach::Anywhere,
+                                writer: self.name(at),
+                            });
+                        }
+                    };
+                    // What was read before it is overwritten is not what this pass computes.
+                    if reader < at {
+                        continue;
+                    }
+                    // Of sizes that were rounded up, a texel's place is known to one texel.
+                    let drift = u32::from(!exact && scales[reader] != scale);
+                    let reach = texels.saturating_add(drift).saturating_mul(scale);
+                    halos[at] = halos[at].max(halos[reader].saturating_add(reach));
+                }
+            }
+            halos[at] = halos[at].checked_next_multiple_of(unit).unwrap_or(u32::MAX / 4);
+        }
+        Ok(halos)
+    }
+
+    /// What the run alone makes and uses, and can be as large as a strip.
+    fn inside(&self, whole: vk::Extent2D) -> Vec<ResourceId> {
+        let alone = |resource: ResourceId| {
+            let described = self.frame.resource(resource);
+            let ResourceKind::Image { desc, extent, .. } = described.kind else {
+                return false;
+            };
+            let plain = desc.image_type == vk::ImageType::TYPE_2D && desc.mip_levels * desc.array_layers == 1;
+            let uses = self.of(resource);
+            let all = uses.count() == self.frame.uses_of(resource).len();
+            let made = self
+                .of(resource)
+                .next()
+                .is_some_and(|(_, first)| !first.needs_contents());
+            let transient = described.persistence == Persistence::Transient;
+            plain && transient && all && made && scale_of(whole, extent).is_some()
+        };
+        let mut inside: Vec<ResourceId> = self
+            .iter()
+            .map(|(_, access)| access.resource)
+            .filter(|id| alone(*id))
+            .collect();
+        inside.sort_unstable();
+        inside.dedup();
+        // What one render pass renders to is all of one size.
+        loop {
+            let before = inside.len();
+            for &pass in self.run {
+                let attached = || {
+                    self.frame
+                        .accesses_of(pass)
+                        .iter()
+                        .filter(|access| is_attached(access))
+                };
+                if !attached().all(|access| inside.contains(&access.resource)) {
+                    for access in attached() {
+                        inside.retain(|resource| *resource != access.resource);
+                    }
+                }
+            }
+            if inside.len() == before {
+                return inside;
+            }
+        }
+    }
+
+    /// Whether what lives on is the same afterwards, though the passes of the run are repeated around every strip.
+    fn outside_keeps(&self, inside: &[ResourceId], halos: &[u32]) -> Result<(), CannotGroup> {
+        for (at, written) in self.iter().filter(|(_, access)| access.writes) {
+            if inside.contains(&written.resource) {
+                continue;
+            }
+            let others = || self.of(written.resource).filter(|(other, _)| *other != at);
+            let again = others().any(|(_, access)| access.writes);
+            let repeated = halos[at] > 0 && (written.needs_contents() || again);
+            if repeated {
+                return Err(CannotGroup::Repeats {
+                    pass: self.name(at),
+                    resource: self.resource_name(written),
+                });
+            }
+            let around = |(reader, access): &(usize, &Access)| {
+                let overwritten = *reader < at && access.needs_contents();
+                overwritten && (halos[*reader] > 0 || access.reach() != Reach::PIXEL)
+            };
+            if let Some((reader, access)) = others().find(around) {
+                return Err(CannotGroup::Overwritten {
+                    pass: self.name(reader),
+                    resource: self.resource_name(access),
+                });
+            }
+        }
+        Ok(())
+    }
+}

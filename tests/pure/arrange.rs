@@ -1,0 +1,136 @@
+//! Arrangements: what the search finds on published frames, and that what it finds keeps what every read sees.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::arrange::{Allowed, Arranged, Found, Way, search};
+use tileheap::frame::import::read;
+use tileheap::frame::{Reaches, ResourceId};
+use tileheap::measure::estimate;
+use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions, ResourcePlan, plan};
+use tileheap::profile::DeviceProfile;
+
+fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
+    let text = std::fs::read_to_string(tileheap_testkit::data("frames").join(file)).unwrap();
+    let reach = std::fs::read_to_string(tileheap_testkit::data("reach.json")).unwrap();
+    let [width, height] = size;
+    let frame = read(&text, Some(vk::Extent2D { width, height })).unwrap().frame;
+    let frame = frame
+        .with_reaches(&Reaches::from_json(&reach, file).unwrap())
+        .unwrap();
+    let profile = Arc::new(DeviceProfile::preset(profile).unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+}
+
+fn found(plan: &Plan) -> Found {
+    search(plan, &Allowed::default(), &mut |_| ControlFlow::Continue(()))
+}
+
+/// The frames of `tests/data/frames`, the size, and the share in percent that an arrangement must keep on chip.
+const WANTED: [(&str, [u32; 2], f64); 5] = [
+    ("granite_deferred_taa_bloom.json", [1920, 1080], 80.0),
+    ("granite_deferred_taa_bloom.json", [2560, 1440], 80.0),
+    ("granite_deferred_taa_bloom.json", [3840, 2160], 75.0),
+    ("qualcomm_tile_memory_sample.json", [1920, 1080], 85.0),
+    ("khronos_local_read_deferred.json", [1920, 1080], 95.0),
+];
+
+#[test]
+fn published_frames_mostly_stay_on_chip() {
+    for (file, size, wanted) in WANTED {
+        let plan = planned(file, size, "adreno-830");
+        let found = found(&plan);
+        let described = plan.described();
+        let share = found.traffic.share() * 100.0;
+        println!(
+            "{file} {size:?}: {:.1} % as described, {share:.1} % arranged, cap {:.1} %, {} steps",
+            found.described.share() * 100.0,
+            found.cap() * 100.0,
+            found.steps
+        );
+        assert!(share >= wanted, "{file} {size:?}: {share}");
+        assert!(found.traffic.shaded <= 1.5);
+        assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.1);
+        let arranged = found.arrangement.apply(described).unwrap();
+        let needs = Arc::new(estimate(&arranged.frame, &plan.profile).unwrap());
+        let replanned = tileheap::plan::plan(&arranged.frame, &needs, &plan.profile, &plan.options).unwrap();
+        replanned.check().unwrap();
+        // What the search expects to be on chip is there when the frame that runs is planned.
+        let off_chip = moved(&plan, &replanned, &arranged);
+        let expected = found.traffic.moved.0;
+        assert!(
+            off_chip <= expected + expected / 50,
+            "{file}: {off_chip} of {expected}"
+        );
+    }
+}
+
+/// What eligible resources of the described frame move off chip in the arranged one, halos aside.
+fn moved(plan: &Plan, replanned: &Plan, arranged: &Arranged) -> u64 {
+    let described = plan.described();
+    let eligible = |id: ResourceId| match plan.resources[id.index()].reason {
+        PlacementReason::Tile { .. } => true,
+        PlacementReason::Arena(why) => matches!(why, NotTile::NoRoom { .. } | NotTile::TooLarge { .. }),
+        _ => false,
+    };
+    let off_chip = |(id, part): (usize, &ResourcePlan)| {
+        let of = arranged.resources[id];
+        let on_chip = match part.reason {
+            PlacementReason::Arena(why) => matches!(why, NotTile::OnePass { .. }),
+            _ => true,
+        };
+        if on_chip || !eligible(of) {
+            return 0;
+        }
+        // A part moves what its strip's accesses do, the whole what the described ones do.
+        let size = replanned.requirements.resources[id]
+            .tile
+            .map_or(0, |tile| tile.size.0);
+        let uses = described.uses_of(of).iter();
+        uses.map(|&index| u64::from(described.accesses()[index as usize].count()) * size)
+            .sum()
+    };
+    replanned.resources.iter().enumerate().map(off_chip).sum()
+}
+
+#[test]
+fn merging_alone_keeps_what_input_attachments_allow() {
+    let plan = planned("khronos_local_read_deferred.json", [1920, 1080], "no-tile-memory");
+    let merged = Allowed {
+        order: false,
+        fuse: false,
+        strips: false,
+        ..Allowed::default()
+    };
+    let found = search(&plan, &merged, &mut |_| ControlFlow::Continue(()));
+    println!("{:?}", found.arrangement);
+    assert!(
+        found
+            .arrangement
+            .groups()
+            .any(|group| group.way == Way::Merged && group.passes.len() == 3)
+    );
+}
+
+/// The same inputs give the same answer, also with few steps; an ended search keeps what it has.
+#[test]
+fn the_search_is_repeatable_and_can_be_ended() {
+    let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
+    assert_eq!(found(&plan), found(&plan));
+    let few = Allowed {
+        steps: 100,
+        ..Allowed::default()
+    };
+    let some = search(&plan, &few, &mut |_| ControlFlow::Continue(()));
+    assert!(some.steps <= 110 && some.traffic.share() >= some.described.share());
+    let mut seen = 0;
+    let ended = search(&plan, &Allowed::default(), &mut |_| {
+        seen += 1;
+        ControlFlow::Break(())
+    });
+    assert_eq!(seen, 1);
+    assert!(ended.steps < found(&plan).steps);
+    ended.arrangement.check(plan.described()).unwrap();
+}
