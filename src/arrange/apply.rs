@@ -2,8 +2,9 @@
 
 use ash::vk;
 
+use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
-use super::{Arrangement, CannotGroup, Grid, Group, Way};
+use super::types::{Arrangement, Grid, Group, Way};
 use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
@@ -129,7 +130,7 @@ impl Arrangement {
                     Way::Merged => work.merged(&group.passes),
                     Way::Strips(grid) => {
                         work.strips(&group.passes, grid)
-                            .map_err(|why| super::ArrangeError::Group {
+                            .map_err(|why| ArrangeError::Group {
                                 first: frame.pass(group.passes[0]).name.clone(),
                                 last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
                                 why,

@@ -1,7 +1,8 @@
 //! Whether every read of an arranged frame sees the writes that it saw in the described one.
 
+use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
-use super::{ArrangeError, ArrangedBatch, Arrangement, CannotGroup, Group, Way};
+use super::types::{ArrangedBatch, Arrangement, Group, Way};
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{BatchId, Frame, PassId};
 

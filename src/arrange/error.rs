@@ -2,7 +2,7 @@
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
-use crate::frame::Reach;
+use crate::frame::ReadReach;
 
 /// Why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -105,7 +105,7 @@ pub enum CannotGroup {
         /// What it reads.
         resource: String,
         /// How far it looks.
-        reach: Reach,
+        reach: ReadReach,
         /// The writer.
         writer: String,
     },

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use tileheap_json::{is_default, parse};
 
 use super::check::fusible;
-use super::{ArrangeError, ArrangedBatch, Arrangement, Grid, Group, Way};
+use super::error::ArrangeError;
+use super::types::{ArrangedBatch, Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, Frame, PassId};
 use crate::units::Run;
 

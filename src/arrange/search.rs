@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 
 use super::check::{can_merge, fusible};
+use super::error::CannotGroup;
 use super::strips::Division;
 use super::traffic::Model;
-use super::{Arrangement, CannotGroup, Costs, Grid, Group, Traffic, Way};
+use super::traffic::{Costs, Traffic};
+use super::types::{Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, PassId, ResourceId};
 use crate::plan::Plan;
 use crate::units::Bytes;

@@ -11,9 +11,10 @@
 
 use ash::vk;
 
-use super::{CannotGroup, Grid};
+use super::error::CannotGroup;
+use super::types::Grid;
 use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Version};
-use crate::frame::{AccessKind, Frame, PassId, Persistence, Reach, ResourceId};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId};
 
 /// A run of passes, as it can be divided.
 #[derive(Clone, Debug)]
@@ -291,12 +292,12 @@ impl<'a> Uses<'a> {
                         continue;
                     }
                     let texels = match access.reach() {
-                        Reach::Texels(texels) => texels,
-                        Reach::Anywhere => {
+                        ReadReach::Texels(texels) => texels,
+                        ReadReach::Anywhere => {
                             return Err(CannotGroup::ReadsAnywhere {
                                 pass: self.name(reader),
                                 resource: self.resource_name(access),
-                                reach: Reach::Anywhere,
+                                reach: ReadReach::Anywhere,
                                 writer: self.name(at),
                             });
                         }
@@ -379,7 +380,7 @@ impl<'a> Uses<'a> {
             }
             let around = |(reader, access): &(usize, &Access)| {
                 let overwritten = *reader < at && access.needs_contents();
-                overwritten && (halos[*reader] > 0 || access.reach() != Reach::PIXEL)
+                overwritten && (halos[*reader] > 0 || access.reach() != ReadReach::PIXEL)
             };
             if let Some((reader, access)) = others().find(around) {
                 return Err(CannotGroup::Overwritten {

@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
 
+use super::error::CannotGroup;
 use super::strips::Division;
-use super::{Arrangement, CannotGroup, Group, Way, extent_of};
+use super::types::{Arrangement, Group, Way, texels_of};
 use crate::frame::tables::{ResourceKind, Version};
-use crate::frame::{AccessKind, PassId, Reach, ResourceId};
+use crate::frame::{AccessKind, PassId, ReadReach, ResourceId};
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::units::{Alignment, Bytes, Span};
 
@@ -265,8 +266,8 @@ impl<'a> Model<'a> {
         for image in &division.inside {
             let areas = strips
                 .iter()
-                .map(|strip| extent_of(division.region(*strip, image.halo, image.scale)));
-            let whole = extent_of(division.region(division.all(), 0, image.scale));
+                .map(|strip| texels_of(division.region(*strip, image.halo, image.scale)));
+            let whole = texels_of(division.region(division.all(), 0, image.scale));
             let one = &mut laid.resources[image.resource.index()];
             one.divided = Some((areas.max().unwrap_or(whole), whole));
             let uses = frame.uses_of(image.resource).iter();
@@ -278,9 +279,9 @@ impl<'a> Model<'a> {
         for (&pass, divided) in group.passes.iter().zip(&division.passes) {
             let area = |halo: u32| -> u64 {
                 let regions = strips.iter().map(|strip| division.region(*strip, halo, 1));
-                regions.map(extent_of).sum()
+                regions.map(texels_of).sum()
             };
-            let whole = extent_of(division.all());
+            let whole = texels_of(division.all());
             computed +=
                 (u128::from(texels(pass)) * u128::from(area(divided.halo)) / u128::from(whole)) as u64;
             let declared = frame.pass(pass).repeat_bytes.unwrap_or_default();
@@ -291,7 +292,7 @@ impl<'a> Model<'a> {
             traffic.repeats += Bytes(repeat.0 * (strips.len() as u64 - 1));
             for access in frame.accesses_of(pass) {
                 let resource = frame.resource(access.resource);
-                let Reach::Texels(reach) = access.reach() else {
+                let ReadReach::Texels(reach) = access.reach() else {
                     continue;
                 };
                 if !resource.is_image() {
@@ -316,7 +317,7 @@ impl<'a> Model<'a> {
 
 impl Model<'_> {
     /// What may be in tile memory, where it must be to be there; counts what cannot as moved.
-    fn items(&self, laid: &Layout, traffic: &mut Traffic) -> Vec<Resident> {
+    fn items(&self, laid: &Layout, traffic: &mut Traffic) -> Vec<Placeable> {
         let mut items = Vec::new();
         for (resource, (candidate, laid)) in (0..)
             .map(ResourceId)
@@ -340,7 +341,7 @@ impl Model<'_> {
                 None => candidate.size,
             };
             if laid.windows.is_some_and(|(first, last)| first == last) && size <= self.heap.0 {
-                items.push(Resident {
+                items.push(Placeable {
                     resource,
                     span,
                     size,
@@ -353,7 +354,7 @@ impl Model<'_> {
     }
 
     /// Those that are placed in tile memory, by number.
-    fn choose(&self, items: &[Resident], steps: u64) -> Vec<usize> {
+    fn choose(&self, items: &[Placeable], steps: u64) -> Vec<usize> {
         if steps > 0 {
             let packed = items
                 .iter()
@@ -369,7 +370,7 @@ impl Model<'_> {
             }
         }
         let mut order: Vec<usize> = (0..items.len()).collect();
-        let area = |item: &Resident| u128::from(item.size) * u128::from(item.span.len());
+        let area = |item: &Placeable| u128::from(item.size) * u128::from(item.span.len());
         order.sort_by(|&a, &b| {
             let (a, b) = (&items[a], &items[b]);
             (u128::from(b.savings) * area(a)).cmp(&(u128::from(a.savings) * area(b)))
@@ -388,7 +389,7 @@ impl Model<'_> {
 }
 
 /// What may be in tile memory.
-struct Resident {
+struct Placeable {
     resource: ResourceId,
     span: Span,
     size: u64,

@@ -4,7 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::access_kind::AccessKind;
-use super::reach::Reach;
+use super::reach::ReadReach;
 use super::{PassId, ResourceId, SubresourceRange};
 use crate::names;
 use crate::units::Bytes;
@@ -197,10 +197,26 @@ pub struct Access {
     /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
     pub measured: Option<Bytes>,
     /// How far its reads look, where that was declared; see [`Access::reach`].
-    pub reach: Option<Reach>,
+    pub reach: Option<ReadReach>,
 }
 
 impl Access {
+    /// How far its reads look: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments, [`ReadReach::Anywhere`] for all
+    /// others.
+    pub fn reach(&self) -> ReadReach {
+        let own_pixel = self.kind.is_attachment()
+            || matches!(
+                self.kind,
+                AccessKind::InputAttachment | AccessKind::TileAttachment
+            );
+        let usual = if own_pixel {
+            ReadReach::PIXEL
+        } else {
+            ReadReach::Anywhere
+        };
+        self.reach.unwrap_or(usual)
+    }
+
     /// The access flags that barriers name: loading an attachment reads it, declared as a read or not.
     pub fn flags(&self) -> vk::AccessFlags2 {
         self.kind.access_flags(self.needs_contents(), self.writes)

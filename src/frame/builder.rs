@@ -244,7 +244,7 @@ impl FrameBuilder {
         self.tables.passes[pass.index()].repeat_bytes = repeat_bytes;
     }
 
-    pub(super) fn set_reach(&mut self, pass: PassId, resource: ResourceId, reach: Reach) {
+    pub(super) fn set_reach(&mut self, pass: PassId, resource: ResourceId, reach: ReadReach) {
         let accesses = self.tables.passes[pass.index()].accesses;
         for access in &mut self.tables.accesses[accesses.indices()] {
             if access.resource == resource && access.reads {
@@ -330,7 +330,7 @@ impl PassBuilder<'_> {
     }
 
     /// Declares how far the read declared last looks.
-    pub fn reaching(self, reach: Reach) -> Self {
+    pub fn reaching(self, reach: ReadReach) -> Self {
         self.change_last(|access| access.reach = Some(reach))
     }
 

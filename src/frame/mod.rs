@@ -22,6 +22,7 @@ pub mod import;
 pub mod json;
 mod parts;
 mod reach;
+mod reaches;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
@@ -44,7 +45,8 @@ pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
 pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use reach::{Reach, Reaches};
+pub use reach::ReadReach;
+pub use reaches::Reaches;
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 #[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use store::{Texels, texels_of};

@@ -8,7 +8,7 @@ use tileheap::arrange::{Arranged, Arrangement, Grid, Group, Way};
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::tables::{Access, ResourceKind};
 use tileheap::frame::{
-    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, Reach, ResourceId,
+    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach, ResourceId,
 };
 use tileheap::units::{Bytes, SplitMix64};
 
@@ -107,8 +107,8 @@ fn seen(
     farther: u32,
 ) -> u64 {
     let side = |at: i64, target: i64, whole: i64| match read.reach() {
-        Reach::Anywhere => (0, whole),
-        Reach::Texels(texels) => {
+        ReadReach::Anywhere => (0, whole),
+        ReadReach::Texels(texels) => {
             let around = i64::from(texels) + if texels > 0 { i64::from(farther) } else { 0 };
             let first = at * whole / target;
             let end = ((at + 1) * whole + target - 1) / target;
@@ -175,16 +175,16 @@ fn random_frame(random: &mut SplitMix64) -> Frame {
                 )
             }
         };
-        let reads: Vec<(ResourceId, Reach)> = made
+        let reads: Vec<(ResourceId, ReadReach)> = made
             .iter()
             .rev()
             .filter(|(image, _)| *image != target)
             .take(1 + random.below(3) as usize)
             .map(|(image, _)| {
                 let reach = match random.below(8) {
-                    0 => Reach::Anywhere,
-                    texels if texels < 4 => Reach::Texels(texels as u32),
-                    _ => Reach::PIXEL,
+                    0 => ReadReach::Anywhere,
+                    texels if texels < 4 => ReadReach::Texels(texels as u32),
+                    _ => ReadReach::PIXEL,
                 };
                 (*image, reach)
             })

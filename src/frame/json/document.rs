@@ -6,7 +6,7 @@ use tileheap_json::is_default;
 
 use super::super::tables::{Contents, PassKind, Queue, Semaphore, Version, ViewDesc};
 use super::super::{
-    AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, Reach, SubresourceRange, TileConstraint,
+    AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, ReadReach, SubresourceRange, TileConstraint,
 };
 use crate::names;
 use crate::units::Bytes;
@@ -126,7 +126,7 @@ pub(super) struct Access {
     pub(super) measured: Option<Bytes>,
     /// Texels, or `"anywhere"`; left out where it is what the kind means.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) reach: Option<Reach>,
+    pub(super) reach: Option<ReadReach>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,102 @@
+//! An arrangement: batches, groups, and how they run.
+
+use ash::vk;
+
+use crate::frame::{BatchId, Frame, PassId};
+use crate::units::Run;
+
+/// Another way to run a described frame: its passes in batches, in an order, in groups.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Arrangement {
+    /// In submission order.
+    pub batches: Vec<ArrangedBatch>,
+}
+
+/// One batch, in place of one or several described ones in a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArrangedBatch {
+    /// The described batches.
+    pub batches: Run,
+    /// Their passes, in the order in which they run.
+    pub groups: Vec<Group>,
+}
+
+/// Passes that run one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// In order.
+    pub passes: Vec<PassId>,
+    /// How.
+    pub way: Way,
+}
+
+/// How a group of passes runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Each pass once, as described.
+    Once,
+    /// As one render pass.
+    Merged,
+    /// All of them for one part of the image, then all for the next.
+    Strips(Grid),
+}
+
+/// Columns and rows of strips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Grid {
+    /// Strips beside one another.
+    pub columns: u32,
+    /// Strips below one another.
+    pub rows: u32,
+}
+
+impl Grid {
+    /// The number of strips.
+    pub fn strips(self) -> u32 {
+        self.columns * self.rows
+    }
+}
+
+impl Group {
+    pub(super) fn once(pass: PassId) -> Group {
+        Group {
+            passes: vec![pass],
+            way: Way::Once,
+        }
+    }
+}
+
+impl Arrangement {
+    /// A frame as it is described.
+    pub fn described(frame: &Frame) -> Arrangement {
+        let batches = (0..frame.batches().len() as u32).map(|batch| {
+            let passes = frame
+                .pass_ids()
+                .filter(|pass| frame.batch_of(*pass) == BatchId(batch));
+            ArrangedBatch {
+                batches: Run {
+                    first: batch,
+                    end: batch + 1,
+                },
+                groups: passes.map(Group::once).collect(),
+            }
+        });
+        Arrangement {
+            batches: batches.collect(),
+        }
+    }
+
+    /// Every group, in the order in which they run.
+    pub fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.batches.iter().flat_map(|batch| &batch.groups)
+    }
+
+    /// Every pass, in the order in which they run first.
+    pub fn passes(&self) -> impl Iterator<Item = PassId> + use<'_> {
+        self.groups().flat_map(|group| group.passes.iter().copied())
+    }
+}
+
+pub(super) fn texels_of(rect: vk::Rect2D) -> u64 {
+    u64::from(rect.extent.width) * u64::from(rect.extent.height)
+}

@@ -1,0 +1,91 @@
+//! What people know of a frame whose description does not say it: how far reads look, and what repeating a pass costs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tileheap_json::{is_default, parse};
+
+use super::json::JsonError;
+use super::reach::ReadReach;
+use super::{Frame, FrameError};
+use crate::units::Bytes;
+
+/// What people know of a frame whose description does not say it: the reach of reads, and what repeating a pass costs.
+///
+/// ```json
+/// { "reach": { "blur": { "lit": 3, "luminance": "anywhere" } }, "repeat_bytes": { "gbuffer": 1048576 } }
+/// ```
+/// Every pass is taken to use the origin that it is given; what `repeat_bytes` leaves out costs nothing to repeat.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "assumptions of reach")]
+pub struct Reaches {
+    /// By pass and resource, in texels of the resource.
+    #[serde(default)]
+    pub reach: BTreeMap<String, BTreeMap<String, ReadReach>>,
+    /// By pass, the bytes of memory traffic that one more execution costs besides its accesses.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub repeat_bytes: BTreeMap<String, Bytes>,
+}
+
+impl Reaches {
+    /// Reads the JSON form of one frame, or of several under `frames`, by file name: then those of `file` are taken.
+    ///
+    /// # Errors
+    /// [`FrameError::Json`] where it is neither, [`FrameError::Unknown`] where `file` is not among several.
+    pub fn from_json(text: &str, file: &str) -> crate::Result<Reaches> {
+        #[derive(Deserialize)]
+        #[serde(
+            untagged,
+            expecting = "expected `reach` and `repeat_bytes`, or `frames` of those by file name"
+        )]
+        enum Form {
+            Several { frames: BTreeMap<String, Reaches> },
+            One(Reaches),
+        }
+        let form = parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))?;
+        match form {
+            Form::One(reaches) => Ok(reaches),
+            Form::Several { mut frames } => frames.remove(file).ok_or_else(|| {
+                FrameError::Unknown {
+                    by: "the file of reaches".to_owned(),
+                    what: "frame",
+                    name: file.to_owned(),
+                }
+                .into()
+            }),
+        }
+    }
+}
+
+impl Frame {
+    /// The frame with assumptions about its reads; every pass may then run strip by strip.
+    ///
+    /// # Errors
+    /// [`FrameError::Unknown`] for a pass or resource that the frame does not have.
+    pub fn with_reaches(&self, reaches: &Reaches) -> crate::Result<Frame> {
+        let unknown = |what, name: &str| FrameError::Unknown {
+            by: "an assumption of reach".to_owned(),
+            what,
+            name: name.to_owned(),
+        };
+        let pass = |name: &str| self.pass_named(name).ok_or_else(|| unknown("pass", name));
+        let mut builder = self.to_builder();
+        for id in self.pass_ids() {
+            let bytes = reaches.repeat_bytes.get(&self.pass(id).name);
+            builder.set_repeat_bytes(id, Some(bytes.copied().unwrap_or_default()));
+        }
+        for name in reaches.repeat_bytes.keys() {
+            pass(name)?;
+        }
+        for (name, reads) in &reaches.reach {
+            let pass = pass(name)?;
+            for (name, &reach) in reads {
+                let resource = self
+                    .resource_named(name)
+                    .ok_or_else(|| unknown("resource", name))?;
+                builder.set_reach(pass, resource, reach);
+            }
+        }
+        builder.build()
+    }
+}
