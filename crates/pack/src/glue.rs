@@ -289,10 +289,8 @@ impl Glue<'_> {
         }
         let [mut ends, mut begins] = self.sides[step].clone();
         let mut found = Vec::new();
-        while self.is_full[step] {
-            let Some(stretch) = self.smallest_stretch(&ends, &begins) else {
-                break;
-            };
+        let is_full = self.is_full[step];
+        while let Some(stretch) = self.smallest_stretch(&ends, &begins).filter(|_| is_full) {
             ends.retain(|id| !stretch[0].contains(id));
             begins.retain(|id| !stretch[1].contains(id));
             found.push(stretch);
