@@ -125,12 +125,19 @@ pub enum Error {
     /// An error of the driver or the runtime.
     #[cfg(feature = "vulkan")]
     #[error(transparent)]
-    Tileheap(#[from] tileheap::Error),
+    Tileheap(Box<tileheap::Error>),
+}
+
+#[cfg(feature = "vulkan")]
+impl From<tileheap::Error> for Error {
+    fn from(error: tileheap::Error) -> Error {
+        Error::Tileheap(Box::new(error))
+    }
 }
 
 #[cfg(feature = "vulkan")]
 impl From<tileheap::runtime::RuntimeError> for Error {
     fn from(error: tileheap::runtime::RuntimeError) -> Error {
-        Error::Tileheap(error.into())
+        tileheap::Error::from(error).into()
     }
 }
