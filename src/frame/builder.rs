@@ -134,7 +134,7 @@ impl FrameBuilder {
         let end = self.tables.batches.len() as u32;
         self.tables.submits.push(Submit {
             queue,
-            batches: Run { first: end, end },
+            batches: Run::new(end, end),
         });
         SubmitId(self.tables.submits.len() as u32 - 1)
     }
@@ -152,7 +152,7 @@ impl FrameBuilder {
             submit,
             waits: Vec::new(),
             signals: Vec::new(),
-            command_buffers: Run { first: end, end },
+            command_buffers: Run::new(end, end),
         });
         BatchId(self.tables.batches.len() as u32 - 1)
     }
@@ -184,7 +184,7 @@ impl FrameBuilder {
         self.tables.command_buffers.push(CommandBuffer {
             name,
             batch,
-            passes: Run { first: end, end },
+            passes: Run::new(end, end),
         });
         CommandBufferId(self.tables.command_buffers.len() as u32 - 1)
     }
@@ -226,7 +226,7 @@ impl FrameBuilder {
             kind,
             contents: Contents::Inline,
             tile_shading: false,
-            accesses: Run { first: end, end },
+            accesses: Run::new(end, end),
             render_area: None,
             area: vk::Rect2D::default(),
             layers: 1,
@@ -269,7 +269,11 @@ impl FrameBuilder {
 
     fn in_order(&mut self, in_order: bool, what: impl FnOnce() -> String) {
         if !in_order && self.fault.is_none() {
-            self.fault = Some(FrameError::OutOfOrder { what: what() });
+            self.fault = Some(FrameRule::OutOfOrder.broken(format!(
+                "{what} is declared out of submission order: add it before anything that is \
+                 submitted later",
+                what = what()
+            )));
         }
     }
 }
@@ -553,5 +557,5 @@ impl PassBuilder<'_> {
 }
 
 fn run(Range { start, end }: Range<u32>) -> Run {
-    Run { first: start, end }
+    Run::new(start, end)
 }

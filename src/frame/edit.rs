@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::builder::FrameBuilder;
 use super::tables::{Access, Pass, PassKind, Tables};
 use super::weights::Weights;
-use super::{AccessKind, BatchId, Frame, FrameError, LoadOp, PassId, ResourceId, SubmitId, TileConstraint};
+use super::{AccessKind, BatchId, Frame, FrameRule, LoadOp, PassId, ResourceId, SubmitId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {
@@ -149,17 +149,18 @@ impl Frame {
     /// The frame with measured savings in place of the model's; see [`Weights`].
     ///
     /// # Errors
-    /// [`FrameError::Unknown`] for a pass or resource that the frame does not have, and
-    /// [`FrameError::Weight`] for a pair that is no access of it or is named twice.
+    /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have, and
+    /// [`FrameRule::Weight`] for a pair that is no access of it or is named twice.
     pub fn with_weights(&self, weights: &Weights) -> crate::Result<Frame> {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         let mut seen = Vec::with_capacity(weights.accesses.len());
         for weight in &weights.accesses {
-            let unknown = |what, name: &str| FrameError::Unknown {
-                by: "a weight".to_owned(),
-                what,
-                name: name.to_owned(),
+            let unknown = |what, name: &str| {
+                FrameRule::Unknown.broken(format!(
+                    "a weight refers to {what} `{name}`, which the frame does not declare",
+                    name = name
+                ))
             };
             let pass = self
                 .pass_named(&weight.pass)
@@ -167,10 +168,12 @@ impl Frame {
             let resource = self
                 .resource_named(&weight.resource)
                 .ok_or_else(|| unknown("resource", &weight.resource))?;
-            let fault = |problem| FrameError::Weight {
-                pass: weight.pass.clone(),
-                resource: weight.resource.clone(),
-                problem,
+            let fault = |problem| {
+                FrameRule::Weight.broken(format!(
+                    "the weight of `{resource}` in pass `{pass}` {problem}",
+                    pass = weight.pass,
+                    resource = weight.resource
+                ))
             };
             if seen.contains(&(pass, resource)) {
                 return Err(fault("is named twice").into());
@@ -228,10 +231,7 @@ fn remove_pass(tables: &mut Tables, pass: PassId, kept: Vec<Access>) {
 /// A run of a table from which one entry is removed.
 fn without(run: Run, gone: u32) -> Run {
     let moved = |index: u32| index - u32::from(index > gone);
-    Run {
-        first: moved(run.first),
-        end: moved(run.end),
-    }
+    Run::new(moved(run.first), moved(run.end))
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub mod external {
 pub use access::{ClearValue, LoadOp};
 pub use access_kind::AccessKind;
 pub use builder::{FrameBuilder, PassBuilder};
-pub use error::FrameError;
+pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use reach::ReadReach;

@@ -11,7 +11,7 @@ use ash::vk;
 
 use super::subresources::SubresourceRange;
 use super::tables::{Access, Resource, ResourceKind, Tables};
-use super::{AccessKind, Frame, FrameError};
+use super::{AccessKind, Frame, FrameError, FrameRule};
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
@@ -74,10 +74,7 @@ impl Resource {
             whole.levels
         };
         let levels = or(range.levels, all_levels);
-        let slices = |all: Run| Run {
-            first: 0,
-            end: (all.end >> levels.first.min(31)).max(1),
-        };
+        let slices = |all: Run| Run::new(0, (all.end >> levels.first.min(31)).max(1));
         let all_layers = if self.is_3d() {
             slices(whole.layers)
         } else {
@@ -167,7 +164,7 @@ impl Frame {
 }
 
 fn up_to(end: u32) -> Run {
-    Run { first: 0, end }
+    Run::new(0, end)
 }
 
 /// The most parts of all images together.
@@ -185,27 +182,28 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
         ];
         for (what, run, count) in outside {
             if run.first > run.end || run.end > count {
-                return Err(FrameError::Range {
-                    pass: tables.passes[access.pass.index()].name.clone(),
-                    resource: resource.name.clone(),
-                    what: if resource.is_3d() && what == "layers" {
+                return Err(FrameRule::Range.broken(format!(
+                    "pass `{pass}` uses {what} [{first}, {end}) of `{resource}`, which has {count}",
+                    pass = tables.passes[access.pass.index()].name,
+                    resource = resource.name,
+                    what = if resource.is_3d() && what == "layers" {
                         "slices"
                     } else {
                         what
                     },
-                    first: run.first,
-                    end: run.end,
-                    count,
-                });
+                    first = run.first,
+                    end = run.end
+                )));
             }
         }
         if !whole.aspects.contains(range.aspects) {
-            return Err(FrameError::Misuse {
-                pass: tables.passes[access.pass.index()].name.clone(),
-                resource: resource.name.clone(),
-                kind: access.kind,
-                why: "its format does not have the aspects",
-            });
+            return Err(FrameRule::Misuse.broken(format!(
+                "pass `{pass}` uses `{resource}` as {kind:?}: its format does not have the \
+                 aspects",
+                pass = tables.passes[access.pass.index()].name,
+                resource = resource.name,
+                kind = access.kind
+            )));
         }
         access.range = range;
     }
@@ -249,11 +247,11 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             };
             let count = levels.len() * layers.len() * aspects.len() + parts.len();
             if count > MOST_PARTS {
-                return Err(FrameError::TooMany {
-                    what: "parts of images",
-                    count,
-                    limit: MOST_PARTS,
-                });
+                return Err(FrameRule::TooMany.broken(format!(
+                    "the frame has {count} parts of images, and {limit} are the most that can be \
+                     planned",
+                    limit = MOST_PARTS
+                )));
             }
             for &levels in &levels {
                 for &layers in &layers {
@@ -265,10 +263,7 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
                 }
             }
         }
-        parts_of.push(Run {
-            first,
-            end: parts.len() as u32,
-        });
+        parts_of.push(Run::new(first, parts.len() as u32));
     }
     (tables.parts, tables.parts_of) = (parts, parts_of);
     Ok(())
@@ -280,10 +275,5 @@ fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     at.extend([whole.first, whole.end]);
     at.sort_unstable();
     at.dedup();
-    at.windows(2)
-        .map(|pair| Run {
-            first: pair[0],
-            end: pair[1],
-        })
-        .collect()
+    at.windows(2).map(|pair| Run::new(pair[0], pair[1])).collect()
 }

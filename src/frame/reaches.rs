@@ -7,7 +7,7 @@ use tileheap_json::{is_default, parse};
 
 use super::json::JsonError;
 use super::reach::ReadReach;
-use super::{Frame, FrameError};
+use super::{Frame, FrameError, FrameRule};
 use crate::units::Bytes;
 
 /// What people know of a frame whose description does not say it: the reach of reads, and what repeating a pass costs.
@@ -31,7 +31,7 @@ impl Reaches {
     /// Reads the JSON form of one frame, or of several under `frames`, by file name: then those of `file` are taken.
     ///
     /// # Errors
-    /// [`FrameError::Json`] where it is neither, [`FrameError::Unknown`] where `file` is not among several.
+    /// [`FrameError::Json`] where it is neither, [`FrameRule::Unknown`] where `file` is not among several.
     pub fn from_json(text: &str, file: &str) -> crate::Result<Reaches> {
         #[derive(Deserialize)]
         #[serde(
@@ -46,12 +46,12 @@ impl Reaches {
         match form {
             Form::One(reaches) => Ok(reaches),
             Form::Several { mut frames } => frames.remove(file).ok_or_else(|| {
-                FrameError::Unknown {
-                    by: "the file of reaches".to_owned(),
-                    what: "frame",
-                    name: file.to_owned(),
-                }
-                .into()
+                FrameRule::Unknown
+                    .broken(format!(
+                        "the file of reaches refers to frame `{name}`, which the frame does not declare",
+                        name = file
+                    ))
+                    .into()
             }),
         }
     }
@@ -61,12 +61,12 @@ impl Frame {
     /// The frame with assumptions about its reads; every pass may then run strip by strip.
     ///
     /// # Errors
-    /// [`FrameError::Unknown`] for a pass or resource that the frame does not have.
+    /// [`FrameRule::Unknown`] for a pass or resource that the frame does not have.
     pub fn with_reaches(&self, reaches: &Reaches) -> crate::Result<Frame> {
-        let unknown = |what, name: &str| FrameError::Unknown {
-            by: "an assumption of reach".to_owned(),
-            what,
-            name: name.to_owned(),
+        let unknown = |what, name: &str| {
+            FrameRule::Unknown.broken(format!(
+                "an assumption of reach refers to {what} `{name}`, which the frame does not declare"
+            ))
         };
         let pass = |name: &str| self.pass_named(name).ok_or_else(|| unknown("pass", name));
         let mut builder = self.to_builder();

@@ -124,10 +124,7 @@ impl Frame {
             kind,
             contents: Contents::Store,
             tile_shading: false,
-            accesses: Run {
-                first: at,
-                end: at + 2,
-            },
+            accesses: Run::new(at, at + 2),
             render_area: None,
             area: vk::Rect2D::default(),
             layers: 1,

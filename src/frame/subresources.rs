@@ -26,8 +26,8 @@ impl SubresourceRange {
     /// All of an image.
     pub const ALL: SubresourceRange = SubresourceRange {
         aspects: vk::ImageAspectFlags::empty(),
-        levels: Run { first: 0, end: 0 },
-        layers: Run { first: 0, end: 0 },
+        levels: Run::new(0, 0),
+        layers: Run::new(0, 0),
     };
 
     /// Whether both are of the same texels in part; neither of them is left open.

@@ -116,13 +116,10 @@ impl Chains {
                         resource,
                         range,
                         placement: placement as u32,
-                        epochs: Run { first, end },
+                        epochs: Run::new(first, end),
                     });
                 }
-                chains.of_placement[placement] = Run {
-                    first: first_chain,
-                    end: chains.chains.len() as u32,
-                };
+                chains.of_placement[placement] = Run::new(first_chain, chains.chains.len() as u32);
                 chains.meet(&mut found);
             }
         }
@@ -246,10 +243,7 @@ impl Gather<'_> {
                     let first = chains.uses.len() as u32;
                     chains.uses.push(next.of_queue);
                     open = Some(Epoch {
-                        uses: Run {
-                            first,
-                            end: first + 1,
-                        },
+                        uses: Run::new(first, first + 1),
                         layout: next.layout,
                         writes: next.writes,
                         needs_contents: next.needs_contents,

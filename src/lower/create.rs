@@ -28,10 +28,7 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
         let (families, reason) = shared.families(placement.resource);
         lowered.families.extend(families);
         let sharing = Sharing {
-            families: Run {
-                first,
-                end: lowered.families.len() as u32,
-            },
+            families: Run::new(first, lowered.families.len() as u32),
             reason,
         };
         let binding = binding(placement);
@@ -68,10 +65,7 @@ fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowe
             lowered.formats.push(format);
         }
     }
-    Run {
-        first: first as u32,
-        end: lowered.formats.len() as u32,
-    }
+    Run::new(first as u32, lowered.formats.len() as u32)
 }
 
 /// The image of a resource in memory of a kind, not bound yet; `None` for buffers.
@@ -174,7 +168,7 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 /// A part of an image as barriers and clears name it: of 3D images they name no slices.
 pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> SubresourceRange {
     if image.image_type == vk::ImageType::TYPE_3D {
-        range.layers = Run { first: 0, end: 1 };
+        range.layers = Run::new(0, 1);
     }
     range
 }
@@ -184,14 +178,8 @@ pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> Subre
 fn whole(image: &ImageRow) -> SubresourceRange {
     SubresourceRange {
         aspects: crate::format::aspects(image.format),
-        levels: Run {
-            first: 0,
-            end: image.mip_levels,
-        },
-        layers: Run {
-            first: 0,
-            end: image.array_layers,
-        },
+        levels: Run::new(0, image.mip_levels),
+        layers: Run::new(0, image.array_layers),
     }
 }
 

@@ -60,10 +60,7 @@ pub(super) fn record(
                 after,
             });
         }
-        runs.push(Run {
-            first,
-            end: lowered.passes.len() as u32,
-        });
+        runs.push(Run::new(first, lowered.passes.len() as u32));
     }
     runs
 }
@@ -133,14 +130,14 @@ fn join(barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrier
     let joined = |a: &ImageBarrierRow, b: &ImageBarrierRow| {
         let range = SubresourceRange {
             aspects: a.range.aspects | b.range.aspects,
-            levels: Run {
-                first: a.range.levels.first.min(b.range.levels.first),
-                end: a.range.levels.end.max(b.range.levels.end),
-            },
-            layers: Run {
-                first: a.range.layers.first.min(b.range.layers.first),
-                end: a.range.layers.end.max(b.range.layers.end),
-            },
+            levels: Run::new(
+                a.range.levels.first.min(b.range.levels.first),
+                a.range.levels.end.max(b.range.levels.end),
+            ),
+            layers: Run::new(
+                a.range.layers.first.min(b.range.layers.first),
+                a.range.layers.end.max(b.range.layers.end),
+            ),
         };
         let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
         let (one, other) = (a.range, b.range);
@@ -212,18 +209,9 @@ fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow 
         }
     }
     DependencyRow {
-        images: Run {
-            first: images,
-            end: lowered.image_barriers.len() as u32,
-        },
-        buffers: Run {
-            first: buffers,
-            end: lowered.buffer_barriers.len() as u32,
-        },
-        memory: Run {
-            first: memory,
-            end: lowered.memory_barriers.len() as u32,
-        },
+        images: Run::new(images, lowered.image_barriers.len() as u32),
+        buffers: Run::new(buffers, lowered.buffer_barriers.len() as u32),
+        memory: Run::new(memory, lowered.memory_barriers.len() as u32),
     }
 }
 

@@ -37,10 +37,7 @@ pub(super) fn rendering(
     let first = lowered.formats.len() as u32;
     let formats = colors.of(&lowered.attachments).iter().map(|color| color.format);
     lowered.formats.extend(formats);
-    let color_formats = Run {
-        first,
-        end: lowered.formats.len() as u32,
-    };
+    let color_formats = Run::new(first, lowered.formats.len() as u32);
     let of_depth = depth.of(&lowered.attachments).first();
     let declared = frame.accesses_of(pass).iter();
     let declared = declared.filter(|access| access.kind == AccessKind::DepthStencilAttachment);
@@ -123,10 +120,7 @@ fn attachments(
             None => lowered.attachments.push(own),
         }
     }
-    Run {
-        first,
-        end: lowered.attachments.len() as u32,
-    }
+    Run::new(first, lowered.attachments.len() as u32)
 }
 
 /// Adds what is said of `aspects` to the attachment that has the other one.

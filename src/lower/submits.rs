@@ -60,15 +60,9 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
         });
         lowered.batches.push(BatchRow {
             batch: id,
-            waits: Run {
-                first: waits,
-                end: lowered.waits.len() as u32,
-            },
+            waits: Run::new(waits, lowered.waits.len() as u32),
             command_buffers: batch.command_buffers,
-            signals: Run {
-                first: signals,
-                end: lowered.signals.len() as u32,
-            },
+            signals: Run::new(signals, lowered.signals.len() as u32),
         });
     }
     lowered

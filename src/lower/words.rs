@@ -173,10 +173,7 @@ impl Writer<'_> {
             "        {kind} {index}: {width} x {height}, {} layers",
             rendering.layers
         )?;
-        let depth = rendering.depth.map(|first| Run {
-            first,
-            end: first + 1,
-        });
+        let depth = rendering.depth.map(|first| Run::new(first, first + 1));
         let kinds = [
             ("color", rendering.colors),
             ("depth", depth.unwrap_or_default()),

@@ -130,10 +130,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                 }
             }
         }
-        of_resource.push(Run {
-            first,
-            end: placements.len() as u32,
-        });
+        of_resource.push(Run::new(first, placements.len() as u32));
     }
     waiting.sort_unstable();
     for group in waiting.chunk_by(|a, b| a.0 == b.0) {

@@ -90,10 +90,7 @@ pub(super) fn explain(
                     continue;
                 }
                 conflicts.extend(beside.map(|resident| resident.resource));
-                let conflicts = Run {
-                    first,
-                    end: conflicts.len() as u32,
-                };
+                let conflicts = Run::new(first, conflicts.len() as u32);
                 ordinary(NotTile::NoRoom { savings, conflicts }, dedicated, memory)
             }
             Ruling::Ordinary(why) => ordinary(why, requirements.resources[id.index()].dedicated, memory),

@@ -130,10 +130,7 @@ impl BoundFrame {
                 let handle = <vk::CommandBuffer as vk::Handle>::from_raw(slot.handle.load(Ordering::Acquire));
                 vk::CommandBufferSubmitInfo::default().command_buffer(handle)
             }));
-            let run = |first: usize, end: usize| Run {
-                first: first as u32,
-                end: end as u32,
-            };
+            let run = |first: usize, end: usize| Run::new(first as u32, end as u32);
             lists.runs.push([
                 run(starts.0, lists.waits.len()),
                 run(starts.1, lists.commands.len()),

@@ -93,7 +93,7 @@ fn barriers_before(tables: &Lowered, pass: usize) -> &[ImageBarrierRow] {
 }
 
 fn run(first: u32, end: u32) -> Run {
-    Run { first, end }
+    Run::new(first, end)
 }
 
 #[test]

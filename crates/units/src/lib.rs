@@ -257,6 +257,11 @@ impl From<Run> for [u32; 2] {
 }
 
 impl Run {
+    /// `[first, end)`.
+    pub const fn new(first: u32, end: u32) -> Run {
+        Run { first, end }
+    }
+
     /// The elements of `table` that this run names.
     pub fn of<T>(self, table: &[T]) -> &[T] {
         &table[self.first as usize..self.end as usize]

@@ -68,7 +68,7 @@ pub use error::ImportError;
 
 use super::json::{self, Dialect, dialect};
 use super::validate::{LONGEST_NAME, check_name};
-use super::{Frame, FrameBuilder, FrameError};
+use super::{Frame, FrameBuilder, FrameError, FrameRule};
 use crate::format::texel_block;
 
 /// A frame from a file, with what the file says beyond it.
@@ -196,10 +196,10 @@ fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usiz
     let mut indices = BTreeMap::new();
     for (index, resource) in document.resources.iter().enumerate() {
         if indices.insert(resource.name.as_str(), index).is_some() {
-            return Err(FrameError::DuplicateName {
-                what: "resources",
-                name: resource.name.clone(),
-            });
+            return Err(FrameRule::DuplicateName.broken(format!(
+                "two resources are named `{name}`: give each its own name",
+                name = resource.name
+            )));
         }
     }
     Ok(indices)

@@ -9,7 +9,9 @@ use super::document::{Document, Entry, Pass};
 use super::formats::{Reading, parse_format};
 use super::uses::{Use, parse_use};
 use crate::frame::tables::{Access, PassKind, Version, ViewDesc};
-use crate::frame::{AccessKind, ClearValue, FrameError, LoadOp, PassId, ResourceId, SubresourceRange};
+use crate::frame::{
+    AccessKind, ClearValue, FrameError, FrameRule, LoadOp, PassId, ResourceId, SubresourceRange,
+};
 use crate::names::shortened;
 
 /// The passes, understood; accesses refer to resources by their position in the file.
@@ -181,11 +183,11 @@ fn merge(
             FrameError::from(ImportError::of_pass(&pass.name, problem))
         };
         let Some(&index) = indices.get(entry.resource.as_str()) else {
-            return Err(FrameError::Unknown {
-                what: "resource",
-                name: shortened(&entry.resource),
-                by: format!("pass `{}`", pass.name),
-            });
+            return Err(FrameRule::Unknown.broken(format!(
+                "{by} refers to resource `{name}`, which the frame does not declare",
+                name = shortened(&entry.resource),
+                by = format!("pass `{}`", pass.name)
+            )));
         };
         match parse_use(&entry.usage, is_image[index], Some(writes)) {
             None => Err(fault("no such use is known")),
@@ -222,10 +224,12 @@ fn merge(
             continue;
         };
         if !written.insert(resource) {
-            return Err(FrameError::TwoWriters {
-                pass: pass.name.clone(),
-                resource: entry.resource.clone(),
-            });
+            return Err(FrameRule::TwoWriters.broken(format!(
+                "pass `{pass}` declares two writers of `{resource}`: merge the accesses or split \
+                 the pass",
+                pass = pass.name,
+                resource = entry.resource
+            )));
         }
         let read_too = read.get_mut(&(resource, kind)).map(|merged| *merged = true);
         writes.push(Merged {

@@ -11,7 +11,7 @@ use super::document::{FORMAT, VERSION};
 use super::error::JsonError;
 use crate::frame::tables::{Resource, ResourceKind, Tables};
 use crate::frame::{
-    CommandBufferId, Frame, FrameBuilder, FrameError, QueueId, ResourceId, SemaphoreId, SubmitId,
+    CommandBufferId, Frame, FrameBuilder, FrameError, FrameRule, QueueId, ResourceId, SemaphoreId, SubmitId,
 };
 use crate::names::shortened;
 use tileheap_json::parse;
@@ -191,9 +191,11 @@ fn find<Id: Copy>(
     name: &str,
     by: impl FnOnce() -> String,
 ) -> Result<Id, FrameError> {
-    ids.get(name).copied().ok_or_else(|| FrameError::Unknown {
-        what,
-        name: shortened(name),
-        by: by(),
+    ids.get(name).copied().ok_or_else(|| {
+        FrameRule::Unknown.broken(format!(
+            "{by} refers to {what} `{name}`, which the frame does not declare",
+            name = shortened(name),
+            by = by()
+        ))
     })
 }

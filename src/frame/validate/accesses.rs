@@ -14,17 +14,19 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     for (index, pass) in tables.passes.iter().enumerate() {
         let id = Some(PassId(index as u32));
         if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
-            return Err(FrameError::SecondaryContents {
-                pass: pass.name.clone(),
-            });
+            return Err(FrameRule::SecondaryContents.broken(format!(
+                "pass `{pass}` is no render pass, so its contents are inline: record secondary \
+                 command buffers inside it as you like",
+                pass = pass.name
+            )));
         }
         let accesses = pass.accesses.of(&tables.accesses);
         if pass.contents == Contents::Store {
             if let Err(why) = store::check_store(tables, pass.kind, accesses) {
-                return Err(FrameError::StoreContents {
-                    pass: pass.name.clone(),
-                    why,
-                });
+                return Err(FrameRule::StoreContents.broken(format!(
+                    "pass `{pass}` cannot be recorded by the runtime: {why}",
+                    pass = pass.name
+                )));
             }
         }
         let mut depth: Option<&Access> = None;
@@ -44,10 +46,12 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     && other.range.intersects(access.range)
             };
             if (again || of_depth) && accesses.iter().any(twice) {
-                return Err(FrameError::TwoWriters {
-                    pass: pass.name.clone(),
-                    resource: tables.resources[resource].name.clone(),
-                });
+                return Err(FrameRule::TwoWriters.broken(format!(
+                    "pass `{pass}` declares two writers of `{resource}`: merge the accesses or split \
+                     the pass",
+                    pass = pass.name,
+                    resource = tables.resources[resource].name
+                )));
             }
             // Depth and stencil of one image may be declared apart.
             let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers);
@@ -78,10 +82,12 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             }
             let source = access.resolves.and_then(|source| resolvable_in[source.index()]);
             if access.kind == AccessKind::ResolveAttachment && source != id {
-                return Err(FrameError::ResolveSource {
-                    pass: pass.name.clone(),
-                    resource: tables.resources[access.resource.index()].name.clone(),
-                });
+                return Err(FrameRule::ResolveSource.broken(format!(
+                    "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
+                     of the pass",
+                    pass = pass.name,
+                    resource = tables.resources[access.resource.index()].name
+                )));
             }
         }
     }
@@ -101,12 +107,12 @@ pub(super) fn normalize_accesses(tables: &mut Tables) {
 }
 
 fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameError {
-    FrameError::Misuse {
-        pass: tables.passes[access.pass.index()].name.clone(),
-        resource: tables.resources[access.resource.index()].name.clone(),
-        kind: access.kind,
-        why,
-    }
+    FrameRule::Misuse.broken(format!(
+        "pass `{pass}` uses `{resource}` as {kind:?}: {why}",
+        pass = tables.passes[access.pass.index()].name,
+        resource = tables.resources[access.resource.index()].name,
+        kind = access.kind
+    ))
 }
 
 fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameError> {
@@ -114,7 +120,9 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     let misuse = |why| Err(misuse(tables, access, why));
     let previous = |why| {
         let (pass, resource) = (pass.name.clone(), resource.name.clone());
-        Err(FrameError::Previous { pass, resource, why })
+        Err(FrameRule::Previous.broken(format!(
+            "pass `{pass}` uses the previous version of `{resource}`: {why}"
+        )))
     };
     let kind = access.kind;
     if resource.is_image() && !kind.fits_images() {
@@ -184,7 +192,9 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         }
         if value.is_nan() {
             let (pass, resource) = (pass.name.clone(), resource.name.clone());
-            return Err(FrameError::ClearValue { pass, resource });
+            return Err(FrameRule::ClearValue.broken(format!(
+                "pass `{pass}` clears `{resource}` to a value that is not a number"
+            )));
         }
     }
     if access.version == Version::Previous {
@@ -231,10 +241,10 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError>
             };
             if access.kind != AccessKind::ResolveAttachment {
                 if !samples.is_empty() && samples != desc.samples {
-                    return Err(FrameError::Attachments {
-                        pass: pass.name.clone(),
-                        what: "samples",
-                    });
+                    return Err(FrameRule::Attachments.broken(format!(
+                        "attachments of pass `{pass}` differ in samples",
+                        pass = pass.name
+                    )));
                 }
                 samples = desc.samples;
             }
@@ -254,22 +264,24 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError>
         if !inside(area.offset.x, area.extent.width, limit.width)
             || !inside(area.offset.y, area.extent.height, limit.height)
         {
-            return Err(FrameError::RenderArea {
-                pass: pass.name.clone(),
-                x: area.offset.x,
-                y: area.offset.y,
-                width: area.extent.width,
-                height: area.extent.height,
-                limit_width: limit.width,
-                limit_height: limit.height,
-            });
+            return Err(FrameRule::RenderArea.broken(format!(
+                "the render area of pass `{pass}`, {width} x {height} at ({x}, {y}), is not \
+                 inside of the {limit_width} x {limit_height} texels that its attachments cover",
+                pass = pass.name,
+                x = area.offset.x,
+                y = area.offset.y,
+                width = area.extent.width,
+                height = area.extent.height,
+                limit_width = limit.width,
+                limit_height = limit.height
+            )));
         }
         if covered.is_some() && u32::BITS - pass.view_mask.leading_zeros() > layers {
-            return Err(FrameError::ViewMask {
-                pass: pass.name.clone(),
-                mask: pass.view_mask,
-                layers,
-            });
+            return Err(FrameRule::ViewMask.broken(format!(
+                "pass `{pass}` renders views {mask:#b}, and its attachments have {layers} layers",
+                pass = pass.name,
+                mask = pass.view_mask
+            )));
         }
         (pass.area, pass.layers) = (area, layers);
     }

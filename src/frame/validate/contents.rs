@@ -15,13 +15,7 @@ pub(super) fn derive_uses(tables: &mut Tables) {
     for index in 1..counts.len() {
         counts[index] += counts[index - 1];
     }
-    tables.uses_of = counts
-        .windows(2)
-        .map(|pair| Run {
-            first: pair[0],
-            end: pair[1],
-        })
-        .collect();
+    tables.uses_of = counts.windows(2).map(|pair| Run::new(pair[0], pair[1])).collect();
     tables.uses = vec![0; tables.accesses.len()];
     tables.lifetimes = vec![Span::default(); tables.resources.len()];
     let mut next = counts;
@@ -73,11 +67,12 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
         for access in in_pass.iter().map(access_of) {
             if access.version == Version::Previous {
                 if never_written {
-                    return Err(FrameError::Previous {
-                        pass: pass_name(access),
-                        resource: resource.name.clone(),
-                        why: "no pass writes its current version",
-                    });
+                    return Err(FrameRule::Previous.broken(format!(
+                        "pass `{pass}` uses the previous version of `{resource}`: no pass writes its \
+                         current version",
+                        pass = pass_name(access),
+                        resource = resource.name
+                    )));
                 }
                 continue;
             }
@@ -87,11 +82,13 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
                     AccessKind::InputAttachment | AccessKind::TileAttachment
                 );
             if access.needs_contents() && !contents && !same_pass {
-                return Err(FrameError::ReadBeforeWrite {
-                    pass: pass_name(access),
-                    resource: resource.name.clone(),
-                    part: part.words_in(resource),
-                });
+                return Err(FrameRule::ReadBeforeWrite.broken(format!(
+                    "pass `{pass}` reads {part}`{resource}` before anything in the frame has written \
+                     it: write or clear it first, or declare it History or External",
+                    pass = pass_name(access),
+                    resource = resource.name,
+                    part = part.words_in(resource)
+                )));
             }
         }
         contents |= in_pass.iter().map(access_of).any(|access| access.writes);

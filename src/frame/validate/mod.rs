@@ -63,7 +63,9 @@ fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     ];
     for (what, count, limit) in counts {
         if count > limit {
-            return Err(FrameError::TooMany { what, count, limit });
+            return Err(FrameRule::TooMany.broken(format!(
+                "the frame has {count} {what}, and {limit} are the most that can be planned"
+            )));
         }
     }
     Ok(())
@@ -73,9 +75,10 @@ fn check_counts(tables: &Tables) -> Result<(), FrameError> {
 fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
-        Some(pass) => Err(FrameError::TileShading {
-            pass: pass.name.clone(),
-        }),
+        Some(pass) => Err(FrameRule::TileShading.broken(format!(
+            "pass `{pass}` is marked for tile shading, which render passes alone have",
+            pass = pass.name
+        ))),
         None => Ok(()),
     }
 }
@@ -91,10 +94,11 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
         for name in names {
             check_name(singular, name)?;
             if !seen.insert(name) {
-                return Err(FrameError::DuplicateName {
-                    what: plural,
-                    name: name.to_owned(),
-                });
+                return Err(FrameRule::DuplicateName.broken(format!(
+                    "two {what} are named `{name}`: give each its own name",
+                    what = plural,
+                    name = name
+                )));
             }
         }
         Ok(())
@@ -103,9 +107,10 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
         check("frame", "frames", std::iter::once(tables.name.as_str()))?;
     }
     if tables.passes.is_empty() {
-        return Err(FrameError::Empty {
-            frame: tables.name.clone(),
-        });
+        return Err(FrameRule::Empty.broken(format!(
+            "frame `{frame}` has no passes: declare at least one",
+            frame = tables.name
+        )));
     }
     check(
         "resource",
@@ -132,11 +137,12 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameErro
     if !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(breaks_line) {
         return Ok(());
     }
-    Err(FrameError::Name {
-        what,
-        name: shortened(name),
-        limit: LONGEST_NAME,
-    })
+    Err(FrameRule::Name.broken(format!(
+        "{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on \
+         one line",
+        name = shortened(name),
+        limit = LONGEST_NAME
+    )))
 }
 
 /// Every image has texels and every buffer bytes, and none more than a memory could hold.
@@ -152,9 +158,11 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
         }
         if let Persistence::External(desc) = resource.persistence {
             if resource.is_image() && desc.exit.layout == vk::ImageLayout::UNDEFINED {
-                return Err(FrameError::ExitLayout {
-                    resource: resource.name.clone(),
-                });
+                return Err(FrameRule::ExitLayout.broken(format!(
+                    "external image `{resource}` leaves the frame in layout UNDEFINED: name the \
+                     layout in which it is wanted",
+                    resource = resource.name
+                )));
             }
         }
     }
@@ -165,10 +173,11 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
 fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk::Extent3D, FrameError> {
     if let Extent::Scaled(scale) = desc.extent {
         if !scale.iter().all(|by| by.is_finite() && *by > 0.0) {
-            return Err(FrameError::Scale {
-                resource: name.to_owned(),
-                scale: format!("{} x {}", scale[0], scale[1]),
-            });
+            return Err(FrameRule::Scale.broken(format!(
+                "image `{resource}` is scaled by {scale}: a scale must be a finite number above 0",
+                resource = name,
+                scale = format!("{} x {}", scale[0], scale[1])
+            )));
         }
     }
     let extent = match desc.extent {
@@ -178,12 +187,10 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     let vk::Extent3D { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
         let resource = name.to_owned();
-        return Err(FrameError::ZeroExtent {
-            resource,
-            width,
-            height,
-            depth,
-        });
+        return Err(FrameRule::ZeroExtent.broken(format!(
+            "image `{resource}` has a zero extent ({width} x {height} x {depth}): every side \
+             must be at least 1 texel"
+        )));
     }
     if desc.mip_levels == 0 {
         return Err(no(name, "mip levels"));
@@ -195,16 +202,18 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         return Err(no(name, "single sample count"));
     }
     if let Some(why) = not_created(desc, extent) {
-        return Err(FrameError::Image {
-            resource: name.to_owned(),
-            why,
-        });
+        return Err(FrameRule::Image.broken(format!(
+            "image `{resource}` cannot be created: {why}",
+            resource = name
+        )));
     }
     let Some(block) = texel_block(desc.format) else {
-        return Err(FrameError::Format {
-            resource: name.to_owned(),
-            format: format!("{:?}", desc.format),
-        });
+        return Err(FrameRule::Format.broken(format!(
+            "image `{resource}` has format {format}, whose texel size is not defined: use a \
+             single-plane format",
+            resource = name,
+            format = format!("{:?}", desc.format)
+        )));
     };
     // Twice for the mip levels, which add a third at most.
     let factors = [
@@ -276,21 +285,25 @@ fn not_created(desc: &ImageDesc, extent: vk::Extent3D) -> Option<&'static str> {
 
 fn no(resource: &str, what: &'static str) -> FrameError {
     let resource = resource.to_owned();
-    FrameError::ZeroCount { resource, what }
+    FrameRule::ZeroCount.broken(format!(
+        "resource `{resource}` has no {what}: it must be at least 1"
+    ))
 }
 
 fn too_large(resource: &str) -> FrameError {
-    FrameError::TooLarge {
-        resource: resource.to_owned(),
-        limit: MOST_BYTES,
-    }
+    FrameRule::TooLarge.broken(format!(
+        "resource `{resource}` is larger than {limit}: make it smaller",
+        resource = resource,
+        limit = MOST_BYTES
+    ))
 }
 
 fn check_references(tables: &Tables) -> Result<(), FrameError> {
-    let unknown = |what, index: u32, by: String| FrameError::Unknown {
-        what,
-        name: format!("#{index}"),
-        by,
+    let unknown = |what, index: u32, by: String| {
+        FrameRule::Unknown.broken(format!(
+            "{by} refers to {what} `{name}`, which the frame does not declare",
+            name = format!("#{index}")
+        ))
     };
     for access in &tables.accesses {
         let ids = [Some(access.resource), access.resolves];

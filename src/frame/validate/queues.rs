@@ -24,7 +24,9 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
         };
         if !queue.capabilities.intersects(fits) {
             let (pass, queue) = (pass.name.clone(), queue.name.clone());
-            return Err(FrameError::QueueCapability { pass, queue, needs });
+            return Err(FrameRule::QueueCapability.broken(format!(
+                "pass `{pass}` needs a {needs} queue, and queue `{queue}` is not declared as one"
+            )));
         }
     }
     Ok(())
@@ -38,33 +40,38 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameError> {
             let semaphore = &tables.semaphores[op.semaphore.index()];
             let name = || semaphore.name.clone();
             if !semaphore.external && !signalled[op.semaphore.index()] {
-                return Err(FrameError::Cyclic {
-                    batch: index,
-                    semaphore: name(),
-                });
+                return Err(FrameRule::Cyclic.broken(format!(
+                    "batch {batch} waits for semaphore `{semaphore}`, which no earlier batch \
+                     signals: the frame is cyclic, or its submits are in the wrong order",
+                    batch = index,
+                    semaphore = name()
+                )));
             }
             if std::mem::replace(&mut waited[op.semaphore.index()], true) {
-                return Err(FrameError::SemaphoreReuse {
-                    semaphore: name(),
-                    what: "waited for",
-                });
+                return Err(FrameRule::SemaphoreReuse.broken(format!(
+                    "semaphore `{semaphore}` is waited for more than once: use one semaphore for \
+                     each pair of batches",
+                    semaphore = name()
+                )));
             }
         }
         for op in &batch.signals {
             if std::mem::replace(&mut signalled[op.semaphore.index()], true) {
                 let semaphore = tables.semaphores[op.semaphore.index()].name.clone();
-                return Err(FrameError::SemaphoreReuse {
-                    semaphore,
-                    what: "signalled",
-                });
+                return Err(FrameRule::SemaphoreReuse.broken(format!(
+                    "semaphore `{semaphore}` is signalled more than once: use one semaphore for each \
+                     pair of batches"
+                )));
             }
         }
     }
     for (index, semaphore) in tables.semaphores.iter().enumerate() {
         if !semaphore.external && signalled[index] && !waited[index] {
-            return Err(FrameError::NeverWaited {
-                semaphore: semaphore.name.clone(),
-            });
+            return Err(FrameRule::NeverWaited.broken(format!(
+                "semaphore `{semaphore}` is signalled and no batch waits for it: remove the \
+                 signal, or declare the semaphore external",
+                semaphore = semaphore.name
+            )));
         }
     }
     Ok(())
@@ -123,11 +130,13 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
                 let earlier = batch_of(pass);
                 let ordered = other_queue == queue || before[earlier / 64] >> (earlier % 64) & 1 == 1;
                 if !ordered && version == access.version && (wrote || access.writes) {
-                    return Err(FrameError::Unordered {
-                        resource: resource.name.clone(),
-                        first: tables.passes[pass.index()].name.clone(),
-                        second: tables.passes[access.pass.index()].name.clone(),
-                    });
+                    return Err(FrameRule::Unordered.broken(format!(
+                        "passes `{first}` and `{second}` use `{resource}` on two queues with nothing \
+                         between them: signal and wait for a semaphore",
+                        resource = resource.name,
+                        first = tables.passes[pass.index()].name,
+                        second = tables.passes[access.pass.index()].name
+                    )));
                 }
             }
             let replaced = (queue, access.version, access.writes);

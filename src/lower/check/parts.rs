@@ -182,7 +182,7 @@ fn ranges_of(tables: &Lowered, frame: &Frame, situation: &Situation, image: u32)
 
 /// All of an image. Slices of 3D images have no layouts of their own: they are one layer.
 fn whole(image: &ImageRow) -> SubresourceRange {
-    let run = |end| Run { first: 0, end };
+    let run = |end| Run::new(0, end);
     SubresourceRange {
         aspects: crate::format::aspects(image.format),
         levels: run(image.mip_levels),
@@ -194,7 +194,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
 fn flat(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     if image.image_type == vk::ImageType::TYPE_3D {
         SubresourceRange {
-            layers: Run { first: 0, end: 1 },
+            layers: Run::new(0, 1),
             ..range
         }
     } else {
@@ -204,10 +204,7 @@ fn flat(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
 
 /// What of a range is there; what is not is reported elsewhere.
 fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange {
-    let clamp = |run: Run, all: Run| Run {
-        first: run.first.min(all.end),
-        end: run.end.min(all.end),
-    };
+    let clamp = |run: Run, all: Run| Run::new(run.first.min(all.end), run.end.min(all.end));
     SubresourceRange {
         aspects: range.aspects & whole.aspects,
         levels: clamp(range.levels, whole.levels),
@@ -222,12 +219,7 @@ fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     at.sort_unstable();
     at.dedup();
     let pairs = at.windows(2);
-    pairs
-        .map(|pair| Run {
-            first: pair[0],
-            end: pair[1],
-        })
-        .collect()
+    pairs.map(|pair| Run::new(pair[0], pair[1])).collect()
 }
 
 /// Whether two objects are of one resource in the same bytes of tile memory.

@@ -100,10 +100,7 @@ fn rows_of(rendering: &RenderingRow, kind: AccessKind) -> Run {
         AccessKind::ResolveAttachment => rendering.resolves,
         AccessKind::InputAttachment => rendering.inputs,
         _ => {
-            let of_depth = |first| Run {
-                first,
-                end: first + 1,
-            };
+            let of_depth = |first| Run::new(first, first + 1);
             rendering.depth.map_or(Run::default(), of_depth)
         }
     }
@@ -308,7 +305,7 @@ fn check_access_views(checker: &mut Checker<'_>) {
         }
         at.equal("levels", view.range.levels, access.range.levels);
         let layers = if frame.resource(access.resource).is_3d() {
-            Run { first: 0, end: 1 }
+            Run::new(0, 1)
         } else {
             access.range.layers
         };

@@ -329,7 +329,7 @@ impl<T: Copy> Scattered<T> {
         let end = end.ok_or_else(|| fault(format!("{by} has too many {}s from {first} on", self.what)))?;
         self.rows.extend((first..end).zip(rows.iter().copied()));
         self.end = self.end.max(end);
-        Ok(Run { first, end })
+        Ok(Run::new(first, end))
     }
 
     /// The table: every row given, and none twice.

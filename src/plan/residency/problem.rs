@@ -61,7 +61,7 @@ impl Problem<'_> {
         let choices = window.chunk_by(|a, b| a.resource == b.resource).map(|same| {
             let first = end;
             end += same.len() as u32;
-            Run { first, end }
+            Run::new(first, end)
         });
         Problem {
             items: items.collect(),

@@ -44,10 +44,7 @@ fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
 
 /// Every item may be chosen whatever else is.
 fn each_apart(items: usize) -> Vec<Run> {
-    let run = |first: u32| Run {
-        first,
-        end: first + 1,
-    };
+    let run = |first: u32| Run::new(first, first + 1);
     (0..items as u32).map(run).collect()
 }
 
@@ -71,7 +68,7 @@ fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
             }
         }
         let end = items.len() as u32;
-        choices.push(Run { first, end });
+        choices.push(Run::new(first, end));
     }
     (problem.items, problem.choices) = (items, choices);
     problem

@@ -252,17 +252,14 @@ fn indices_and_runs_are_out_of_range() {
     let passes = |sound: &Sound<'_>| (0..sound.tables.passes.len()).collect::<Vec<_>>();
     let structure =
         |error: &CheckError| matches!(error.rule, Rule::Index | Rule::Rows | Rule::Order | Rule::Object);
-    let far = Run {
-        first: 5,
-        end: u32::MAX,
-    };
+    let far = Run::new(5, u32::MAX);
     refused(
         passes,
         |tables, &row| tables.passes[row].before.images = far,
         structure,
     );
     let backwards = DependencyRow {
-        buffers: Run { first: 1, end: 0 },
+        buffers: Run::new(1, 0),
         ..DependencyRow::default()
     };
     refused(

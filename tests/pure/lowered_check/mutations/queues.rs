@@ -188,7 +188,7 @@ fn families_that_share_a_resource_are_listed_wrongly() {
             let first = tables.families.len() as u32;
             tables.families.extend(&families);
             let end = tables.families.len() as u32;
-            tables.images[row].sharing.families = Run { first, end };
+            tables.images[row].sharing.families = Run::new(first, end);
         };
         refused(images, damage, |error| is_parameter(error, "pQueueFamilyIndices"));
     }
