@@ -24,9 +24,11 @@ use rows::Rows;
 type Fill = fn(&mut Rows);
 
 /// The tables, in the order of the page.
-const TABLES: [(&str, Fill); 6] = [
+const TABLES: [(&str, Fill); 8] = [
     ("planning", planning::speed),
     ("on-chip", planning::on_chip),
+    ("splits", planning::splits),
+    ("repair", planning::repair),
     ("arenas", arenas::compare),
     ("allocator", allocator::compare),
     ("tensors", tensors::compare),

@@ -110,6 +110,11 @@ fn text_of(value: f64, unit: Unit) -> String {
     }
 }
 
+/// Whether a value is in bold.
+fn is_best(side: Side, value: Option<f64>, best: Option<f64>) -> bool {
+    side != Side::LowerBound && value.is_some() && value == best
+}
+
 fn unit_of(table: &Table) -> &'static str {
     match (table.unit, table.better) {
         (Unit::Bytes, Better::Lower) => "Bytes; lower is better.",
@@ -136,11 +141,7 @@ fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
             grid.table.says,
             unit_of(grid.table)
         );
-        let skipped: Vec<_> = rows
-            .skipped
-            .iter()
-            .filter(|one| one.table == grid.table.name)
-            .collect();
+        let skipped = rows.skipped_of(grid.table);
         if !grid.lines.is_empty() {
             let headings = (0..grid.contenders.len()).map(|index| format!(" {} |", grid.heading(index)));
             let _ = writeln!(text, "| |{}", headings.collect::<String>());
@@ -150,13 +151,8 @@ fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
             let best = grid.best(values);
             let _ = write!(text, "| {case} |");
             for ((_, side), value) in grid.contenders.iter().zip(values) {
-                let cell = grid.cell(*value);
-                let strong = *side != Side::LowerBound && value.is_some() && *value == best;
-                let _ = if strong {
-                    write!(text, " **{cell}** |")
-                } else {
-                    write!(text, " {cell} |")
-                };
+                let mark = if is_best(*side, *value, best) { "**" } else { "" };
+                let _ = write!(text, " {mark}{}{mark} |", grid.cell(*value));
             }
             text.push('\n');
         }
@@ -201,13 +197,10 @@ fn html(machine: &[(&str, String)], rows: &Rows) -> String {
             let best = grid.best(values);
             let _ = write!(body, "<tr><th scope=\"row\">{}</th>", escaped(case));
             for ((_, side), value) in grid.contenders.iter().zip(values) {
-                let cell = grid.cell(*value);
-                let strong = *side != Side::LowerBound && value.is_some() && *value == best;
-                let cell = if strong {
-                    format!("<strong>{cell}</strong>")
-                } else {
-                    cell
-                };
+                let mut cell = grid.cell(*value);
+                if is_best(*side, *value, best) {
+                    cell = format!("<strong>{cell}</strong>");
+                }
                 let _ = write!(body, "<td{}>{cell}</td>", class_of(*side));
             }
             body.push_str("</tr>\n");
@@ -215,11 +208,7 @@ fn html(machine: &[(&str, String)], rows: &Rows) -> String {
         if !grid.lines.is_empty() {
             body.push_str("</tbody></table></div>\n");
         }
-        let skipped: Vec<_> = rows
-            .skipped
-            .iter()
-            .filter(|one| one.table == grid.table.name)
-            .collect();
+        let skipped = rows.skipped_of(grid.table);
         if !skipped.is_empty() {
             body.push_str("<p>Skipped:</p>\n<ul>\n");
             for one in skipped {

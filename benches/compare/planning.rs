@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -41,6 +41,30 @@ struct Case {
     needs: Arc<Requirements>,
     profile: Arc<DeviceProfile>,
     options: PlanOptions,
+}
+
+const FITS: &str = "the frame fits into memory";
+
+impl Case {
+    fn plan(&self, frame: &Frame, options: &PlanOptions) -> Plan {
+        plan(frame, &self.needs, &self.profile, options).expect(FITS)
+    }
+
+    fn plan_by(&self, strategy: Strategy) -> Plan {
+        self.plan(
+            &self.frame,
+            &PlanOptions {
+                strategy,
+                ..self.options
+            },
+        )
+    }
+}
+
+/// What of the admitted traffic stays on chip, in percent.
+fn share(plan: &Plan) -> f64 {
+    let totals = plan.totals;
+    totals.on_chip_bytes.0 as f64 * 100.0 / totals.eligible_bytes.0.max(1) as f64
 }
 
 fn profile(heap: u64) -> DeviceProfile {
@@ -132,14 +156,7 @@ pub(crate) fn speed(rows: &mut Rows) {
     });
     for case in cases(rows) {
         for (name, side, strategy) in CONTENDERS {
-            let options = PlanOptions {
-                strategy,
-                ..case.options
-            };
-            let time = rows.microseconds(|| {
-                let plan = plan(&case.frame, &case.needs, &case.profile, &options);
-                drop(black_box(plan.expect("the frame fits into memory")));
-            });
+            let time = rows.microseconds(|| drop(black_box(case.plan_by(strategy))));
             rows.add(&case.name, name, side, Some(time));
         }
     }
@@ -157,15 +174,64 @@ pub(crate) fn on_chip(rows: &mut Rows) {
     });
     for case in cases(rows) {
         for (name, side, strategy) in CONTENDERS {
+            rows.add(&case.name, name, side, Some(share(&case.plan_by(strategy))));
+        }
+    }
+}
+
+/// What split lifetimes add.
+pub(crate) fn splits(rows: &mut Rows) {
+    rows.table(Table {
+        name: "splits",
+        title: "Split lifetimes",
+        says: "Share of the traffic that the rules admit to tile memory and that stays there, less what stores write: lifetimes \
+               whole, and split where that saves more.",
+        unit: Unit::Percent,
+        better: Better::Higher,
+    });
+    for case in cases(rows) {
+        for (name, split) in [("whole lifetimes", false), ("split lifetimes", true)] {
             let options = PlanOptions {
-                strategy,
+                split,
                 ..case.options
             };
-            let plan =
-                plan(&case.frame, &case.needs, &case.profile, &options).expect("the frame fits into memory");
-            let totals = plan.totals;
-            let share = totals.on_chip_bytes.0 as f64 * 100.0 / totals.eligible_bytes.0.max(1) as f64;
-            rows.add(&case.name, name, side, Some(share));
+            rows.add(
+                &case.name,
+                name,
+                Side::Ours,
+                Some(share(&case.plan(&case.frame, &options))),
+            );
         }
+    }
+}
+
+/// What one pass less takes.
+pub(crate) fn repair(rows: &mut Rows) {
+    rows.table(Table {
+        name: "repair",
+        title: "One pass switched off",
+        says: "Time of a plan for the frame without one of its passes: made anew, and repaired from that of the whole frame.",
+        unit: Unit::Microseconds,
+        better: Better::Lower,
+    });
+    for case in cases(rows) {
+        let (frame, options) = (&case.frame, &case.options);
+        let Some(without) = frame.pass_ids().find_map(|pass| frame.without_pass(pass).ok()) else {
+            rows.skip(case.name, "no pass can go alone");
+            continue;
+        };
+        let mut whole = Planner::new();
+        whole
+            .plan(frame, &case.needs, &case.profile, options)
+            .expect(FITS);
+        let anew = rows.microseconds(|| drop(black_box(case.plan(&without, options))));
+        let repaired = rows.microseconds(|| {
+            let plan = whole
+                .clone()
+                .plan_now(&without, &case.needs, &case.profile, options);
+            drop(black_box(plan.expect(FITS)));
+        });
+        rows.add(&case.name, "anew", Side::Ours, Some(anew));
+        rows.add(&case.name, "repaired", Side::Ours, Some(repaired));
     }
 }

@@ -110,6 +110,13 @@ impl Rows {
         self.skipped.push(skipped);
     }
 
+    pub(crate) fn skipped_of(&self, table: &Table) -> Vec<&Skipped> {
+        self.skipped
+            .iter()
+            .filter(|one| one.table == table.name)
+            .collect()
+    }
+
     /// A file of the data of others beside the checkout; where it is not there, listed as skipped.
     pub(crate) fn shared(&mut self, path: &str) -> Option<String> {
         let file = workspace().join("../shared").join(path);

@@ -219,7 +219,7 @@ fn render_pipeline(
 #[cfg(test)]
 mod tests {
     use tileheap::frame::shaders::{
-        BindingTarget, Mismatch, PipelineShaders, ShaderBinding, ShaderModule, check,
+        BindingTarget, Mismatch, MismatchKind, PipelineShaders, ShaderBinding, ShaderModule, check,
     };
 
     use super::*;
@@ -259,13 +259,8 @@ mod tests {
             }
             // Set 0 is the renderer's own, and no part of the frame.
             let shared = |found: &Mismatch| {
-                matches!(
-                    found,
-                    Mismatch::Unbound {
-                        binding: ShaderBinding::Descriptor { set: 0, .. },
-                        ..
-                    }
-                )
+                let own = matches!(found.binding, Some(ShaderBinding::Descriptor { set: 0, .. }));
+                own && found.kind == MismatchKind::Unbound
             };
             let found = check(&deferred.frame, pass, &[shaders]);
             let found: Vec<_> = found.into_iter().filter(|one| !shared(one)).collect();

@@ -54,19 +54,11 @@ impl Plan {
         let name = table::cut(&name, room - device.chars().count());
         writeln!(f, "Frame {name}{between}{device}")?;
         if !self.profile.source.is_empty() {
-            write_wrapped(
-                f,
-                "  device    ",
-                "            ",
-                &printable(&self.profile.source),
-            )?;
+            let source = printable(&self.profile.source);
+            write_wrapped(f, "  device    ", "            ", &source)?;
         }
         if let Some(tile) = self.profile.tile {
-            let lasts = if tile.queue_submit_boundary {
-                "submit"
-            } else {
-                "batch"
-            };
+            let lasts = ["batch", "submit"][usize::from(tile.queue_submit_boundary)];
             let gmem = match self.profile.gmem {
                 Bytes::ZERO => String::new(),
                 gmem => format!(" of {gmem:#} on chip"),
@@ -81,26 +73,15 @@ impl Plan {
             WindowRule::Device => "",
             WindowRule::WholeFrame => ", the whole frame as one window (not for execution)",
         };
-        let aliasing = if self.options.aliasing {
-            ""
-        } else {
-            ", no aliasing"
-        };
+        let noted = |is_so: bool, note: &'static str| if is_so { note } else { "" };
+        let aliasing = noted(!self.options.aliasing, ", no aliasing");
         let ladder = match self.options.ladder {
             Ladder::Off => ", no ladders",
             Ladder::Auto => "",
             Ladder::Always => ", ladders everywhere",
         };
-        let split = if self.options.split {
-            ", split lifetimes"
-        } else {
-            ""
-        };
-        let lazy = if self.options.lazy {
-            ""
-        } else {
-            ", no lazily allocated memory"
-        };
+        let split = noted(self.options.split, ", split lifetimes");
+        let lazy = noted(!self.options.lazy, ", no lazily allocated memory");
         let limit = match self.options.tile_limit {
             Some(limit) if self.profile.tile.is_some() => format!(", limited to {limit} of the tile heap"),
             _ => String::new(),
@@ -230,84 +211,46 @@ impl Plan {
     fn write_totals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let totals = &self.totals;
         let mut table = Table::new(vec![Column::left("", 40), Column::right(""), Column::right("")]);
-        let mut row = |what: &str, bytes: Bytes, share: String, note: &str| {
+        // Bytes, and their share of others.
+        let mut row_of = |what: &str, bytes: Bytes, share: String, note: &str| {
             table.row(vec![what.to_owned(), bytes.to_string(), share], note.to_owned());
         };
+        let mut row = |what: &str, bytes, of, note: &str| row_of(what, bytes, percent(bytes, of), note);
+        let (eligible, kept) = (totals.eligible_bytes, totals.on_chip_bytes);
         if let Some(tile) = self.profile.tile {
-            let (eligible, kept) = (totals.eligible_bytes, totals.on_chip_bytes);
+            let (stored, bound, live) = (totals.stored_bytes, totals.tile_bytes, totals.tile_peak_live);
             row(
                 "traffic eligible for tile memory",
                 eligible,
-                String::new(),
+                Bytes::ZERO,
                 "accesses times size",
             );
-            row(
-                "traffic kept on chip",
-                kept,
-                percent(kept, eligible),
-                "of eligible traffic",
-            );
-            if totals.stored_bytes > Bytes::ZERO {
-                row(
-                    "stored by splits",
-                    totals.stored_bytes,
-                    percent(totals.stored_bytes, eligible),
-                    "traffic to memory",
-                );
+            row("traffic kept on chip", kept, eligible, "of eligible traffic");
+            if stored > Bytes::ZERO {
+                row("stored by splits", stored, eligible, "traffic to memory");
             }
-            row(
-                "largest bound tile memory",
-                totals.tile_bytes,
-                percent(totals.tile_bytes, tile.size),
-                "of the heap",
-            );
-            let live = totals.tile_peak_live;
+            row("largest bound tile memory", bound, tile.size, "of the heap");
             row(
                 "most live bytes in tile memory",
                 live,
-                percent(live, totals.tile_bytes),
+                bound,
                 "of the bound tile memory",
             );
-            let live = totals.live_bytes;
-            row(
-                "bound tile memory, summed over passes",
-                totals.reserved_bytes,
-                percent(totals.reserved_bytes, live),
-                "of live bytes",
-            );
-            row(
-                "… without ladders",
-                totals.reserved_bytes_by_runs,
-                percent(totals.reserved_bytes_by_runs, live),
-                "of live bytes",
-            );
+            let (reserved, runs) = (totals.reserved_bytes, totals.reserved_bytes_by_runs);
+            let (summed, live) = ("bound tile memory, summed over passes", totals.live_bytes);
+            row(summed, reserved, live, "of live bytes");
+            row("… without ladders", runs, live, "of live bytes");
         }
-        let binning_cost = self.binning_cost();
-        if binning_cost > Bytes::ZERO {
-            row(
-                "binning cost of bound tile memory",
-                binning_cost,
-                percent_up(binning_cost, totals.on_chip_bytes),
-                "of traffic kept on chip",
-            );
+        let (arena, peak) = (totals.arena_bytes, totals.arena_peak_live);
+        let apart = totals.arena_bytes_without_aliasing;
+        let cost = self.binning_cost();
+        if cost > Bytes::ZERO {
+            let (what, note) = ("binning cost of bound tile memory", "of traffic kept on chip");
+            row_of(what, cost, percent_up(cost, kept), note);
         }
-        let (arena, peak, apart) = (
-            totals.arena_bytes,
-            totals.arena_peak_live,
-            totals.arena_bytes_without_aliasing,
-        );
-        row(
-            "arenas",
-            arena,
-            percent(arena, peak),
-            "of the lower bound, the most live bytes",
-        );
-        row(
-            "arenas without aliasing",
-            apart,
-            percent(apart, arena),
-            "of the arenas",
-        );
+        let mut row = |what: &str, bytes, of, note: &str| row_of(what, bytes, percent(bytes, of), note);
+        row("arenas", arena, peak, "of the lower bound, the most live bytes");
+        row("arenas without aliasing", apart, arena, "of the arenas");
         writeln!(f, "\nTotals, {}", counted(self.passes.len(), "pass"))?;
         table.write_rows(f)?;
         self.write_optimality(f)
@@ -319,10 +262,9 @@ impl Plan {
         };
         let steps = counted(found.steps as usize, "step");
         if found.is_proved() {
-            let least = if found.least_reserved {
-                ", and no equally good plan binds less"
-            } else {
-                ""
+            let least = match found.least_reserved {
+                true => ", and no equally good plan binds less",
+                false => "",
             };
             return writeln!(f, "  Proved optimal in {steps}{least}.");
         }

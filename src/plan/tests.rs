@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::*;
-use crate::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
+use crate::frame::{
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+};
 use crate::lower::tables::commands::{BarrierCause, ImageBarrierRow};
 use crate::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
@@ -27,32 +29,19 @@ const BLOCK: Bytes = Bytes(12_288);
 fn profile(blocks: u64) -> DeviceProfile {
     let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
     let size = Bytes(BLOCK.0 * blocks);
+    let heap = |size, flags| MemoryHeap { size, flags };
+    let kind = |flags, heap| MemoryType { flags, heap };
     DeviceProfile {
         name: "test".to_owned(),
         source: "these tests".to_owned(),
         heaps: vec![
-            MemoryHeap {
-                size: Bytes::mib(64),
-                flags: vk::MemoryHeapFlags::DEVICE_LOCAL,
-            },
-            MemoryHeap {
-                size,
-                flags: vk::MemoryHeapFlags::DEVICE_LOCAL | TILE_HEAP_FLAG,
-            },
+            heap(Bytes::mib(64), vk::MemoryHeapFlags::DEVICE_LOCAL),
+            heap(size, vk::MemoryHeapFlags::DEVICE_LOCAL | TILE_HEAP_FLAG),
         ],
         memory_types: vec![
-            MemoryType {
-                flags: local,
-                heap: 1,
-            },
-            MemoryType {
-                flags: local | vk::MemoryPropertyFlags::HOST_VISIBLE,
-                heap: 0,
-            },
-            MemoryType {
-                flags: local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED,
-                heap: 0,
-            },
+            kind(local, 1),
+            kind(local | vk::MemoryPropertyFlags::HOST_VISIBLE, 0),
+            kind(local | vk::MemoryPropertyFlags::LAZILY_ALLOCATED, 0),
         ],
         tile: Some(TileHeap {
             heap: 1,
@@ -98,8 +87,23 @@ fn plan_on(frame: &Frame, profile: DeviceProfile, options: &PlanOptions) -> Plan
     plan(frame, &Arc::new(requirements(frame)), &Arc::new(profile), options).unwrap()
 }
 
+fn by(strategy: Strategy) -> PlanOptions {
+    PlanOptions {
+        strategy,
+        ..PlanOptions::default()
+    }
+}
+
 fn image() -> ImageDesc {
     ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
+}
+
+/// One queue, and all of its work in one command buffer.
+fn one_command_buffer(frame: &mut FrameBuilder) -> CommandBufferId {
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    frame.command_buffer(batch, "main")
 }
 
 /// A chain of full-screen passes: pass n reads image n-1 and writes image n.
@@ -108,10 +112,7 @@ fn chain(images: usize) -> Frame {
     let ids: Vec<_> = (0..images)
         .map(|n| frame.image(format!("i{n}"), image()))
         .collect();
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "main");
+    let commands = one_command_buffer(&mut frame);
     frame.render_pass(commands, "p0").color(ids[0], CLEAR);
     for n in 1..images {
         frame
@@ -137,45 +138,27 @@ fn time_slicing_serves_a_chain_from_two_blocks() {
     let frame = chain(4);
     let plan = plan_on(&frame, profile(2), &PlanOptions::default());
     for id in frame.resource_ids() {
-        assert_eq!(
-            plan.memory_of(id),
-            Some(MemoryKind::Tile),
-            "{}",
-            frame.resource(id).name
-        );
+        let name = &frame.resource(id).name;
+        assert_eq!(plan.memory_of(id), Some(MemoryKind::Tile), "{name}");
     }
     assert_eq!(plan.totals.tile_bytes, Bytes(2 * BLOCK.0));
     assert_eq!(plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     // Every image is written once and read once.
     assert_eq!(plan.totals.on_chip_bytes, Bytes(4 * 2 * BLOCK.0));
-    assert!(
-        plan.passes
-            .iter()
-            .all(|pass| pass.bound_object == Some(ObjectId(0)))
-    );
+    let mut bound = plan.passes.iter().map(|pass| pass.bound_object);
+    assert!(bound.all(|object| object == Some(ObjectId(0))));
 }
 
 #[test]
 fn the_vendor_policy_takes_what_comes_first() {
     let frame = chain(4);
-    let options = PlanOptions {
-        strategy: Strategy::FirstCome,
-        ..PlanOptions::default()
-    };
-    let plan = plan_on(&frame, profile(2), &options);
+    let plan = plan_on(&frame, profile(2), &by(Strategy::FirstCome));
     let memories: Vec<_> = frame
         .resource_ids()
         .map(|id| plan.memory_of(id).unwrap())
         .collect();
-    assert_eq!(
-        memories,
-        [
-            MemoryKind::Tile,
-            MemoryKind::Tile,
-            MemoryKind::Arena,
-            MemoryKind::Arena
-        ]
-    );
+    let (tile, arena) = (MemoryKind::Tile, MemoryKind::Arena);
+    assert_eq!(memories, [tile, tile, arena, arena]);
     assert_eq!(plan.objects[0].size, Bytes(2 * BLOCK.0));
 }
 
@@ -220,10 +203,7 @@ fn a_life_across_batches_stays_out_unless_the_submit_is_the_boundary() {
 fn nothing_is_bound_in_passes_without_residents() {
     let mut frame = FrameBuilder::new("two runs", EXTENT);
     let (a, b) = (frame.image("a", image()), frame.image("b", image()));
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "main");
+    let commands = one_command_buffer(&mut frame);
     frame.render_pass(commands, "p0").color(a, CLEAR);
     frame.compute_pass(commands, "p1").sampled(a);
     frame.compute_pass(commands, "idle");
@@ -242,10 +222,7 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
     let mut frame = FrameBuilder::new("depth", EXTENT);
     let color = frame.image("color", image());
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "main");
+    let commands = one_command_buffer(&mut frame);
     let clear = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
     let pass = frame
         .render_pass(commands, "p")
@@ -260,15 +237,9 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
         PlacementReason::Lazy { pass }
     );
     let stores = steady(&with, DeviceQueues::one(&frame));
-    let stores: Vec<_> = stores
-        .attachments
-        .iter()
-        .map(|one| one.operations.store)
-        .collect();
-    assert_eq!(
-        stores,
-        [vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE]
-    );
+    let mut stores = stores.attachments.iter().map(|one| one.operations.store);
+    assert_eq!(stores.next(), Some(vk::AttachmentStoreOp::STORE));
+    assert_eq!(stores.next(), Some(vk::AttachmentStoreOp::DONT_CARE));
 
     let options = PlanOptions {
         lazy: false,
@@ -303,11 +274,7 @@ fn images_before(tables: &Lowered, row: usize) -> &[ImageBarrierRow] {
 #[test]
 fn aliases_hand_over_around_the_frame() {
     let frame = chain(3);
-    let options = PlanOptions {
-        strategy: Strategy::Off,
-        ..PlanOptions::default()
-    };
-    let plan = plan_on(&frame, profile(2), &options);
+    let plan = plan_on(&frame, profile(2), &by(Strategy::Off));
     assert_eq!(plan.totals.arena_bytes, Bytes(2 * BLOCK.0));
     assert_eq!(plan.totals.arena_bytes_without_aliasing, Bytes(3 * BLOCK.0));
     let offset = |index: u32| plan.placements_of(ResourceId(index))[0].offset;
@@ -334,10 +301,7 @@ fn aliases_hand_over_around_the_frame() {
 fn readers_of_one_stretch_share_a_barrier() {
     let mut frame = FrameBuilder::new("readers", EXTENT);
     let a = frame.image("a", image());
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "main");
+    let commands = one_command_buffer(&mut frame);
     frame.render_pass(commands, "write").color(a, CLEAR);
     frame.compute_pass(commands, "compute").sampled(a);
     frame.render_pass(commands, "draw").sampled(a).fragment();
@@ -358,10 +322,7 @@ fn history_takes_turns() {
     let mut frame = FrameBuilder::new("temporal", EXTENT);
     let color = frame.image("color", image());
     let history = frame.resource("history", image(), Persistence::History);
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "main");
+    let commands = one_command_buffer(&mut frame);
     frame.render_pass(commands, "draw").color(color, CLEAR);
     frame
         .render_pass(commands, "resolve")

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::encoded_frame::EncodedFrame;
-use super::error::RuntimeError;
+use super::error::RuntimeRule;
 use crate::Result;
 use crate::lower::check::DeviceFacts;
 use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
@@ -35,9 +35,11 @@ impl BoundFrame {
     /// # Errors
     /// If the situation is on other queues, the checker refuses the tables, they use what is not created, or memory runs out.
     pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
-        let other = |what: String| RuntimeError::OtherTables {
-            frame: self.plan.frame.name().to_owned(),
-            what,
+        let other = |what: String| {
+            RuntimeRule::OtherTables.broken(format!(
+                "these tables cannot run bound frame `{frame}`: {what}",
+                frame = self.plan.frame.name()
+            ))
         };
         if situation.queues != self.situation.queues {
             let list = |one: &Situation| {

@@ -9,7 +9,7 @@ use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
 use super::encoded_frame::{EncodedFrame, Encoding};
-use super::error::RuntimeError;
+use super::error::{RuntimeError, RuntimeRule};
 use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
 use super::progress::Progress;
@@ -49,7 +49,12 @@ impl Binder<'_> {
         let state = self.state;
         if plan.profile != state.profile {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
-            return Err(RuntimeError::OtherDevice { planned, device }.into());
+            return Err(RuntimeRule::OtherDevice
+                .broken(format!(
+                    "the plan was made for `{planned}`, and this device is `{device}`: plan with \
+                     Device::plan"
+                ))
+                .into());
         }
         // Its fields are public: it may come from anywhere.
         plan.check()?;
@@ -62,7 +67,12 @@ impl Binder<'_> {
         let queues = DeviceQueues::new(&self.queues.iter().map(family_queue).collect::<Vec<_>>());
         if queues.len() > 1 && state.functions.timeline_semaphore.is_none() {
             let frame = plan.frame.name().to_owned();
-            return Err(RuntimeError::QueuesWithoutTimelines { frame }.into());
+            return Err(RuntimeRule::QueuesWithoutTimelines
+                .broken(format!(
+                    "frame `{frame}` is bound to several device queues, which needs timeline \
+                     semaphores: enable them, or bind it to one queue"
+                ))
+                .into());
         }
         let mut plan = plan.clone();
         for attempt in 1.. {

@@ -60,14 +60,6 @@ pub enum RuntimeError {
         /// A feature, extension or layer.
         what: String,
     },
-    /// Tables from elsewhere that do not belong to what is bound.
-    #[error("these tables cannot run bound frame `{frame}`: {what}")]
-    OtherTables {
-        /// The bound frame.
-        frame: String,
-        /// The difference.
-        what: String,
-    },
     /// No queue of the device can run a queue of the frame.
     #[error(
         "no device queue supports {needs:?} for the frame's queue `{queue}`: add one to DeviceDesc::queues"
@@ -77,14 +69,6 @@ pub enum RuntimeError {
         queue: String,
         /// What it has to be capable of.
         needs: vk::QueueFlags,
-    },
-    /// A frame on several device queues, and nothing to order its frames with.
-    #[error(
-        "frame `{frame}` is bound to several device queues, which needs timeline semaphores: enable them, or bind it to one queue"
-    )]
-    QueuesWithoutTimelines {
-        /// The frame.
-        frame: String,
     },
     /// A resource that the device cannot create.
     #[error("resource `{resource}` cannot be created on this device: {why}")]
@@ -102,88 +86,49 @@ pub enum RuntimeError {
         /// The demand and the limit.
         why: &'static str,
     },
-    /// Requirements of created resources kept growing.
-    #[error(
-        "resource `{resource}` was planned with {planned} and requires {needed} once created, even after replanning"
-    )]
-    Grown {
-        /// The resource.
-        resource: String,
-        /// Size and alignment that were planned.
-        planned: String,
-        /// Size and alignment that the driver asks for now.
-        needed: String,
+    /// What the caller hands in or calls does not fit together.
+    #[error("{message}")]
+    Misuse {
+        /// The rule.
+        rule: RuntimeRule,
+        /// How it is broken, and what to do.
+        message: String,
     },
+}
+
+/// What has to fit together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeRule {
+    /// Tables from elsewhere that do not belong to what is bound.
+    OtherTables,
+    /// A frame on several device queues, and nothing to order its frames with.
+    QueuesWithoutTimelines,
     /// A plan for another device.
-    #[error("the plan was made for `{planned}`, and this device is `{device}`: plan with Device::plan")]
-    OtherDevice {
-        /// The plan's profile.
-        planned: String,
-        /// This device's profile.
-        device: String,
-    },
+    OtherDevice,
     /// An external resource or semaphore that the frame uses is not imported.
-    #[error("external {what} `{name}` is not imported: add it to Imports")]
-    NotImported {
-        /// Image, view, buffer or semaphore.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
+    NotImported,
     /// Two external resources are the same part of one image.
-    #[error(
-        "external images `{first}` and `{second}` are imported as the same image, and passes use the same part of both: declare them as one resource"
-    )]
-    ImportedTwice {
-        /// The one imported first.
-        first: String,
-        /// The other.
-        second: String,
-    },
+    ImportedTwice,
     /// An import is of a resource that is not external, or not of that kind.
-    #[error("`{name}` is imported as external {what}, but the frame does not declare it as one")]
-    NotExternal {
-        /// Image, buffer or semaphore.
-        what: &'static str,
-        /// Its name.
-        name: String,
-    },
+    NotExternal,
     /// A pass was recorded out of order.
-    #[error("pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is next")]
-    Order {
-        /// The pass.
-        pass: String,
-        /// The command buffer.
-        commands: String,
-        /// The pass that should be recorded, or its end.
-        expected: String,
-    },
+    Order,
     /// A pass was recorded with the other kind of contents.
-    #[error("pass `{pass}` is declared with {declared} contents but recorded with {recorded} contents")]
-    Contents {
-        /// The pass.
-        pass: String,
-        /// Inline or secondary.
-        declared: &'static str,
-        /// Inline or secondary.
-        recorded: &'static str,
-    },
+    Contents,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
-    #[error("command buffer `{commands}` {what}")]
-    Recording {
-        /// The command buffer.
-        commands: String,
-        /// What is wrong.
-        what: String,
-    },
+    Recording,
     /// A wait for a frame that is not submitted.
-    #[error("cannot wait for frame {number}: only {submitted} frames are submitted")]
-    NotSubmitted {
-        /// The frame.
-        number: u64,
-        /// Frames submitted so far.
-        submitted: u64,
-    },
+    NotSubmitted,
+    /// Requirements of created resources kept growing.
+    Grown,
+}
+
+impl RuntimeRule {
+    /// The error that the rule is broken, in these words.
+    pub(super) fn broken(self, message: String) -> RuntimeError {
+        RuntimeError::Misuse { rule: self, message }
+    }
 }
 
 /// Turns the result of a Vulkan call into a [`RuntimeError`].

@@ -5,7 +5,7 @@ use ash::vk;
 use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image};
 use super::encoded_frame::EncodedFrame;
-use super::error::{RuntimeError, VkResultExt};
+use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
 use super::progress::FrameNumber;
 use super::record::Commands;
@@ -162,11 +162,9 @@ impl FrameRecorder<'_> {
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
             let what = "is already recorded in this frame".to_owned();
-            return Err(RuntimeError::Recording {
-                commands: name(),
-                what,
-            }
-            .into());
+            return Err(RuntimeRule::Recording
+                .broken(format!("command buffer `{commands}` {what}", commands = name()))
+                .into());
         }
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the caller's duty.

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image};
-use super::error::RuntimeError;
+use super::error::RuntimeRule;
 use super::progress::FrameNumber;
 use super::resources::Handles;
 use crate::Result;
@@ -94,7 +94,10 @@ impl BoundFrame {
                 return Ok(());
             }
             let (what, name) = (kind_of(is_image), resource.name.clone());
-            Err(RuntimeError::NotExternal { what, name })
+            Err(RuntimeRule::NotExternal.broken(format!(
+                "`{name}` is imported as external {what}, but the frame does not declare it as \
+                 one"
+            )))
         };
         for import in imports.images {
             external(import.resource, true)?;
@@ -141,7 +144,11 @@ impl BoundFrame {
             Some(id) => {
                 let resource = frame.resource(id);
                 let (what, name) = (kind_of(resource.is_image()), resource.name.clone());
-                Err(RuntimeError::NotImported { what, name }.into())
+                Err(RuntimeRule::NotImported
+                    .broken(format!(
+                        "external {what} `{name}` is not imported: add it to Imports"
+                    ))
+                    .into())
             }
         }
     }
@@ -160,7 +167,12 @@ impl BoundFrame {
             let declared = &frame.semaphores()[import.semaphore.index()];
             if !declared.external {
                 let (what, name) = ("semaphore", declared.name.clone());
-                return Err(RuntimeError::NotExternal { what, name }.into());
+                return Err(RuntimeRule::NotExternal
+                    .broken(format!(
+                        "`{name}` is imported as external {what}, but the frame does not declare it as \
+                         one"
+                    ))
+                    .into());
             }
             let signal = &mut signals[import.semaphore.index()];
             (signal.handle, signal.value) = (import.handle, import.value);
@@ -172,11 +184,11 @@ impl BoundFrame {
         for op in ops {
             if signals[op.semaphore.index()].handle == vk::Semaphore::null() {
                 let name = frame.semaphores()[op.semaphore.index()].name.clone();
-                return Err(RuntimeError::NotImported {
-                    what: "semaphore",
-                    name,
-                }
-                .into());
+                return Err(RuntimeRule::NotImported
+                    .broken(format!(
+                        "external semaphore `{name}` is not imported: add it to Imports"
+                    ))
+                    .into());
             }
         }
         Ok(())
@@ -197,11 +209,12 @@ fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()>
         let level_0 = view.range.levels.first == 0 && view.range.layers.len() == whole.layers.len();
         if !alone && !level_0 {
             let words = view.range.words_in(resource);
-            return Err(RuntimeError::NotImported {
-                what: "view",
-                name: format!("{words}{}", resource.name),
-            }
-            .into());
+            return Err(RuntimeRule::NotImported
+                .broken(format!(
+                    "external view `{name}` is not imported: add it to Imports",
+                    name = format!("{words}{}", resource.name)
+                ))
+                .into());
         }
     }
     Ok(())
@@ -217,11 +230,14 @@ fn check_once(frame: &Frame, images: &[ImportedImage]) -> Result<()> {
             let theirs = frame.uses_of(other.resource).iter().map(range);
             if mine.any(|mine| theirs.clone().any(|their| their.intersects(mine))) {
                 let name = |of: &ImportedImage| frame.resource(of.resource).name.clone();
-                return Err(RuntimeError::ImportedTwice {
-                    first: name(other),
-                    second: name(one),
-                }
-                .into());
+                return Err(RuntimeRule::ImportedTwice
+                    .broken(format!(
+                        "external images `{first}` and `{second}` are imported as the same image, and \
+                         passes use the same part of both: declare them as one resource",
+                        first = name(other),
+                        second = name(one)
+                    ))
+                    .into());
             }
         }
     }

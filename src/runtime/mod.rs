@@ -117,7 +117,7 @@ pub use context::Context;
 pub use context_desc::ContextDesc;
 pub use device::{Device, DeviceDesc};
 pub use device_queue::DeviceQueue;
-pub use error::RuntimeError;
+pub use error::{RuntimeError, RuntimeRule};
 pub use frame_recorder::FrameRecorder;
 pub use import::Imports;
 pub use progress::FrameNumber;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ash::vk;
 
 use super::device_state::DeviceState;
-use super::error::{RuntimeError, VkResultExt};
+use super::error::{RuntimeError, RuntimeRule, VkResultExt};
 use super::owned::OwnedObjects;
 use crate::Result;
 
@@ -173,7 +173,11 @@ impl Progress {
     pub(super) fn wait(&self, state: &DeviceState, frame: FrameNumber, timeout: u64) -> Result<bool> {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
-            return Err(RuntimeError::NotSubmitted { number, submitted }.into());
+            return Err(RuntimeRule::NotSubmitted
+                .broken(format!(
+                    "cannot wait for frame {number}: only {submitted} frames are submitted"
+                ))
+                .into());
         }
         let back = (submitted - number) as usize;
         let waited = match &self.counting {

@@ -12,7 +12,7 @@ use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image, PartView};
 use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
-use super::error::{RuntimeError, VkResultExt};
+use super::error::{RuntimeRule, VkResultExt};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::SubresourceRange;
@@ -154,11 +154,12 @@ impl<'a> Commands<'a> {
         if self.next != self.end {
             let missing = self.next_name();
             let what = format!("is finished before {missing} was recorded");
-            return Err(RuntimeError::Recording {
-                commands: declared.name.clone(),
-                what,
-            }
-            .into());
+            return Err(RuntimeRule::Recording
+                .broken(format!(
+                    "command buffer `{commands}` {what}",
+                    commands = declared.name
+                ))
+                .into());
         }
         // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
         unsafe { self.bound.state.device.end_command_buffer(self.handle) }
@@ -178,7 +179,9 @@ impl<'a> Commands<'a> {
             self.next_name()
         );
         let commands = declared.name.clone();
-        Err(RuntimeError::Recording { commands, what }.into())
+        Err(RuntimeRule::Recording
+            .broken(format!("command buffer `{commands}` {what}"))
+            .into())
     }
 
     /// Whether `pass` comes next, with such contents.
@@ -189,12 +192,12 @@ impl<'a> Commands<'a> {
             let expected = self.next_name();
             let commands = frame.command_buffers()[self.id.index()].name.clone();
             let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeError::Order {
-                pass,
-                commands,
-                expected,
-            }
-            .into());
+            return Err(RuntimeRule::Order
+                .broken(format!(
+                    "pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is \
+                     next"
+                ))
+                .into());
         }
         let declared = frame.pass(pass).contents;
         if declared != recorded {
@@ -205,12 +208,12 @@ impl<'a> Commands<'a> {
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeError::Contents {
-                pass,
-                declared,
-                recorded,
-            }
-            .into());
+            return Err(RuntimeRule::Contents
+                .broken(format!(
+                    "pass `{pass}` is declared with {declared} contents but recorded with {recorded} \
+                     contents"
+                ))
+                .into());
         }
         Ok(())
     }

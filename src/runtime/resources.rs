@@ -5,7 +5,7 @@ use ash::vk;
 use super::bound_resource::{Buffer, Image};
 use super::create_info::{buffer_info, families, image_info, view_info};
 use super::device_state::DeviceState;
-use super::error::{RuntimeError, VkResultExt};
+use super::error::{RuntimeError, RuntimeRule, VkResultExt};
 use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
@@ -241,11 +241,13 @@ impl<'a> Creator<'a> {
                 continue;
             };
             let (requirements, _) = requirements.get_or_insert_with(|| {
-                let error = RuntimeError::Grown {
-                    resource: self.resource(resident.resource).name.clone(),
-                    planned: format!("{} at offset {}", resident.size, resident.offset),
-                    needed: needed.clone(),
-                };
+                let error = RuntimeRule::Grown.broken(format!(
+                    "resource `{resource}` was planned with {planned} and requires {needed} once \
+                     created, even after replanning",
+                    resource = self.resource(resident.resource).name,
+                    planned = format!("{} at offset {}", resident.size, resident.offset),
+                    needed = needed
+                ));
                 (Requirements::clone(&self.plan.requirements), error)
             });
             grow(

@@ -12,7 +12,7 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::device_state::DeviceState;
-use super::error::{RuntimeError, VkResultExt};
+use super::error::{RuntimeRule, VkResultExt};
 use super::legacy::OlderBatch;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
@@ -191,11 +191,12 @@ impl BoundFrame {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
                 let what = "is submitted before its recording is finished".to_owned();
-                return Err(RuntimeError::Recording {
-                    commands: declared.name.clone(),
-                    what,
-                }
-                .into());
+                return Err(RuntimeRule::Recording
+                    .broken(format!(
+                        "command buffer `{commands}` {what}",
+                        commands = declared.name
+                    ))
+                    .into());
             }
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use ash::vk;
 
-use super::mismatch::Mismatch;
-use super::pipeline::{PipelineShaders, ShaderUse};
+use super::mismatch::{Mismatch, MismatchKind};
+use super::pipeline::{PipelineShaders, ShaderBinding, ShaderUse};
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 
@@ -34,8 +34,14 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn pass_name(&self) -> String {
-        self.frame.pass(self.pass).name.clone()
+    /// Adds a difference; `what` follows the name of the pass.
+    fn differs(&mut self, kind: MismatchKind, binding: Option<ShaderBinding>, what: &str) {
+        let message = format!("pass `{}` {what}", self.frame.pass(self.pass).name);
+        self.found.push(Mismatch {
+            kind,
+            binding,
+            message,
+        });
     }
 
     fn resource_name(&self, resource: ResourceId) -> String {
@@ -54,11 +60,8 @@ impl Checker<'_> {
                 PassKind::Transfer => false,
             };
             if !runs {
-                self.found.push(Mismatch::Stage {
-                    pass: self.pass_name(),
-                    kind,
-                    stage: entry.stage,
-                });
+                let what = format!("is a {kind:?} pass and cannot run a {:?} shader", entry.stage);
+                self.differs(MismatchKind::Stage, None, &what);
             }
         }
     }
@@ -67,9 +70,9 @@ impl Checker<'_> {
     fn check_uses(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let ShaderUse { binding, kind, .. } = shader_use;
-            let pass = self.pass_name();
             let Some(target) = target else {
-                self.found.push(Mismatch::Unbound { pass, binding, kind });
+                let what = format!("uses {binding} as {kind:?}, which is bound to nothing of the frame");
+                self.differs(MismatchKind::Unbound, Some(binding), &what);
                 continue;
             };
             let resource = self.resource_name(target.resource);
@@ -83,21 +86,12 @@ impl Checker<'_> {
                 .collect();
             if of_kind.is_empty() {
                 let other = self.accesses.iter().filter(same).find(|it| it.kind.is_shader());
-                self.found.push(match other.map(|it| it.kind) {
-                    Some(declared) => Mismatch::OtherKind {
-                        pass,
-                        resource,
-                        binding,
-                        used: kind,
-                        declared,
-                    },
-                    None => Mismatch::Undeclared {
-                        pass,
-                        resource,
-                        binding,
-                        kind,
-                    },
-                });
+                let (of, declares) = match other.map(|it| it.kind) {
+                    Some(declared) => (MismatchKind::OtherKind, format!("declares it as {declared:?}")),
+                    None => (MismatchKind::Undeclared, "does not declare it".to_owned()),
+                };
+                let what = format!("uses `{resource}` as {kind:?} ({binding}) and {declares}");
+                self.differs(of, Some(binding), &what);
                 continue;
             }
             self.check_use(shader_use, &of_kind, resource);
@@ -105,37 +99,22 @@ impl Checker<'_> {
     }
 
     fn check_use(&mut self, shader_use: ShaderUse, declared: &[&Access], resource: String) {
-        let binding = shader_use.binding;
-        let pass = self.pass_name();
+        let (binding, used) = (shader_use.binding, shader_use.stages);
+        let none = vk::PipelineStageFlags2::NONE;
         let stages = declared
             .iter()
-            .fold(vk::PipelineStageFlags2::NONE, |stages, access| {
-                stages | access.stages
-            });
+            .fold(none, |stages, access| stages | access.stages);
         if shader_use.writes && !declared.iter().any(|access| access.writes) {
-            let (pass, resource) = (pass.clone(), resource.clone());
-            self.found.push(Mismatch::UndeclaredWrite {
-                pass,
-                resource,
-                binding,
-            });
+            let what = format!("writes `{resource}` ({binding}) and declares it as only read");
+            self.differs(MismatchKind::UndeclaredWrite, Some(binding), &what);
         }
         if shader_use.reads && !declared.iter().any(|access| access.reads) {
-            let (pass, resource) = (pass.clone(), resource.clone());
-            self.found.push(Mismatch::UndeclaredRead {
-                pass,
-                resource,
-                binding,
-            });
+            let what = format!("reads `{resource}` ({binding}) and declares it as only written");
+            self.differs(MismatchKind::UndeclaredRead, Some(binding), &what);
         }
-        if !covers(stages, shader_use.stages) {
-            self.found.push(Mismatch::UndeclaredStage {
-                pass,
-                resource,
-                binding,
-                used: shader_use.stages,
-                declared: stages,
-            });
+        if !covers(stages, used) {
+            let what = format!("uses `{resource}` ({binding}) in {used:?} and declares it for {stages:?}");
+            self.differs(MismatchKind::UndeclaredStage, Some(binding), &what);
         }
     }
 
@@ -154,17 +133,22 @@ impl Checker<'_> {
                     writes |= shader_use.writes;
                 }
             }
-            let (pass, resource) = (self.pass_name(), self.resource_name(access.resource));
-            if !used {
-                let kind = access.kind;
-                self.found.push(Mismatch::Unused { pass, resource, kind });
-            } else if access.writes && !writes {
-                let what = "writes";
-                self.found.push(Mismatch::NeverDone { pass, resource, what });
-            } else if access.reads && !reads {
-                let what = "reads";
-                self.found.push(Mismatch::NeverDone { pass, resource, what });
-            }
+            let resource = self.resource_name(access.resource);
+            let never = match (access.writes && !writes, access.reads && !reads) {
+                _ if !used => {
+                    let what = format!(
+                        "declares `{resource}` as {:?}, and no shader uses it so",
+                        access.kind
+                    );
+                    self.differs(MismatchKind::Unused, None, &what);
+                    continue;
+                }
+                (true, _) => "writes",
+                (false, true) => "reads",
+                (false, false) => continue,
+            };
+            let what = format!("declares that it {never} `{resource}`, and no shader does");
+            self.differs(MismatchKind::NeverDone, None, &what);
         }
     }
 
@@ -182,7 +166,6 @@ impl Checker<'_> {
             .map(|it| it.resource)
             .collect();
         let has_depth = of_kind(AccessKind::DepthStencilAttachment).next().is_some();
-        let pass = self.pass_name();
         let outputs = fragments
             .iter()
             .flat_map(|entry| &entry.outputs)
@@ -196,17 +179,17 @@ impl Checker<'_> {
         let absent = absent.map(|location| format!("colour output {location}"));
         let depth = fragments.iter().any(|entry| entry.writes_depth) && !has_depth;
         let absent = absent.chain(depth.then(|| "depth".to_owned()));
-        self.found.extend(absent.map(|output| Mismatch::NoAttachment {
-            pass: pass.clone(),
-            output,
-        }));
+        for output in absent {
+            let what = format!("writes {output} in a fragment shader and has no such attachment");
+            self.differs(MismatchKind::NoAttachment, None, &what);
+        }
         for (location, resource) in (0u32..).zip(colors) {
             if !written.contains(&location) {
-                self.found.push(Mismatch::UnwrittenAttachment {
-                    pass: pass.clone(),
-                    resource: self.resource_name(resource),
-                    location,
-                });
+                let name = self.resource_name(resource);
+                let what = format!(
+                    "has the colour attachment `{name}`, and no fragment shader writes output {location}"
+                );
+                self.differs(MismatchKind::UnwrittenAttachment, None, &what);
             }
         }
     }

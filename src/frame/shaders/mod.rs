@@ -56,7 +56,7 @@ use ash::vk;
 pub use check::check;
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
 pub use error::ShaderError;
-pub use mismatch::Mismatch;
+pub use mismatch::{Mismatch, MismatchKind};
 pub use pipeline::{BindingTarget, PipelineShaders, ShaderBinding};
 
 /// A SPIR-V module, read and indexed.
