@@ -25,8 +25,7 @@ impl Frame {
     /// # Errors
     /// Why it cannot, for people.
     pub fn splits(&self, resource: ResourceId) -> Result<(), &'static str> {
-        let uses = self.uses_of(resource).iter();
-        let mut uses = uses.map(|&index| &self.accesses()[index as usize]);
+        let mut uses = self.accesses_to(resource);
         let first = uses
             .find(|access| access.version == Version::Current)
             .ok_or("no pass uses it")?;

@@ -240,6 +240,13 @@ impl Frame {
         self.tables.uses_of[resource.index()].of(&self.tables.uses)
     }
 
+    /// Every use of `resource`, in timeline order.
+    pub fn accesses_to(&self, resource: ResourceId) -> impl DoubleEndedIterator<Item = &Access> + Clone {
+        self.uses_of(resource)
+            .iter()
+            .map(|&index| &self.accesses()[index as usize])
+    }
+
     /// The parts of `resource` that its accesses tell apart: disjoint, and each access is of some of them. A buffer is one part, as is an
     /// image of which no access names a part.
     pub fn parts_of(&self, resource: ResourceId) -> &[SubresourceRange] {

@@ -56,8 +56,10 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
 fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowered: &mut Lowered) -> Run {
     let frame = &placed.plan.frame;
     let first = lowered.formats.len();
-    let uses = frame.uses_of(resource).iter();
-    for format in uses.filter_map(|&index| frame.accesses()[index as usize].view.format) {
+    for format in frame
+        .accesses_to(resource)
+        .filter_map(|access| access.view.format)
+    {
         if lowered.formats.len() == first {
             lowered.formats.push(own);
         }

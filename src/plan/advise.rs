@@ -353,12 +353,7 @@ impl Trial<'_> {
     /// Without its last use, where an earlier one reads it too.
     fn shorter(&self) -> crate::Result<Vec<Change>> {
         let frame = self.plan.described();
-        let uses = || {
-            frame
-                .uses_of(self.resource)
-                .iter()
-                .map(|&index| &frame.accesses()[index as usize])
-        };
+        let uses = || frame.accesses_to(self.resource);
         let Some(last) = uses().next_back().map(|access| access.pass) else {
             return Ok(Vec::new());
         };
@@ -399,11 +394,8 @@ impl Trial<'_> {
         }
         let frame = &self.plan.frame;
         let mut best: Option<Change> = None;
-        let mut passes: Vec<PassId> = frame
-            .uses_of(self.resource)
-            .iter()
-            .map(|&index| frame.accesses()[index as usize].pass)
-            .collect();
+        let uses = frame.accesses_to(self.resource);
+        let mut passes: Vec<PassId> = uses.map(|access| access.pass).collect();
         passes.dedup();
         for pass in passes {
             // Some frames cannot be built so: names too long, attachments of another extent.

@@ -21,20 +21,9 @@ pub(super) struct Placed {
 
 /// Gives every resource its placements: residents where they are, the rest in ordinary memory.
 pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Result<Placed, PlanError> {
-    let Context {
-        frame,
-        requirements,
-        profile,
-        options,
-        rulings,
-        ..
-    } = context;
-    let Residency {
-        residents,
-        bound,
-        objects,
-        ..
-    } = residency;
+    let (frame, rulings) = (context.frame, &context.rulings);
+    let (requirements, profile, options) = (context.requirements, context.profile, context.options);
+    let (residents, bound, objects) = (&residency.residents, &residency.bound, &mut residency.objects);
     let ordinary_types = profile.ordinary_type_bits();
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
@@ -64,12 +53,10 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                 ..placement
             }),
             (_, Some(resident)) => {
-                for &index in frame.uses_of(id) {
-                    let object = bound[frame.accesses()[index as usize].pass.index()];
-                    if placements[first as usize..]
-                        .iter()
-                        .all(|one| one.object != object)
-                    {
+                for access in frame.accesses_to(id) {
+                    let object = bound[access.pass.index()];
+                    let mut known = placements[first as usize..].iter();
+                    if known.all(|one| one.object != object) {
                         placements.push(Placement {
                             memory: MemoryKind::Tile,
                             object,
@@ -105,12 +92,7 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                 if history {
                     placement.span = always;
                 }
-                let copies = if history && reads_previous(frame, id) {
-                    2
-                } else {
-                    1
-                };
-                for _ in 0..copies {
+                for _ in 0..1 + u32::from(history && reads_previous(frame, id)) {
                     // A preference for an allocation of its own is heeded where the resource shares no bytes anyway:
                     // what aliasing saves is that save more.
                     let own = needs.dedicated == Dedicated::Required
@@ -148,9 +130,8 @@ fn first_bit(bits: u32) -> Option<u32> {
 
 fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
     frame
-        .uses_of(id)
-        .iter()
-        .any(|&index| frame.accesses()[index as usize].version == Version::Previous)
+        .accesses_to(id)
+        .any(|access| access.version == Version::Previous)
 }
 
 /// Packs the placements of one memory type into one object.
@@ -160,13 +141,8 @@ fn pack_arena(
     placements: &mut [Placement],
     objects: &mut Vec<Object>,
 ) -> Result<(), PlanError> {
-    let Context {
-        frame,
-        requirements,
-        profile,
-        options,
-        ..
-    } = *context;
+    let (frame, requirements) = (context.frame, context.requirements);
+    let (profile, options) = (context.profile, context.options);
     let always = Span::new(0, frame.passes().len() as u32);
     let granularity = profile.limits.buffer_image_granularity;
     let images = group
@@ -277,8 +253,8 @@ fn unordered_pairs(frame: &Frame, group: &[(u32, u32)], placements: &[Placement]
     let mut lasts: Vec<(u32, PassId)> = Vec::new();
     for (item, &(_, placement)) in (0..).zip(group) {
         let known = lasts.len();
-        for &index in frame.uses_of(placements[placement as usize].resource) {
-            let pass = frame.accesses()[index as usize].pass;
+        for access in frame.accesses_to(placements[placement as usize].resource) {
+            let pass = access.pass;
             let queue = frame.queue_of(pass);
             let mut of_item = lasts[known..].iter_mut();
             match of_item.find(|(_, last)| frame.queue_of(*last) == queue) {
@@ -342,10 +318,7 @@ mod tests {
             let mut pairs = unordered_pairs(&frame, &group, &placements);
             pairs.sort_unstable();
             pairs.dedup();
-            let passes = |id| {
-                let uses = frame.uses_of(id).iter();
-                uses.map(|&index| frame.accesses()[index as usize].pass)
-            };
+            let passes = |id| frame.accesses_to(id).map(|access| access.pass);
             let mut expected = Vec::new();
             for (a, first) in (0..).zip(&placements) {
                 for (b, second) in (0..).zip(&placements) {

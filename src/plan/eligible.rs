@@ -80,11 +80,10 @@ fn judge_one(context: &Context<'_>, id: ResourceId) -> Ruling {
 
 /// The pass that stores a resource out of tile memory, if one does.
 pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
-    let uses = frame
-        .uses_of(id)
-        .iter()
-        .map(|&index| &frame.accesses()[index as usize]);
-    let mut written = uses.filter(|access| access.writes).map(|access| access.pass);
+    let mut written = frame
+        .accesses_to(id)
+        .filter(|access| access.writes)
+        .map(|access| access.pass);
     written.find(|pass| frame.pass(*pass).contents == Contents::Store)
 }
 
@@ -95,13 +94,8 @@ pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
     let size = context.requirements.resources[id.index()]
         .tile
         .map_or(Bytes::ZERO, |tile| tile.size);
-    let uses = Uses {
-        frame,
-        indices: frame.uses_of(id),
-    };
-    let uses = uses
-        .iter()
-        .filter(|access| frame.pass(access.pass).contents != Contents::Store);
+    let uses = frame.accesses_to(id);
+    let uses = uses.filter(|access| frame.pass(access.pass).contents != Contents::Store);
     let resource = frame.resource(id);
     uses.map(|access| Bytes(u64::from(access.count()) * resource.bytes_in(access.range, size).0))
         .sum()
@@ -203,12 +197,7 @@ impl Uses<'_> {
 
 /// Whether the resource is one of which a stretch is in tile memory, and that could be there as a whole but for the room.
 pub(super) fn could_be_whole(context: &Context<'_>, id: ResourceId) -> bool {
-    let Context {
-        frame,
-        timeline,
-        rulings,
-        ..
-    } = context;
+    let (frame, timeline, rulings) = (context.frame, &context.timeline, &context.rulings);
     let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {
         return false;
     };

@@ -40,13 +40,8 @@ pub(super) fn explain(
     placed: &Placed,
     residency: &Residency,
 ) -> (Vec<ResourcePlan>, Vec<ResourceId>) {
-    let Context {
-        frame,
-        requirements,
-        timeline,
-        rulings,
-        ..
-    } = context;
+    let (frame, requirements) = (context.frame, context.requirements);
+    let (timeline, rulings) = (&context.timeline, &context.rulings);
     let residents = &residency.residents;
     let mut conflicts = Vec::new();
     let mut resources = Vec::with_capacity(rulings.len());
@@ -164,9 +159,7 @@ pub(super) fn sum(
     residency: &Residency,
     passes: &[PassPlan],
 ) -> Totals {
-    let Context {
-        frame, requirements, ..
-    } = context;
+    let (frame, requirements) = (context.frame, context.requirements);
     let objects = &residency.objects;
     let mut totals = Totals {
         reserved_bytes_by_runs: residency.reserved_by_runs,

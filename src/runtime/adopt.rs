@@ -51,7 +51,7 @@ impl BoundFrame {
             let (theirs, ours) = (list(situation), list(&self.situation));
             let what =
                 format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
-            return Err(other(what).into());
+            return Err(other(what));
         }
         let count = self
             .queues
@@ -70,7 +70,7 @@ impl BoundFrame {
         };
         let own = self.tables(situation.parity);
         if let Some(table) = difference(&tables, own) {
-            return Err(other(format!("their {table} are not those that were created")).into());
+            return Err(other(format!("their {table} are not those that were created")));
         }
         let tables = tables.check(&self.plan.frame, situation, &device)?;
         let (parity, before) = (situation.parity, situation.before.clone());

@@ -49,12 +49,10 @@ impl Binder<'_> {
         let state = self.state;
         if plan.profile != state.profile {
             let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
-            return Err(RuntimeRule::OtherDevice
-                .broken(format!(
-                    "the plan was made for `{planned}`, and this device is `{device}`: plan with \
-                     Device::plan"
-                ))
-                .into());
+            return Err(RuntimeRule::OtherDevice.broken(format!(
+                "the plan was made for `{planned}`, and this device is `{device}`: plan with \
+                 Device::plan"
+            )));
         }
         // Its fields are public: it may come from anywhere.
         plan.check()?;
@@ -67,12 +65,10 @@ impl Binder<'_> {
         let queues = DeviceQueues::new(&self.queues.iter().map(family_queue).collect::<Vec<_>>());
         if queues.len() > 1 && state.functions.timeline_semaphore.is_none() {
             let frame = plan.frame.name().to_owned();
-            return Err(RuntimeRule::QueuesWithoutTimelines
-                .broken(format!(
-                    "frame `{frame}` is bound to several device queues, which needs timeline \
-                     semaphores: enable them, or bind it to one queue"
-                ))
-                .into());
+            return Err(RuntimeRule::QueuesWithoutTimelines.broken(format!(
+                "frame `{frame}` is bound to several device queues, which needs timeline \
+                 semaphores: enable them, or bind it to one queue"
+            )));
         }
         let mut plan = plan.clone();
         for attempt in 1.. {
@@ -89,7 +85,7 @@ impl Binder<'_> {
                         .planner
                         .plan(plan.described(), &requirements, &plan.options)?;
                 }
-                Created::Grown { error, .. } => return Err(error.into()),
+                Created::Grown { error, .. } => return Err(error),
             }
         }
         unreachable!("the last attempt returns")

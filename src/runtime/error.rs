@@ -126,8 +126,8 @@ pub enum RuntimeRule {
 
 impl RuntimeRule {
     /// The error that the rule is broken, in these words.
-    pub(super) fn broken(self, message: String) -> RuntimeError {
-        RuntimeError::Misuse { rule: self, message }
+    pub(super) fn broken(self, message: String) -> crate::Error {
+        RuntimeError::Misuse { rule: self, message }.into()
     }
 }
 

@@ -161,10 +161,10 @@ impl FrameRecorder<'_> {
         let slot = &self.bound.slots[id.index()];
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
-            let what = "is already recorded in this frame".to_owned();
-            return Err(RuntimeRule::Recording
-                .broken(format!("command buffer `{commands}` {what}", commands = name()))
-                .into());
+            return Err(RuntimeRule::Recording.broken(format!(
+                "command buffer `{commands}` is already recorded in this frame",
+                commands = name()
+            )));
         }
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the caller's duty.

@@ -144,11 +144,9 @@ impl BoundFrame {
             Some(id) => {
                 let resource = frame.resource(id);
                 let (what, name) = (kind_of(resource.is_image()), resource.name.clone());
-                Err(RuntimeRule::NotImported
-                    .broken(format!(
-                        "external {what} `{name}` is not imported: add it to Imports"
-                    ))
-                    .into())
+                Err(RuntimeRule::NotImported.broken(format!(
+                    "external {what} `{name}` is not imported: add it to Imports"
+                )))
             }
         }
     }
@@ -166,13 +164,10 @@ impl BoundFrame {
         for import in imports.semaphores {
             let declared = &frame.semaphores()[import.semaphore.index()];
             if !declared.external {
-                let (what, name) = ("semaphore", declared.name.clone());
-                return Err(RuntimeRule::NotExternal
-                    .broken(format!(
-                        "`{name}` is imported as external {what}, but the frame does not declare it as \
-                         one"
-                    ))
-                    .into());
+                let name = &declared.name;
+                return Err(RuntimeRule::NotExternal.broken(format!(
+                    "`{name}` is imported as external semaphore, but the frame does not declare it as one"
+                )));
             }
             let signal = &mut signals[import.semaphore.index()];
             (signal.handle, signal.value) = (import.handle, import.value);
@@ -184,11 +179,9 @@ impl BoundFrame {
         for op in ops {
             if signals[op.semaphore.index()].handle == vk::Semaphore::null() {
                 let name = frame.semaphores()[op.semaphore.index()].name.clone();
-                return Err(RuntimeRule::NotImported
-                    .broken(format!(
-                        "external semaphore `{name}` is not imported: add it to Imports"
-                    ))
-                    .into());
+                return Err(RuntimeRule::NotImported.broken(format!(
+                    "external semaphore `{name}` is not imported: add it to Imports"
+                )));
             }
         }
         Ok(())
@@ -209,12 +202,10 @@ fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()>
         let level_0 = view.range.levels.first == 0 && view.range.layers.len() == whole.layers.len();
         if !alone && !level_0 {
             let words = view.range.words_in(resource);
-            return Err(RuntimeRule::NotImported
-                .broken(format!(
-                    "external view `{name}` is not imported: add it to Imports",
-                    name = format!("{words}{}", resource.name)
-                ))
-                .into());
+            return Err(RuntimeRule::NotImported.broken(format!(
+                "external view `{words}{}` is not imported: add it to Imports",
+                resource.name
+            )));
         }
     }
     Ok(())
@@ -225,19 +216,16 @@ fn check_once(frame: &Frame, images: &[ImportedImage]) -> Result<()> {
     for (index, one) in images.iter().enumerate() {
         let earlier = images[..index].iter();
         for other in earlier.filter(|other| other.image == one.image && other.resource != one.resource) {
-            let range = |index: &u32| frame.accesses()[*index as usize].range;
-            let mut mine = frame.uses_of(one.resource).iter().map(range);
-            let theirs = frame.uses_of(other.resource).iter().map(range);
+            let mut mine = frame.accesses_to(one.resource).map(|access| access.range);
+            let theirs = frame.accesses_to(other.resource).map(|access| access.range);
             if mine.any(|mine| theirs.clone().any(|their| their.intersects(mine))) {
                 let name = |of: &ImportedImage| frame.resource(of.resource).name.clone();
-                return Err(RuntimeRule::ImportedTwice
-                    .broken(format!(
-                        "external images `{first}` and `{second}` are imported as the same image, and \
-                         passes use the same part of both: declare them as one resource",
-                        first = name(other),
-                        second = name(one)
-                    ))
-                    .into());
+                return Err(RuntimeRule::ImportedTwice.broken(format!(
+                    "external images `{first}` and `{second}` are imported as the same image, and \
+                     passes use the same part of both: declare them as one resource",
+                    first = name(other),
+                    second = name(one)
+                )));
             }
         }
     }

@@ -173,11 +173,9 @@ impl Progress {
     pub(super) fn wait(&self, state: &DeviceState, frame: FrameNumber, timeout: u64) -> Result<bool> {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
-            return Err(RuntimeRule::NotSubmitted
-                .broken(format!(
-                    "cannot wait for frame {number}: only {submitted} frames are submitted"
-                ))
-                .into());
+            return Err(RuntimeRule::NotSubmitted.broken(format!(
+                "cannot wait for frame {number}: only {submitted} frames are submitted"
+            )));
         }
         let back = (submitted - number) as usize;
         let waited = match &self.counting {

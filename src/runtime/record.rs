@@ -153,13 +153,10 @@ impl<'a> Commands<'a> {
         self.check_ended()?;
         if self.next != self.end {
             let missing = self.next_name();
-            let what = format!("is finished before {missing} was recorded");
-            return Err(RuntimeRule::Recording
-                .broken(format!(
-                    "command buffer `{commands}` {what}",
-                    commands = declared.name
-                ))
-                .into());
+            return Err(RuntimeRule::Recording.broken(format!(
+                "command buffer `{}` is finished before {missing} was recorded",
+                declared.name
+            )));
         }
         // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
         unsafe { self.bound.state.device.end_command_buffer(self.handle) }
@@ -174,14 +171,10 @@ impl<'a> Commands<'a> {
             return Ok(());
         }
         let declared = &self.bound.plan.frame.command_buffers()[self.id.index()];
-        let what = format!(
-            "cannot be used any more: the recording of {} panicked",
-            self.next_name()
-        );
-        let commands = declared.name.clone();
-        Err(RuntimeRule::Recording
-            .broken(format!("command buffer `{commands}` {what}"))
-            .into())
+        let (commands, next) = (&declared.name, self.next_name());
+        Err(RuntimeRule::Recording.broken(format!(
+            "command buffer `{commands}` cannot be used any more: the recording of {next} panicked"
+        )))
     }
 
     /// Whether `pass` comes next, with such contents.
@@ -190,14 +183,12 @@ impl<'a> Commands<'a> {
         let frame = &self.bound.plan.frame;
         if self.next_pass() != Some(pass) {
             let expected = self.next_name();
-            let commands = frame.command_buffers()[self.id.index()].name.clone();
-            let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeRule::Order
-                .broken(format!(
-                    "pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is \
-                     next"
-                ))
-                .into());
+            let commands = &frame.command_buffers()[self.id.index()].name;
+            let pass = &frame.pass(pass).name;
+            return Err(RuntimeRule::Order.broken(format!(
+                "pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is \
+                 next"
+            )));
         }
         let declared = frame.pass(pass).contents;
         if declared != recorded {
@@ -208,12 +199,10 @@ impl<'a> Commands<'a> {
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeRule::Contents
-                .broken(format!(
-                    "pass `{pass}` is declared with {declared} contents but recorded with {recorded} \
-                     contents"
-                ))
-                .into());
+            return Err(RuntimeRule::Contents.broken(format!(
+                "pass `{pass}` is declared with {declared} contents but recorded with {recorded} \
+                 contents"
+            )));
         }
         Ok(())
     }

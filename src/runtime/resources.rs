@@ -81,7 +81,7 @@ pub(super) enum Created {
         /// What everything needs now.
         requirements: Requirements,
         /// The first to have grown.
-        error: RuntimeError,
+        error: crate::Error,
     },
 }
 
@@ -245,8 +245,7 @@ impl<'a> Creator<'a> {
                     "resource `{resource}` was planned with {planned} and requires {needed} once \
                      created, even after replanning",
                     resource = self.resource(resident.resource).name,
-                    planned = format!("{} at offset {}", resident.size, resident.offset),
-                    needed = needed
+                    planned = format_args!("{} at offset {}", resident.size, resident.offset)
                 ));
                 (Requirements::clone(&self.plan.requirements), error)
             });

@@ -190,13 +190,10 @@ impl BoundFrame {
     pub(super) fn check_recorded(&self) -> Result<()> {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
-                let what = "is submitted before its recording is finished".to_owned();
-                return Err(RuntimeRule::Recording
-                    .broken(format!(
-                        "command buffer `{commands}` {what}",
-                        commands = declared.name
-                    ))
-                    .into());
+                return Err(RuntimeRule::Recording.broken(format!(
+                    "command buffer `{commands}` is submitted before its recording is finished",
+                    commands = declared.name
+                )));
             }
         }
         Ok(())

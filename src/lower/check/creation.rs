@@ -203,10 +203,9 @@ fn check_sharing(checker: &mut Checker<'_>, object: Object) {
     };
     let families = families.of(&checker.tables.families);
     let known = checker.device.families.len() as u32;
-    let users = checker.frame.uses_of(checker.resource_of(object)).iter();
-    let users = users.map(|&index| checker.frame.accesses()[index as usize].pass);
+    let users = checker.frame.accesses_to(checker.resource_of(object));
     let outside = users
-        .map(|pass| checker.family(checker.queue_of(pass)))
+        .map(|access| checker.family(checker.queue_of(access.pass)))
         .find(|family| !families.contains(family));
     let mut at = checker.at(format!("`{}`", checker.name_of(object)));
     let parameter = "pQueueFamilyIndices";

@@ -160,10 +160,8 @@ impl Parts {
 fn ranges_of(tables: &Lowered, frame: &Frame, situation: &Situation, image: u32) -> Vec<SubresourceRange> {
     let object = Object::Image(image);
     let resource = tables.images[image as usize].resource;
-    let accesses = frame.uses_of(resource).iter();
-    let mut ranges: Vec<SubresourceRange> = accesses
-        .map(|&index| frame.accesses()[index as usize].range)
-        .collect();
+    let accesses = frame.accesses_to(resource);
+    let mut ranges: Vec<SubresourceRange> = accesses.map(|access| access.range).collect();
     let barriers = tables
         .image_barriers
         .iter()

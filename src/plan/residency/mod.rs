@@ -296,11 +296,7 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
 
 /// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
 fn appraise(context: &Context<'_>, bound: &Residency, found: Optimality) -> Optimality {
-    let Context {
-        rulings,
-        binning_costs,
-        ..
-    } = context;
+    let (rulings, binning_costs) = (&context.rulings, &context.binning_costs);
     let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
         Ruling::Tile(savings) => savings.0,
         _ => 0,
