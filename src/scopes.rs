@@ -119,27 +119,24 @@ pub(crate) struct Scope {
 impl Scope {
     /// The first scope of a dependency.
     pub(crate) fn source(stages: S, access: A) -> Scope {
-        let mut execution = earlier(expand(stages));
-        if stages.contains(S::BOTTOM_OF_PIPE) {
-            execution |= everything();
-        }
-        Scope {
-            execution,
-            named: expand(stages),
-            access: expand_access(access),
-        }
+        Scope::new(stages, access, earlier(expand(stages)), S::BOTTOM_OF_PIPE)
     }
 
     /// The second scope of a dependency.
     pub(crate) fn destination(stages: S, access: A) -> Scope {
-        let mut execution = later(expand(stages));
-        if stages.contains(S::TOP_OF_PIPE) {
+        Scope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
+    }
+
+    /// What `end` of the pipe is named for is everything.
+    fn new(stages: S, access: A, mut execution: S, end: S) -> Scope {
+        if stages.contains(end) {
             execution |= everything();
         }
+        let (named, access) = (expand(stages), expand_access(access));
         Scope {
             execution,
-            named: expand(stages),
-            access: expand_access(access),
+            named,
+            access,
         }
     }
 

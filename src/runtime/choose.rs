@@ -122,28 +122,19 @@ pub(super) fn create_device(
     }
     for extension in &extensions {
         if !support.lists(extension) {
-            let what = extension.to_string_lossy().into_owned();
-            return Err(RuntimeError::MissingFeature { by: by(), what }.into());
+            return Err(RuntimeError::missing(by(), extension.to_string_lossy()));
         }
     }
     // SAFETY: one of the instance's.
     let offered = unsafe { instance.raw.get_physical_device_features(*physical_device) };
     if let Some(feature) = missing_feature(&desc.features, &offered) {
-        return Err(RuntimeError::MissingFeature {
-            by: by(),
-            what: format!("feature {feature}"),
-        }
-        .into());
+        return Err(RuntimeError::missing(by(), format!("feature {feature}")));
     }
     let mut wanted = Capabilities::RECOMMENDED;
     if desc.buffer_device_address {
         wanted |= Capabilities::BUFFER_DEVICE_ADDRESS;
         if !support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS) {
-            return Err(RuntimeError::MissingFeature {
-                by: by(),
-                what: "feature bufferDeviceAddress".to_owned(),
-            }
-            .into());
+            return Err(RuntimeError::missing(by(), "feature bufferDeviceAddress"));
         }
     }
     wanted.set(Capabilities::DEBUG_UTILS, instance.names_objects());

@@ -11,6 +11,7 @@ use super::error::{RuntimeError, VkResultExt};
 use super::support::{c_text_of, version_text};
 use crate::Result;
 
+const INSTALLATION: &str = "the Vulkan installation";
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 
 /// A warning or an error of the validation layer or of the emulator.
@@ -237,11 +238,9 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     }
     let listed = extensions(entry, None)?;
     let has = |name: &CStr| listed.iter().any(|other| other.as_c_str() == name);
-    let by = || "the Vulkan installation".to_owned();
     for name in &desc.instance_extensions {
         if !has(name) {
-            let what = name.to_string_lossy().into_owned();
-            return Err(RuntimeError::MissingFeature { by: by(), what }.into());
+            return Err(RuntimeError::missing(INSTALLATION, name.to_string_lossy()));
         }
     }
     let mut names = Vec::new();
@@ -299,12 +298,7 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
                 "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or say with VK_ADD_LAYER_PATH where it is)"
             }
         };
-        let by = "the Vulkan installation".to_owned();
-        return Err(RuntimeError::MissingFeature {
-            by,
-            what: what.to_owned(),
-        }
-        .into());
+        return Err(RuntimeError::missing(INSTALLATION, what));
     };
     let brings = extensions(entry, Some(VALIDATION))?;
     let settings = brings

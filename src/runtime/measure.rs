@@ -182,11 +182,7 @@ impl DeviceState {
             "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
-        Err(RuntimeError::Unsupported {
-            resource: resource.name.clone(),
-            why,
-        }
-        .into())
+        Err(RuntimeError::unsupported(&resource.name, why))
     }
 
     /// An error if the buffer's address is used and device addresses are not enabled.
@@ -199,12 +195,8 @@ impl DeviceState {
         if !wanted || self.functions.buffer_device_address.is_some() {
             return Ok(());
         }
-        let why = "its device address is used, but bufferDeviceAddress is not enabled".to_owned();
-        Err(RuntimeError::Unsupported {
-            resource: resource.name.clone(),
-            why,
-        }
-        .into())
+        let why = "its device address is used, but bufferDeviceAddress is not enabled";
+        Err(RuntimeError::unsupported(&resource.name, why))
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.

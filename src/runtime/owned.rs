@@ -166,8 +166,7 @@ impl OwnedObjects {
         } else {
             return Ok(());
         };
-        let resource = desc.name.to_owned();
-        Err(RuntimeError::Unsupported { resource, why }.into())
+        Err(RuntimeError::unsupported(desc.name, why))
     }
 
     /// The blocks of memory, in the order of their allocation.

@@ -170,20 +170,12 @@ pub(super) fn create(
     let depth = row.depth.map(|index| &tables.attachments[index as usize]);
     if depth.is_some_and(|depth| depth.resolve.is_some()) {
         let why = "resolving depth requires dynamic rendering, which input attachments rule out";
-        return Err(RuntimeError::UnsupportedPass {
-            pass: name.to_owned(),
-            why,
-        }
-        .into());
+        return Err(RuntimeError::unsupported_pass(name, why));
     }
     if let Some(depth) = depth {
         let why = "depth and stencil with layouts of their own require dynamic rendering, which input attachments rule out";
         if row.depth_aspects != crate::format::aspects(depth.format) || layout_of(depth).is_none() {
-            return Err(RuntimeError::UnsupportedPass {
-                pass: name.to_owned(),
-                why,
-            }
-            .into());
+            return Err(RuntimeError::unsupported_pass(name, why));
         }
     }
     let [all_colors, all_inputs] = [row.colors, row.inputs].map(|run| run.of(&tables.attachments));

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
-use std::fmt;
 use std::sync::Arc;
 
 use ash::vk;
@@ -15,38 +14,27 @@ use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, Ti
 use crate::units::{Alignment, Bytes};
 
 /// A reason why a device has no tile memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Missing {
     /// The driver does not list `VK_QCOM_tile_memory_heap`.
+    #[error("the driver does not list VK_QCOM_tile_memory_heap")]
     Extension,
     /// The driver lists the extension but not the feature `tileMemoryHeap`.
+    #[error("the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap")]
     Feature,
     /// No memory heap has `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
+    #[error("no memory heap has the flag VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM (0x8)")]
     Heap,
     /// No memory type is on the tile heap.
+    #[error("no memory type is on the tile heap")]
     MemoryType,
     /// The device has no `vkCmdBindTileMemoryQCOM`, though everything else is there.
+    #[error("vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM")]
     Function,
     /// The device was created without the extension or feature, or it is excluded by [`DeviceDesc::without`](super::DeviceDesc::without).
+    #[error("VK_QCOM_tile_memory_heap or its feature tileMemoryHeap was not enabled on the device")]
     NotEnabled,
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Missing::Extension => "the driver does not list VK_QCOM_tile_memory_heap",
-            Missing::Feature => {
-                "the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap"
-            }
-            Missing::Heap => "no memory heap has the flag VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM (0x8)",
-            Missing::MemoryType => "no memory type is on the tile heap",
-            Missing::Function => "vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM",
-            Missing::NotEnabled => {
-                "VK_QCOM_tile_memory_heap or its feature tileMemoryHeap was not enabled on the device"
-            }
-        })
-    }
 }
 
 /// What a physical device supports; not what a device created on it has enabled.
