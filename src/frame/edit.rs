@@ -158,8 +158,7 @@ impl Frame {
         for weight in &weights.accesses {
             let unknown = |what, name: &str| {
                 FrameRule::Unknown.broken(format!(
-                    "a weight refers to {what} `{name}`, which the frame does not declare",
-                    name = name
+                    "a weight refers to {what} `{name}`, which the frame does not declare"
                 ))
             };
             let pass = self

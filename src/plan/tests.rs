@@ -237,9 +237,8 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
         PlacementReason::Lazy { pass }
     );
     let stores = steady(&with, DeviceQueues::one(&frame));
-    let mut stores = stores.attachments.iter().map(|one| one.operations.store);
-    assert_eq!(stores.next(), Some(vk::AttachmentStoreOp::STORE));
-    assert_eq!(stores.next(), Some(vk::AttachmentStoreOp::DONT_CARE));
+    let stores = stores.attachments.iter().map(|one| one.operations.store);
+    assert!(stores.eq([vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE]));
 
     let options = PlanOptions {
         lazy: false,
@@ -394,28 +393,6 @@ fn a_queue_change_is_a_release_and_an_acquire() {
         (BarrierCause::Release, BarrierCause::Acquire)
     );
     assert_eq!(release.families, acquire.families);
-}
-
-#[test]
-fn the_same_frame_again_is_the_same_plan() {
-    let frame = chain(5);
-    let (needs, device) = (Arc::new(requirements(&frame)), Arc::new(profile(2)));
-    let mut planner = Planner::new();
-    let first = planner
-        .plan(&frame, &needs, &device, &PlanOptions::default())
-        .unwrap();
-    let rebuilt = frame.to_builder().build().unwrap();
-    let again = planner
-        .plan(&rebuilt, &needs, &device, &PlanOptions::default())
-        .unwrap();
-    assert!(Arc::ptr_eq(&first, &again));
-    let options = PlanOptions {
-        aliasing: false,
-        ..PlanOptions::default()
-    };
-    let other = planner.plan(&frame, &needs, &device, &options).unwrap();
-    assert!(!Arc::ptr_eq(&first, &other));
-    assert_eq!(*first, plan_on(&frame, profile(2), &PlanOptions::default()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ash::vk;
 use super::bound_resource::{Buffer, Image};
 use super::create_info::{buffer_info, families, image_info, view_info};
 use super::device_state::DeviceState;
-use super::error::{RuntimeError, RuntimeRule, VkResultExt};
+use super::error::{RuntimeRule, VkResultExt};
 use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;

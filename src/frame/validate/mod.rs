@@ -96,8 +96,7 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
             if !seen.insert(name) {
                 return Err(FrameRule::DuplicateName.broken(format!(
                     "two {what} are named `{name}`: give each its own name",
-                    what = plural,
-                    name = name
+                    what = plural
                 )));
             }
         }
@@ -284,7 +283,6 @@ fn not_created(desc: &ImageDesc, extent: vk::Extent3D) -> Option<&'static str> {
 }
 
 fn no(resource: &str, what: &'static str) -> FrameError {
-    let resource = resource.to_owned();
     FrameRule::ZeroCount.broken(format!(
         "resource `{resource}` has no {what}: it must be at least 1"
     ))
@@ -292,9 +290,7 @@ fn no(resource: &str, what: &'static str) -> FrameError {
 
 fn too_large(resource: &str) -> FrameError {
     FrameRule::TooLarge.broken(format!(
-        "resource `{resource}` is larger than {limit}: make it smaller",
-        resource = resource,
-        limit = MOST_BYTES
+        "resource `{resource}` is larger than {MOST_BYTES}: make it smaller"
     ))
 }
 

@@ -72,30 +72,3 @@ fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn site(space: Space, first: u64, end: u64, linear: bool) -> Site {
-        Site {
-            space,
-            first,
-            end,
-            linear,
-        }
-    }
-
-    #[test]
-    fn a_buffer_and_an_image_in_one_page_are_the_same_memory() {
-        let page = Alignment::new(1024).unwrap();
-        let object = Space::Object(0);
-        let buffer = site(object, 0, 100, true);
-        assert!(!buffer.aliases(site(object, 256, 2048, true), page));
-        assert!(buffer.aliases(site(object, 256, 2048, false), page));
-        assert!(!buffer.aliases(site(object, 1024, 2048, false), page));
-        assert!(!buffer.aliases(site(Space::Object(1), 0, 2048, true), page));
-        let tile = Space::Tile(None);
-        assert!(!site(tile, 0, 100, true).aliases(site(tile, 256, 2048, false), page));
-    }
-}
