@@ -124,30 +124,6 @@ pub enum RuntimeRule {
     Grown,
 }
 
-impl RuntimeError {
-    pub(super) fn missing(by: impl Into<String>, what: impl Into<String>) -> crate::Error {
-        let (by, what) = (by.into(), what.into());
-        RuntimeError::MissingFeature { by, what }.into()
-    }
-
-    pub(super) fn unsupported(resource: impl Into<String>, why: impl Into<String>) -> crate::Error {
-        let (resource, why) = (resource.into(), why.into());
-        RuntimeError::Unsupported { resource, why }.into()
-    }
-
-    pub(super) fn unsupported_pass(pass: impl Into<String>, why: &'static str) -> crate::Error {
-        let pass = pass.into();
-        RuntimeError::UnsupportedPass { pass, why }.into()
-    }
-}
-
-impl RuntimeRule {
-    /// The error that the rule is broken, in these words.
-    pub(super) fn broken(self, message: String) -> crate::Error {
-        RuntimeError::Misuse { rule: self, message }.into()
-    }
-}
-
 /// Turns the result of a Vulkan call into a [`RuntimeError`].
 pub trait VkResultExt<T> {
     /// Adds the name of the call and of its object to a failure: `.with_call("vkCreateImage", || "albedo")`.

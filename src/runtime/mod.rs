@@ -82,6 +82,7 @@ mod planning;
 mod progress;
 mod queue_base;
 mod record;
+mod refusals;
 mod render_pass;
 mod rendering;
 mod resources;
