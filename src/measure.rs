@@ -175,6 +175,16 @@ fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<Til
     }
 }
 
+/// What a part of an image needs in tile memory as an image of its own.
+pub(crate) fn tile_requirements_of_part(
+    resource: &Resource,
+    part: vk::Extent2D,
+    profile: &DeviceProfile,
+) -> Option<TileRequirements> {
+    let info = image_info(resource).extent(part.into());
+    profile.tile.as_ref()?.image(&info)
+}
+
 /// Whether an image is a colour, depth, stencil or input attachment and nothing else
 /// (VUID-VkImageCreateInfo-usage-00963 allows transient attachments no other usage).
 fn attachment_only(resource: &Resource) -> bool {

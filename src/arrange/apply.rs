@@ -5,7 +5,8 @@ use ash::vk;
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::tables::{Access, PassKind, ResourceKind};
+use crate::format::texel_block;
+use crate::frame::tables::{Access, PassKind, Resource, ResourceKind};
 use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
 use crate::units::Bytes;
 
@@ -140,6 +141,17 @@ impl Arrangement {
             }
         }
         work.finish()
+    }
+}
+
+/// The bytes of a resource's contents.
+fn content_bytes(resource: &Resource) -> u64 {
+    match resource.kind {
+        ResourceKind::Image { desc, extent, .. } => {
+            let texels = u64::from(extent.width) * u64::from(extent.height) * u64::from(desc.array_layers);
+            texels * texel_block(desc.format).map_or(0, |block| u64::from(block.bytes))
+        }
+        ResourceKind::Buffer { desc, .. } => desc.size.0,
     }
 }
 
@@ -278,8 +290,15 @@ impl<'a> Work<'a> {
                 };
                 let name = format!("{} #{number}", self.described.pass(pass).name);
                 self.pass(pass, name, Some(strip), |access| {
-                    let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
                     let resource = here(access.resource);
+                    // A strip's share of what all of it saves; parts are measured by their own size.
+                    let all = access.measured.or_else(|| {
+                        let bytes = content_bytes(self.described.resource(access.resource));
+                        resource
+                            .is_none()
+                            .then(|| Bytes(bytes * u64::from(access.count())))
+                    });
+                    let measured = all.map(|bytes| Bytes(bytes.0 / u64::from(count)));
                     // Of what lives on, each strip changes its own part.
                     let partly =
                         resource.is_none() && access.writes && number > 0 && !access.kind.is_attachment();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use ash::vk;
 use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
 
 use super::error::CannotGroup;
@@ -11,6 +12,7 @@ use super::strips::Division;
 use super::types::{Arrangement, Group, Way, texels_of};
 use crate::frame::tables::{ResourceKind, Version};
 use crate::frame::{AccessKind, PassId, ReadReach, ResourceId};
+use crate::measure::tile_requirements_of_part;
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::units::{Alignment, Bytes, Span};
 
@@ -266,10 +268,11 @@ impl<'a> Model<'a> {
         for image in &division.inside {
             let areas = strips
                 .iter()
-                .map(|strip| texels_of(division.region(*strip, image.halo, image.scale)));
-            let whole = texels_of(division.region(division.all(), 0, image.scale));
+                .map(|strip| division.region(*strip, image.halo, image.scale));
             let one = &mut laid.resources[image.resource.index()];
-            one.divided = Some((areas.max().unwrap_or(whole), whole));
+            one.part = areas
+                .map(|area| area.extent)
+                .max_by_key(|it| it.width * it.height);
             let uses = frame.uses_of(image.resource).iter();
             let positions = uses.map(|&index| laid.positions[frame.accesses()[index as usize].pass.index()]);
             let (first, last) = positions.fold((u32::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
@@ -333,13 +336,11 @@ impl Model<'_> {
                 continue;
             }
             traffic.moved += Bytes(candidate.eligible);
-            let size = match laid.divided {
-                Some((area, whole)) => {
-                    let bytes = u128::from(candidate.size) * u128::from(area) / u128::from(whole.max(1));
-                    (bytes as u64).next_multiple_of(candidate.alignment.max(1))
-                }
-                None => candidate.size,
-            };
+            let part = laid.part.and_then(|part| {
+                let resource = self.plan.described().resource(resource);
+                tile_requirements_of_part(resource, part, &self.plan.profile)
+            });
+            let size = part.map_or(candidate.size, |tile| tile.size.0);
             if laid.windows.is_some_and(|(first, last)| first == last) && size <= self.heap.0 {
                 items.push(Placeable {
                     resource,
@@ -424,8 +425,8 @@ struct Laid {
     /// The first and last window that use it.
     windows: Option<(u32, u32)>,
     pass: OnePass,
-    /// Texels of the largest part and of the whole, where it is divided.
-    divided: Option<(u64, u64)>,
+    /// The largest part, where it is divided.
+    part: Option<vk::Extent2D>,
     /// What halos move of it off chip.
     halos: u64,
 }
