@@ -5,7 +5,7 @@ use std::ffi::CStr;
 
 use crate::glsl::Stage as ShaderStage;
 use ash::vk;
-use tileheap::runtime::{Buffer, Capabilities, Context, ContextDesc, Device, Target};
+use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
 /// The ways of recording, each forced: the newest, none of synchronization2 and dynamic rendering, and the oldest.
 pub fn ways() -> Vec<(&'static str, Capabilities)> {
@@ -60,18 +60,6 @@ pub enum Binding {
 }
 
 impl Gpu {
-    /// The device of the environment, without some capabilities.
-    pub fn new(without: Capabilities) -> Gpu {
-        Gpu::with(ContextDesc {
-            without,
-            ..ContextDesc::from_env("tileheap tests")
-        })
-    }
-
-    pub fn with(desc: ContextDesc<'_>) -> Gpu {
-        Gpu::on(crate::validation::context(&desc))
-    }
-
     pub(crate) fn on(context: Context) -> Gpu {
         Gpu {
             context,
@@ -367,11 +355,6 @@ impl Gpu {
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: the words are a module, says the compiler.
         unsafe { self.device().create_shader_module(&info, None) }.expect("a shader module")
-    }
-
-    /// Destroys everything; panics with the messages of the validation layers, if there are any.
-    pub fn finish(self) {
-        crate::validation::finish(self.clear());
     }
 
     /// Destroys everything but the context.

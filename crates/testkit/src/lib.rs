@@ -45,6 +45,8 @@ pub mod tensor;
 #[cfg(feature = "runtime")]
 mod tile_mistake;
 #[cfg(feature = "runtime")]
+mod validated_gpu;
+#[cfg(feature = "runtime")]
 pub mod validation;
 
 use std::path::{Path, PathBuf};

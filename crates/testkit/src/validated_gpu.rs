@@ -1,0 +1,25 @@
+//! The [`Gpu`] of a test: its context is validated where the run is.
+
+use tileheap::runtime::{Capabilities, ContextDesc};
+
+use crate::gpu::Gpu;
+use crate::validation;
+
+impl Gpu {
+    /// The device of the environment, without some capabilities.
+    pub fn new(without: Capabilities) -> Gpu {
+        Gpu::with(ContextDesc {
+            without,
+            ..ContextDesc::from_env("tileheap tests")
+        })
+    }
+
+    pub fn with(desc: ContextDesc<'_>) -> Gpu {
+        Gpu::on(validation::context(&desc))
+    }
+
+    /// Destroys everything; panics with the messages of the validation layers, if there are any.
+    pub fn finish(self) {
+        validation::finish(self.clear());
+    }
+}
