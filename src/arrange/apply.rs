@@ -134,7 +134,7 @@ impl Arrangement {
                             .map_err(|why| ArrangeError::Group {
                                 first: frame.pass(group.passes[0]).name.clone(),
                                 last: frame.pass(group.passes[group.passes.len() - 1]).name.clone(),
-                                why,
+                                why: Box::new(why),
                             })?
                     }
                 }

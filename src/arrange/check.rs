@@ -113,7 +113,7 @@ fn check_group(frame: &Frame, group: &Group) -> Result<(), ArrangeError> {
     judged.map_err(|why| ArrangeError::Group {
         first: name(group.passes.first()),
         last: name(group.passes.last()),
-        why,
+        why: Box::new(why),
     })
 }
 

@@ -2,8 +2,6 @@
 
 use tileheap_json::{JsonSyntaxError, written_by};
 
-use crate::frame::ReadReach;
-
 /// Why an arrangement does not fit its frame; names passes and resources.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -44,7 +42,7 @@ pub enum ArrangeError {
         /// The last pass.
         last: String,
         /// Why.
-        why: CannotGroup,
+        why: Box<CannotGroup>,
     },
     /// Not JSON, or not what is expected at this place.
     #[error("arrangement JSON, {0}")]
@@ -98,14 +96,12 @@ pub enum CannotGroup {
         resource: String,
     },
     /// Made inside and read further than a strip knows.
-    #[error("pass `{pass}` reads `{resource}` {reach}, and `{writer}` in the same run makes it")]
+    #[error("pass `{pass}` reads `{resource}` anywhere, and `{writer}` in the same run makes it")]
     ReadsAnywhere {
         /// The reader.
         pass: String,
         /// What it reads.
         resource: String,
-        /// How far it looks.
-        reach: ReadReach,
         /// The writer.
         writer: String,
     },

@@ -129,8 +129,7 @@ impl Arrangement {
     pub fn repaired(text: &str, frame: &Frame) -> Result<Arrangement, ArrangeError> {
         let document = document(text)?;
         let mut repaired = Arrangement::described(frame);
-        let mut fused = 0;
-        for batch in &document.batches {
+        for (fused, batch) in document.batches.iter().enumerate() {
             for _ in 1..batch.fuses {
                 let (first, second) = (fused, fused + 1);
                 if second < repaired.batches.len() {
@@ -142,7 +141,6 @@ impl Arrangement {
                     }
                 }
             }
-            fused += 1;
         }
         for group in document.batches.iter().flat_map(|batch| &batch.groups) {
             let known: Option<Vec<PassId>> = group.passes.iter().map(|name| frame.pass_named(name)).collect();

@@ -297,7 +297,6 @@ impl<'a> Uses<'a> {
                             return Err(CannotGroup::ReadsAnywhere {
                                 pass: self.name(reader),
                                 resource: self.resource_name(access),
-                                reach: ReadReach::Anywhere,
                                 writer: self.name(at),
                             });
                         }

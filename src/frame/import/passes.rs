@@ -184,9 +184,9 @@ fn merge(
         };
         let Some(&index) = indices.get(entry.resource.as_str()) else {
             return Err(FrameRule::Unknown.broken(format!(
-                "{by} refers to resource `{name}`, which the frame does not declare",
-                name = shortened(&entry.resource),
-                by = format!("pass `{}`", pass.name)
+                "pass `{}` refers to resource `{}`, which the frame does not declare",
+                pass.name,
+                shortened(&entry.resource)
             )));
         };
         match parse_use(&entry.usage, is_image[index], Some(writes)) {

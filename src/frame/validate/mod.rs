@@ -173,9 +173,8 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     if let Extent::Scaled(scale) = desc.extent {
         if !scale.iter().all(|by| by.is_finite() && *by > 0.0) {
             return Err(FrameRule::Scale.broken(format!(
-                "image `{resource}` is scaled by {scale}: a scale must be a finite number above 0",
-                resource = name,
-                scale = format!("{} x {}", scale[0], scale[1])
+                "image `{name}` is scaled by {} x {}: a scale must be a finite number above 0",
+                scale[0], scale[1]
             )));
         }
     }
@@ -208,10 +207,8 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     }
     let Some(block) = texel_block(desc.format) else {
         return Err(FrameRule::Format.broken(format!(
-            "image `{resource}` has format {format}, whose texel size is not defined: use a \
-             single-plane format",
-            resource = name,
-            format = format!("{:?}", desc.format)
+            "image `{name}` has format {:?}, whose texel size is not defined: use a single-plane format",
+            desc.format
         )));
     };
     // Twice for the mip levels, which add a third at most.
@@ -297,8 +294,7 @@ fn too_large(resource: &str) -> FrameError {
 fn check_references(tables: &Tables) -> Result<(), FrameError> {
     let unknown = |what, index: u32, by: String| {
         FrameRule::Unknown.broken(format!(
-            "{by} refers to {what} `{name}`, which the frame does not declare",
-            name = format!("#{index}")
+            "{by} refers to {what} `#{index}`, which the frame does not declare"
         ))
     };
     for access in &tables.accesses {

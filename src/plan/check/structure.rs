@@ -65,9 +65,9 @@ fn check_profile(checker: &mut Checker<'_>) {
     }
     if let Some(tile) = profile.tile {
         let by = "the tile heap";
-        check_index(checker, &by, "heaps", tile.heap as usize, profile.heaps.len());
+        check_index(checker, by, "heaps", tile.heap as usize, profile.heaps.len());
         let types = profile.memory_types.len();
-        check_index(checker, &by, "memory_types", tile.memory_type as usize, types);
+        check_index(checker, by, "memory_types", tile.memory_type as usize, types);
     }
 }
 
