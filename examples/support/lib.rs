@@ -41,6 +41,8 @@ mod guide {
     mod integrate {}
     #[doc = include_str!("../../docs/guide/reports.md")]
     mod reports {}
+    #[doc = include_str!("../../docs/guide/arrangements.md")]
+    mod arrangements {}
     #[doc = include_str!("../../docs/guide/emulator.md")]
     mod emulator {}
     #[doc = include_str!("../../docs/guide/test_bots.md")]

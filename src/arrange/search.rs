@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::check::{can_merge, fusible};
-use super::error::CannotGroup;
+use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::traffic::Model;
 use super::traffic::{Costs, Traffic};
@@ -61,6 +61,26 @@ pub struct Found {
 }
 
 impl Found {
+    /// What an arrangement that is there already moves, and what caps it; nothing is searched.
+    ///
+    /// # Errors
+    /// As [`Arrangement::check`].
+    pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
+        arrangement.check(plan.described())?;
+        let allowed = &Allowed::default();
+        let model = Model::new(plan, costs);
+        let mut search = Search { model, allowed };
+        let start = Arrangement::described(plan.described());
+        let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
+        Ok(Found {
+            traffic: search.model.traffic(&arrangement, CHOICE).unwrap_or(described),
+            described,
+            caps: search.caps(&arrangement),
+            steps: search.model.steps,
+            arrangement,
+        })
+    }
+
     /// The share that reads which look anywhere leave within reach of strips.
     pub fn cap(&self) -> f64 {
         let capped: u64 = self.caps.iter().map(|cap| cap.bytes.0).sum();

@@ -25,7 +25,8 @@
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
 //! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
-//! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
+//! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring; and so is `arrangement`,
+//! which `tileheap plan --json --best` wrote: it says how the described frame became this one.
 
 mod error;
 mod form;

@@ -118,7 +118,7 @@ pub(crate) struct Reloads {
     pub(crate) within_60: u64,
 }
 
-/// A frame planned at many heap sizes or extents.
+/// A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SweepResult {
     pub(crate) over: SweepOver,
@@ -135,6 +135,7 @@ impl Document for SweepResult {
 pub(crate) enum SweepOver {
     Heap,
     Size,
+    Repeat,
 }
 
 /// One plan of a sweep.
@@ -142,7 +143,7 @@ pub(crate) enum SweepOver {
 pub(crate) struct SweepPoint {
     /// The size as text.
     pub(crate) at: String,
-    /// Bytes of the heap, or texels of the base extent.
+    /// Bytes of the heap, texels of the base extent, or bytes per repeat.
     pub(crate) size: u64,
     pub(crate) on_chip_bytes: u64,
     pub(crate) eligible_bytes: u64,

@@ -110,6 +110,15 @@ pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
     thousandths.filter(|share| *share <= 1000).ok_or_else(help)
 }
 
+/// `1.5`: a factor of at least 1.
+pub(crate) fn parse_factor(text: &str) -> Result<f64, String> {
+    let factor = text
+        .parse::<f64>()
+        .ok()
+        .filter(|factor| (1.0..=1e6).contains(factor));
+    factor.ok_or_else(|| "write a factor of at least 1: 1.5".to_owned())
+}
+
 /// Search steps; `none` for no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(pub(crate) u64);
@@ -142,22 +151,25 @@ pub(crate) enum Sweep {
     Heap(Bytes, Bytes),
     /// Extents of the frame.
     Size((u32, u32), (u32, u32)),
+    /// What one more execution of a pass costs.
+    Repeat(Bytes, Bytes),
 }
 
 impl FromStr for Sweep {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Sweep, String> {
-        let help = || "write heap=2MiB..24MiB or size=640x360..2560x1440".to_owned();
+        let help = || "write heap=2MiB..24MiB, size=640x360..2560x1440 or repeat=0..6MB".to_owned();
         let (what, range) = text.split_once('=').ok_or_else(help)?;
         let (from, to) = range.split_once("..").ok_or_else(help)?;
         let sweep = match what {
             "heap" => Sweep::Heap(parse_bytes(from)?, parse_bytes(to)?),
+            "repeat" => Sweep::Repeat(parse_bytes(from)?, parse_bytes(to)?),
             "size" => Sweep::Size(parse_extent(from)?, parse_extent(to)?),
             _ => return Err(help()),
         };
         let ascends = match sweep {
-            Sweep::Heap(from, to) => from < to,
+            Sweep::Heap(from, to) | Sweep::Repeat(from, to) => from < to,
             Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
         };
         if ascends { Ok(sweep) } else { Err(help()) }
@@ -221,12 +233,14 @@ mod tests {
     fn sweeps_ascend() {
         let mib = Bytes::mib;
         assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
+        assert_eq!("repeat=0..6MiB".parse(), Ok(Sweep::Repeat(mib(0), mib(6))));
         assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
         for wrong in [
             "",
             "heap",
             "heap=2MiB",
             "heap=3MiB..2MiB",
+            "repeat=1MiB..0",
             "size=1x2..1x2",
             "size=2x2..3x1",
             "time=1..2",

@@ -41,6 +41,9 @@ pub(super) struct Document {
     /// What `tileheap plan --advice` found would help: for readers, neither read back nor compared.
     #[serde(default, skip_serializing, rename = "advice")]
     pub(super) _advice: Option<serde::de::IgnoredAny>,
+    /// How `tileheap plan --best` arranged the frame: for readers, too.
+    #[serde(default, skip_serializing, rename = "arrangement")]
+    pub(super) _arrangement: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize)]

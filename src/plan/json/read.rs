@@ -58,12 +58,14 @@ fn read_as<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, PlanJsonErro
     tileheap_json::read(text, FORMAT, VERSION).map_err(|error| fault(error.to_string()))
 }
 
-/// The document, and its fields as they stand there, advice apart.
+/// The document, and its fields as they stand there, advice and arrangement apart.
 fn document(text: &str) -> Result<(Document, Value), PlanJsonError> {
     let document = read_as(text)?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
-        fields.remove("advice"); // Follows from no field of the plan.
+        // They follow from no field of the plan.
+        fields.remove("advice");
+        fields.remove("arrangement");
     }
     check_numbers(&value)?;
     Ok((document, value))

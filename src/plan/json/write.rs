@@ -38,6 +38,7 @@ pub(super) fn document(plan: &Plan) -> Document {
         }),
         totals: plan.totals,
         _advice: None,
+        _arrangement: None,
     }
 }
 

@@ -1,12 +1,14 @@
 //! `tileheap advise`.
 
 use clap::Args;
+use tileheap::arrange::Found;
 use tileheap::plan::Plan;
 use tileheap::plan::advise::Change;
 
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice, in_words, rule};
+use crate::frames::arrange::{ArrangeOptions, cap_in_words, changes, figures, share, wrapped};
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
 use crate::input::read_text;
@@ -16,19 +18,24 @@ use crate::values::{Sweep, percent};
 
 /// Find changes that would keep more on chip
 ///
-/// For every resource outside tile memory: the rule or limit that excludes it, and the changes that would bring it there, each
+/// First other ways to run the frame: passes in another order, render passes merged, batches fused, passes in strips; what each
+/// saves and costs, what changes in the program, and which reads cap the frame. Then for every resource outside tile memory: the rule or limit that excludes it, and the changes that would bring it there, each
 /// verified by planning again: a narrower format, a smaller extent, a shorter lifetime, fused batches. With --sweep, the share
-/// on chip at many heap sizes or extents.
+/// on chip at many heap sizes, extents or costs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tileheap advise frame.json
+  tileheap advise frame.json --assume-reach reach.json --allow merge,order
   tileheap advise frame.json --sweep heap=2MiB..24MiB
   tileheap advise frame.json --sweep size=640x360..2560x1440")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
-    /// Plan at many heap sizes or extents: heap=2MiB..24MiB, size=640x360..2560x1440
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
+    /// Plan at many heap sizes or extents, heap=2MiB..24MiB, size=640x360..2560x1440, or arrange at many costs of repeating a pass,
+    /// repeat=0..6MB
     #[arg(long, value_name = "RANGE")]
     sweep: Option<Sweep>,
     /// Print JSON instead of a report
@@ -42,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             &arguments.frame,
             &read_text(&arguments.frame.frame, "frame")?,
             range,
+            &arguments.arrange.limits,
         )?;
         let output = Output::stdout();
         return match arguments.json {
@@ -49,65 +57,96 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             false => output.write_report(&bars(&swept.points)),
         };
     }
-    let (_, plan) = arguments.frame.plan()?;
+    let arrange = &arguments.arrange;
+    let (imported, described) = arguments.frame.plan()?;
+    let arranged = arrange.arrange(&arguments.frame.options, &imported, &described)?;
+    let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let progress = Progress::new("searching for advice", 0);
-    let found = Advice::of(&plan)?;
+    let found = Advice::of(&described, plan, &arrange.limits)?;
     drop(progress);
     if arguments.json {
-        return Output::stdout().write(&format!("{:#}\n", advice::document(&plan, &found)));
+        let mut document = advice::document(&described, plan, &found);
+        if let Some(arranged) = &arranged {
+            document["arrangement"] = arranged.document();
+        }
+        return Output::stdout().write(&format!("{document:#}\n"));
     }
-    let Advice {
-        resources,
-        fusions,
-        merges,
-    } = found;
-    let mut report = headline(&plan);
+    let mut report = headline(&described);
+    write_combinations(&mut report, &described, &found);
+    write_caps(&mut report, &described, &found.all);
+    if let Some(arranged) = &arranged {
+        report += &format!("\n{}{}", arranged.text(), headline(plan));
+    }
     report += "\nNot in tile memory\n";
-    if resources.is_empty() {
+    if found.resources.is_empty() {
         report += "  no resource that a change could bring there\n";
     }
-    for advice in &resources {
+    for advice in &found.resources {
         let name = &plan.frame.resource(advice.resource).name;
         report += &format!("  {name}: {}\n", plan.reason_text(advice.resource));
-        report += &format!("      rule: {}\n", rule(&plan, advice));
+        report += &format!("      rule: {}\n", rule(plan, advice));
         for change in &advice.changes {
             let Change { kind, saves } = change;
             report += &format!(
                 "      {}: saves {saves} per frame\n",
-                in_words(&plan, advice.resource, *kind)
+                in_words(plan, advice.resource, *kind)
             );
         }
-        if advice.changes.is_empty() {
+        if advice.changes.is_empty() && found.combinations.is_empty() {
             report += "      no single change brings it on chip\n";
         }
     }
-    if !fusions.is_empty() {
-        report += "\nBatches to fuse\n";
-        for fusion in &fusions {
-            let (first, last, saves) = (fusion.first.index(), fusion.last.index(), fusion.saves);
-            let between = if last == first + 1 { "and" } else { "to" };
-            report += &format!("  batches {first} {between} {last}: saves {saves} per frame\n");
-        }
-    }
-    if !merges.is_empty() {
-        report += "\nRender passes to merge, with reads at the fragment's own pixel\n";
-        for merge in &merges {
-            let pass = |index: usize| plan.described().passes()[index].name.as_str();
-            let inside = merge
-                .inside
-                .iter()
-                .map(|&id| plan.frame.resource(id).name.as_str());
-            report += &format!(
-                "  {} and {}: {} no longer need memory; frees {} of tile memory, saves {} per frame\n",
-                pass(merge.first.index()),
-                pass(merge.first.index() + 1),
-                inside.collect::<Vec<_>>().join(", "),
-                merge.frees,
-                merge.saves
-            );
-        }
-    }
     Output::stdout().write_report(&report)
+}
+
+/// The best combinations of changes, each with what it saves, what it costs, and what changes in the program.
+fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
+    let frame = plan.described();
+    *report += "\nCombinations of changes, the best first\n";
+    if found.combinations.is_empty() {
+        *report += "  none keeps more on chip\n";
+    }
+    for (number, one) in (1..).zip(&found.combinations) {
+        let names: Vec<&str> = one.kinds.iter().map(|kind| kind.name()).collect();
+        let headline = format!(
+            "{number}. {}: {} of eligible traffic on chip, {}",
+            names.join(", "),
+            share(one.found.traffic.share()),
+            figures(&one.found)
+        );
+        wrapped(report, 2, &headline);
+        for change in changes(frame, &one.found.arrangement, &one.arranged) {
+            wrapped(report, 6, &change);
+        }
+    }
+    // Every pass declares it where reach is assumed.
+    if frame.passes().iter().all(|pass| pass.repeat_bytes.is_none()) {
+        wrapped(report, 2, NOTHING_DECLARED);
+    }
+}
+
+const NOTHING_DECLARED: &str = "no pass can run in strips: declare passes with `PassBuilder::in_strips` and how far their reads look \
+    with `PassBuilder::reaching`, or assume both with --assume-reach";
+
+/// What keeps the frame from a share of 100 %.
+fn write_caps(report: &mut String, plan: &Plan, found: &Found) {
+    if found.caps.is_empty() {
+        return;
+    }
+    *report += &format!(
+        "\nWhat caps the frame at {} of eligible traffic\n",
+        share(found.cap())
+    );
+    for cap in &found.caps {
+        let line = format!(
+            "{}: {} ({}): {}",
+            plan.described().resource(cap.resource).name,
+            percent(cap.bytes.0, found.described.eligible.0),
+            cap.bytes,
+            cap_in_words(cap)
+        );
+        wrapped(report, 2, &line);
+    }
 }
 
 fn headline(plan: &Plan) -> String {

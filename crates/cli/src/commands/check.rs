@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use serde_json::Value;
+use tileheap::frame::Frame;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::plan::{Plan, WindowRule};
 
 use crate::error::{Error, Result};
-use crate::frames::plan::frame_from;
+use crate::frames::arrange::read_repaired;
+use crate::frames::plan::{AssumedReach, frame_from};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -33,6 +36,11 @@ pub(crate) struct Arguments {
     /// The base extent at which the frame was planned, if not its own
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     size: Option<(u32, u32)>,
+    #[command(flatten)]
+    assumed: AssumedReach,
+    /// The arrangement of the planned frame, if not the one that the plan was saved with
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    arrangement: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -42,8 +50,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let text = read_text(&arguments.frame, "frame")?;
-    let frame = frame_from(&arguments.frame, &text, arguments.size)?.frame;
+    let mut imported = frame_from(&arguments.frame, &text, arguments.size)?;
+    arguments.assumed.apply(&arguments.frame, &mut imported)?;
     let text = read_text(&arguments.plan, "plan")?;
+    let frame = arranged(arguments, imported.frame, &text)?;
     let plan = Plan::from_json(&frame, &text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
     let errors = plan.violations();
@@ -72,6 +82,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         plan.passes.len(),
         plan.resources.len(),
     ))
+}
+
+/// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
+fn arranged(arguments: &Arguments, frame: Frame, plan: &str) -> Result<Frame> {
+    let (path, text) = match &arguments.arrangement {
+        Some(path) => (path, read_text(path, "arrangement")?),
+        None => {
+            let plan: Value = serde_json::from_str(plan).unwrap_or_default();
+            match &plan["arrangement"]["arrangement"] {
+                Value::Null => return Ok(frame),
+                arrangement => (&arguments.plan, arrangement.to_string()),
+            }
+        }
+    };
+    let (arrangement, not_kept) =
+        read_repaired(&text, &frame).map_err(|error| Error::of(shown(path), error))?;
+    if let Some(why) = not_kept.first() {
+        return Err(Error::of(
+            shown(path),
+            format!("the arrangement does not fit the frame: {why}"),
+        ));
+    }
+    Ok(arrangement.apply(&frame)?.frame)
 }
 
 /// Lowers a plan for its first two frames, on one queue and on a queue for each that is declared, and checks the tables; gives the

@@ -9,6 +9,7 @@ use tileheap::plan::{NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
 use crate::frames::advice;
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan};
 use crate::frames::plan::{FrameArguments, Sizes};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -25,11 +26,14 @@ Examples:
   tileheap plan frame.json --profile x2-85 --size 2560x1440
   tileheap plan frame.json --heap 4MiB --strategy first-come
   deferred --dump-frame - | tileheap plan - --json | jq .totals
+  tileheap plan frame.json --assume-reach reach.json --best --save-arrangement best.json
   tileheap plan frame.json --profile no-tile-memory     without tile memory
   tileheap plan frame.json --lowered --queues 0.0,1.0   what Vulkan is told, on queues of two families")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
@@ -51,10 +55,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let (imported, plan) = arguments.frame.plan()?;
+    arguments.arrange.require_search()?;
+    let (imported, described) = arguments.frame.plan()?;
+    let arranged = arguments
+        .arrange
+        .arrange(&arguments.frame.options, &imported, &described)?;
+    let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let output = Output::to(arguments.output.clone());
     if arguments.lowered {
-        let (lowered, situation) = lowered(arguments, &plan)?;
+        let (lowered, situation) = lowered(arguments, plan)?;
         return if arguments.json {
             output.write(&lowered.to_json(plan.frame.name(), &situation))
         } else {
@@ -62,21 +71,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         };
     }
     if arguments.json {
-        if !arguments.advice {
+        if !arguments.advice && arranged.is_none() {
             return output.write(&plan.to_json());
         }
         let progress = Progress::new("searching for advice", 0);
-        let document = advice::with_advice(&plan)?;
+        let limits = arguments.advice.then_some(&arguments.arrange.limits);
+        let document = advice::with_advice(&described, arranged.as_ref(), limits)?;
         drop(progress);
         return output.write(&format!("{document:#}\n"));
     }
-    let mut report = plan.to_string();
+    let mut report = arranged.as_ref().map_or_else(String::new, ArrangedPlan::text);
+    report += &plan.to_string();
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
     if arguments.frame.options.sizes == Sizes::Profile {
         append_list(
             &mut report,
             "Claims of the file that contradict the rules",
-            &wrong_claims(&imported, &plan),
+            &wrong_claims(&imported, &described),
         );
     }
     output.write_report(&report)

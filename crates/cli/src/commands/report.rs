@@ -22,6 +22,7 @@ use crate::caches::play::{ReplayOptions, is_trace, play};
 use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
 use crate::error::{Error, Result};
 use crate::frames::advice::with_advice;
+use crate::frames::arrange::ArrangeOptions;
 use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
@@ -55,6 +56,7 @@ Examples:
   tileheap report frame.json -o report.html
   tileheap report old-plan.json new-plan.json -o diff.html        with their differences
   tileheap plan frame.json --json --advice | tileheap report - -o plan.html
+  tileheap report frame.json --best --assume-reach reach.json -o best.html    run in the best way found
   tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
   tileheap report network.jsonl --tensor-strategy litert-best -o network.html
   tileheap report strafe.trace --cache 2MiB --policy coherent,arenas,lru -o cache.html
@@ -78,11 +80,14 @@ pub(crate) struct Arguments {
     /// What to compute in addition to the plan: advice, and a sweep over heap sizes
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     detail: Detail,
-    /// The sweep: heap=2MiB..24MiB, size=640x360..2560x1440 [default: from a quarter to three times the heap]
+    /// The sweep: heap=2MiB..24MiB, size=640x360..2560x1440, repeat=0..6MB [default: from a quarter to three times the heap; with
+    /// --best repeat=0..6MB]
     #[arg(long, value_name = "RANGE", help_heading = "Frames")]
     sweep: Option<Sweep>,
     #[command(flatten, next_help_heading = "Frames")]
     options: FrameOptions,
+    #[command(flatten, next_help_heading = "Frames")]
+    arrange: ArrangeOptions,
     /// How to place tensors (see `tileheap tensors --help`)
     #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
     tensor_strategy: crate::networks::options::Strategy,
@@ -121,6 +126,7 @@ pub(crate) enum Detail {
 const SMALL_FRAME: usize = 200;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    arguments.arrange.require_search()?;
     let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
     if to_terminal && arguments.svg.is_none() && arguments.png.is_none() {
         return Err(Error::bad_input(
@@ -273,21 +279,21 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     let options = &frame.options;
     let imported = frame.frame_from(text, options.size)?;
     let progress = Progress::new("planning", 0);
-    let plan = options.plan(&imported, &options.read_profile()?)?;
-    let small = plan.frame.resources().len() <= SMALL_FRAME;
+    let described = options.plan(&imported, &options.read_profile()?)?;
+    let arranged = arguments.arrange.arrange(options, &imported, &described)?;
+    let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
+    let small = described.frame.resources().len() <= SMALL_FRAME;
     let thorough = match arguments.detail {
         Detail::Auto => small,
         Detail::Full => true,
         Detail::Plan => false,
     };
     let mut notes = imported.notes;
-    let document = if thorough {
+    if thorough {
         progress.set_message("searching for advice");
-        with_advice(&plan)?
-    } else {
-        serde_json::from_str(&plan.to_json())
-            .map_err(|error| Error::new(format!("the plan's JSON: {error}")))?
-    };
+    }
+    let limits = thorough.then_some(&arguments.arrange.limits);
+    let document = with_advice(&described, arranged.as_ref(), limits)?;
     if !thorough && arguments.detail == Detail::Auto {
         notes.push(format!(
             "more than {SMALL_FRAME} resources: give --detail full for advice and other heap sizes"
@@ -296,6 +302,10 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
     drop(progress);
     let mut chart = plan::chart(&document);
     let heap = plan.profile.tile.map(|tile| tile.size);
+    let around = |heap| match arranged {
+        Some(_) => Sweep::Repeat(Bytes(0), Bytes(6_000_000)),
+        None => around(heap),
+    };
     let range = arguments.sweep.or(heap.filter(|_| thorough).map(around));
     if let Some(over) = range {
         let here = match over {
@@ -304,8 +314,9 @@ fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<
                 let extent = plan.frame.base_extent();
                 Some(u64::from(extent.width) * u64::from(extent.height))
             }
+            Sweep::Repeat(..) => arguments.arrange.limits.repeat_cost.map(|cost| cost.0),
         };
-        chart.curves = curves(&sweep(frame, text, over)?, here);
+        chart.curves = curves(&sweep(frame, text, over, &arguments.arrange.limits)?, here);
     }
     chart.notes = notes;
     Ok(Input {

@@ -1,26 +1,80 @@
 //! Changes that would keep more of a frame on chip: the search, and its result as JSON.
 
 use serde_json::{Value, json};
+use tileheap::arrange::{Arranged, Found};
 use tileheap::frame::ResourceId;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::names;
 use tileheap::plan::Plan;
 use tileheap::plan::advise::{ChangeKind, Fusion, Merge, advise, fusions, merges};
 
+use super::arrange::{ArrangedPlan, Kind, Limits, caps_document, document as arrangement_document, gain};
 use crate::error::{Error, Result};
 use crate::values::percent;
 
-/// All changes that help a plan.
+/// All changes that help a plan, and other ways to run the frame.
 pub(crate) struct Advice {
+    /// The largest share on chip first.
+    pub(crate) combinations: Vec<Combination>,
+    /// With all that is allowed.
+    pub(crate) all: Found,
     pub(crate) resources: Vec<tileheap::plan::advise::Advice>,
     pub(crate) fusions: Vec<Fusion>,
     pub(crate) merges: Vec<Merge>,
 }
 
+/// Another way to run a frame.
+pub(crate) struct Combination {
+    /// What the search was allowed.
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) found: Found,
+    pub(crate) arranged: Arranged,
+}
+
+/// At most so many combinations are told.
+const COMBINATIONS: usize = 5;
+
+/// Searches with each kind of change alone, with all but strips, and with all; drops what gains nothing or another has already.
+fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found)> {
+    let kinds = limits.kinds();
+    let mut sets: Vec<Vec<Kind>> = kinds.iter().map(|&kind| vec![kind]).collect();
+    let whole: Vec<Kind> = kinds
+        .iter()
+        .copied()
+        .filter(|kind| *kind != Kind::Strips)
+        .collect();
+    sets.extend([whole, kinds.clone()].into_iter().filter(|set| set.len() > 1));
+    let all = limits.search(plan, &kinds);
+    let mut combinations: Vec<Combination> = Vec::new();
+    for kinds in sets {
+        let found = match kinds == limits.kinds() {
+            true => all.clone(),
+            false => limits.search(plan, &kinds),
+        };
+        let known = combinations
+            .iter()
+            .any(|other| other.found.arrangement == found.arrangement);
+        if gain(&found) > 0 && !known {
+            let arranged = found.arrangement.apply(plan.described())?;
+            combinations.push(Combination {
+                kinds,
+                found,
+                arranged,
+            });
+        }
+    }
+    combinations.sort_by_key(|one| std::cmp::Reverse(gain(&one.found)));
+    combinations.truncate(COMBINATIONS);
+    Ok((combinations, all))
+}
+
 impl Advice {
-    /// Plans the frame again with each change.
-    pub(crate) fn of(plan: &Plan) -> Result<Advice> {
+    /// Searches for other ways to run the described frame, and plans the planned one again with each change.
+    pub(crate) fn of(described: &Plan, plan: &Plan, limits: &Limits) -> Result<Advice> {
+        let (combinations, all) = combinations(described, limits)?;
         Ok(Advice {
+            combinations,
+            all,
             resources: advise(plan)?,
             fusions: fusions(plan)?,
             merges: merges(plan)?,
@@ -28,16 +82,31 @@ impl Advice {
     }
 }
 
-/// A plan as JSON with its advice in the field `advice`.
-pub(crate) fn with_advice(plan: &Plan) -> Result<Value> {
+/// A plan as JSON, with its advice in the field `advice`, and how it is arranged in the field `arrangement`.
+pub(crate) fn with_advice(
+    described: &Plan,
+    arranged: Option<&ArrangedPlan<'_>>,
+    limits: Option<&Limits>,
+) -> Result<Value> {
+    let plan = arranged.map_or(described, |arranged| &arranged.plan);
     let mut value: Value = serde_json::from_str(&plan.to_json())
         .map_err(|error| Error::new(format!("the plan's own JSON: {error}")))?;
-    value["advice"] = document(plan, &Advice::of(plan)?);
+    if let Some(limits) = limits {
+        value["advice"] = document(described, plan, &Advice::of(described, plan, limits)?);
+    }
+    if let Some(arranged) = arranged {
+        value["arrangement"] = arranged.document();
+    }
     Ok(value)
 }
 
 /// The advice as JSON.
-pub(crate) fn document(plan: &Plan, advice: &Advice) -> Value {
+pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value {
+    let combinations = advice.combinations.iter().map(|one| {
+        let mut value = arrangement_document(described, &one.found, &one.arranged);
+        value["allow"] = one.kinds.iter().map(|kind| kind.name()).collect();
+        value
+    });
     let resources = advice.resources.iter().map(|of_resource| {
         json!({
             "resource": plan.frame.resource(of_resource.resource).name,
@@ -64,6 +133,9 @@ pub(crate) fn document(plan: &Plan, advice: &Advice) -> Value {
     json!({
         "format": "tileheap-advice",
         "version": 1,
+        "combinations": combinations.collect::<Vec<Value>>(),
+        "cap": advice.all.cap(),
+        "caps": caps_document(described, &advice.all),
         "resources": resources.collect::<Vec<Value>>(),
         "fusions": batches.collect::<Vec<Value>>(),
         "merges": passes.collect::<Vec<Value>>(),

@@ -1,6 +1,7 @@
-//! Frames: device profiles, plans, advice, sweeps, and differences between plans.
+//! Frames: device profiles, plans, arrangements, advice, sweeps, and differences between plans.
 
 pub(crate) mod advice;
+pub(crate) mod arrange;
 pub(crate) mod diff;
 pub(crate) mod plan;
 pub(crate) mod profile;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ash::vk;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
-use tileheap::frame::ResourceId;
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::weights::Weights;
+use tileheap::frame::{Reaches, ResourceId};
 use tileheap::measure::{estimate, raw};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
@@ -16,7 +16,7 @@ use tileheap::units::Bytes;
 
 use super::profile;
 use crate::error::{Error, Result};
-use crate::input::{read_text, shown};
+use crate::input::{is_stdin, read_text, shown};
 use crate::progress::Progress;
 use crate::values::{Budget, named, parse_bytes, parse_extent};
 
@@ -63,12 +63,40 @@ pub(crate) struct FrameOptions {
     /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) assumed: AssumedReach,
     /// Require a resource in tile memory, or fail with the rule that forbids it; may be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
     /// Never place a resource in tile memory; may be repeated
     #[arg(long, alias = "keep-off", value_name = "RESOURCE")]
     pub(crate) exclude: Vec<String>,
+}
+
+/// What is assumed of a frame's reads.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AssumedReach {
+    /// Assume how far reads look and what repeating passes costs, as JSON, of one frame or of several by file name; then every
+    /// pass can run in strips
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    assume_reach: Option<PathBuf>,
+}
+
+impl AssumedReach {
+    /// Applies the assumptions to the frame of a file; a frame from standard input is found by its own name.
+    pub(crate) fn apply(&self, file: &Path, imported: &mut Imported) -> Result<()> {
+        let Some(path) = &self.assume_reach else {
+            return Ok(());
+        };
+        let name = match file.file_name() {
+            Some(name) if !is_stdin(file) => name.to_string_lossy().into_owned(),
+            _ => imported.frame.name().to_owned(),
+        };
+        let reaches = Reaches::from_json(&read_text(path, "assumed reach")?, &name);
+        let assumed = reaches.and_then(|reaches| imported.frame.with_reaches(&reaches));
+        imported.frame = assumed.map_err(|error| Error::of(shown(path), error))?;
+        Ok(())
+    }
 }
 
 /// How the sizes of resources are computed.
@@ -98,7 +126,9 @@ impl FrameArguments {
 
     /// The same from the file's text.
     pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
-        self.options.apply(frame_from(&self.frame, text, extent)?)
+        let mut imported = frame_from(&self.frame, text, extent)?;
+        self.options.assumed.apply(&self.frame, &mut imported)?;
+        self.options.apply(imported)
     }
 }
 

@@ -1,8 +1,9 @@
-//! A frame planned at many heap sizes or extents.
+//! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
 use tileheap::plan::advise::dram_traffic;
 use tileheap::units::Bytes;
 
+use super::arrange::{Limits, gain};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
@@ -12,20 +13,24 @@ use crate::values::Sweep;
 /// Points of a sweep.
 const POINTS: u32 = 23;
 
-/// Plans the frame in `text` at every size of a range.
-pub(crate) fn sweep(arguments: &FrameArguments, text: &str, range: Sweep) -> Result<SweepResult> {
+/// Plans the frame in `text` at every size of a range, or arranges it at every cost.
+pub(crate) fn sweep(
+    arguments: &FrameArguments,
+    text: &str,
+    range: Sweep,
+    limits: &Limits,
+) -> Result<SweepResult> {
     let over = match range {
+        Sweep::Repeat(from, to) => return repeats(arguments, text, (from.0, to.0), limits),
         Sweep::Heap(..) => SweepOver::Heap,
         Sweep::Size(..) => SweepOver::Size,
     };
-    let between =
-        |from: u64, to: u64, step: u32| from + (to - from) * u64::from(step) / u64::from(POINTS - 1);
     let device = arguments.options.read_profile()?;
     let progress = Progress::new("planning at every size", u64::from(POINTS));
     let mut points = Vec::new();
     for step in 0..POINTS {
         let (profile, extent) = match range {
-            Sweep::Heap(from, to) => {
+            Sweep::Heap(from, to) | Sweep::Repeat(from, to) => {
                 let size = Bytes(between(from.0, to.0, step));
                 (device.clone().with_tile_heap_size(size)?, arguments.options.size)
             }
@@ -57,4 +62,40 @@ pub(crate) fn sweep(arguments: &FrameArguments, text: &str, range: Sweep) -> Res
         progress.set_position(u64::from(step) + 1);
     }
     Ok(SweepResult { over, points })
+}
+
+fn between(from: u64, to: u64, step: u32) -> u64 {
+    from + ((u128::from(to - from) * u128::from(step)) / u128::from(POINTS - 1)) as u64
+}
+
+/// Searches for the best arrangement at every cost of repeating a pass.
+fn repeats(
+    arguments: &FrameArguments,
+    text: &str,
+    (from, to): (u64, u64),
+    limits: &Limits,
+) -> Result<SweepResult> {
+    let imported = arguments.frame_from(text, arguments.options.size)?;
+    let plan = arguments
+        .options
+        .plan(&imported, &arguments.options.read_profile()?)?;
+    let mut points = Vec::new();
+    for step in 0..POINTS {
+        let cost = Bytes(between(from, to, step));
+        let limits = limits.at_repeat_cost(cost);
+        let found = limits.search(&plan, &limits.kinds());
+        let (eligible, traffic) = (found.described.eligible, found.traffic);
+        points.push(SweepPoint {
+            at: cost.to_string(),
+            size: cost.0,
+            on_chip_bytes: eligible.0.saturating_sub((traffic.moved + traffic.charges()).0),
+            eligible_bytes: eligible.0,
+            dram_bytes: dram_traffic(&plan).0.saturating_add_signed(-gain(&found)),
+            proved: None,
+        });
+    }
+    Ok(SweepResult {
+        over: SweepOver::Repeat,
+        points,
+    })
 }

@@ -21,9 +21,48 @@ pub(super) fn by_resource(plan: &Value) -> Option<BTreeMap<String, Vec<String>>>
     Some(resources.collect())
 }
 
-/// Every change, by savings; `None` if there is none.
-pub(super) fn table(plan: &Value) -> Option<Table> {
+/// Combinations of changes, what caps the frame, and single changes; without those that are empty.
+pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let advice = &plan["advice"];
+    let share = |of: &Value| Cell::share((of["share"].as_f64().unwrap_or(0.0) * 1000.0) as u64);
+    let combinations = list(&advice["combinations"]).iter().map(|one| {
+        let words = |field: &str, between: &str| {
+            let words: Vec<&str> = list(&one[field]).iter().map(text).collect();
+            Cell::word(words.join(between))
+        };
+        let charges = ["repeats_bytes", "halos_bytes", "merges_bytes"].map(|field| bytes(&one[field]));
+        vec![
+            words("allow", ", "),
+            words("changes", "; "),
+            Cell::bytes(bytes(&one["saves_bytes"])),
+            Cell::bytes(charges.iter().sum()),
+            share(one),
+        ]
+    });
+    let caps = list(&advice["caps"]).iter().map(|cap| {
+        let words = [&cap["resource"], &cap["why"]].map(|field| Cell::word(text(field)));
+        words.into_iter().chain([share(cap)]).collect()
+    });
+    let columns = &[
+        "allowed",
+        "changes",
+        "savings per frame",
+        "costs per frame",
+        "share on chip",
+    ];
+    let tables = [
+        Table::new("Advice: combinations of changes", columns, combinations),
+        Table::new("What caps the frame", &["resource", "why", "share"], caps),
+        changes(advice),
+    ];
+    tables
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
+}
+
+/// Every single change, by savings.
+fn changes(advice: &Value) -> Table {
     let mut all: Vec<(u64, String, String)> = Vec::new();
     for tried in list(&advice["resources"]) {
         let name = text(&tried["resource"]);
@@ -59,12 +98,11 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
     let rows = all
         .into_iter()
         .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves)]);
-    let table = Table::new(
+    Table::new(
         "Advice: single changes that keep more on chip",
         &["change", "effect", "savings per frame"],
         rows,
-    );
-    Some(table).filter(|table| !table.rows.is_empty())
+    )
 }
 
 /// A note for saved plans without advice.

@@ -17,6 +17,7 @@ pub(crate) mod tensors;
 pub(crate) mod trace;
 
 mod advice;
+mod arrangement;
 mod curve;
 mod fields;
 mod pass;

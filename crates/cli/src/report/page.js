@@ -179,6 +179,12 @@ function makeSection(chart, number) {
   if (data.charts.length > 1) section.append(element("h2", { textContent: chart.title }));
   const body = element("div", { className: "body" });
   section.append(facts, body);
+  if (chart.comparison) {
+    const figure = element("figure", { className: "across" });
+    figure.innerHTML = chart.comparison.svg;
+    named(figure.firstElementChild, { role: "img", "aria-label": chart.comparison.label });
+    body.append(element("h3", { textContent: "Arrangement" }), figure);
+  }
   if (chart.panels.length) {
     const view = new View(chart, data.kinds, number, showSelection);
     view.lines = element("div");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::arrangement;
 use super::chart::{Chart, Kind};
 use super::numbers::{Curve, Table, Unit};
 use super::words::escaped;
@@ -48,6 +49,7 @@ pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
 /// A chart as the page's script reads it.
 fn in_json(chart: &Chart) -> Value {
     let mut value = json!(chart);
+    value["comparison"] = chart.comparison.as_ref().map(arrangement::for_page).into();
     value["panels"] = chart.drawn_panels().map(|panel| json!(panel)).collect();
     value["curves"] = chart.curves.iter().map(curve_in_json).collect();
     value

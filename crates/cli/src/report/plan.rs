@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::chart::{Area, Chart, Facts, Lane, Panel};
 use super::fields::{bytes, list, text};
 use super::words::amount;
-use super::{advice, pass, resource};
+use super::{advice, arrangement, pass, resource};
 use crate::values::percent;
 
 /// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
@@ -58,6 +58,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     let mut chart = Chart {
         title: format!("{} on {}", text(&plan["frame"]), text(&plan["profile"]["name"])),
         facts: facts(plan),
+        comparison: arrangement::comparison(plan),
         steps: passes
             .iter()
             .map(|pass| pass::step(pass, list(&plan["resources"])))
@@ -67,7 +68,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
         items,
         what: "resources",
         lines: ("Accesses", &pass::LINES),
-        tables: advice::table(plan).into_iter().collect(),
+        tables: advice::tables(plan),
         notes: advice::note(plan).into_iter().collect(),
         ..Chart::default()
     };
@@ -186,13 +187,23 @@ fn facts(plan: &Value) -> Facts {
     let (kept, eligible) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["eligible_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name, value: String| facts.push((name, value));
-    if eligible > 0 {
-        fact("eligible traffic on chip", percent(kept, eligible));
+    let arranged = &plan["arrangement"];
+    if let (Some(share), Some(saves)) = (arranged["share"].as_f64(), arranged["saves_bytes"].as_u64()) {
+        // The plan's own totals count a whole resource once for each strip.
+        fact(
+            "eligible traffic on chip",
+            percent((share * 1e6) as u64, 1_000_000),
+        );
+        fact("traffic saved by the arrangement", amount(saves));
+    } else {
+        if eligible > 0 {
+            fact("eligible traffic on chip", percent(kept, eligible));
+        }
+        fact(
+            "traffic saved per frame",
+            format!("{} of {}", amount(kept), amount(eligible)),
+        );
     }
-    fact(
-        "traffic saved per frame",
-        format!("{} of {}", amount(kept), amount(eligible)),
-    );
     fact("largest bound tile memory", total("tile_bytes"));
     fact(
         "bound, summed over passes",

@@ -1,9 +1,9 @@
 //! Charts as SVG and PNG.
 
 use super::chart::{Chart, Kind, Lane, Panel};
-use super::curve;
 use super::shapes::{BOLD, DOCUMENT, END, Inks, MIDDLE, line, rect, text};
 use super::words::{amount, cut, escaped};
+use super::{arrangement, curve};
 use crate::error::{Error, Result};
 
 const LEFT: f64 = 96.0;
@@ -36,6 +36,9 @@ pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
     let mut body = String::new();
     let mut top = 0.0;
     for chart in charts {
+        if let Some(comparison) = &chart.comparison {
+            top += arrangement::for_document(&mut body, comparison, top, (LEFT, width - RIGHT)) + 18.0;
+        }
         top += draw_chart(&mut body, chart, top, column);
         for curve in &chart.curves {
             top += curve::for_document(&mut body, curve, top, (LEFT, width)) + 18.0;

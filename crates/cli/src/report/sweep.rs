@@ -9,7 +9,7 @@ use crate::documents::{SweepOver, SweepPoint, SweepResult};
 pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let points = &swept.points;
     let at = points.iter().map(|point| match swept.over {
-        SweepOver::Heap => amount(point.size),
+        SweepOver::Heap | SweepOver::Repeat => amount(point.size),
         SweepOver::Size => point.at.clone(),
     });
     let at: Vec<String> = at.collect();
@@ -20,6 +20,7 @@ pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let what = match swept.over {
         SweepOver::Heap => "tile heap size",
         SweepOver::Size => "extent",
+        SweepOver::Repeat => "cost of one more execution of a pass",
     };
     let curve = |title: String, unit: Unit, top: u64, values: Vec<u64>| Curve {
         title,

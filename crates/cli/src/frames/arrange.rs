@@ -1,0 +1,595 @@
+//! Other ways to run a frame: searched for or read from a file, applied, and told in words.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use ash::vk;
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
+use serde_json::{Value, json};
+use tileheap::arrange::{self, Allowed, Arranged, Arrangement, CannotGroup, Cap, Costs, Found, Traffic, Way};
+use tileheap::frame::import::Imported;
+use tileheap::frame::{Frame, PassId};
+use tileheap::plan::Plan;
+use tileheap::units::Bytes;
+
+use super::plan::FrameOptions;
+use crate::error::{Error, Result};
+use crate::input::{read_text, shown};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::values::{parse_bytes, parse_factor, percent};
+
+/// What a search for another way to run a frame may change, and what it counts.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Limits {
+    /// What the search for arrangements may do: order,merge,fuse,strips [default: all]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    allow: Option<Vec<Kind>>,
+    /// The most pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
+    #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
+    shaded: Option<f64>,
+    /// What one more execution of a pass costs, in bytes of traffic, in place of what passes declare
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) repeat_cost: Option<Bytes>,
+}
+
+/// Whether and how a frame is arranged before it is planned.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("arranged").args(["best", "arrangement"]))]
+pub(crate) struct ArrangeOptions {
+    /// Search for another way to run the frame, reordered, merged, fused, in strips, and plan that
+    #[arg(long)]
+    best: bool,
+    /// Run the frame as a saved arrangement says, repaired where the frame has changed
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    arrangement: Option<PathBuf>,
+    /// Write the arrangement to a file, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "arranged")]
+    save_arrangement: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+}
+
+/// A way in which an arrangement differs from the description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Run passes in another order
+    Order,
+    /// Run render passes as one
+    Merge,
+    /// Submit batches as one
+    Fuse,
+    /// Run passes strip by strip
+    Strips,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Order => "order",
+            Kind::Merge => "merge",
+            Kind::Fuse => "fuse",
+            Kind::Strips => "strips",
+        }
+    }
+}
+
+impl Limits {
+    /// What is allowed, in the order of the enumeration.
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
+        let all = Kind::value_variants().iter().copied();
+        let given = self.allow.as_deref();
+        all.filter(|kind| given.is_none_or(|given| given.contains(kind)))
+            .collect()
+    }
+
+    /// The same at another cost of repeating a pass.
+    pub(crate) fn at_repeat_cost(&self, cost: Bytes) -> Limits {
+        Limits {
+            repeat_cost: Some(cost),
+            ..self.clone()
+        }
+    }
+
+    fn costs(&self) -> Costs {
+        Costs {
+            repeat: self.repeat_cost,
+            ..Costs::default()
+        }
+    }
+
+    /// Searches with these kinds of changes; Ctrl-C ends the search with the best so far.
+    pub(crate) fn search(&self, plan: &Plan, kinds: &[Kind]) -> Found {
+        let defaults = Allowed::default();
+        let allowed = Allowed {
+            order: kinds.contains(&Kind::Order),
+            merge: kinds.contains(&Kind::Merge),
+            fuse: kinds.contains(&Kind::Fuse),
+            strips: kinds.contains(&Kind::Strips),
+            shaded: self.shaded.unwrap_or(defaults.shaded),
+            costs: self.costs(),
+            ..defaults
+        };
+        let progress = Progress::new("searching for arrangements", 0);
+        let stop = interrupt();
+        stop.store(false, Ordering::Relaxed);
+        let found = arrange::search(plan, &allowed, &mut |traffic| {
+            let share = share(traffic.share());
+            progress.set_message(format!("searching for arrangements, {share} on chip so far"));
+            match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+        found
+    }
+}
+
+/// Set by Ctrl-C; where it is set already, Ctrl-C ends the command.
+fn interrupt() -> &'static Arc<AtomicBool> {
+    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    STOP.get_or_init(|| {
+        let stop = Arc::new(AtomicBool::new(false));
+        #[cfg(unix)]
+        {
+            use signal_hook::consts::SIGINT;
+            use signal_hook::flag::{register, register_conditional_default};
+            // Where it cannot be caught, it ends the command.
+            let caught = register_conditional_default(SIGINT, stop.clone());
+            let _ = caught.and_then(|_| register(SIGINT, stop.clone()));
+        }
+        stop
+    })
+}
+
+/// A frame that is run another way, and its plan.
+pub(crate) struct ArrangedPlan<'a> {
+    described: &'a Plan,
+    found: Found,
+    arranged: Arranged,
+    pub(crate) plan: Plan,
+    /// What a saved arrangement had that the frame does not allow any more.
+    not_kept: Vec<String>,
+}
+
+impl ArrangeOptions {
+    /// The frame run another way, planned; `None` if that is not asked for.
+    pub(crate) fn arrange<'a>(
+        &self,
+        options: &FrameOptions,
+        imported: &Imported,
+        described: &'a Plan,
+    ) -> Result<Option<ArrangedPlan<'a>>> {
+        let (found, not_kept) = match &self.arrangement {
+            None if !self.best => return Ok(None),
+            None => (self.limits.search(described, &self.limits.kinds()), Vec::new()),
+            Some(path) => {
+                let text = read_text(path, "arrangement")?;
+                let read = read_repaired(&text, described.described());
+                let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
+                let found = Found::of(described, arrangement, self.limits.costs());
+                (found.map_err(tileheap::Error::from)?, not_kept)
+            }
+        };
+        let frame = described.described();
+        let arranged = found.arrangement.apply(frame)?;
+        if let Some(path) = &self.save_arrangement {
+            Output::to(Some(path.clone())).write(&found.arrangement.to_json(frame))?;
+        }
+        let imported = Imported {
+            frame: arranged.frame.clone(),
+            claims: of_described(&arranged, &imported.claims),
+            raw_texel_bytes: of_described(&arranged, &imported.raw_texel_bytes),
+            notes: Vec::new(),
+        };
+        let _progress = Progress::new("planning", 0);
+        Ok(Some(ArrangedPlan {
+            described,
+            plan: options.plan(&imported, &described.profile)?,
+            found,
+            arranged,
+            not_kept,
+        }))
+    }
+
+    /// Fails where limits are given to a search that does not take place.
+    pub(crate) fn require_search(&self) -> Result<()> {
+        let Limits {
+            allow,
+            shaded,
+            repeat_cost,
+        } = &self.limits;
+        let asked = self.best || (self.arrangement.is_some() && allow.is_none() && shaded.is_none());
+        if !asked && (allow.is_some() || shaded.is_some() || repeat_cost.is_some()) {
+            return Err(Error::bad_input(
+                "--allow, --shaded and --repeat-cost limit a search: give --best",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn of_described<T: Clone>(arranged: &Arranged, values: &[T]) -> Vec<T> {
+    let described = arranged.resources.iter();
+    described
+        .filter_map(|id| values.get(id.index()).cloned())
+        .collect()
+}
+
+/// A saved arrangement as far as it fits a frame, and what does not.
+///
+/// # Errors
+/// It is no arrangement, or one of another frame.
+pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), String> {
+    let repaired = Arrangement::repaired(text, frame).map_err(|error| error.to_string())?;
+    // Repairing leaves passes that run alone where they are described: only what does not fit is repaired.
+    let why = match Arrangement::from_json(text, frame) {
+        Ok(read) => return Ok((read, Vec::new())),
+        Err(why) => why,
+    };
+    let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let wanted = groups(&document);
+    let known = |group: &&Value| names(group).any(|name| frame.pass_named(name).is_some());
+    if !wanted.iter().any(known) {
+        return Err(format!(
+            "an arrangement of frame `{}`: frame `{}` has none of its passes",
+            document["frame"].as_str().unwrap_or_default(),
+            frame.name()
+        ));
+    }
+    let now: Value = serde_json::from_str(&repaired.to_json(frame)).map_err(|error| error.to_string())?;
+    let kept = groups(&now);
+    let lost = wanted
+        .iter()
+        .filter(|group| names(group).count() > 1 && !kept.contains(group));
+    let lost = lost.map(|group| {
+        let passes: Vec<&str> = names(group).collect();
+        let how = match (&group["strips"], group["merged"].as_bool()) {
+            (Value::Array(grid), _) if grid.len() == 2 => format!("in {} x {} strips", grid[0], grid[1]),
+            (_, Some(true)) => "merged".to_owned(),
+            _ => "in a row".to_owned(),
+        };
+        format!("not kept: {} {how}", list(&passes))
+    });
+    Ok((
+        repaired,
+        std::iter::once(format!("repaired, for {why}"))
+            .chain(lost)
+            .collect(),
+    ))
+}
+
+fn groups(document: &Value) -> Vec<&Value> {
+    let batches = document["batches"].as_array().into_iter().flatten();
+    batches
+        .flat_map(|batch| batch["groups"].as_array().into_iter().flatten())
+        .collect()
+}
+
+fn names(group: &Value) -> impl Iterator<Item = &str> {
+    let passes = group["passes"].as_array().into_iter().flatten();
+    passes.filter_map(Value::as_str)
+}
+
+/// A share in percent, rounded down.
+pub(crate) fn share(of_one: f64) -> String {
+    percent((of_one * 1e6) as u64, 1_000_000)
+}
+
+/// What an arrangement saves, charges aside.
+fn saves(found: &Found) -> Bytes {
+    let Found {
+        described, traffic, ..
+    } = found;
+    Bytes(
+        (described.moved + traffic.besides)
+            .0
+            .saturating_sub(traffic.moved.0),
+    )
+}
+
+/// Bytes saved less charges.
+pub(crate) fn gain(found: &Found) -> i64 {
+    saves(found).0 as i64 - found.traffic.charges().0 as i64
+}
+
+/// The charges in words; empty if there are none.
+fn charges(traffic: &Traffic) -> String {
+    let parts = [
+        (traffic.repeats, "repeated passes"),
+        (traffic.halos, "halos"),
+        (traffic.merges, "merged passes"),
+    ];
+    let parts = parts.iter().filter(|part| part.0 > Bytes::ZERO);
+    let words: Vec<String> = parts.map(|(bytes, what)| format!("{bytes} for {what}")).collect();
+    words.join(", ")
+}
+
+/// `a`, `b` and `c`.
+fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// What changes in the program that runs the frame, one change each.
+pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Arranged) -> Vec<String> {
+    let name = |pass: PassId| frame.pass(pass).name.as_str();
+    let mut changes = Vec::new();
+    for batch in &arrangement.batches {
+        let (first, last) = (batch.batches.first, batch.batches.end - 1);
+        if first < last {
+            let between = if last == first + 1 { "and" } else { "to" };
+            changes.push(format!("submit batches {first} {between} {last} as one"));
+        }
+    }
+    let order: Vec<PassId> = arrangement.passes().collect();
+    for (at, &pass) in order.iter().enumerate().filter(|(at, _)| is_moved(&order, *at)) {
+        changes.push(match at.checked_sub(1) {
+            Some(before) => format!("run `{}` after `{}`", name(pass), name(order[before])),
+            None => format!("run `{}` first", name(pass)),
+        });
+    }
+    for group in arrangement.groups() {
+        let passes: Vec<&str> = group.passes.iter().map(|&pass| name(pass)).collect();
+        match group.way {
+            Way::Once => {}
+            Way::Merged => changes.push(format!(
+                "merge {} into one render pass, by local read or as subpasses",
+                list(&passes)
+            )),
+            Way::Strips(grid) => {
+                let halos = group
+                    .passes
+                    .iter()
+                    .map(|&pass| (name(pass), halo(arranged, pass)));
+                let halos: Vec<String> = halos
+                    .filter(|(_, halo)| *halo > 0)
+                    .map(|(name, halo)| format!("`{name}` {halo}"))
+                    .collect();
+                let halos = match halos.is_empty() {
+                    true => "no halo".to_owned(),
+                    false => format!("halo in texels: {}", halos.join(", ")),
+                };
+                let (columns, rows) = (grid.columns, grid.rows);
+                changes.push(format!(
+                    "run {} in a grid of {columns} x {rows} strips ({halos})",
+                    list(&passes)
+                ));
+            }
+        }
+    }
+    changes
+}
+
+/// Whether a pass is not of the longest part of an order that is as described: of several such parts, the first.
+fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
+    let mut longest: Vec<(usize, Option<usize>)> = Vec::new();
+    for (here, pass) in order.iter().enumerate() {
+        let before = (0..here).filter(|&before| &order[before] < pass);
+        let best = before.max_by_key(|&before| (longest[before].0, std::cmp::Reverse(before)));
+        longest.push((best.map_or(1, |best| longest[best].0 + 1), best));
+    }
+    let mut kept = (0..order.len()).max_by_key(|&end| (longest[end].0, std::cmp::Reverse(end)));
+    while let Some(here) = kept {
+        if here == at {
+            return false;
+        }
+        kept = longest[here].1;
+    }
+    true
+}
+
+/// How many texels around its strip a pass computes: half of what neighbours have in common.
+fn halo(arranged: &Arranged, pass: PassId) -> u32 {
+    let passes = arranged.passes_of(pass);
+    let strips = passes.filter_map(|id| arranged.passes[id.index()].strip);
+    let areas: Vec<vk::Rect2D> = strips.map(|strip| strip.area).collect();
+    let Some(first) = areas.first() else { return 0 };
+    let common = |start: i32, length: u32, next: Option<i32>| {
+        next.map_or(0, |next| (start + length as i32 - next).max(0) as u32 / 2)
+    };
+    let beside = areas
+        .iter()
+        .map(|area| area.offset.x)
+        .find(|x| *x > first.offset.x);
+    let below = areas
+        .iter()
+        .map(|area| area.offset.y)
+        .find(|y| *y > first.offset.y);
+    common(first.offset.x, first.extent.width, beside).max(common(first.offset.y, first.extent.height, below))
+}
+
+/// What keeps a resource whole, in words.
+pub(crate) fn cap_in_words(cap: &Cap) -> String {
+    match &cap.why {
+        CannotGroup::NothingInside => "no run of passes that can be divided uses it alone".to_owned(),
+        why => why.to_string(),
+    }
+}
+
+/// The resources that no run of strips can hold, as JSON.
+pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
+    let caps = found.caps.iter().map(|cap| {
+        json!({
+            "resource": plan.described().resource(cap.resource).name,
+            "bytes": cap.bytes.0,
+            "share": cap.bytes.0 as f64 / found.described.eligible.0.max(1) as f64,
+            "why": cap_in_words(cap),
+        })
+    });
+    caps.collect()
+}
+
+/// What an arrangement brings and demands, as JSON.
+pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value {
+    let frame = plan.described();
+    let Traffic {
+        eligible,
+        moved,
+        repeats,
+        halos,
+        merges,
+        shaded,
+        ..
+    } = found.traffic;
+    // Its own text is JSON.
+    let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
+    json!({
+        "share": found.traffic.share(),
+        "eligible_bytes": eligible.0,
+        "off_chip_bytes": moved.0,
+        "saves_bytes": saves(found).0,
+        "repeats_bytes": repeats.0,
+        "halos_bytes": halos.0,
+        "merges_bytes": merges.0,
+        "shaded": shaded,
+        "changes": changes(frame, &found.arrangement, arranged),
+        "arrangement": arrangement,
+    })
+}
+
+/// What it saves and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.2 pixels per pixel`.
+pub(crate) fn figures(found: &Found) -> String {
+    let mut words = format!("saves {} per frame", saves(found));
+    let charges = charges(&found.traffic);
+    if !charges.is_empty() {
+        words += &format!(", costs {charges}");
+    }
+    if found.traffic.shaded > 1.0 {
+        words += &format!(", shades {:.2} pixels per pixel", found.traffic.shaded);
+    }
+    words
+}
+
+impl ArrangedPlan<'_> {
+    /// The arrangement as JSON, with the description that it starts from.
+    pub(crate) fn document(&self) -> Value {
+        let frame = self.described.described();
+        let described = Arrangement::described(frame).to_json(frame);
+        let mut value = document(self.described, &self.found, &self.arranged);
+        value["described_share"] = self.found.described.share().into();
+        value["cap"] = self.found.cap().into();
+        value["caps"] = caps_document(self.described, &self.found);
+        value["not_kept"] = self.not_kept.as_slice().into();
+        value["described"] = serde_json::from_str(&described).unwrap_or_default();
+        value
+    }
+
+    /// The first section of a report.
+    pub(crate) fn text(&self) -> String {
+        let frame = self.described.described();
+        let Found {
+            arrangement,
+            described,
+            traffic,
+            ..
+        } = &self.found;
+        let mut report = format!(
+            "Arrangement: {} of eligible traffic on chip, {} as described, cap {}\n",
+            share(traffic.share()),
+            share(described.share()),
+            share(self.found.cap())
+        );
+        for note in &self.not_kept {
+            wrapped(&mut report, 2, note);
+        }
+        let off = format!(
+            "{} of {} off chip, {} as described: {}",
+            traffic.moved,
+            traffic.eligible,
+            described.moved,
+            figures(&self.found)
+        );
+        wrapped(&mut report, 2, &off);
+        if traffic.charges() > Bytes::ZERO {
+            wrapped(
+                &mut report,
+                2,
+                "what repeats, halos and merged passes cost is assumed: no device was measured",
+            );
+        }
+        for (number, batch) in arrangement.batches.iter().enumerate() {
+            report += &format!("  batch {number}\n");
+            for group in &batch.groups {
+                let passes = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
+                let passes = passes.collect::<Vec<_>>().join(", ");
+                let how = match group.way {
+                    Way::Once => String::new(),
+                    Way::Merged => ": merged".to_owned(),
+                    Way::Strips(grid) => format!(": {} x {} strips", grid.columns, grid.rows),
+                };
+                wrapped(&mut report, 4, &format!("{passes}{how}"));
+            }
+        }
+        let changes = changes(frame, arrangement, &self.arranged);
+        report += match changes.is_empty() {
+            true => "  as described: nothing that is allowed keeps more on chip\n",
+            false => "  changes\n",
+        };
+        for change in changes {
+            wrapped(&mut report, 4, &change);
+        }
+        let mut ways = arrangement.groups().map(|group| group.way);
+        if ways.any(|way| matches!(way, Way::Strips(_))) {
+            let note = "in the plan below every strip is a pass of its own, and totals count a whole resource once for each strip that \
+                uses it";
+            wrapped(&mut report, 2, note);
+        }
+        report + "\n"
+    }
+}
+
+/// Adds a paragraph, indented, its further lines more so.
+pub(crate) fn wrapped(report: &mut String, indent: usize, text: &str) {
+    const WIDTH: usize = 110;
+    let mut line = format!("{:indent$}", "");
+    let mut is_empty = true;
+    for word in text.split(' ') {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            *report += &format!("{line}\n");
+            line = format!("{:1$}", "", indent + 4);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    *report += &format!("{line}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moved_passes_are_those_that_leave_the_described_order() {
+        let moved = |order: &[u32]| {
+            let at = (0..order.len()).filter(|&at| is_moved(order, at));
+            at.collect::<Vec<_>>()
+        };
+        assert_eq!(moved(&[0, 1, 2]), [0; 0]);
+        assert_eq!(moved(&[0, 3, 1, 2, 4]), [1]);
+        assert_eq!(moved(&[1, 2, 3, 0]), [3]);
+    }
+
+    #[test]
+    fn long_lines_are_wrapped() {
+        let mut report = String::new();
+        wrapped(&mut report, 2, &["word"; 40].join(" "));
+        assert!(report.lines().count() == 2 && report.lines().all(|line| line.len() <= 110));
+    }
+}
