@@ -9,7 +9,7 @@ use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::weights::{Weight, Weights};
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, FrameError, ImageDesc, LoadOp, ResourceId};
 use tileheap::measure::{Requirements, estimate};
-use tileheap::plan::advise::{ChangeKind, advise, merges};
+use tileheap::plan::advise::{ChangeKind, advise};
 use tileheap::plan::{
     Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
     WindowRule, plan,
@@ -445,7 +445,7 @@ fn impossible_demands_name_the_rule() {
 }
 
 #[test]
-fn advice_splits_lifetimes_and_merges_passes() {
+fn advice_splits_lifetimes() {
     let (frame, [albedo, normal]) = pair(true);
     let profile = DeviceProfile::preset("adreno-830").unwrap();
     let profile = Arc::new(profile.with_tile_heap_size(Bytes(2 * 12_288)).unwrap());
@@ -472,31 +472,6 @@ fn advice_splits_lifetimes_and_merges_passes() {
     let stretch = split.resource_named("albedo (until lighting)").unwrap();
     assert_eq!(planned.memory_of(stretch), Some(MemoryKind::Tile));
     assert_eq!(planned.memory_of(albedo), Some(MemoryKind::Arena));
-    assert!(
-        merges(&planned).unwrap().is_empty(),
-        "a compute pass is no render pass"
-    );
-
-    let mut builder = FrameBuilder::new("merge", EXTENT);
-    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-    let [albedo, lit] = ["albedo", "lit"].map(|name| builder.image(name, image()));
-    let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let clear = LoadOp::Clear(ClearValue::ZERO);
-    let draw = builder.render_pass(commands, "draw").color(albedo, clear).id();
-    builder
-        .render_pass(commands, "light")
-        .read(albedo, tileheap::frame::AccessKind::InputAttachment)
-        .color(lit, clear);
-    builder.compute_pass(commands, "use").sampled(lit);
-    let frame = builder.build().unwrap();
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
-    let found = merges(&planned).unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].first, found[0].inside.as_slice(), found[0].frees),
-        (draw, &[albedo][..], Bytes(12_288))
-    );
 }
 
 /// A life may end sooner where somebody still reads it, and not where the last reader would go.

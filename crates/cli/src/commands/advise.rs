@@ -8,7 +8,7 @@ use tileheap::plan::advise::Change;
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice, in_words, rule};
-use crate::frames::arrange::{ArrangeOptions, cap_in_words, changes, figures, share, wrapped};
+use crate::frames::arrange::{ArrangeOptions, cap_in_words, changes, figures, share};
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
 use crate::input::read_text;
@@ -107,26 +107,24 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
         *report += "  none keeps more on chip\n";
     }
     for (number, one) in (1..).zip(&found.combinations) {
-        let names: Vec<&str> = one.kinds.iter().map(|kind| kind.name()).collect();
-        let headline = format!(
-            "{number}. {}: {} of eligible traffic on chip, {}",
-            names.join(", "),
+        *report += &format!(
+            "  {number}. {}: {} of eligible traffic on chip, {}\n",
+            one.kinds.join(", "),
             share(one.found.traffic.share()),
             figures(&one.found)
         );
-        wrapped(report, 2, &headline);
         for change in changes(frame, &one.found.arrangement, &one.arranged) {
-            wrapped(report, 6, &change);
+            *report += &format!("      {change}\n");
         }
     }
     // Every pass declares it where reach is assumed.
     if frame.passes().iter().all(|pass| pass.repeat_bytes.is_none()) {
-        wrapped(report, 2, NOTHING_DECLARED);
+        *report += NOTHING_DECLARED;
     }
 }
 
-const NOTHING_DECLARED: &str = "no pass can run in strips: declare passes with `PassBuilder::in_strips` and how far their reads look \
-    with `PassBuilder::reaching`, or assume both with --assume-reach";
+const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with `PassBuilder::in_strips` and how far their reads look \
+    with `PassBuilder::reaching`, or assume both with --assume-reach\n";
 
 /// What keeps the frame from a share of 100 %.
 fn write_caps(report: &mut String, plan: &Plan, found: &Found) {
@@ -138,14 +136,13 @@ fn write_caps(report: &mut String, plan: &Plan, found: &Found) {
         share(found.cap())
     );
     for cap in &found.caps {
-        let line = format!(
-            "{}: {} ({}): {}",
+        *report += &format!(
+            "  {}: {} ({}): {}\n",
             plan.described().resource(cap.resource).name,
             percent(cap.bytes.0, found.described.eligible.0),
             cap.bytes,
             cap_in_words(cap)
         );
-        wrapped(report, 2, &line);
     }
 }
 

@@ -6,9 +6,9 @@ use tileheap::frame::ResourceId;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::names;
 use tileheap::plan::Plan;
-use tileheap::plan::advise::{ChangeKind, Fusion, Merge, advise, fusions, merges};
+use tileheap::plan::advise::{ChangeKind, advise};
 
-use super::arrange::{ArrangedPlan, Kind, Limits, caps_document, document as arrangement_document, gain};
+use super::arrange::{ArrangedPlan, Limits, caps_document, document as arrangement_document, gain};
 use crate::error::{Error, Result};
 use crate::values::percent;
 
@@ -19,14 +19,12 @@ pub(crate) struct Advice {
     /// With all that is allowed.
     pub(crate) all: Found,
     pub(crate) resources: Vec<tileheap::plan::advise::Advice>,
-    pub(crate) fusions: Vec<Fusion>,
-    pub(crate) merges: Vec<Merge>,
 }
 
 /// Another way to run a frame.
 pub(crate) struct Combination {
     /// What the search was allowed.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<&'static str>,
     pub(crate) found: Found,
     pub(crate) arranged: Arranged,
 }
@@ -36,25 +34,17 @@ const COMBINATIONS: usize = 5;
 
 /// Searches with each kind of change alone, with all but strips, and with all; drops what gains nothing or another has already.
 fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found)> {
-    let kinds = limits.kinds();
-    let mut sets: Vec<Vec<Kind>> = kinds.iter().map(|&kind| vec![kind]).collect();
-    let whole: Vec<Kind> = kinds
-        .iter()
-        .copied()
-        .filter(|kind| *kind != Kind::Strips)
-        .collect();
-    sets.extend([whole, kinds.clone()].into_iter().filter(|set| set.len() > 1));
-    let all = limits.search(plan, &kinds);
+    let all = limits.kinds();
+    let mut sets: Vec<Vec<&'static str>> = all.iter().map(|&kind| vec![kind]).collect();
+    let whole = all.iter().copied().filter(|kind| *kind != "strips");
+    sets.extend([whole.collect(), all.clone()]);
+    sets.dedup();
+    let best = limits.search(plan, &all);
     let mut combinations: Vec<Combination> = Vec::new();
     for kinds in sets {
-        let found = match kinds == limits.kinds() {
-            true => all.clone(),
-            false => limits.search(plan, &kinds),
-        };
-        let known = combinations
-            .iter()
-            .any(|other| other.found.arrangement == found.arrangement);
-        if gain(&found) > 0 && !known {
+        let found = limits.search(plan, &kinds);
+        let mut others = combinations.iter().map(|other| &other.found.arrangement);
+        if gain(&found) > 0 && !others.any(|other| *other == found.arrangement) {
             let arranged = found.arrangement.apply(plan.described())?;
             combinations.push(Combination {
                 kinds,
@@ -65,7 +55,7 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
     }
     combinations.sort_by_key(|one| std::cmp::Reverse(gain(&one.found)));
     combinations.truncate(COMBINATIONS);
-    Ok((combinations, all))
+    Ok((combinations, best))
 }
 
 impl Advice {
@@ -76,8 +66,6 @@ impl Advice {
             combinations,
             all,
             resources: advise(plan)?,
-            fusions: fusions(plan)?,
-            merges: merges(plan)?,
         })
     }
 }
@@ -104,7 +92,7 @@ pub(crate) fn with_advice(
 pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value {
     let combinations = advice.combinations.iter().map(|one| {
         let mut value = arrangement_document(described, &one.found, &one.arranged);
-        value["allow"] = one.kinds.iter().map(|kind| kind.name()).collect();
+        value["allow"] = one.kinds.as_slice().into();
         value
     });
     let resources = advice.resources.iter().map(|of_resource| {
@@ -118,18 +106,6 @@ pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value 
             })).collect::<Vec<_>>(),
         })
     });
-    let batches = advice.fusions.iter().map(|fusion| {
-        json!({ "first": fusion.first.index(), "last": fusion.last.index(), "saves_bytes": fusion.saves.0 })
-    });
-    let passes = advice.merges.iter().map(|merge| {
-        json!({
-            "first": plan.described().pass(merge.first).name,
-            "second": plan.described().passes()[merge.first.index() + 1].name,
-            "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
-            "frees_bytes": merge.frees.0,
-            "saves_bytes": merge.saves.0,
-        })
-    });
     json!({
         "format": "tileheap-advice",
         "version": 1,
@@ -137,8 +113,6 @@ pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value 
         "cap": advice.all.cap(),
         "caps": caps_document(described, &advice.all),
         "resources": resources.collect::<Vec<Value>>(),
-        "fusions": batches.collect::<Vec<Value>>(),
-        "merges": passes.collect::<Vec<Value>>(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ash::vk;
-use clap::{ArgGroup, Args, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::arrange::{self, Allowed, Arranged, Arrangement, CannotGroup, Cap, Costs, Found, Traffic, Way};
 use tileheap::frame::import::Imported;
@@ -19,20 +19,14 @@ use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::values::{parse_bytes, parse_factor, percent};
+use crate::values::{named, parse_bytes, parse_factor, percent};
 
 /// What a search for another way to run a frame may change, and what it counts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
-    /// What the search for arrangements may do: order,merge,fuse,strips [default: all]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "KIND",
-        value_delimiter = ',',
-        hide_possible_values = true
-    )]
-    allow: Option<Vec<Kind>>,
+    /// What the search for arrangements may do, separated by commas [default: all]
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
+    allow: Option<Vec<(&'static str, &'static str)>>,
     /// The most pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
     #[arg(long, value_name = "FACTOR", value_parser = parse_factor)]
     shaded: Option<f64>,
@@ -58,37 +52,20 @@ pub(crate) struct ArrangeOptions {
     pub(crate) limits: Limits,
 }
 
-/// A way in which an arrangement differs from the description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// Run passes in another order
-    Order,
-    /// Run render passes as one
-    Merge,
-    /// Submit batches as one
-    Fuse,
-    /// Run passes strip by strip
-    Strips,
-}
-
-impl Kind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Order => "order",
-            Kind::Merge => "merge",
-            Kind::Fuse => "fuse",
-            Kind::Strips => "strips",
-        }
-    }
-}
+/// The kinds of changes, with what each does.
+const KINDS: [(&str, &str); 4] = [
+    ("order", "Run passes in another order"),
+    ("merge", "Run render passes as one"),
+    ("fuse", "Submit batches as one"),
+    ("strips", "Run passes strip by strip"),
+];
 
 impl Limits {
-    /// What is allowed, in the order of the enumeration.
-    pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let all = Kind::value_variants().iter().copied();
-        let given = self.allow.as_deref();
-        all.filter(|kind| given.is_none_or(|given| given.contains(kind)))
-            .collect()
+    /// What is allowed, in the order of the table.
+    pub(crate) fn kinds(&self) -> Vec<&'static str> {
+        let given = self.allow.as_deref().unwrap_or(&KINDS);
+        let kinds = KINDS.into_iter().filter(|kind| given.contains(kind));
+        kinds.map(|kind| kind.0).collect()
     }
 
     /// The same at another cost of repeating a pass.
@@ -107,13 +84,13 @@ impl Limits {
     }
 
     /// Searches with these kinds of changes; Ctrl-C ends the search with the best so far.
-    pub(crate) fn search(&self, plan: &Plan, kinds: &[Kind]) -> Found {
+    pub(crate) fn search(&self, plan: &Plan, kinds: &[&str]) -> Found {
         let defaults = Allowed::default();
         let allowed = Allowed {
-            order: kinds.contains(&Kind::Order),
-            merge: kinds.contains(&Kind::Merge),
-            fuse: kinds.contains(&Kind::Fuse),
-            strips: kinds.contains(&Kind::Strips),
+            order: kinds.contains(&"order"),
+            merge: kinds.contains(&"merge"),
+            fuse: kinds.contains(&"fuse"),
+            strips: kinds.contains(&"strips"),
             shaded: self.shaded.unwrap_or(defaults.shaded),
             costs: self.costs(),
             ..defaults
@@ -236,48 +213,35 @@ pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, V
         Ok(read) => return Ok((read, Vec::new())),
         Err(why) => why,
     };
-    let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let wanted = groups(&document);
-    let known = |group: &&Value| names(group).any(|name| frame.pass_named(name).is_some());
-    if !wanted.iter().any(known) {
+    // Their JSON form has the names; the text is an arrangement, for it was read.
+    let groups = |text: &str| -> Vec<Value> {
+        let document: Value = serde_json::from_str(text).unwrap_or_default();
+        let batches = document["batches"].as_array().into_iter().flatten();
+        let groups = batches.filter_map(|batch| batch["groups"].as_array());
+        groups.flatten().cloned().collect()
+    };
+    let (wanted, kept) = (groups(text), groups(&repaired.to_json(frame)));
+    let mut passes = wanted
+        .iter()
+        .filter_map(|group| group["passes"].as_array())
+        .flatten();
+    let known = |pass: &Value| pass.as_str().is_some_and(|name| frame.pass_named(name).is_some());
+    if !passes.any(known) {
+        let name = frame.name();
         return Err(format!(
-            "an arrangement of frame `{}`: frame `{}` has none of its passes",
-            document["frame"].as_str().unwrap_or_default(),
-            frame.name()
+            "an arrangement of another frame: `{name}` has none of its passes"
         ));
     }
-    let now: Value = serde_json::from_str(&repaired.to_json(frame)).map_err(|error| error.to_string())?;
-    let kept = groups(&now);
     let lost = wanted
         .iter()
-        .filter(|group| names(group).count() > 1 && !kept.contains(group));
-    let lost = lost.map(|group| {
-        let passes: Vec<&str> = names(group).collect();
-        let how = match (&group["strips"], group["merged"].as_bool()) {
-            (Value::Array(grid), _) if grid.len() == 2 => format!("in {} x {} strips", grid[0], grid[1]),
-            (_, Some(true)) => "merged".to_owned(),
-            _ => "in a row".to_owned(),
-        };
-        format!("not kept: {} {how}", list(&passes))
-    });
+        .filter(|group| group["passes"][1].is_string() && !kept.contains(group));
+    let notes = lost.map(|group| format!("not kept: {group}"));
     Ok((
         repaired,
         std::iter::once(format!("repaired, for {why}"))
-            .chain(lost)
+            .chain(notes)
             .collect(),
     ))
-}
-
-fn groups(document: &Value) -> Vec<&Value> {
-    let batches = document["batches"].as_array().into_iter().flatten();
-    batches
-        .flat_map(|batch| batch["groups"].as_array().into_iter().flatten())
-        .collect()
-}
-
-fn names(group: &Value) -> impl Iterator<Item = &str> {
-    let passes = group["passes"].as_array().into_iter().flatten();
-    passes.filter_map(Value::as_str)
 }
 
 /// A share in percent, rounded down.
@@ -300,18 +264,6 @@ fn saves(found: &Found) -> Bytes {
 /// Bytes saved less charges.
 pub(crate) fn gain(found: &Found) -> i64 {
     saves(found).0 as i64 - found.traffic.charges().0 as i64
-}
-
-/// The charges in words; empty if there are none.
-fn charges(traffic: &Traffic) -> String {
-    let parts = [
-        (traffic.repeats, "repeated passes"),
-        (traffic.halos, "halos"),
-        (traffic.merges, "merged passes"),
-    ];
-    let parts = parts.iter().filter(|part| part.0 > Bytes::ZERO);
-    let words: Vec<String> = parts.map(|(bytes, what)| format!("{bytes} for {what}")).collect();
-    words.join(", ")
 }
 
 /// `a`, `b` and `c`.
@@ -460,17 +412,19 @@ pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value
     })
 }
 
-/// What it saves and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.2 pixels per pixel`.
+/// What it saves and costs in words: `saves 1 B per frame, costs 2 B for halos, shades 1.20 pixels per pixel`.
 pub(crate) fn figures(found: &Found) -> String {
     let mut words = format!("saves {} per frame", saves(found));
-    let charges = charges(&found.traffic);
-    if !charges.is_empty() {
-        words += &format!(", costs {charges}");
+    for (bytes, what) in [
+        (found.traffic.repeats, "repeated passes"),
+        (found.traffic.halos, "halos"),
+        (found.traffic.merges, "merged passes"),
+    ] {
+        if bytes > Bytes::ZERO {
+            words += &format!(", costs {bytes} for {what}");
+        }
     }
-    if found.traffic.shaded > 1.0 {
-        words += &format!(", shades {:.2} pixels per pixel", found.traffic.shaded);
-    }
-    words
+    words + &format!(", shades {:.2} pixels per pixel", found.traffic.shaded)
 }
 
 impl ArrangedPlan<'_> {
@@ -503,22 +457,17 @@ impl ArrangedPlan<'_> {
             share(self.found.cap())
         );
         for note in &self.not_kept {
-            wrapped(&mut report, 2, note);
+            report += &format!("  {note}\n");
         }
-        let off = format!(
-            "{} of {} off chip, {} as described: {}",
+        report += &format!(
+            "  {} of {} off chip, {} as described: {}\n",
             traffic.moved,
             traffic.eligible,
             described.moved,
             figures(&self.found)
         );
-        wrapped(&mut report, 2, &off);
         if traffic.charges() > Bytes::ZERO {
-            wrapped(
-                &mut report,
-                2,
-                "what repeats, halos and merged passes cost is assumed: no device was measured",
-            );
+            report += "  what repeats, halos and merged passes cost is assumed: no device was measured\n";
         }
         for (number, batch) in arrangement.batches.iter().enumerate() {
             report += &format!("  batch {number}\n");
@@ -530,7 +479,7 @@ impl ArrangedPlan<'_> {
                     Way::Merged => ": merged".to_owned(),
                     Way::Strips(grid) => format!(": {} x {} strips", grid.columns, grid.rows),
                 };
-                wrapped(&mut report, 4, &format!("{passes}{how}"));
+                report += &format!("    {passes}{how}\n");
             }
         }
         let changes = changes(frame, arrangement, &self.arranged);
@@ -539,36 +488,15 @@ impl ArrangedPlan<'_> {
             false => "  changes\n",
         };
         for change in changes {
-            wrapped(&mut report, 4, &change);
+            report += &format!("    {change}\n");
         }
         let mut ways = arrangement.groups().map(|group| group.way);
         if ways.any(|way| matches!(way, Way::Strips(_))) {
-            let note = "in the plan below every strip is a pass of its own, and totals count a whole resource once for each strip that \
-                uses it";
-            wrapped(&mut report, 2, note);
+            report +=
+                "  below, every strip is a pass of its own: totals count a whole resource once for each\n";
         }
         report + "\n"
     }
-}
-
-/// Adds a paragraph, indented, its further lines more so.
-pub(crate) fn wrapped(report: &mut String, indent: usize, text: &str) {
-    const WIDTH: usize = 110;
-    let mut line = format!("{:indent$}", "");
-    let mut is_empty = true;
-    for word in text.split(' ') {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            *report += &format!("{line}\n");
-            line = format!("{:1$}", "", indent + 4);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    *report += &format!("{line}\n");
 }
 
 #[cfg(test)]
@@ -584,12 +512,5 @@ mod tests {
         assert_eq!(moved(&[0, 1, 2]), [0; 0]);
         assert_eq!(moved(&[0, 3, 1, 2, 4]), [1]);
         assert_eq!(moved(&[1, 2, 3, 0]), [3]);
-    }
-
-    #[test]
-    fn long_lines_are_wrapped() {
-        let mut report = String::new();
-        wrapped(&mut report, 2, &["word"; 40].join(" "));
-        assert!(report.lines().count() == 2 && report.lines().all(|line| line.len() <= 110));
     }
 }

@@ -75,25 +75,6 @@ fn changes(advice: &Value) -> Table {
             )
         }));
     }
-    all.extend(list(&advice["fusions"]).iter().map(|fusion| {
-        let (first, last) = (bytes(&fusion["first"]), bytes(&fusion["last"]));
-        let saves = bytes(&fusion["saves_bytes"]);
-        (
-            saves,
-            format!("fuse batches {first} to {last}"),
-            "longer lifetimes on chip".to_owned(),
-        )
-    }));
-    all.extend(list(&advice["merges"]).iter().map(|merge| {
-        let (first, second) = (text(&merge["first"]), text(&merge["second"]));
-        let inside: Vec<&str> = list(&merge["inside"]).iter().map(text).collect();
-        let what = format!("{} without memory", inside.join(", "));
-        (
-            bytes(&merge["saves_bytes"]),
-            format!("merge render passes {first} and {second}"),
-            what,
-        )
-    }));
     all.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
     let rows = all
         .into_iter()

@@ -11,6 +11,7 @@
 //! ```
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::numbers::{Curve, Table};
 
@@ -20,9 +21,9 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// Name and value, shown above the chart; the most important first.
     pub(crate) facts: Facts,
-    /// Before and after, where a frame was arranged.
+    /// A plan's field `arrangement`: before and after.
     #[serde(skip)]
-    pub(crate) comparison: Option<Comparison>,
+    pub(crate) arrangement: Option<Value>,
     pub(crate) steps: Vec<Step>,
     pub(crate) lanes: Vec<Lane>,
     /// Marked steps, with labels.
@@ -196,34 +197,6 @@ impl Kind {
             Kind::Discarded => ("#ff7bff", "#8a008a"),
         }
     }
-}
-
-/// Two ways to run a frame.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Comparison {
-    /// As described, and arranged.
-    pub(crate) sides: [Side; 2],
-    /// Thousandths of the eligible traffic.
-    pub(crate) cap: u64,
-    /// Charges and assumptions in words.
-    pub(crate) note: String,
-}
-
-/// One of them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Side {
-    pub(crate) title: &'static str,
-    /// Thousandths of the eligible traffic.
-    pub(crate) share: u64,
-    pub(crate) batches: Vec<Vec<Group>>,
-}
-
-/// Passes that run as one, and how.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Group {
-    pub(crate) passes: Vec<String>,
-    pub(crate) how: String,
-    pub(crate) kind: Kind,
 }
 
 impl Chart {

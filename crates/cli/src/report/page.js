@@ -179,10 +179,10 @@ function makeSection(chart, number) {
   if (data.charts.length > 1) section.append(element("h2", { textContent: chart.title }));
   const body = element("div", { className: "body" });
   section.append(facts, body);
-  if (chart.comparison) {
+  if (chart.arrangement) {
     const figure = element("figure", { className: "across" });
-    figure.innerHTML = chart.comparison.svg;
-    named(figure.firstElementChild, { role: "img", "aria-label": chart.comparison.label });
+    figure.innerHTML = chart.arrangement.svg;
+    named(figure.firstElementChild, { role: "img", "aria-label": chart.arrangement.label });
     body.append(element("h3", { textContent: "Arrangement" }), figure);
   }
   if (chart.panels.length) {

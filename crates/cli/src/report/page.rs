@@ -49,7 +49,7 @@ pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
 /// A chart as the page's script reads it.
 fn in_json(chart: &Chart) -> Value {
     let mut value = json!(chart);
-    value["comparison"] = chart.comparison.as_ref().map(arrangement::for_page).into();
+    value["arrangement"] = chart.arrangement.as_ref().map(arrangement::for_page).into();
     value["panels"] = chart.drawn_panels().map(|panel| json!(panel)).collect();
     value["curves"] = chart.curves.iter().map(curve_in_json).collect();
     value

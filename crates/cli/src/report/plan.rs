@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::chart::{Area, Chart, Facts, Lane, Panel};
 use super::fields::{bytes, list, text};
 use super::words::amount;
-use super::{advice, arrangement, pass, resource};
+use super::{advice, pass, resource};
 use crate::values::percent;
 
 /// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
@@ -58,7 +58,10 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     let mut chart = Chart {
         title: format!("{} on {}", text(&plan["frame"]), text(&plan["profile"]["name"])),
         facts: facts(plan),
-        comparison: arrangement::comparison(plan),
+        arrangement: plan
+            .get("arrangement")
+            .filter(|arranged| arranged.is_object())
+            .cloned(),
         steps: passes
             .iter()
             .map(|pass| pass::step(pass, list(&plan["resources"])))

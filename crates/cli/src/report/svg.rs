@@ -36,8 +36,8 @@ pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
     let mut body = String::new();
     let mut top = 0.0;
     for chart in charts {
-        if let Some(comparison) = &chart.comparison {
-            top += arrangement::for_document(&mut body, comparison, top, (LEFT, width - RIGHT)) + 18.0;
+        if let Some(arranged) = &chart.arrangement {
+            top += arrangement::for_document(&mut body, arranged, top, (LEFT, width - RIGHT)) + 18.0;
         }
         top += draw_chart(&mut body, chart, top, column);
         for curve in &chart.curves {

@@ -72,7 +72,7 @@ fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
     tileheap(&["advise", &frame, "--heap", "12288"]).shows(&["Not in tile memory"]);
     let document = json(&tileheap(&["advise", &frame, "--heap", "12288", "--json"]).good());
     assert_eq!(document["format"], "tileheap-advice");
-    assert!(!list(&document["resources"]).is_empty() && document["merges"].is_array());
+    assert!(!list(&document["resources"]).is_empty() && document["combinations"].is_array());
     for resource in list(&document["resources"]) {
         assert!(
             resource["constraint"].is_string() && resource["changes"].is_array(),
