@@ -33,14 +33,41 @@ pub struct ArrangedPass {
     pub strip: Option<Strip>,
 }
 
-/// The part of its image that a pass computes.
+/// The part of its image that a pass computes, and what its recording needs to know.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::arrange::Arranged;
+/// # use tileheap::frame::{PassId, ResourceId};
+/// # fn bytes(origins: &[vk::Offset2D]) -> &[u8] { unimplemented!() }
+/// # fn f(raw: &ash::Device, cmd: vk::CommandBuffer, layout: vk::PipelineLayout, arranged: &Arranged, pass: PassId, depth: ResourceId, whole: vk::Extent2D) {
+/// // Recording a pass of `arranged.frame`; the described pass renders to images of extent `whole`, and samples `depth`.
+/// if let Some(strip) = arranged.passes[pass.index()].strip {
+///     // Shaders add the first to gl_FragCoord, and subtract the second from the texel of `depth` that they fetch.
+///     let depth = arranged.resource(pass, depth);
+///     let origins = [strip.origin, arranged.origins[depth.index()]];
+///     // SAFETY: recording, inside the pass.
+///     unsafe {
+///         raw.cmd_set_viewport(cmd, 0, &[strip.viewport(whole)]);
+///         raw.cmd_set_scissor(cmd, 0, &[strip.scissor()]);
+///         raw.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::FRAGMENT, 0, bytes(&origins));
+///         raw.cmd_draw(cmd, 3, 1, 0, 0);
+///     }
+///     // A compute pass: shaders add the first to gl_WorkGroupID, and write nothing outside of `strip.area`.
+///     let (_first, [x, y]) = strip.groups([8, 8]);
+///     // SAFETY: recording, outside of render passes.
+///     unsafe { raw.cmd_dispatch(cmd, x, y, 1) };
+/// }
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strip {
     /// From 0, in the order in which strips run.
     pub number: u32,
     /// How many there are.
     pub of: u32,
-    /// What is computed, halo included, in texels of the described image that the pass writes.
+    /// What is computed, halo included, in texels of the described image that the pass writes; where it writes buffers, in pixels of the
+    /// frame.
     pub area: vk::Rect2D,
     /// The texel of the described image that is texel (0, 0) of what the pass writes: `area.offset` where that is as small as the
     /// strip, zero where it is the described image itself.

@@ -56,7 +56,7 @@ impl Division {
         for &pass in run {
             can_repeat(frame, pass)?;
         }
-        let mut uses = Uses { frame, run };
+        let uses = Uses { frame, run };
         let whole = uses.whole()?;
         let scales = uses.scales(whole)?;
         let unit = scales.iter().copied().fold(1, lcm);
@@ -196,10 +196,11 @@ fn is_attached(access: &Access) -> bool {
     access.kind.is_attachment() || access.kind == AccessKind::InputAttachment
 }
 
+/// The texels of an image; a buffer is taken to have one element for each pixel of the frame.
 fn extent_of(frame: &Frame, resource: ResourceId) -> vk::Extent3D {
     match frame.resource(resource).kind {
         ResourceKind::Image { extent, .. } => extent,
-        ResourceKind::Buffer { .. } => vk::Extent3D::default(),
+        ResourceKind::Buffer { .. } => frame.base_extent().into(),
     }
 }
 
@@ -251,7 +252,7 @@ impl<'a> Uses<'a> {
         self.frame.resource(access.resource).name.clone()
     }
 
-    /// The largest image that is written.
+    /// The largest extent that is written.
     fn whole(&self) -> Result<vk::Extent2D, CannotGroup> {
         let written = self.iter().filter(|(_, access)| access.writes);
         let extents = written.map(|(_, access)| extent_of(self.frame, access.resource));
@@ -265,15 +266,19 @@ impl<'a> Uses<'a> {
             .ok_or(CannotGroup::NothingInside)
     }
 
-    /// Per pass, pixels of the whole to a texel of what it writes; 1 where it writes no image.
-    fn scales(&mut self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
+    /// Per pass, pixels of the whole to a texel of what it writes; 1 where it writes nothing.
+    fn scales(&self, whole: vk::Extent2D) -> Result<Vec<u32>, CannotGroup> {
         let mut scales = vec![1; self.run.len()];
+        let is_image = |access: &Access| self.frame.resource(access.resource).is_image();
         for (at, access) in self.iter().filter(|(_, access)| access.writes) {
-            if self.frame.resource(access.resource).is_image() {
-                let scale = scale_of(whole, extent_of(self.frame, access.resource));
-                let scale = scale.ok_or_else(|| CannotGroup::Scale(self.resource_name(access)))?;
-                scales[at] = lcm(scales[at], scale);
+            let mut written = self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes);
+            // Buffers count where a pass writes nothing else.
+            if !is_image(access) && written.any(is_image) {
+                continue;
             }
+            let scale = scale_of(whole, extent_of(self.frame, access.resource));
+            let scale = scale.ok_or_else(|| CannotGroup::Scale(self.resource_name(access)))?;
+            scales[at] = lcm(scales[at], scale);
         }
         Ok(scales)
     }
@@ -284,7 +289,6 @@ impl<'a> Uses<'a> {
         for at in (0..self.run.len()).rev() {
             for written in self.frame.accesses_of(self.run[at]).iter().filter(|it| it.writes) {
                 let extent = extent_of(self.frame, written.resource);
-                // Buffers have no texels: theirs are pixels of the whole.
                 let scale = scale_of(whole, extent).unwrap_or(1);
                 let exact = whole.width % scale == 0 && whole.height % scale == 0;
                 for (reader, access) in self.of(written.resource) {
