@@ -167,7 +167,18 @@ impl Gpu {
 
     /// A pipeline that draws a triangle over everything, with `types` at bindings 0, 1, … of the fragment shader.
     pub fn fullscreen(&mut self, target: &Target, types: &[vk::DescriptorType], fragment: &str) -> Pipeline {
-        self.draw(target, types, fragment, true)
+        self.draw(target, types, None, fragment, true)
+    }
+
+    /// A pipeline that draws triangles, nearest first, with viewport and scissor as dynamic state.
+    pub fn triangles(
+        &mut self,
+        target: &Target,
+        types: &[vk::DescriptorType],
+        vertex: Option<&str>,
+        fragment: &str,
+    ) -> Pipeline {
+        self.draw(target, types, Some(vertex.unwrap_or(FULLSCREEN)), fragment, true)
     }
 
     /// [`Gpu::fullscreen`] that leaves depth alone.
@@ -177,24 +188,19 @@ impl Gpu {
         types: &[vk::DescriptorType],
         fragment: &str,
     ) -> Pipeline {
-        self.draw(target, types, fragment, false)
+        self.draw(target, types, None, fragment, false)
     }
 
     fn draw(
         &mut self,
         target: &Target,
         types: &[vk::DescriptorType],
+        dynamic: Option<&str>,
         fragment: &str,
         writes_depth: bool,
     ) -> Pipeline {
         let mut pipeline = self.layout(types, vk::PipelineBindPoint::GRAPHICS);
-        let vertex = self.module(
-            ShaderStage::Vertex,
-            "#version 460
-            void main() {
-                gl_Position = vec4(vec2((gl_VertexIndex << 1) & 2, gl_VertexIndex & 2) * 2.0 - 1.0, 0.5, 1.0);
-            }",
-        );
+        let vertex = self.module(ShaderStage::Vertex, dynamic.unwrap_or(FULLSCREEN));
         let fragment = self.module(ShaderStage::Fragment, fragment);
         let stages = [
             stage(vk::ShaderStageFlags::VERTEX, vertex),
@@ -222,7 +228,13 @@ impl Gpu {
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
             .depth_test_enable(true)
             .depth_write_enable(writes_depth)
-            .depth_compare_op(vk::CompareOp::ALWAYS);
+            .depth_compare_op(match dynamic {
+                Some(_) => vk::CompareOp::LESS,
+                None => vk::CompareOp::ALWAYS,
+            });
+        let states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+        let states = &states[..2 * usize::from(dynamic.is_some())];
+        let states = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
         let blend = vec![
             vk::PipelineColorBlendAttachmentState::default()
                 .color_write_mask(vk::ColorComponentFlags::RGBA);
@@ -239,6 +251,7 @@ impl Gpu {
             .multisample_state(&multisample)
             .depth_stencil_state(&depth)
             .color_blend_state(&blend)
+            .dynamic_state(&states)
             .layout(pipeline.layout);
         let info = target.attach(info, &mut rendering);
         // SAFETY: modules and layout are alive and match.
@@ -281,7 +294,7 @@ impl Gpu {
         let ranges = [vk::PushConstantRange {
             stage_flags: stages,
             offset: 0,
-            size: 16,
+            size: 32,
         }];
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(&set_layouts)
@@ -415,11 +428,11 @@ impl Pipeline {
         }
     }
 
-    /// Pushes up to four numbers.
+    /// Pushes up to eight numbers.
     pub fn push(&self, device: &ash::Device, commands: vk::CommandBuffer, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
-        // SAFETY: recording; within the layout's 16 bytes.
+        // SAFETY: recording; within the layout's 32 bytes.
         unsafe { device.cmd_push_constants(commands, self.layout, stages, 0, &bytes) };
     }
 }
@@ -434,6 +447,11 @@ fn stage(
         .module(module)
         .name(MAIN)
 }
+
+const FULLSCREEN: &str = "#version 460
+    void main() {
+        gl_Position = vec4(vec2((gl_VertexIndex << 1) & 2, gl_VertexIndex & 2) * 2.0 - 1.0, 0.5, 1.0);
+    }";
 
 /// GLSL to SPIR-V 1.3.
 pub fn compile(stage: ShaderStage, glsl: &str) -> Vec<u32> {

@@ -1,6 +1,7 @@
 //! The runtime on a real driver: every test renders, dispatches or copies, and compares bytes. Validated where
 //! `TILEHEAP_VALIDATE=1`: a single message fails the test.
 
+mod arranged;
 mod attachments;
 mod externals;
 mod frame;

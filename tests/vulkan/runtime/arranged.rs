@@ -1,0 +1,367 @@
+//! Frames that run in other arrangements: in strips, merged, fused, reordered. All leave the pixels of the described frame.
+
+use ash::vk;
+use tileheap::arrange::{Arranged, ArrangedBatch, Arrangement, Grid, Group, Strip, Way};
+use tileheap::frame::tables::Version;
+use tileheap::frame::{
+    ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, PassId, ReadReach, ResourceId,
+};
+use tileheap::plan::{PlanOptions, Strategy};
+use tileheap::runtime::{BoundFrame, Parity, PassCommands};
+use tileheap::units::{Bytes, Run};
+
+use tileheap_testkit::frames::by;
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
+
+use super::{begin, bind, copy_image, host_read, submit, wait};
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 64,
+    height: 32,
+};
+const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
+const NUMBERS: vk::Format = vk::Format::R32_SFLOAT;
+
+/// What a pass runs.
+struct Program {
+    /// Of one triangle over everything or of scattered ones; 0 for a dispatch.
+    vertices: u32,
+    /// Sampled, in the order of their bindings.
+    reads: &'static [&'static str],
+    /// A storage image, behind them.
+    stores: Option<&'static str>,
+    work: &'static str,
+}
+
+/// Triangles of one colour and depth each, whose corners are at sixteenths of a pixel: wherever the viewport begins, they cover the same.
+const SCATTERED: &str = "#version 460
+    layout(location = 0) flat out uint number;
+    void main() {
+        number = gl_VertexIndex / 3u;
+        uint chance = uint(gl_VertexIndex + 1) * 2654435761u;
+        vec2 pixel = vec2(chance >> 8 & 1023u, chance >> 20 & 511u) / 16.0;
+        gl_Position = vec4(pixel / vec2(32, 16) - 1.0, float(number * 7u % 64u) / 64.0, 1.0);
+    }";
+
+/// ```text
+/// batch 0  tint
+/// batch 1  geometry ─► decal ─► blur, within 3 texels ─► compose ─► grade ─► copy
+/// ```
+fn program(pass: &str) -> Option<Program> {
+    let work = match pass {
+        "tint" => "color = vec4(at.x * 3, at.y * 7, 0, 255) / 255.0;",
+        "geometry" => "color = vec4(number * 6u, at.x, at.y, 255) / 255.0;",
+        "decal" => "color = vec4(at.x * 2, 255u - number, at.y, 255) / 255.0;",
+        "blur" => {
+            "float sum = 0.0;
+            for (int y = -3; y <= 3; y++) for (int x = -3; x <= 3; x++) {
+                vec4 near = fetch(image0, 0, clamp(at + ivec2(x, y), ivec2(0), SIZE - 1));
+                sum += round(dot(near, vec4(255, 510, 1020, 0))) * float((x + 4) * (y + 5));
+            }
+            store(at, sum);"
+        }
+        "compose" => {
+            "float sum = round(dot(fetch(image0, 0, at) + fetch(image2, 2, at), vec4(255, 255, 255, 0)));
+            color = vec4(fetch(image1, 1, at).x + sum);"
+        }
+        "grade" => "store(at, fetch(image0, 0, at).x * 2.0 + float(at.x));",
+        _ => return None,
+    };
+    let (vertices, reads, stores): (u32, &[&str], _) = match pass {
+        "geometry" => (3 * 40, &[], None),
+        "decal" => (3 * 9, &[], None),
+        "blur" => (0, &["albedo"], Some("blurred")),
+        "compose" => (3, &["albedo", "blurred", "tinted"], None),
+        "grade" => (0, &["picture"], Some("graded")),
+        _ => (3, &[], None),
+    };
+    Some(Program {
+        vertices,
+        reads,
+        stores,
+        work,
+    })
+}
+
+fn described() -> Frame {
+    let mut frame = FrameBuilder::new("arranged", EXTENT);
+    let mut image = |name: &str, format| frame.image(name, ImageDesc::new(format, EXTENT));
+    let [tinted, albedo] = ["tinted", "albedo"].map(|name| image(name, COLOR));
+    let depth = image("depth", vk::Format::D32_SFLOAT);
+    let [blurred, picture, graded] = ["blurred", "picture", "graded"].map(|name| image(name, NUMBERS));
+    let result = host_read(&mut frame, "result", 4 * 64 * 32);
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let before = frame.batch(submit);
+    let before = frame.command_buffer(before, "before");
+    let nothing = Bytes::ZERO;
+    frame
+        .render_pass(before, "tint")
+        .color(tinted, LoadOp::DontCare)
+        .in_strips(nothing);
+    let scene = frame.batch(submit);
+    let scene = frame.command_buffer(scene, "scene");
+    let clear = LoadOp::Clear(ClearValue::Float([0.2; 4]));
+    let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
+    let draw = |pass: PassBuilder<'_>, load, load_depth| {
+        pass.color(albedo, load)
+            .depth(depth, load_depth)
+            .in_strips(nothing);
+    };
+    draw(frame.render_pass(scene, "geometry"), clear, far);
+    draw(frame.render_pass(scene, "decal"), LoadOp::Load, LoadOp::Load);
+    frame
+        .compute_pass(scene, "blur")
+        .sampled(albedo)
+        .reaching(ReadReach::Texels(3))
+        .storage_write(blurred)
+        .in_strips(nothing);
+    let compose = frame.render_pass(scene, "compose");
+    [albedo, blurred, tinted]
+        .into_iter()
+        .fold(compose, |pass, read| {
+            pass.sampled(read).reaching(ReadReach::PIXEL)
+        })
+        .color(picture, LoadOp::DontCare)
+        .in_strips(nothing);
+    frame
+        .compute_pass(scene, "grade")
+        .sampled(picture)
+        .reaching(ReadReach::PIXEL)
+        .storage_write(graded)
+        .in_strips(nothing);
+    frame
+        .transfer_pass(scene, "copy")
+        .transfer_source(graded)
+        .transfer_destination(result);
+    frame.build().expect("a sound frame")
+}
+
+/// Groups of passes, each behind the way in which they run; `/` is between the two described batches.
+fn arrangement(frame: &Frame, text: &str) -> Arrangement {
+    let group = |text: &str| {
+        let (way, passes) = text.split_once(": ").expect("a way");
+        let side = |text: &str| text.parse().expect("a number");
+        let way = match way.split_once('x') {
+            Some((columns, rows)) => Way::Strips(Grid {
+                columns: side(columns),
+                rows: side(rows),
+            }),
+            None if way == "merged" => Way::Merged,
+            None => Way::Once,
+        };
+        let pass = |name| frame.pass_named(name).expect("declared");
+        let passes = passes.split(' ').map(pass).collect();
+        Group { passes, way }
+    };
+    let batches: Vec<&str> = text.split(" / ").collect();
+    let each = 2 / batches.len() as u32;
+    let batch = |(first, text): (u32, &&str)| ArrangedBatch {
+        batches: Run::from([first, first + each]),
+        groups: text.split(", ").map(group).collect(),
+    };
+    Arrangement {
+        batches: (0..).zip(&batches).map(batch).collect(),
+    }
+}
+
+fn packed(x: i32, y: i32) -> u32 {
+    x as u32 | (y as u32) << 16
+}
+
+/// A described pass as it is recorded in an arranged one.
+struct Recorded {
+    pipeline: Pipeline,
+    set: Option<vk::DescriptorSet>,
+    words: Vec<u32>,
+    strip: Strip,
+    vertices: u32,
+}
+
+fn recorded(gpu: &mut Gpu, arranged: &Arranged, bound: &BoundFrame, at: PassId, run: &Program) -> Recorded {
+    let strip = arranged.passes[at.index()].strip.unwrap_or(Strip {
+        number: 0,
+        of: 1,
+        area: EXTENT.into(),
+        origin: vk::Offset2D::default(),
+    });
+    let here = |name: &str| -> ResourceId {
+        let described = arranged.frame.resource_named(name).expect("declared");
+        arranged.resource(at, described)
+    };
+    let vk::Rect2D { offset, extent } = strip.area;
+    let (x, y) = (offset.x + extent.width as i32, offset.y + extent.height as i32);
+    let ([column, row], _) = strip.groups([8, 8]);
+    let mut words = vec![
+        packed(strip.origin.x, strip.origin.y),
+        packed(offset.x, offset.y),
+        packed(x, y),
+        packed(8 * column as i32, 8 * row as i32),
+    ];
+    let (mut types, mut bindings, mut head) = (Vec::new(), Vec::new(), String::new());
+    for (number, name) in run.reads.iter().enumerate() {
+        let origin = arranged.origins[here(name).index()];
+        words.push(packed(origin.x, origin.y));
+        head += &format!("layout(set = 0, binding = {number}) uniform texture2D image{number};\n");
+        types.push((vk::DescriptorType::SAMPLED_IMAGE, name));
+    }
+    if let Some(stores) = &run.stores {
+        head += &format!(
+            "layout(local_size_x = 8, local_size_y = 8) in;
+            layout(set = 0, binding = {}, r32f) uniform writeonly image2D target;
+            void store(ivec2 at, float number) {{ imageStore(target, at - unpack(part.origin), vec4(number)); }}
+            void main() {{
+                ivec2 at = ivec2(gl_GlobalInvocationID.xy) + unpack(part.group);
+                if (is_outside(at)) return;",
+            types.len()
+        );
+        types.push((vk::DescriptorType::STORAGE_IMAGE, stores));
+    } else {
+        if run.vertices > 3 {
+            head += "layout(location = 0) flat in uint number;\n";
+        }
+        head += "layout(location = 0) out vec4 color;
+            void main() { ivec2 at = ivec2(gl_FragCoord.xy) + unpack(part.origin);";
+    }
+    for (kind, name) in &types {
+        let resource = here(name);
+        let image = bound.image_in(at, resource, Version::Current, Parity::Even);
+        let layout = bound.layout_in(at, resource, Version::Current);
+        bindings.push(Binding::Image(*kind, image.view, layout));
+    }
+    let types: Vec<_> = types.into_iter().map(|(kind, _)| kind).collect();
+    let shader = format!("{}{head}{}}}", include_str!("shaders/arranged.glsl"), run.work);
+    let pipeline = match run.stores {
+        Some(_) => gpu.compute(&types, &shader),
+        None => gpu.triangles(
+            bound.target(at),
+            &types,
+            (run.vertices > 3).then_some(SCATTERED),
+            &shader,
+        ),
+    };
+    let set = (!types.is_empty()).then(|| gpu.set(&pipeline, &bindings));
+    Recorded {
+        pipeline,
+        set,
+        words,
+        strip,
+        vertices: run.vertices,
+    }
+}
+
+impl Recorded {
+    fn record(&self, pass: &PassCommands<'_>) {
+        let (device, commands) = (pass.device(), pass.command_buffer());
+        self.pipeline.bind(device, commands, self.set);
+        self.pipeline.push(device, commands, &self.words);
+        if self.vertices == 0 {
+            let (_, [x, y]) = self.strip.groups([8, 8]);
+            // SAFETY: recording outside render passes.
+            return unsafe { device.cmd_dispatch(commands, x, y, 1) };
+        }
+        // SAFETY: recording inside the render pass.
+        unsafe { device.cmd_set_viewport(commands, 0, &[self.strip.viewport(EXTENT)]) };
+        // SAFETY: as above.
+        unsafe { device.cmd_set_scissor(commands, 0, &[self.strip.scissor()]) };
+        // SAFETY: as above; the pipeline's state is set.
+        unsafe { device.cmd_draw(commands, self.vertices, 1, 0, 0) };
+    }
+}
+
+/// The pixels that two frames in a row leave, which are the same.
+fn pixels(gpu: &mut Gpu, frame: &Frame, arrangement: &Arrangement, options: &PlanOptions) -> Vec<u32> {
+    let arranged = arrangement.apply(frame).expect("an arrangement of the frame");
+    let mut bound = bind(gpu, &arranged.frame, options);
+    let id = |name| frame.resource_named(name).expect("declared");
+    let host = gpu.host_buffer(4 * 64 * 32);
+    let passes = || arranged.frame.pass_ids().zip(&arranged.passes);
+    let mut all = Vec::new();
+    for (at, pass) in passes() {
+        let programs = pass
+            .described
+            .iter()
+            .filter_map(|&one| program(&frame.pass(one).name));
+        let programs: Vec<_> = programs
+            .map(|run| recorded(gpu, &arranged, &bound, at, &run))
+            .collect();
+        all.push(programs);
+    }
+    let buffers = arranged.frame.command_buffers().len() as u32;
+    let primaries = gpu.primaries(buffers);
+    let mut seen: Vec<Vec<u32>> = Vec::new();
+    for number in 0..2 {
+        let recorder = begin(&mut bound, id("result"), &host);
+        for (index, &handle) in primaries.iter().enumerate() {
+            let of_buffer = |(at, _): &(PassId, _)| arranged.frame.pass(*at).command_buffer.index() == index;
+            let mut of_buffer = passes().filter(of_buffer).peekable();
+            let (first, _) = of_buffer.peek().expect("passes");
+            let buffer = arranged.frame.pass(*first).command_buffer;
+            // SAFETY: the frame before is complete.
+            let mut commands = unsafe { recorder.record(handle, buffer) }.expect("recording");
+            for (at, _) in of_buffer {
+                let record = |pass: &PassCommands<'_>| match &all[at.index()][..] {
+                    [] => copy_image(pass, id("graded"), id("result"), EXTENT),
+                    programs => programs.iter().for_each(|program| program.record(pass)),
+                };
+                commands.pass(at, record).expect("recorded");
+            }
+            commands.finish().expect("recorded");
+        }
+        submit(recorder);
+        wait(&bound, number);
+        seen.push(host.words());
+    }
+    bound.retire();
+    gpu.tile().collect().expect("collected");
+    assert!(seen[0] == seen[1], "two frames differ");
+    seen.remove(0)
+}
+
+/// Compares every arrangement with the plain frame, in memory of all kinds.
+fn compare(arrangements: &[&str]) {
+    let frame = described();
+    for (way, without) in ways() {
+        let mut gpu = Gpu::new(without);
+        let plain = Arrangement::described(&frame);
+        let wanted = pixels(&mut gpu, &frame, &plain, &by(Strategy::Off));
+        let mut kinds = wanted.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        assert!(kinds.len() > 500, "{} colours", kinds.len());
+        for text in arrangements {
+            let arranged = arrangement(&frame, text);
+            for strategy in [Strategy::Optimal, Strategy::Off] {
+                let got = pixels(&mut gpu, &frame, &arranged, &by(strategy));
+                let differ = got.iter().zip(&wanted).filter(|(a, b)| a != b).count();
+                assert_eq!(differ, 0, "{way}, {text}, {strategy:?}: pixels differ");
+            }
+        }
+        gpu.finish();
+    }
+}
+
+#[test]
+fn strips_leave_the_pixels_of_the_whole() {
+    compare(&[
+        "once: tint / 1x2: geometry decal blur compose grade, once: copy",
+        "once: tint / 3x1: geometry decal blur compose grade, once: copy",
+        "once: tint / 3x5: geometry decal blur compose grade, once: copy",
+        // Into a whole attachment.
+        "once: tint / 1x3: geometry decal blur compose, once: grade copy",
+        "once: tint / 5x2: geometry decal blur compose, once: grade copy",
+        // From one.
+        "once: tint / once: geometry decal, 2x3: blur compose grade, once: copy",
+    ]);
+}
+
+#[test]
+fn merged_fused_and_reordered_passes_leave_the_same_pixels() {
+    compare(&[
+        "once: tint geometry decal blur compose grade copy",
+        "once: geometry decal blur tint compose grade copy",
+        "once: tint / merged: geometry decal, once: blur compose grade copy",
+        "merged: geometry decal, once: blur tint compose grade copy",
+        "merged: geometry decal, 2x2: blur tint compose grade, once: copy",
+    ]);
+}
