@@ -5,9 +5,8 @@
 
 layout(set = 1, binding = 0) uniform texture2D larger_image;
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 bright;
 
 void main() {
-    bright = vec4(shrink(larger_image, uv), 1.0);
+    bright = vec4(shrink(larger_image, 0, described_uv(gl_FragCoord.xy)), 1.0);
 }

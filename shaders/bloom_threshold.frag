@@ -6,11 +6,10 @@
 
 layout(set = 1, binding = 0) uniform texture2D scene_image;
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 bright;
 
 void main() {
-    vec3 colour = shrink(scene_image, uv);
+    vec3 colour = shrink(scene_image, 0, described_uv(gl_FragCoord.xy));
     float peak = max(colour.r, max(colour.g, colour.b));
     float over = max(peak - 0.9, 0.0);
     bright = vec4(min(colour * over / max(peak, 1e-4), vec3(16.0)), 1.0);

@@ -6,6 +6,7 @@
 // of lights ordered by index, the same on every run.
 
 #include "space.glsl"
+#include "strip.glsl"
 
 layout(local_size_x = 16, local_size_y = 16) in;
 
@@ -35,9 +36,10 @@ void main() {
     barrier();
 
     // Bits of positive floats are ordered like the floats; minimum and maximum know no order of arrival.
-    ivec2 size = textureSize(depth_image, 0);
-    ivec2 pixel = ivec2(gl_GlobalInvocationID.xy);
-    float depth = all(lessThan(pixel, size)) ? texelFetch(depth_image, pixel, 0).x : 0.0;
+    ivec2 size = described_size(0);
+    uvec2 tile = gl_WorkGroupID.xy + uvec2(strip.target.xy) / TILE;
+    ivec2 pixel = ivec2(tile * TILE + gl_LocalInvocationID.xy);
+    float depth = all(lessThan(pixel, size)) ? fetch(depth_image, 0, pixel).x : 0.0;
     if (depth > 0.0) {
         atomicMax(nearest_depth, floatBitsToUint(depth));
         atomicMin(farthest_depth, floatBitsToUint(depth));
@@ -48,8 +50,8 @@ void main() {
     if (nearest_depth != 0 && thread < constants.light_count) {
         float near = distance_of(uintBitsToFloat(nearest_depth));
         float far = distance_of(uintBitsToFloat(farthest_depth));
-        vec2 first = vec2(gl_WorkGroupID.xy * TILE) / vec2(size);
-        vec2 last = vec2((gl_WorkGroupID.xy + 1) * TILE) / vec2(size);
+        vec2 first = vec2(tile * TILE) / vec2(size);
+        vec2 last = vec2((tile + 1) * TILE) / vec2(size);
         vec3 corners[4] = vec3[](view_position(first, near), view_position(last, near), view_position(first, far),
                                  view_position(last, far));
         vec3 low = min(min(corners[0], corners[1]), min(corners[2], corners[3]));
@@ -63,7 +65,7 @@ void main() {
     barrier();
 
     if (thread < MASK_WORDS) {
-        uint tile = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-        light_masks[tile * MASK_WORDS + thread] = mask[thread];
+        uint across = (uint(size.x) + TILE - 1) / TILE;
+        light_masks[(tile.y * across + tile.x) * MASK_WORDS + thread] = mask[thread];
     }
 }

@@ -3,6 +3,7 @@
 // Light on every surface: the moon through its shadow map, the lights of the pixel's tile, the sky, reflections, mist.
 
 #include "space.glsl"
+#include "strip.glsl"
 #include "sky.glsl"
 
 layout(set = 1, binding = 0) uniform texture2D albedo_image;
@@ -15,7 +16,6 @@ layout(set = 1, binding = 6, std430) readonly buffer LightMasks {
     uint light_masks[];
 };
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 radiance;
 
 struct Surface {
@@ -73,8 +73,8 @@ float moon_visibility(vec3 position, vec3 normal) {
 }
 
 vec3 tile_lights(Surface surface) {
-    uvec2 tile = uvec2(gl_FragCoord.xy) / TILE;
-    uint across = (uint(textureSize(depth_image, 0).x) + TILE - 1) / TILE;
+    uvec2 tile = uvec2(described_pixel(gl_FragCoord.xy)) / TILE;
+    uint across = (uint(described_size(2).x) + TILE - 1) / TILE;
     uint first = (tile.y * across + tile.x) * MASK_WORDS;
     vec3 sum = vec3(0.0);
     for (uint word = 0; word < MASK_WORDS; ++word) {
@@ -96,10 +96,10 @@ vec3 tile_lights(Surface surface) {
 }
 
 // The four half-size texels around the pixel, those of its own surface counting most.
-vec4 from_half_size(texture2D image, float along) {
-    ivec2 size = textureSize(image, 0);
-    ivec2 full = textureSize(depth_image, 0) - 1;
-    vec2 texel = (gl_FragCoord.xy - 0.5) * 0.5;
+vec4 from_half_size(texture2D image, int binding, float along) {
+    ivec2 size = described_size(binding);
+    ivec2 full = described_size(2) - 1;
+    vec2 texel = vec2(described_pixel(gl_FragCoord.xy)) * 0.5;
     ivec2 first = ivec2(floor(texel));
     vec2 within = fract(texel);
     vec4 sum = vec4(0.0);
@@ -107,10 +107,10 @@ vec4 from_half_size(texture2D image, float along) {
     for (int corner = 0; corner < 4; ++corner) {
         ivec2 offset = ivec2(corner & 1, corner >> 1);
         ivec2 pixel = clamp(first + offset, ivec2(0), size - 1);
-        float other = distance_of(texelFetch(depth_image, min(pixel * 2, full), 0).x);
+        float other = distance_of(fetch(depth_image, 2, min(pixel * 2, full)).x);
         vec2 share = mix(1.0 - within, within, vec2(offset));
         float weight = share.x * share.y * max(1.0 - abs(other - along) / (0.05 * along), 0.0) + 1e-4;
-        sum += texelFetch(image, pixel, 0) * weight;
+        sum += fetch(image, binding, pixel) * weight;
         weights += weight;
     }
     return sum / weights;
@@ -125,8 +125,9 @@ vec3 ambient(vec3 direction) {
 }
 
 void main() {
-    ivec2 pixel = ivec2(gl_FragCoord.xy);
-    float depth = texelFetch(depth_image, pixel, 0).x;
+    ivec2 pixel = described_pixel(gl_FragCoord.xy);
+    vec2 uv = described_uv(gl_FragCoord.xy);
+    float depth = fetch(depth_image, 2, pixel).x;
     float along = distance_of(depth);
     vec3 from = eye();
     if (depth == 0.0) {
@@ -134,8 +135,8 @@ void main() {
         radiance = vec4(through_mist(sky(normalize(far - from)), from, from + normalize(far - from) * 90.0), 1.0);
         return;
     }
-    vec4 albedo = texelFetch(albedo_image, pixel, 0);
-    vec4 packed_normal = texelFetch(normal_image, pixel, 0);
+    vec4 albedo = fetch(albedo_image, 0, pixel);
+    vec4 packed_normal = fetch(normal_image, 1, pixel);
     vec3 position = world_of_view(view_position(uv, along));
     if (packed_normal.w > 0.5 && packed_normal.w < 0.8) {
         radiance = vec4(through_mist(albedo.rgb * GLOW, from, position), 1.0);
@@ -158,8 +159,8 @@ void main() {
         sum += constants.moon_colour.rgb * visible * lit(surface, moon_direction, 0.01);
     }
 
-    float open = from_half_size(ao_image, along).x;
-    vec4 mirrored = from_half_size(reflection_image, along);
+    float open = from_half_size(ao_image, 4, along).x;
+    vec4 mirrored = from_half_size(reflection_image, 5, along);
     vec3 bounce = reflect(-surface.to_eye, surface.normal);
     float edge = 1.0 - max(dot(surface.normal, surface.to_eye), 0.0);
     float edge_2 = edge * edge;

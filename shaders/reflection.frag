@@ -4,6 +4,7 @@
 // that the frame before gave it.
 
 #include "space.glsl"
+#include "strip.glsl"
 #include "noise.glsl"
 
 layout(set = 1, binding = 0) uniform texture2D albedo_image;
@@ -11,7 +12,6 @@ layout(set = 1, binding = 1) uniform texture2D normal_image;
 layout(set = 1, binding = 2) uniform texture2D depth_image;
 layout(set = 1, binding = 3) uniform texture2D history_image;
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 reflection;   // colour, and how sure of it
 
 const int STEPS = 28;
@@ -24,24 +24,25 @@ vec2 screen_of_view(vec3 position) {
 
 float surface_distance(vec2 at, ivec2 size) {
     ivec2 pixel = clamp(ivec2(at * vec2(size)), ivec2(0), size - 1);
-    return distance_of(texelFetch(depth_image, pixel, 0).x);
+    return distance_of(fetch(depth_image, 2, pixel).x);
 }
 
 void main() {
     reflection = vec4(0.0);
-    ivec2 size = textureSize(depth_image, 0);
-    ivec2 pixel = min(ivec2(gl_FragCoord.xy) * 2, size - 1);
-    float depth = texelFetch(depth_image, pixel, 0).x;
-    float roughness = texelFetch(albedo_image, pixel, 0).a;
+    ivec2 size = described_size(2);
+    ivec2 here = described_pixel(gl_FragCoord.xy);
+    ivec2 pixel = min(here * 2, size - 1);
+    float depth = fetch(depth_image, 2, pixel).x;
+    float roughness = fetch(albedo_image, 0, pixel).a;
     if (depth == 0.0 || roughness > 0.55) {
         return;
     }
-    vec3 world_normal = unpack_normal(texelFetch(normal_image, pixel, 0).xy * 2.0 - 1.0);
+    vec3 world_normal = unpack_normal(fetch(normal_image, 1, pixel).xy * 2.0 - 1.0);
     vec3 normal = mat3(constants.view) * world_normal;
     vec3 origin = view_position((vec2(pixel) + 0.5) / vec2(size), distance_of(depth));
 
     // Rough surfaces spread their rays; the temporal pass averages them.
-    uvec2 at = uvec2(gl_FragCoord.xy);
+    uvec2 at = uvec2(here);
     vec2 spread = vec2(pixel_noise(at, constants.frame_index), pixel_noise(at.yx + 37, constants.frame_index)) - 0.5;
     vec3 scattered = normalize(normal + roughness * roughness * 0.5 * vec3(spread, 0.0));
     vec3 ray = reflect(normalize(origin), scattered);

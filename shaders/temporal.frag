@@ -3,12 +3,12 @@
 // Averages this frame's jittered picture with the frames before, moved to where their surfaces are now.
 
 #include "constants.glsl"
+#include "strip.glsl"
 
 layout(set = 1, binding = 0) uniform texture2D hdr_image;
 layout(set = 1, binding = 1) uniform texture2D motion_image;
 layout(set = 1, binding = 2) uniform texture2D history_image;
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 resolved;
 
 // Bright pixels count for less, or one of them would outshine its neighbours' edges.
@@ -21,10 +21,10 @@ vec3 expand(vec3 colour) {
 }
 
 void main() {
-    ivec2 size = textureSize(hdr_image, 0);
-    ivec2 pixel = ivec2(gl_FragCoord.xy);
-    vec3 now = compress(texelFetch(hdr_image, pixel, 0).rgb);
-    vec2 source = uv - texelFetch(motion_image, pixel, 0).xy;
+    ivec2 size = described_size(0);
+    ivec2 pixel = described_pixel(gl_FragCoord.xy);
+    vec3 now = compress(fetch(hdr_image, 0, pixel).rgb);
+    vec2 source = described_uv(gl_FragCoord.xy) - fetch(motion_image, 1, pixel).xy;
     bool inside = all(greaterThanEqual(source, vec2(0.0))) && all(lessThanEqual(source, vec2(1.0)));
     // Alpha counts the frames in the average; it is 0 where there is no history yet.
     vec4 history = textureLod(sampler2D(history_image, linear_clamp), source, 0.0);
@@ -38,7 +38,7 @@ void main() {
     vec3 squares = vec3(0.0);
     for (int y = -1; y <= 1; ++y) {
         for (int x = -1; x <= 1; ++x) {
-            vec3 colour = compress(texelFetch(hdr_image, clamp(pixel + ivec2(x, y), ivec2(0), size - 1), 0).rgb);
+            vec3 colour = compress(fetch(hdr_image, 0, clamp(pixel + ivec2(x, y), ivec2(0), size - 1)).rgb);
             sum += colour;
             squares += colour * colour;
         }

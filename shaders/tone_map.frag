@@ -11,7 +11,6 @@ layout(set = 1, binding = 2, std430) readonly buffer Exposure {
     float exposure;
 };
 
-layout(location = 0) in vec2 uv;
 layout(location = 0) out vec4 picture;
 
 // Stephen Hill's fit of the ACES reference transform.
@@ -30,8 +29,9 @@ vec3 encode(vec3 linear) {
 }
 
 void main() {
-    ivec2 pixel = ivec2(gl_FragCoord.xy);
-    vec3 colour = texelFetch(scene_image, pixel, 0).rgb + tap(bloom_image, uv) * 0.16;
+    ivec2 pixel = described_pixel(gl_FragCoord.xy);
+    vec2 uv = described_uv(gl_FragCoord.xy);
+    vec3 colour = fetch(scene_image, 0, pixel).rgb + tap(bloom_image, 1, uv) * 0.16;
     vec2 off_centre = uv - 0.5;
     colour *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
     vec3 encoded = encode(film(colour * 1.6));

@@ -6,6 +6,7 @@ use ash::vk;
 use clap::Parser;
 use tileheap::units::Bytes;
 
+use crate::arrangement::Change;
 use crate::support::sizes::{parse_bytes, parse_extent};
 
 const KEYS: &str = "\
@@ -41,7 +42,8 @@ pub(crate) struct Args {
     /// Writes the frame's description as JSON, for `tileheap plan`
     #[arg(long, value_name = "FILE")]
     pub(crate) dump_frame: Option<PathBuf>,
-    /// Renders again with everything in memory of its own, and compares the pictures exactly
+    /// Renders again with everything in memory of its own, and compares the pictures exactly; with --best, the frame
+    /// as described too
     #[arg(long)]
     pub(crate) compare: bool,
     /// Draws the heap map over the picture; in a window it is there without, and F1 hides it
@@ -77,6 +79,12 @@ pub(crate) struct Args {
     /// Lets resources live in tile memory for a first stretch of their lives, where that pays, and stores them then
     #[arg(long)]
     pub(crate) split: bool,
+    /// Searches for a better arrangement of the frame (passes in another order, merged, in fewer batches, in strips), and runs that
+    #[arg(long, conflicts_with_all = ["window", "overlay"])]
+    pub(crate) best: bool,
+    /// With --best: what may change, all unless something is named
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', requires = "best")]
+    pub(crate) allow: Vec<Change>,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

@@ -1,18 +1,18 @@
 //! Descriptor sets: one per slot for what all passes see, one per pass and parity for what a pass reads and writes.
 
 use ash::vk;
-use tileheap::frame::PassId;
 use tileheap::runtime::{BoundFrame, Parity};
 
+use crate::arrangement::Run;
 use crate::frame::Deferred;
 use crate::pipelines::{Pipelines, inputs_of};
 use crate::support::descriptors::{SetLayout, create_pool};
 use crate::support::error::Result;
 
-/// Set 1 of every pass, written once: history resources alternate between two copies, so there are two of each.
+/// Set 1 of every described pass wherever it runs, written once: history resources alternate between two copies, so there are two of each.
 pub(crate) struct Inputs {
     pool: vk::DescriptorPool,
-    /// By parity, then in the order of the frame's passes; null for passes without a pipeline.
+    /// By parity, then in the order of the runs; null for passes without a pipeline.
     sets: [Vec<vk::DescriptorSet>; 2],
 }
 
@@ -23,16 +23,20 @@ impl Inputs {
         bound: &BoundFrame,
         pipelines: &Pipelines,
     ) -> Result<Inputs> {
-        let sizes = [pipelines.input_sizes(), pipelines.input_sizes()].concat();
-        let pool = create_pool(device, 2 * deferred.frame.passes().len(), &sizes)?;
+        let layout_of = |run: &Run| &pipelines.of(run.described).inputs;
+        let sizes: Vec<_> = deferred
+            .runs()
+            .flat_map(|run| layout_of(&run).pool_sizes(2))
+            .collect();
+        let pool = create_pool(device, 2 * deferred.runs().count(), &sizes)?;
         let mut sets = [Vec::new(), Vec::new()];
         for parity in Parity::BOTH {
-            for pass in deferred.frame.pass_ids() {
-                let layout = &pipelines.of(pass).inputs;
+            for run in deferred.runs() {
+                let layout = layout_of(&run);
                 let mut set = vk::DescriptorSet::null();
                 if layout.handle != vk::DescriptorSetLayout::null() {
                     set = layout.allocate(device, pool)?;
-                    write_inputs(device, (layout, set), deferred, bound, pass, parity);
+                    write_inputs(device, (layout, set), deferred, bound, &run, parity);
                 }
                 sets[parity.index()].push(set);
             }
@@ -40,8 +44,9 @@ impl Inputs {
         Ok(Inputs { pool, sets })
     }
 
-    pub(crate) fn of(&self, pass: PassId, parity: Parity) -> vk::DescriptorSet {
-        self.sets[parity.index()][pass.index()]
+    /// The set of a run, by its place among them.
+    pub(crate) fn of(&self, run: usize, parity: Parity) -> vk::DescriptorSet {
+        self.sets[parity.index()][run]
     }
 
     /// # Safety
@@ -58,11 +63,11 @@ fn write_inputs(
     (layout, set): (&SetLayout, vk::DescriptorSet),
     deferred: &Deferred,
     bound: &BoundFrame,
-    pass: PassId,
+    run: &Run,
     parity: Parity,
 ) {
-    for (access, declared) in inputs_of(deferred, pass).zip(&layout.bindings) {
-        let (resource, version) = (access.resource, access.version);
+    for (access, declared) in inputs_of(deferred, run.described).zip(&layout.bindings) {
+        let (pass, resource, version) = (run.pass, deferred.here(run, access.resource), access.version);
         if declared.descriptor_type == vk::DescriptorType::STORAGE_BUFFER {
             let buffer = bound.buffer_in(pass, resource, version, parity);
             let part = (buffer.offset, buffer.size);

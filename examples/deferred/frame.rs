@@ -8,9 +8,10 @@
 //! What shaders read is declared in the order of their bindings in set 1: descriptor sets follow from the frame.
 
 use ash::vk;
+use tileheap::arrange::{Arranged, Arrangement};
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
-    QueueId, ResourceId,
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, QueueId, ReadReach,
+    ResourceId,
 };
 use tileheap::units::Bytes;
 
@@ -22,9 +23,9 @@ use crate::support::shaders::CULL_COMP;
 #[derive(Clone, Debug)]
 pub(crate) struct Deferred {
     pub(crate) frame: Frame,
+    /// The frame that runs: another arrangement of the same, or the same.
+    pub(crate) arranged: Arranged,
     pub(crate) graphics: QueueId,
-    /// Geometry, lighting, post: what their passes run, `pipelines.rs` says by their names.
-    pub(crate) commands: [CommandBufferId; 3],
     pub(crate) tone_map: PassId,
     /// The picture, handed in with every frame.
     pub(crate) picture: ResourceId,
@@ -44,6 +45,10 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     const ZERO: LoadOp = LoadOp::Clear(ClearValue::ZERO);
     // Depth is reversed: far away is 0.
     const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
+    // How far the shaders look, in texels of what they read; all know where their strip begins.
+    const PIXEL: ReadReach = ReadReach::PIXEL;
+    const FREE: Bytes = Bytes::ZERO;
+    let within = ReadReach::Texels;
     use vk::Format as F;
 
     let mut frame = FrameBuilder::new("deferred", extent);
@@ -105,51 +110,74 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     frame
         .compute_pass(lighting, "cull")
         .sampled(depth)
-        .storage_write(light_masks);
+        .reaching(within(TILE - 1))
+        .storage_write(light_masks)
+        .in_strips(FREE);
     frame
         .render_pass(lighting, "ao")
         .sampled(depth)
+        // `reach` in shaders/ao.frag.
+        .reaching(within(extent.height * 12 / 100 + 2))
         .sampled(normal)
+        .reaching(PIXEL)
         .color(ao_noisy, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment();
     frame
         .render_pass(lighting, "ao_blur")
         .sampled(ao_noisy)
+        .reaching(within(2))
         .sampled(depth)
+        .reaching(within(4))
         .color(ao, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment();
     frame
         .render_pass(lighting, "reflection")
         .sampled(albedo)
+        .reaching(PIXEL)
         .sampled(normal)
+        .reaching(PIXEL)
         .sampled(depth)
         .sampled_previous(resolved)
         .color(reflection, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment();
     frame
         .render_pass(lighting, "lighting")
         .sampled(albedo)
+        .reaching(PIXEL)
         .sampled(normal)
+        .reaching(PIXEL)
         .sampled(depth)
+        .reaching(within(2))
         .sampled(shadow)
         .sampled(ao)
+        .reaching(within(1))
         .sampled(reflection)
+        .reaching(within(1))
         .storage_read(light_masks)
+        .reaching(PIXEL)
         .color(hdr, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment();
     frame
         .render_pass(lighting, "glow")
         .color(hdr, LoadOp::Load)
-        .depth_read_only(depth);
+        .depth_read_only(depth)
+        .in_strips(FREE);
 
     let post_batch = frame.batch(submit);
     let post = frame.command_buffer(post_batch, "post");
     frame
         .render_pass(post, "temporal")
         .sampled(hdr)
+        .reaching(within(1))
         .sampled(motion)
+        .reaching(PIXEL)
         .sampled_previous(resolved)
         .color(resolved, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment();
     frame
         .compute_pass(post, "exposure")
@@ -161,31 +189,36 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         ("down_1", down[0], down[1]),
         ("down_2", down[1], down[2]),
     ] {
-        let pass = frame.render_pass(post, name).sampled(from);
-        pass.color(to, LoadOp::DontCare).fragment();
+        let pass = frame.render_pass(post, name).sampled(from).reaching(within(2));
+        pass.color(to, LoadOp::DontCare).in_strips(FREE).fragment();
     }
     for (name, from, with, to) in [
         ("up_2", down[2], down[1], up[0]),
         ("up_1", up[0], down[0], up[1]),
         ("up_0", up[1], bright, up[2]),
     ] {
-        let pass = frame.render_pass(post, name).sampled(from).sampled(with);
-        pass.color(to, LoadOp::DontCare).fragment();
+        let pass = frame.render_pass(post, name).sampled(from).reaching(within(2));
+        let pass = pass.sampled(with).reaching(PIXEL);
+        pass.color(to, LoadOp::DontCare).in_strips(FREE).fragment();
     }
     let tone_map = frame
         .render_pass(post, "tone_map")
         .sampled(resolved)
+        .reaching(PIXEL)
         .sampled(up[2])
+        .reaching(within(2))
         .storage_read(exposure)
         .color(picture, LoadOp::DontCare)
+        .in_strips(FREE)
         .fragment()
         .id();
 
     let (read_back, semaphores) = output.finish(&mut frame, extent, post_batch, post, picture);
+    let frame = frame.build()?;
     Ok(Deferred {
-        frame: frame.build()?,
+        arranged: Arrangement::described(&frame).apply(&frame)?,
+        frame,
         graphics,
-        commands: [geometry, lighting, post],
         tone_map,
         picture,
         read_back,

@@ -1,15 +1,14 @@
 //! The contents of passes: pipelines, descriptor sets, draws and dispatches. What surrounds them is the plan's.
 
 use ash::vk;
-use tileheap::frame::PassId;
 use tileheap::runtime::{Parity, PassCommands};
 
+use crate::arrangement::Run;
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, TILE};
 use crate::mesh::Meshes;
 use crate::pipelines::{Pipelines, Program};
 use crate::scene::Draw;
-use crate::support::commands::set_whole_viewport;
 use crate::support::picture::copy_to_buffer;
 
 /// Records into a pass of one frame.
@@ -29,18 +28,28 @@ pub(crate) struct PassRecorder<'a> {
 }
 
 impl PassRecorder<'_> {
-    /// Records what a pass runs.
-    pub(crate) fn record(&self, cmd: &PassCommands<'_>, pass: PassId) {
-        let program = Program::of(self.deferred, pass);
+    /// Records a run of a pass, the one at this place among all.
+    pub(crate) fn record(&self, cmd: &PassCommands<'_>, at: usize, run: &Run) {
+        let program = Program::of(self.deferred, run.described);
         match program {
             Program::Copy => return self.read_back(cmd),
-            Program::Compute(_) | Program::Tiles(_) => self.bind(cmd, pass, vk::PipelineBindPoint::COMPUTE),
+            Program::Compute(_) | Program::Tiles(_) => {
+                self.bind(cmd, at, run, vk::PipelineBindPoint::COMPUTE)
+            }
             Program::Objects(..) | Program::Screen(_) | Program::Halos => {
-                self.bind(cmd, pass, vk::PipelineBindPoint::GRAPHICS);
-                set_whole_viewport(self.device, cmd.command_buffer(), cmd.area().extent);
+                self.bind(cmd, at, run, vk::PipelineBindPoint::GRAPHICS);
+                let viewport = run
+                    .strip
+                    .viewport(self.deferred.frame.pass(run.described).area.extent);
+                // SAFETY: the pass is being recorded.
+                unsafe {
+                    self.device.cmd_set_viewport(cmd.command_buffer(), 0, &[viewport]);
+                    self.device
+                        .cmd_set_scissor(cmd.command_buffer(), 0, &[run.strip.scissor()]);
+                }
             }
         }
-        let (device, buffer, extent) = (self.device, cmd.command_buffer(), self.extent);
+        let (device, buffer) = (self.device, cmd.command_buffer());
         // SAFETY: the pass is being recorded, with all that its pipeline needs.
         unsafe {
             match program {
@@ -49,7 +58,7 @@ impl PassRecorder<'_> {
                 Program::Halos => device.cmd_draw(buffer, 6, self.lights, 0, 0),
                 Program::Compute(_) => device.cmd_dispatch(buffer, 1, 1, 1),
                 Program::Tiles(_) => {
-                    let [x, y] = [extent.width, extent.height].map(|side| side.div_ceil(TILE));
+                    let (_, [x, y]) = run.strip.groups([TILE; 2]);
                     device.cmd_dispatch(buffer, x, y, 1);
                 }
                 Program::Copy => {}
@@ -83,9 +92,23 @@ impl PassRecorder<'_> {
         }
     }
 
-    fn bind(&self, cmd: &PassCommands<'_>, pass: PassId, point: vk::PipelineBindPoint) {
-        let pipeline = self.pipelines.of(pass);
-        let sets = [self.shared, self.inputs.of(pass, self.parity)];
+    fn bind(&self, cmd: &PassCommands<'_>, at: usize, run: &Run, point: vk::PipelineBindPoint) {
+        let pipeline = self.pipelines.of(run.described);
+        let sets = [self.shared, self.inputs.of(at, self.parity)];
+        let (buffer, layout) = (cmd.command_buffer(), pipeline.layout);
+        if let Some(range) = pipeline.push_constants {
+            let words = self.deferred.push_constants(run);
+            // SAFETY: the pass is being recorded; the range is the layout's.
+            unsafe {
+                self.device.cmd_push_constants(
+                    buffer,
+                    layout,
+                    range.stage_flags,
+                    0,
+                    bytemuck::cast_slice(&words),
+                );
+            }
+        }
         // SAFETY: the pass is being recorded; pipeline and sets have the same layouts.
         unsafe {
             self.device

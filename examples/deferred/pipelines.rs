@@ -13,7 +13,7 @@ use crate::mesh::Vertex;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout};
 use crate::support::error::{Called, Result};
 use crate::support::pipeline::{Drawing, Module};
-use crate::support::shaders::{self, Shader};
+use crate::support::shaders::{self, Shader, push_constant_range};
 
 /// What a pass runs.
 #[derive(Clone, Copy)]
@@ -71,13 +71,15 @@ pub(crate) struct Pipeline {
     pub(crate) layout: vk::PipelineLayout,
     /// The layout of set 1.
     pub(crate) inputs: SetLayout,
+    /// Of `Strip` in shaders/strip.glsl, for shaders that look at it.
+    pub(crate) push_constants: Option<vk::PushConstantRange>,
 }
 
 /// Everything that depends on the formats of the frame, and not on its size.
 pub(crate) struct Pipelines {
     /// The layout of set 0.
     pub(crate) shared: SetLayout,
-    /// In the order of the frame's passes.
+    /// In the order of the described passes.
     passes: Vec<Pipeline>,
     sampler: vk::Sampler,
 }
@@ -104,12 +106,17 @@ impl Pipelines {
                 Program::Compute(shader) | Program::Tiles(shader) => {
                     compute_pipeline(device, layout, shader)?
                 }
-                program => render_pipeline(device, layout, bound.target(pass), program)?,
+                program => {
+                    let mut runs = deferred.arranged.passes_of(pass);
+                    let runs_in = runs.next().expect("every described pass runs");
+                    render_pipeline(device, layout, bound.target(runs_in), program)?
+                }
             };
             Ok(Pipeline {
                 handle,
                 layout,
                 inputs,
+                push_constants: push_constant_range(&shaders),
             })
         });
         let passes = passes.collect::<Result<Vec<Pipeline>>>()?;
@@ -122,14 +129,6 @@ impl Pipelines {
 
     pub(crate) fn of(&self, pass: PassId) -> &Pipeline {
         &self.passes[pass.index()]
-    }
-
-    /// The descriptors of a set 1 for every pass.
-    pub(crate) fn input_sizes(&self) -> Vec<vk::DescriptorPoolSize> {
-        self.passes
-            .iter()
-            .flat_map(|pass| pass.inputs.pool_sizes(1))
-            .collect()
     }
 
     /// # Safety
@@ -211,6 +210,10 @@ fn render_pipeline(
         drawing.vertex_stride = size_of::<Vertex>() as u32;
         drawing.culls = vk::CullModeFlags::BACK;
         drawing.writes_depth = true;
+    }
+    if matches!(program, Program::Screen(_)) {
+        // Where it is merged with a pass that has depth.
+        drawing.nearer = vk::CompareOp::ALWAYS;
     }
     drawing.blend = matches!(program, Program::Halos).then_some(blend);
     drawing.create(device)

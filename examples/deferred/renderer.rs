@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::arrange::Arrangement;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{BoundFrame, Device, Imports};
 
+use crate::arrangement::Run;
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, describe};
 use crate::frame_in_flight::{FrameInFlight, Pending};
@@ -30,6 +32,8 @@ use crate::support::sheet::{Screen, Sheet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RendererDesc {
     pub(crate) options: PlanOptions,
+    /// How the frame runs; `None` for as described.
+    pub(crate) arrangement: Option<Arrangement>,
     pub(crate) request: Request,
     pub(crate) overlay: bool,
     /// Prints every plan that is applied or given up, and its last frame.
@@ -98,15 +102,16 @@ impl Renderer {
         let vertices = HostBuffer::holding(tile, &meshes.vertices, vk::BufferUsageFlags::VERTEX_BUFFER)?;
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
-        let deferred = describe(screen.extent, output)?;
+        let deferred = describe(screen.extent, output)?.arranged(desc.arrangement.as_ref())?;
         let plan = tile.plan(
-            &desc.request.frame(&deferred.frame),
+            &desc.request.frame(&deferred.arranged.frame),
             &desc.request.options(desc.options),
         )?;
         let bound = tile.bind(&plan)?;
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
-        let layer = Layer::new(tile, bound.target(deferred.tone_map))?;
+        let tone_map = deferred.arranged.passes_of(deferred.tone_map).next();
+        let layer = Layer::new(tile, bound.target(tone_map.expect("every described pass runs")))?;
         let slot_pool = create_pool(
             device,
             FRAMES_IN_FLIGHT,
@@ -160,7 +165,7 @@ impl Renderer {
     fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
         let request = &self.overlay.request;
         self.tile.plan(
-            &request.frame(&deferred.frame),
+            &request.frame(&deferred.arranged.frame),
             &request.options(self.desc.options),
         )
     }
@@ -168,7 +173,7 @@ impl Renderer {
     /// Plans anew for another request, with frames under way.
     fn replan(&mut self) -> Result<()> {
         let (frame, options) = (
-            self.overlay.request.frame(&self.planned.deferred.frame),
+            self.overlay.request.frame(&self.planned.deferred.arranged.frame),
             self.overlay.request.options(self.desc.options),
         );
         match self.replanner.plan_now(&frame, &options) {
@@ -308,7 +313,7 @@ impl Painter for Renderer {
     // Pipelines stay: their viewports are dynamic, their formats the same.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_idle()?;
-        let deferred = describe(screen.extent, output)?;
+        let deferred = describe(screen.extent, output)?.arranged(self.desc.arrangement.as_ref())?;
         let plan = match self.plan_at_rest(&deferred) {
             Ok(plan) => plan,
             // What was pinned at another size need not fit at this one.
@@ -390,19 +395,25 @@ impl Painter for Renderer {
             deferred,
             extent,
         };
-        let frame = &deferred.frame;
-        for (&buffer, &commands) in slot.command_buffers.iter().zip(&deferred.commands) {
+        let frame = &deferred.arranged.frame;
+        let runs: Vec<(usize, Run)> = deferred.runs().enumerate().collect();
+        // Merged passes run in one; passes of one command buffer follow one another.
+        let passes: Vec<_> = runs
+            .chunk_by(|(_, one), (_, next)| one.pass == next.pass)
+            .collect();
+        let commands_of = |runs: &&[(usize, Run)]| frame.pass(runs[0].1.pass).command_buffer;
+        let buffers = passes.chunk_by(|one, next| commands_of(one) == commands_of(next));
+        for (&buffer, passes) in slot.command_buffers.iter().zip(buffers) {
             // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
-            let mut recording = unsafe { recorder.record(buffer, commands) }?;
-            for pass in frame
-                .pass_ids()
-                .filter(|&pass| frame.pass(pass).command_buffer == commands)
-            {
-                recording.pass(pass, |cmd| {
-                    pass_recorder.record(cmd, pass);
-                    if pass == deferred.tone_map {
-                        self.layer
-                            .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
+            let mut recording = unsafe { recorder.record(buffer, commands_of(&passes[0])) }?;
+            for runs in passes {
+                recording.pass(runs[0].1.pass, |cmd| {
+                    for (at, run) in *runs {
+                        pass_recorder.record(cmd, *at, run);
+                        if run.described == deferred.tone_map {
+                            self.layer
+                                .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
+                        }
                     }
                 })?;
             }

@@ -108,12 +108,17 @@ impl Rendered {
     /// # Errors
     /// If some differ.
     pub fn same_texels(&self, other: &Rendered) -> Result<usize> {
-        let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
-        let of = pairs.len();
-        match pairs.filter(|(one, other)| one != other).count() {
+        let of = self.texels.len() / 4;
+        match self.different_texels(other) {
             0 => Ok(of),
             texels => Err(Error::Differ { texels, of }),
         }
+    }
+
+    /// How many texels differ.
+    pub fn different_texels(&self, other: &Rendered) -> usize {
+        let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
+        pairs.filter(|(one, other)| one != other).count()
     }
 
     /// Writes a PNG file.

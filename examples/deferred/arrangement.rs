@@ -1,0 +1,138 @@
+//! Other arrangements of the frame: which described pass each pass of the frame that runs contains, and where it computes.
+
+use std::ops::ControlFlow;
+
+use ash::vk;
+use clap::ValueEnum;
+use tileheap::arrange::{Allowed, Arrangement, Found, Strip, Way, search};
+use tileheap::frame::tables::{PassKind, ResourceKind};
+use tileheap::frame::{PassId, ResourceId};
+use tileheap::plan::Plan;
+
+use crate::frame::{Deferred, TILE};
+use crate::pipelines::{Program, inputs_of};
+
+/// What a search for a better arrangement may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Change {
+    Order,
+    Merge,
+    Fuse,
+    Strips,
+}
+
+/// A described pass in a pass of the frame that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) pass: PassId,
+    pub(crate) described: PassId,
+    /// Of the whole image, where the pass does not run in strips.
+    pub(crate) strip: Strip,
+}
+
+/// `Strip` in shaders/strip.glsl: origin and extent of the described target, then of the described inputs.
+pub(crate) type PushConstants = [[i32; 4]; 8];
+
+impl Deferred {
+    /// The frame as another arrangement runs it.
+    pub(crate) fn arranged(mut self, arrangement: Option<&Arrangement>) -> tileheap::Result<Deferred> {
+        if let Some(arrangement) = arrangement {
+            self.arranged = arrangement.apply(&self.frame)?;
+        }
+        Ok(self)
+    }
+
+    /// What runs, in order; merged passes have several.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
+        let passes = self.arranged.frame.pass_ids().zip(&self.arranged.passes);
+        passes.flat_map(move |(pass, arranged)| {
+            arranged.described.iter().map(move |&described| Run {
+                pass,
+                described,
+                strip: arranged.strip.unwrap_or(Strip {
+                    number: 0,
+                    of: 1,
+                    area: self.whole(described).into(),
+                    origin: vk::Offset2D::default(),
+                }),
+            })
+        })
+    }
+
+    /// The size of what a described pass computes.
+    pub(crate) fn whole(&self, described: PassId) -> vk::Extent2D {
+        match self.frame.pass(described) {
+            pass if pass.kind == PassKind::Render => pass.area.extent,
+            _ => self.frame.base_extent(),
+        }
+    }
+
+    pub(crate) fn push_constants(&self, run: &Run) -> PushConstants {
+        let whole = self.whole(run.described);
+        let part = |origin: vk::Offset2D, extent: [u32; 2]| {
+            let [width, height] = extent.map(|side| side as i32);
+            [origin.x, origin.y, width, height]
+        };
+        let mut words = PushConstants::default();
+        words[0] = part(run.strip.origin, [whole.width, whole.height]);
+        if let Program::Tiles(_) = Program::of(self, run.described) {
+            let (first, _) = run.strip.groups([TILE; 2]);
+            let [x, y] = first.map(|group| (group * TILE) as i32);
+            words[0][..2].copy_from_slice(&[x, y]);
+        }
+        for (words, access) in words[1..].iter_mut().zip(inputs_of(self, run.described)) {
+            if let ResourceKind::Image { extent, .. } = self.frame.resource(access.resource).kind {
+                let origin = self.arranged.origins[self.here(run, access.resource).index()];
+                *words = part(origin, [extent.width, extent.height]);
+            }
+        }
+        words
+    }
+
+    /// What stands for a described resource where a pass runs.
+    pub(crate) fn here(&self, run: &Run, described: ResourceId) -> ResourceId {
+        self.arranged.resource(run.pass, described)
+    }
+}
+
+/// The best arrangement of a planned frame, and what it brings.
+pub(crate) fn best(plan: &Plan, allow: &[Change]) -> Found {
+    let allows = |change| allow.is_empty() || allow.contains(&change);
+    let allowed = Allowed {
+        order: allows(Change::Order),
+        merge: allows(Change::Merge),
+        fuse: allows(Change::Fuse),
+        strips: allows(Change::Strips),
+        ..Allowed::default()
+    };
+    search(plan, &allowed, &mut |_| ControlFlow::Continue(()))
+}
+
+/// Whether passes run in strips, and so draw at other origins.
+pub(crate) fn has_strips(arrangement: &Arrangement) -> bool {
+    let mut groups = arrangement.groups();
+    groups.any(|group| matches!(group.way, Way::Strips(_)))
+}
+
+/// Prints what runs otherwise, and what that brings.
+pub(crate) fn print(plan: &Plan, found: &Found) {
+    let frame = plan.described();
+    let percent = |share: f64| share * 100.0;
+    println!(
+        "{:.1} % of the traffic of eligible resources stays on chip as described, {:.1} % as arranged:",
+        percent(found.described.share()),
+        percent(found.traffic.share())
+    );
+    for batch in &found.arrangement.batches {
+        println!("batch of {} described", batch.batches.len());
+        for group in &batch.groups {
+            let names = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
+            let way = match group.way {
+                Way::Once => String::new(),
+                Way::Merged => " as one render pass".to_owned(),
+                Way::Strips(grid) => format!(" in {} x {} strips", grid.columns, grid.rows),
+            };
+            println!("  {}{way}", names.collect::<Vec<_>>().join(" "));
+        }
+    }
+}
