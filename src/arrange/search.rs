@@ -144,12 +144,10 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
         }
         improved = best.traffic.cost() < before;
     }
+    let chosen = search.model.traffic(&best.arrangement, CHOICE);
     let caps = search.caps(&best.arrangement);
     Found {
-        traffic: search
-            .model
-            .traffic(&best.arrangement, CHOICE)
-            .unwrap_or(best.traffic),
+        traffic: chosen.unwrap_or(best.traffic),
         arrangement: best.arrangement,
         described,
         caps,
@@ -390,7 +388,7 @@ impl Search<'_> {
         changes
     }
 
-    /// What no run can hold, because a read looks anywhere, and what takes more than half the heap by itself.
+    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there.
     fn caps(&mut self, arrangement: &Arrangement) -> Vec<Cap> {
         let frame = self.model.plan.described();
         let merged = |resource: ResourceId| {
@@ -404,7 +402,8 @@ impl Search<'_> {
         let mut caps = Vec::new();
         for resource in frame.resource_ids() {
             let (size, traffic) = self.model.size_and_traffic(resource);
-            if traffic == 0 || size <= self.model.heap() / 2 || merged(resource) {
+            let is_there = self.model.residents.contains(&resource) || merged(resource);
+            if traffic == 0 || size <= self.model.heap() / 2 || is_there {
                 continue;
             }
             if let Some(why) = self.outside_every_run(arrangement, resource) {

@@ -90,6 +90,8 @@ pub(super) struct Model<'a> {
     divisions: HashMap<Vec<PassId>, Rc<Result<Division, CannotGroup>>>,
     /// How often a frame was looked at.
     pub(super) steps: u64,
+    /// What the frame that was looked at last has in tile memory.
+    pub(super) residents: Vec<ResourceId>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -153,6 +155,7 @@ impl<'a> Model<'a> {
             candidates: frame.resource_ids().map(candidate).collect(),
             divisions: HashMap::new(),
             steps: 0,
+            residents: Vec::new(),
         }
     }
 
@@ -199,7 +202,9 @@ impl<'a> Model<'a> {
         }
         traffic.shaded = computed as f64 / described.max(1) as f64;
         let items = self.items(&laid, &mut traffic);
+        self.residents.clear();
         for chosen in self.choose(&items, steps) {
+            self.residents.push(items[chosen].resource);
             let candidate = &self.candidates[items[chosen].resource.index()];
             traffic.moved = Bytes(traffic.moved.0 - candidate.eligible);
             traffic.halos = Bytes(traffic.halos.0 - laid.resources[items[chosen].resource.index()].halos);
