@@ -44,8 +44,9 @@
 //! ```
 //!
 //! # What it is not
-//! No render graph that owns the passes, no shader compiler, no allocator for a renderer's own assets, no neural-network runtime. It
-//! reorders and merges nothing: it says what that would bring. No phone has run it yet; tile memory is executed on the emulator.
+//! No render graph that owns the passes, no shader compiler, no allocator for a renderer's own assets, no neural-network runtime. A frame
+//! runs as it is described, unless another [arrangement](arrange) is asked for. No phone has run it yet; tile memory is executed on the
+//! emulator.
 //!
 //! # Features
 //! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders` (default):

@@ -121,7 +121,14 @@ pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) ->
     };
     if allowed.fuse {
         let fused = search.fused(&best.arrangement);
-        best.offer(&mut search, fused);
+        // Fusing may pay with strips alone.
+        let divided = match allowed.strips {
+            true => search.divided(&fused),
+            false => None,
+        };
+        for better in [Some(fused), divided].into_iter().flatten() {
+            best.offer(&mut search, better);
+        }
     }
     let mut improved = true;
     while improved && !best.is_final(&search) {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::arrange::{Allowed, Arranged, Found, Way, search};
 use tileheap::frame::import::read;
-use tileheap::frame::{Reaches, ResourceId};
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Reaches, ReadReach, ResourceId};
 use tileheap::measure::estimate;
 use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions, ResourcePlan, plan};
 use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 
 fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
     let text = std::fs::read_to_string(tileheap_testkit::data("frames").join(file)).unwrap();
@@ -133,4 +134,42 @@ fn the_search_is_repeatable_and_can_be_ended() {
     assert_eq!(seen, 1);
     assert!(ended.steps < found(&plan).steps);
     ended.arrangement.check(plan.described()).unwrap();
+}
+
+/// Two batches, and an image between them that fits into tile memory in strips alone.
+#[test]
+fn batches_are_fused_for_strips() {
+    let extent = vk::Extent2D {
+        width: 1920,
+        height: 1080,
+    };
+    let mut frame = FrameBuilder::new("two batches", extent);
+    let image = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent);
+    let [lit, toned] = ["lit", "toned"].map(|name| frame.image(name, image));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    for (name, target) in [("light", lit), ("tone", toned)] {
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, name);
+        let pass = frame
+            .render_pass(commands, name)
+            .color(target, LoadOp::DontCare)
+            .in_strips(Bytes::ZERO);
+        if target == toned {
+            pass.sampled(lit).reaching(ReadReach::PIXEL);
+        }
+    }
+    let frame = frame.build().unwrap();
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    let found = found(&planned);
+    assert_eq!(found.arrangement.batches.len(), 1);
+    assert!(found.traffic.besides > Bytes::ZERO, "{:?}", found.traffic);
+    let apart = Allowed {
+        fuse: false,
+        ..Allowed::default()
+    };
+    let apart = search(&planned, &apart, &mut |_| ControlFlow::Continue(()));
+    assert_eq!(apart.traffic.besides, Bytes::ZERO);
 }
