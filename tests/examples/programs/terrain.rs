@@ -113,7 +113,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--budget", "24X"]).contains("24M"));
     assert!(fault(&["--policy", "first-attempt"]).contains("one image"));
     assert!(fault(&["--policy", "best"]).contains("coherent-still"));
-    assert!(fault(&["--size", "8x8"]).contains("960x540"));
+    assert!(fault(&["--size", "8x8"]).contains("to 16384"));
     assert!(fault(&["--frames", "0"]).contains("--frames"));
     assert!(fault(&["--device", "no such device"]).contains("no such device"));
     let small = ["--frames", "1", "--size", "64x36", "--output", "/dev/null/folder"];
