@@ -24,7 +24,11 @@ pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let kind = source.next();
     let mut desc = ProblemDesc::default();
     let mut weights = Vec::new();
-    let large = if kind & 1 > 0 { 1 << (source.next() % 50) } else { 1 };
+    let large = if kind & 1 > 0 {
+        1 << (source.next() % 50)
+    } else {
+        1
+    };
     while !source.0.is_empty() && desc.items.len() < 40 {
         let (first, lifetime, size) = (source.next(), source.next() % 32, source.next());
         let alignment = if kind & 2 > 0 { 1 + source.next() % 7 } else { 1 };
