@@ -39,18 +39,18 @@ pub struct ArrangedPass {
 /// # use ash::vk;
 /// # use tileheap::arrange::Arranged;
 /// # use tileheap::frame::{PassId, ResourceId};
-/// # fn bytes(origins: &[vk::Offset2D]) -> &[u8] { unimplemented!() }
 /// # fn f(raw: &ash::Device, cmd: vk::CommandBuffer, layout: vk::PipelineLayout, arranged: &Arranged, pass: PassId, depth: ResourceId, whole: vk::Extent2D) {
 /// // Recording a pass of `arranged.frame`; the described pass renders to images of extent `whole`, and samples `depth`.
 /// if let Some(strip) = arranged.passes[pass.index()].strip {
 ///     // Shaders add the first to gl_FragCoord, and subtract the second from the texel of `depth` that they fetch.
 ///     let depth = arranged.resource(pass, depth);
-///     let origins = [strip.origin, arranged.origins[depth.index()]];
+///     let origins = [strip.origin, arranged.origins[depth.index()]].map(|origin| [origin.x, origin.y]);
+///     let origins: Vec<u8> = origins.into_iter().flatten().flat_map(i32::to_ne_bytes).collect();
 ///     // SAFETY: recording, inside the pass.
 ///     unsafe {
 ///         raw.cmd_set_viewport(cmd, 0, &[strip.viewport(whole)]);
 ///         raw.cmd_set_scissor(cmd, 0, &[strip.scissor()]);
-///         raw.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::FRAGMENT, 0, bytes(&origins));
+///         raw.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::FRAGMENT, 0, &origins);
 ///         raw.cmd_draw(cmd, 3, 1, 0, 0);
 ///     }
 ///     // A compute pass: shaders add the first to gl_WorkGroupID, and write nothing outside of `strip.area`.

@@ -28,6 +28,9 @@ impl Arrangement {
             for second in batches.first + 1..batches.end {
                 fusible(frame, BatchId(second - 1), BatchId(second))?;
             }
+            if groups.iter().any(|group| group.passes.is_empty()) {
+                return not_once(format!("a pass of a group in batch {}", batches.first), 0);
+            }
             for &pass in groups.iter().flat_map(|group| &group.passes) {
                 let Some(count) = times.get_mut(pass.index()) else {
                     return not_once(format!("pass {}", pass.0), 0);

@@ -101,7 +101,7 @@ impl Arrangement {
         for batch in document.batches {
             let of = Run {
                 first: next,
-                end: next + batch.fuses,
+                end: next.saturating_add(batch.fuses),
             };
             next = of.end;
             let groups = batch.groups.iter().map(|group| {
@@ -130,7 +130,7 @@ impl Arrangement {
         let document = document(text)?;
         let mut repaired = Arrangement::described(frame);
         for (fused, batch) in document.batches.iter().enumerate() {
-            for _ in 1..batch.fuses {
+            for _ in 1..batch.fuses.min(frame.batches().len() as u32) {
                 let (first, second) = (fused, fused + 1);
                 if second < repaired.batches.len() {
                     let last = BatchId(repaired.batches[first].batches.end - 1);

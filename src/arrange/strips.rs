@@ -139,7 +139,7 @@ impl Division {
     pub(super) fn region(&self, strip: vk::Rect2D, halo: u32, scale: u32) -> vk::Rect2D {
         let side = |start: i32, length: u32, limit: u32| {
             let first = (start as u32).saturating_sub(halo);
-            let end = (start as u32 + length + halo).min(limit);
+            let end = (start as u32 + length).saturating_add(halo).min(limit);
             (first / scale, end.div_ceil(scale))
         };
         let (left, right) = side(strip.offset.x, strip.extent.width, self.whole.width);
@@ -221,7 +221,7 @@ fn lcm(a: u32, b: u32) -> u32 {
     while y != 0 {
         (x, y) = (y, x % y);
     }
-    a / x * b
+    (a / x).saturating_mul(b)
 }
 
 /// The accesses of a run.

@@ -307,8 +307,12 @@ impl<'a> Model<'a> {
                     continue;
                 }
                 let scale = division.scale_of(frame, access.resource).unwrap_or(1);
-                let around = if access.reads { reach * scale } else { 0 };
-                let more = area(divided.halo + around) - whole;
+                let around = if access.reads {
+                    reach.saturating_mul(scale)
+                } else {
+                    0
+                };
+                let more = area(divided.halo.saturating_add(around)) - whole;
                 let needs = &self.plan.described_requirements().resources[access.resource.index()];
                 let size = needs.tile.map_or(needs.size, |tile| tile.size);
                 let bytes = resource.bytes_in(access.range, size).0 * u64::from(access.count());
