@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::arrange::{Allowed, Arranged, Found, Way, search};
+use tileheap::arrange::{Allowed, Arranged, Arrangement, Found, Way, search};
 use tileheap::frame::import::read;
 use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Reaches, ReadReach, ResourceId};
 use tileheap::measure::estimate;
@@ -172,4 +172,38 @@ fn batches_are_fused_for_strips() {
     };
     let apart = search(&planned, &apart, &mut |_| ControlFlow::Continue(()));
     assert_eq!(apart.traffic.besides, Bytes::ZERO);
+}
+
+/// Documents of people, or of nobody.
+#[test]
+fn nonsense_is_refused_or_left_out() {
+    let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
+    let described = plan.described();
+    let good = Arrangement::described(described).to_json(described);
+    let first = described.passes()[0].name.as_str();
+    for (from, to) in [
+        (format!("\"{first}\""), "\"nobody\"".to_owned()),
+        (format!("\"{first}\""), String::new()),
+        (
+            "\"groups\"".to_owned(),
+            "\"fuses\": 4294967295, \"groups\"".to_owned(),
+        ),
+        ("\"groups\"".to_owned(), "\"fuses\": 0, \"groups\"".to_owned()),
+    ] {
+        let bad = good.replacen(&from, &to, 1);
+        assert_ne!(bad, good);
+        let error = Arrangement::from_json(&bad, described).unwrap_err().to_string();
+        assert!(error.starts_with("arrangement"), "{error}");
+        let repaired = Arrangement::repaired(&bad, described).unwrap();
+        assert_eq!(repaired, Arrangement::described(described));
+    }
+    // A reach beyond every image is one of all of it.
+    let far = |texels| {
+        let reach = format!(r#"{{ "reach": {{ "lighting": {{ "ssao-output": {texels} }} }} }}"#);
+        let reaches = Reaches::from_json(&reach, "").unwrap();
+        let frame = described.with_reaches(&reaches).unwrap();
+        found(&tileheap::plan::plan(&frame, &plan.requirements, &plan.profile, &plan.options).unwrap())
+    };
+    let (far, farther) = (far(100_000), far(u32::MAX));
+    assert_eq!(far.traffic, farther.traffic);
 }
