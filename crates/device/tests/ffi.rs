@@ -175,29 +175,26 @@ fn a_loader_says_which_command_is_missing() {
     let missing = |extension, command| Some(MissingCommand { extension, command });
     let device = vk::Device::null();
 
-    // SAFETY: No command is called.
-    let heap = unsafe { tile_memory_heap::Device::load_with(load(c"vkCmdBindTileMemoryQCOM"), device) };
-    assert_eq!(
-        heap.err(),
-        missing(tile_memory_heap::NAME, c"vkCmdBindTileMemoryQCOM")
-    );
-    for command in [
-        c"vkGetFramebufferTilePropertiesQCOM",
-        c"vkGetDynamicRenderingTilePropertiesQCOM",
-    ] {
-        // SAFETY: No command is called.
-        let properties = unsafe { tile_properties::Device::load_with(load(command), device) };
-        assert_eq!(properties.err(), missing(tile_properties::NAME, command));
+    /// The command that is reported where one is missing.
+    macro_rules! reported {
+        ($extension:ident, $($command:literal),+) => {$(
+            // SAFETY: No command is called.
+            let loaded = unsafe { $extension::Device::load_with(load($command), device) };
+            assert_eq!(loaded.err(), missing($extension::NAME, $command));
+        )+};
     }
-    for command in [
+    reported!(tile_memory_heap, c"vkCmdBindTileMemoryQCOM");
+    reported!(
+        tile_properties,
+        c"vkGetFramebufferTilePropertiesQCOM",
+        c"vkGetDynamicRenderingTilePropertiesQCOM"
+    );
+    reported!(
+        tile_shading,
         c"vkCmdDispatchTileQCOM",
         c"vkCmdBeginPerTileExecutionQCOM",
-        c"vkCmdEndPerTileExecutionQCOM",
-    ] {
-        // SAFETY: No command is called.
-        let shading = unsafe { tile_shading::Device::load_with(load(command), device) };
-        assert_eq!(shading.err(), missing(tile_shading::NAME, command));
-    }
+        c"vkCmdEndPerTileExecutionQCOM"
+    );
 }
 
 #[test]

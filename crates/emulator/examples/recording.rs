@@ -220,7 +220,7 @@ impl Bench {
                 .vertex_binding_descriptions(&bindings)
                 .vertex_attribute_descriptions(&attributes);
             let masks = [vk::ColorComponentFlags::RGBA];
-            let pipelines = with_triangles(modules, SIDE, area(SIDE, SIDE), &masks, |info| {
+            let pipelines = with_triangles(modules, [area(SIDE, SIDE); 2], &masks, |info| {
                 let info = info
                     .vertex_input_state(&vertices)
                     .layout(layout)

@@ -16,6 +16,30 @@ pub unsafe fn elements<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(first, count as usize) }
 }
 
+/// The same to write to.
+///
+/// # Safety
+/// `first` is null, or points to `count` elements that live for `'a` and that nothing else refers to.
+pub unsafe fn elements_mut<'a, T>(first: *mut T, count: u32) -> &'a mut [T] {
+    if first.is_null() || count == 0 {
+        return &mut [];
+    }
+    // SAFETY: The caller's promise.
+    unsafe { std::slice::from_raw_parts_mut(first, count as usize) }
+}
+
+/// The text at a C string; empty for null.
+///
+/// # Safety
+/// `pointer` is null or a C string.
+pub unsafe fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: The caller's promise.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
 /// The names of extensions or layers that a create info enables.
 ///
 /// # Safety

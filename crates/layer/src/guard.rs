@@ -47,14 +47,17 @@ fn failed<T: Fallback>(name: &str) -> T {
     T::fallback()
 }
 
-/// Declares entry points: guarded `extern "system"` functions of the names that Vulkan gives them.
+/// Declares functions of the names that Vulkan gives commands, each of which returns a guarded entry point. Its types are those of the
+/// command in a [`command_table!`](crate::command_table).
 #[macro_export]
 macro_rules! entry_points {
-    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)+) => {$(
+    (of $table:ty: $($(#[$doc:meta])* $name:ident($($arg:tt),* $(,)?) $body:block)+) => {$(
         $(#[$doc])*
         #[allow(non_snake_case, reason = "Vulkan's names")]
-        pub(crate) unsafe extern "system" fn $name($($arg: $type),*) $(-> $answer)? {
-            $crate::guard::guard(concat!(env!("CARGO_PKG_NAME"), ": ", stringify!($name)), move || $body)
+        pub(crate) fn $name() -> $crate::dispatch::EntryPoint {
+            $crate::entry_point!(|table: &$table| table.$name, |$($arg),*| {
+                $crate::guard::guard(concat!(env!("CARGO_PKG_NAME"), ": ", stringify!($name)), move || $body)
+            })
         }
     )+};
 }

@@ -6,6 +6,8 @@ use std::ffi::{c_char, c_void};
 
 use ash::vk;
 
+use crate::dispatch::EntryPoint;
+
 /// The newest interface version that the layer speaks.
 const INTERFACE_VERSION: u32 = 2;
 /// `LAYER_NEGOTIATE_INTERFACE_STRUCT`.
@@ -22,18 +24,14 @@ pub struct NegotiateLayerInterface {
     s_type: u32,
     p_next: *mut c_void,
     version: u32,
-    get_instance_proc_addr: Option<vk::PFN_vkGetInstanceProcAddr>,
-    get_device_proc_addr: Option<vk::PFN_vkGetDeviceProcAddr>,
+    get_instance_proc_addr: Option<EntryPoint>,
+    get_device_proc_addr: Option<EntryPoint>,
     get_physical_device_proc_addr: Option<GetPhysicalDeviceProcAddr>,
 }
 
 impl NegotiateLayerInterface {
     /// Agrees on interface version 2, with the layer's look-ups.
-    pub fn negotiate(
-        &mut self,
-        instance: vk::PFN_vkGetInstanceProcAddr,
-        device: vk::PFN_vkGetDeviceProcAddr,
-    ) -> vk::Result {
+    pub fn negotiate(&mut self, instance: EntryPoint, device: EntryPoint) -> vk::Result {
         if self.s_type != NEGOTIATE_INTERFACE || self.version < INTERFACE_VERSION {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         }
@@ -43,6 +41,30 @@ impl NegotiateLayerInterface {
         self.get_physical_device_proc_addr = None;
         vk::Result::SUCCESS
     }
+}
+
+/// Declares the one symbol that a layer's library exports, given its two look-ups.
+#[macro_export]
+macro_rules! negotiates {
+    ($instance:ident, $device:ident) => {
+        /// Agrees on the interface with the loader.
+        ///
+        /// # Safety
+        /// `interface` is null or points to the loader's structure.
+        #[allow(non_snake_case, reason = "Vulkan's name")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
+            interface: *mut $crate::loader::NegotiateLayerInterface,
+        ) -> ::ash::vk::Result {
+            $crate::guard::guard("vkNegotiateLoaderLayerInterfaceVersion", move || {
+                // SAFETY: The caller's promise.
+                match unsafe { interface.as_mut() } {
+                    Some(interface) => interface.negotiate($instance(), $device()),
+                    None => ::ash::vk::Result::ERROR_INITIALIZATION_FAILED,
+                }
+            })
+        }
+    };
 }
 
 /// `VK_LAYER_LINK_INFO`.
@@ -119,7 +141,7 @@ unsafe fn find(
 ///
 /// # Safety
 /// `p_next` is the chain that the loader handed to `vkCreateInstance`.
-pub unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetInstanceProcAddr> {
+unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetInstanceProcAddr> {
     // SAFETY: The caller's promise.
     let info = unsafe { find(p_next, vk::StructureType::LOADER_INSTANCE_CREATE_INFO, LINK_INFO) }?;
     // SAFETY: Found in the chain; the loader means layers to advance it.
@@ -130,11 +152,53 @@ pub unsafe fn take_instance_link(p_next: *const c_void) -> Option<vk::PFN_vkGetI
     Some(link.get_instance_proc_addr)
 }
 
+/// Creates an instance in the next layer: it, and the next layer's look-up.
+///
+/// # Errors
+/// The next layer's, or that there is none.
+///
+/// # Safety
+/// The arguments are those of `vkCreateInstance`, with the loader's chain.
+pub unsafe fn create_instance(
+    info: &vk::InstanceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::Instance,
+) -> Result<(vk::Instance, vk::PFN_vkGetInstanceProcAddr), vk::Result> {
+    const NONE: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+    // SAFETY: The caller's promise.
+    let look_up = unsafe { take_instance_link(info.p_next) }.ok_or(NONE)?;
+    // SAFETY: The next layer's look-up, with null and a C string.
+    let create = unsafe { look_up(vk::Instance::null(), c"vkCreateInstance".as_ptr()) }.ok_or(NONE)?;
+    // SAFETY: The command of that name.
+    let create = unsafe { std::mem::transmute::<EntryPoint, vk::PFN_vkCreateInstance>(create) };
+    // SAFETY: The application's arguments.
+    unsafe { create(info, allocator, out) }.result()?;
+    // SAFETY: The next layer succeeded and so has written it.
+    Ok((unsafe { *out }, look_up))
+}
+
+/// The next layer's commands that create devices, and that look up their commands.
+///
+/// # Safety
+/// `p_next` is the chain that the loader handed to `vkCreateDevice`, and `instance` the physical device's.
+pub unsafe fn device_creation(
+    instance: vk::Instance,
+    p_next: *const c_void,
+) -> Option<(vk::PFN_vkCreateDevice, vk::PFN_vkGetDeviceProcAddr)> {
+    // SAFETY: The caller's promise.
+    let (look_up, device_look_up) = unsafe { take_device_link(p_next) }?;
+    // SAFETY: The next layer's look-up, its instance and a C string.
+    let create = unsafe { look_up(instance, c"vkCreateDevice".as_ptr()) }?;
+    // SAFETY: The command of that name.
+    let create = unsafe { std::mem::transmute::<EntryPoint, vk::PFN_vkCreateDevice>(create) };
+    Some((create, device_look_up))
+}
+
 /// Takes this layer's link off the device chain: the next layer's two look-ups.
 ///
 /// # Safety
 /// `p_next` is the chain that the loader handed to `vkCreateDevice`.
-pub unsafe fn take_device_link(
+unsafe fn take_device_link(
     p_next: *const c_void,
 ) -> Option<(vk::PFN_vkGetInstanceProcAddr, vk::PFN_vkGetDeviceProcAddr)> {
     // SAFETY: The caller's promise.

@@ -22,15 +22,13 @@ pub fn write_output(name: &str, contents: &[u8]) {
 pub fn fail(errors: &[Error]) -> ! {
     // A mistake in an included file comes back from every file that includes it.
     let mut shown = Vec::new();
-    for line in errors.iter().flat_map(|error| lines(&error.to_string())) {
-        if !shown.contains(&line) {
-            println!("cargo::error={line}");
-            shown.push(line);
+    for error in errors {
+        for line in error.to_string().lines() {
+            if !shown.iter().any(|other| other == line) {
+                println!("cargo::error={line}");
+                shown.push(line.to_owned());
+            }
         }
     }
     exit(1)
-}
-
-fn lines(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
 }

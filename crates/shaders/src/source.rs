@@ -16,12 +16,9 @@ pub enum Stage {
 impl Stage {
     /// The stage of a file by its extension; `None` for anything else, such as files that are included.
     pub fn of_file(path: &Path) -> Option<Stage> {
-        match path.extension()?.to_str()? {
-            "vert" => Some(Stage::Vertex),
-            "frag" => Some(Stage::Fragment),
-            "comp" => Some(Stage::Compute),
-            _ => None,
-        }
+        let extension = path.extension()?;
+        let mut stages = [Stage::Vertex, Stage::Fragment, Stage::Compute].into_iter();
+        stages.find(|stage| extension == stage.extension())
     }
 
     /// The stage's extension.

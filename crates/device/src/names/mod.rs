@@ -268,40 +268,23 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_registry() {
-        for (name, expected) in [
-            (
-                name_of(vk::Format::ASTC_10X5_SRGB_BLOCK),
-                "VK_FORMAT_ASTC_10x5_SRGB_BLOCK",
-            ),
-            (
-                name_of(vk::Format::G8_B8_R8_3PLANE_420_UNORM),
-                "VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM",
-            ),
-            (
-                name_of(vk::ImageLayout::PRESENT_SRC_KHR),
-                "VK_IMAGE_LAYOUT_PRESENT_SRC_KHR",
-            ),
-            (name_of(vk::ImageType::TYPE_2D), "VK_IMAGE_TYPE_2D"),
-            (name_of(vk::SampleCountFlags::TYPE_4), "VK_SAMPLE_COUNT_4_BIT"),
-            (
-                name_of(vk::PipelineStageFlags2::MESH_SHADER_EXT),
-                "VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT",
-            ),
-            (
-                name_of(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE),
-                "VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT",
-            ),
-            (
-                name_of(vk::MemoryHeapFlags::from_raw(8)),
-                "VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM",
-            ),
-            (
-                name_of(vk::AttachmentStoreOp::NONE),
-                "VK_ATTACHMENT_STORE_OP_NONE",
-            ),
-        ] {
-            assert_eq!(name, expected);
+        fn called<T: Vocabulary>(value: T, name: &str) {
+            assert_eq!(name_of(value), format!("VK_{name}"));
         }
+        use vk::{ImageCreateFlags, PipelineStageFlags2};
+        called(vk::Format::ASTC_10X5_SRGB_BLOCK, "FORMAT_ASTC_10x5_SRGB_BLOCK");
+        let planes = vk::Format::G8_B8_R8_3PLANE_420_UNORM;
+        called(planes, "FORMAT_G8_B8_R8_3PLANE_420_UNORM");
+        called(vk::ImageLayout::PRESENT_SRC_KHR, "IMAGE_LAYOUT_PRESENT_SRC_KHR");
+        called(vk::ImageType::TYPE_2D, "IMAGE_TYPE_2D");
+        called(vk::SampleCountFlags::TYPE_4, "SAMPLE_COUNT_4_BIT");
+        let mesh = PipelineStageFlags2::MESH_SHADER_EXT;
+        called(mesh, "PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT");
+        let array = ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE;
+        called(array, "IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT");
+        let tile = vk::MemoryHeapFlags::from_raw(8);
+        called(tile, "MEMORY_HEAP_TILE_MEMORY_BIT_QCOM");
+        called(vk::AttachmentStoreOp::NONE, "ATTACHMENT_STORE_OP_NONE");
     }
 
     #[test]

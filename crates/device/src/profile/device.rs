@@ -23,6 +23,10 @@ pub struct DeviceProfile {
     pub tile: Option<TileHeap>,
     /// On-chip memory that the tile heap and the driver's binning share; 0 if unknown.
     pub gmem: Bytes,
+    /// What the driver runs as one render pass; `None` where no limit is known.
+    pub merge: Option<MergeLimits>,
+    /// What running passes otherwise costs; `None` where nobody measured it.
+    pub costs: Option<MeasuredCosts>,
     /// Limits that placement has to respect.
     pub limits: Limits,
     /// Features that change what is planned.
@@ -84,6 +88,31 @@ pub struct TileBlock {
     pub bytes: Alignment,
     /// Texel rows of a block.
     pub rows: u32,
+}
+
+/// What passes must keep to together so that a tiler's driver merges them, their attachments staying on chip in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MergeLimits {
+    /// Bits of a pixel, all samples, in all color and input attachments but depth and stencil.
+    pub color_bits: u32,
+    /// Color and input attachments but depth and stencil.
+    pub attachments: u32,
+}
+
+/// What was measured on a device that running passes otherwise costs, in bytes of memory traffic; `examples/calibrate` measures it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct MeasuredCosts {
+    /// One more bin of a render pass; `None` where the driver does not say how many there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bin: Option<Bytes>,
+    /// One more execution of a pass, in place of what passes declare.
+    pub repeat: Bytes,
+    /// A byte of a halo that moves off chip once more.
+    pub halo: f64,
+    /// A render pass that runs as part of another one.
+    pub merged: Bytes,
 }
 
 /// Limits that placement has to respect.

@@ -14,8 +14,8 @@ mod sizes;
 mod validate;
 
 pub use device::{
-    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
-    TileRequirements,
+    DeviceProfile, Features, Limits, MeasuredCosts, MemoryHeap, MemoryType, MergeLimits, TILE_HEAP_FLAG,
+    TileBlock, TileHeap, TileRequirements,
 };
 pub use presets::{PRESETS, Quirks, TypePosition};
 pub use sizes::{

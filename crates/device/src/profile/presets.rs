@@ -1,30 +1,33 @@
-//! The profiles by name, as one table: one real reading, two estimates scaled from it, a desktop without tile memory, and
-//! devices that exist only to test programs.
+//! The profiles by name, which `presets.json` holds: one real reading, two estimates scaled from it, tilers and a desktop without a
+//! tile heap, and devices that exist only to test programs.
+
+use std::sync::LazyLock;
 
 use ash::vk;
 
-use super::device::{
-    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
-};
+use super::device::DeviceProfile;
 use crate::error::{Error, Result};
-use crate::units::{Alignment, Bytes};
+use crate::units::Bytes;
 
-/// A profile: what differs from the other devices of its kind.
-struct Preset {
-    name: &'static str,
-    source: &'static str,
-    gmem: Bytes,
-    /// `None`: a desktop.
-    tile: Option<PresetHeap>,
-    quirks: Quirks,
-}
+/// The names that [`DeviceProfile::preset`] knows, the default first.
+pub const PRESETS: [&str; 11] = [
+    "adreno-830",
+    "adreno-840",
+    "x2-85",
+    "no-tile-memory",
+    "adreno-740",
+    "mali-g71",
+    "mali-g72",
+    "validation-icd",
+    "hostile",
+    "generous",
+    "two-tile-types",
+];
 
-struct PresetHeap {
-    size: Bytes,
-    block: TileBlock,
-    /// The submit boundary, and transfers of buffers.
-    grants: bool,
-}
+/// The profiles of these names, in this order.
+static PROFILES: LazyLock<Vec<DeviceProfile>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("presets.json")).expect("the presets are valid profiles")
+});
 
 /// How an emulated device differs from the layout model: legal, and seen only by the programs that run on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,194 +89,54 @@ impl Quirks {
         tile_type_position: TypePosition::First,
         ..Quirks::NONE
     };
-}
 
-macro_rules! assumed {
-    () => {
-        "ordinary heaps, memory types, limits and Vulkan 1.3 features are assumptions"
-    };
-}
-
-macro_rules! estimated {
-    ($gmem_mib:literal) => {
-        concat!(
-            "estimate: ",
-            $gmem_mib,
-            " MiB of GMEM, of which the tile heap takes the same 66.4 % as on Adreno 830, in whole blocks; \
-             tileBufferTransfers and queueSubmitBoundary are assumed false; ",
-            assumed!()
-        )
-    };
-}
-
-/// Every profile, the default first.
-const TABLE: [Preset; 8] = [
-    adreno_preset(
-        "adreno-830",
-        concat!(
-            "public reading of Adreno 830, driver 512.842.6, Vulkan 1.4.295; tileBufferTransfers was not recorded and is assumed \
-             false; ",
-            assumed!()
-        ),
-        12,
-    ),
-    adreno_preset("adreno-840", estimated!(18), 18),
-    adreno_preset("x2-85", estimated!(21), 21),
-    Preset {
-        name: "no-tile-memory",
-        source: "assumption: a device with one memory type, as software drivers have",
-        gmem: Bytes::ZERO,
-        tile: None,
-        quirks: Quirks::NONE,
-    },
-    Preset {
-        quirks: Quirks {
-            least_size: Bytes(4096),
-            ..Quirks::NONE
-        },
-        ..invented(
-            "validation-icd",
-            "the null driver of the validation layers' own tests: heap and alignment as there; submit boundary and \
-             transfers are granted, so that more of those tests run",
-            1_000_000_000,
-            block(32, 1),
-            true,
-        )
-    },
-    Preset {
-        quirks: Quirks {
-            tile_type_position: TypePosition::First,
-            nonsense_behind_counts: true,
-            nothing_beyond_heap: true,
-            odd_sizes: true,
-            refused_formats: &[
-                vk::Format::R8_UNORM,
-                vk::Format::R32G32B32A32_SFLOAT,
-                vk::Format::D32_SFLOAT_S8_UINT,
-            ],
-            ..Quirks::NONE
-        },
-        ..invented(
-            "hostile",
-            "invented: legal numbers that break programs which assume more than the specification guarantees",
-            // Not a multiple of the alignment, nor of anything else.
-            6_291_449,
-            BLOCK,
-            false,
-        )
-    },
-    Preset {
-        quirks: Quirks {
-            tile_type_position: TypePosition::Middle,
-            beyond_guaranteed: true,
-            ..Quirks::NONE
-        },
-        ..invented(
-            "generous",
-            "invented: everything that an implementation may grant is granted",
-            16 << 20,
-            block(4096, 32),
-            true,
-        )
-    },
-    Preset {
-        quirks: Quirks {
-            tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL, LAZY],
-            tile_type_position: TypePosition::Middle,
-            ..Quirks::NONE
-        },
-        ..adreno_preset(
-            "two-tile-types",
-            "invented: a tile heap with two memory types, one of them lazily allocated, as the specification allows",
-            12,
-        )
-    },
-];
-
-/// An Adreno 8xx with so many MiB of GMEM.
-const fn adreno_preset(name: &'static str, source: &'static str, mib: u64) -> Preset {
-    let gmem = Bytes::mib(mib);
-    let blocks = gmem.0 / BLOCK.bytes.get() * HEAP_BLOCKS_PER_1024 / 1024;
-    Preset {
-        gmem,
-        quirks: Quirks::ADRENO,
-        ..invented(name, source, blocks * BLOCK.bytes.get(), BLOCK, false)
-    }
-}
-
-/// A device with a heap of so many bytes, which grants everything or nothing. The heap takes three parts of four of its GMEM, as nearly
-/// two of three on real hardware.
-const fn invented(
-    name: &'static str,
-    source: &'static str,
-    heap: u64,
-    block: TileBlock,
-    grants: bool,
-) -> Preset {
-    Preset {
-        name,
-        source,
-        gmem: Bytes(heap.div_ceil(3) * 4),
-        tile: Some(PresetHeap {
-            size: Bytes(heap),
-            block,
-            grants,
-        }),
-        quirks: Quirks::NONE,
-    }
-}
-
-/// The names that [`DeviceProfile::preset`] knows, the default first.
-pub const PRESETS: [&str; TABLE.len()] = {
-    let mut names = [""; TABLE.len()];
-    let mut index = 0;
-    while index < names.len() {
-        names[index] = TABLE[index].name;
-        index += 1;
-    }
-    names
-};
-
-/// The tile block of the one device that was read: its alignment, and rows that explain both sizes it reported.
-const BLOCK: TileBlock = block(12_288, 32);
-
-const fn block(bytes: u64, rows: u32) -> TileBlock {
-    TileBlock {
-        bytes: Alignment::new(bytes).unwrap(),
-        rows,
-    }
-}
-
-/// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
-const HEAP_BLOCKS_PER_1024: u64 = 680;
-
-/// Features of a Vulkan 1.3 device.
-const VULKAN_1_3: Features = Features::SYNCHRONIZATION_2
-    .union(Features::DYNAMIC_RENDERING)
-    .union(Features::TIMELINE_SEMAPHORE)
-    .union(Features::MAINTENANCE_4)
-    .union(Features::STORE_OP_NONE)
-    .union(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS)
-    .union(Features::MULTIVIEW);
-
-fn find(name: &str) -> Result<&'static Preset> {
-    TABLE
-        .iter()
-        .find(|preset| preset.name == name)
-        .ok_or_else(|| Error::UnknownProfile {
-            name: name.to_owned(),
-            known: &PRESETS,
-        })
-}
-
-impl Quirks {
     /// The quirks of a device by name; [`PRESETS`] lists them.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
     pub fn of_preset(name: &str) -> Result<Quirks> {
-        find(name).map(|preset| preset.quirks)
+        find(name)?;
+        Ok(match name {
+            "adreno-830" | "adreno-840" | "x2-85" => Quirks::ADRENO,
+            "validation-icd" => Quirks {
+                least_size: Bytes(4096),
+                ..Quirks::NONE
+            },
+            "hostile" => Quirks {
+                tile_type_position: TypePosition::First,
+                nonsense_behind_counts: true,
+                nothing_beyond_heap: true,
+                odd_sizes: true,
+                refused_formats: &[
+                    vk::Format::R8_UNORM,
+                    vk::Format::R32G32B32A32_SFLOAT,
+                    vk::Format::D32_SFLOAT_S8_UINT,
+                ],
+                ..Quirks::NONE
+            },
+            "generous" => Quirks {
+                tile_type_position: TypePosition::Middle,
+                beyond_guaranteed: true,
+                ..Quirks::NONE
+            },
+            "two-tile-types" => Quirks {
+                tile_types: &[vk::MemoryPropertyFlags::DEVICE_LOCAL, LAZY],
+                tile_type_position: TypePosition::Middle,
+                ..Quirks::NONE
+            },
+            _ => Quirks::NONE,
+        })
     }
+}
+
+fn find(name: &str) -> Result<&'static DeviceProfile> {
+    let mut profiles = PROFILES.iter();
+    profiles
+        .find(|profile| profile.name == name)
+        .ok_or_else(|| Error::UnknownProfile {
+            name: name.to_owned(),
+            known: &PRESETS,
+        })
 }
 
 impl DeviceProfile {
@@ -289,6 +152,11 @@ impl DeviceProfile {
     /// | `generous` | 16 MiB | nothing | invented: all is granted |
     /// | `two-tile-types` | 8,355,840 B | nothing | invented: the tile heap has two memory types |
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
+    /// | `adreno-740` | none, 3 MiB of GMEM | GMEM | everything else |
+    /// | `mali-g71`, `mali-g72` | none | what the driver merges: 8 attachments, 128 or 256 color bits a pixel | everything else |
+    ///
+    /// That the tile heap's memory type is type 0 and DEVICE_LOCAL alone is an assumption: of types of equal flags the one on the
+    /// faster heap comes first. Code that takes the first DEVICE_LOCAL type it finds then fails.
     ///
     /// # Errors
     /// [`Error::UnknownProfile`], which lists the names.
@@ -301,11 +169,7 @@ impl DeviceProfile {
     /// # Ok::<(), tileheap_device::Error>(())
     /// ```
     pub fn preset(name: &str) -> Result<DeviceProfile> {
-        let preset = find(name)?;
-        Ok(match &preset.tile {
-            Some(tile) => adreno(preset, tile),
-            None => desktop(preset),
-        })
+        find(name).cloned()
     }
 
     /// The same device with a tile heap of `size` bytes; where that is more than its GMEM, GMEM grows with it.
@@ -328,103 +192,18 @@ impl DeviceProfile {
     }
 }
 
-/// A device with the heaps and memory types of an Adreno 8xx.
-///
-/// The tile heap is heap 2, as read. The tile *type* is an assumption: its flags are DEVICE_LOCAL alone, and of types of
-/// equal flags the one on the faster heap comes first, so it is type 0. Code that takes the first DEVICE_LOCAL type
-/// it finds then fails.
-///
-/// Source: the reading in the presets' table; Vulkan specification, "Device Memory" (the order of memory types).
-fn adreno(preset: &Preset, tile: &PresetHeap) -> DeviceProfile {
-    use vk::MemoryPropertyFlags as P;
-    let mapped = P::DEVICE_LOCAL | P::HOST_VISIBLE;
-    let heap = |size, flags| MemoryHeap {
-        size,
-        flags: vk::MemoryHeapFlags::DEVICE_LOCAL | flags,
-    };
-    let none = vk::MemoryHeapFlags::empty();
-    let kind = |flags, heap| MemoryType { flags, heap };
-    DeviceProfile {
-        heaps: vec![
-            heap(Bytes::mib(8 * 1024), none),
-            heap(Bytes::mib(256), none),
-            heap(tile.size, TILE_HEAP_FLAG),
-        ],
-        memory_types: vec![
-            kind(P::DEVICE_LOCAL, 2),
-            kind(P::DEVICE_LOCAL, 0),
-            kind(mapped | P::HOST_COHERENT, 0),
-            kind(mapped | P::HOST_CACHED, 0),
-            kind(mapped | P::HOST_COHERENT | P::HOST_CACHED, 0),
-            kind(P::DEVICE_LOCAL | P::LAZILY_ALLOCATED, 0),
-            kind(P::DEVICE_LOCAL | P::PROTECTED, 1),
-        ],
-        tile: Some(TileHeap {
-            heap: 2,
-            memory_type: 0,
-            size: tile.size,
-            queue_submit_boundary: tile.grants,
-            buffer_transfers: tile.grants,
-            block: tile.block,
-        }),
-        limits: limits(Alignment::ONE),
-        ..desktop(preset)
-    }
-}
-
-/// A desktop: one heap, one type that does everything, nothing on chip that the application can see.
-fn desktop(preset: &Preset) -> DeviceProfile {
-    use vk::MemoryPropertyFlags as P;
-    DeviceProfile {
-        name: preset.name.to_owned(),
-        source: preset.source.to_owned(),
-        heaps: vec![MemoryHeap {
-            size: Bytes::mib(16 * 1024),
-            flags: vk::MemoryHeapFlags::DEVICE_LOCAL,
-        }],
-        memory_types: vec![MemoryType {
-            flags: P::DEVICE_LOCAL | P::HOST_VISIBLE | P::HOST_COHERENT | P::HOST_CACHED,
-            heap: 0,
-        }],
-        tile: None,
-        gmem: preset.gmem,
-        limits: limits(Alignment::new(64).unwrap()),
-        features: VULKAN_1_3,
-    }
-}
-
-fn limits(buffer_image_granularity: Alignment) -> Limits {
-    Limits {
-        buffer_image_granularity,
-        max_allocation: Bytes::mib(2 * 1024),
-        max_image_dimension_2d: 16_384,
-        max_color_attachments: 8,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_preset_is_sound_and_bears_its_name() {
+        assert_eq!(PROFILES.len(), PRESETS.len());
         for name in PRESETS {
             let profile = DeviceProfile::preset(name).unwrap();
             assert_eq!(profile.name, name);
             profile.validate().unwrap();
         }
-    }
-
-    #[test]
-    fn adreno_830_is_the_public_reading() {
-        let profile = DeviceProfile::preset("adreno-830").unwrap();
-        let tile = profile.tile.unwrap();
-        assert_eq!((tile.heap, tile.size), (2, Bytes(8_355_840)));
-        assert_eq!(profile.heaps[2].flags.as_raw(), 0x9);
-        assert_eq!(tile.block.bytes.get(), 12_288);
-        assert!(!tile.queue_submit_boundary && !tile.buffer_transfers);
-        assert_eq!(profile.gmem, Bytes::mib(12));
-        assert!(profile.source.contains("assumed false"));
     }
 
     #[test]

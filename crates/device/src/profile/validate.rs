@@ -25,9 +25,16 @@ impl DeviceProfile {
             profile: self.name.clone(),
             what,
         };
+        let halo = self
+            .costs
+            .map(|costs| costs.halo)
+            .filter(|halo| !(0.0..=1e6).contains(halo));
         let tables = self
             .memory_error()
             .or_else(|| self.limit_error())
+            .or_else(|| {
+                halo.map(|halo| format!("a byte of a halo costs {halo} bytes, and 0 to 1,000,000 is allowed"))
+            })
             .map(inconsistent);
         tables.or_else(|| {
             let tile = self.tile.as_ref()?;

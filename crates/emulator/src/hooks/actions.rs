@@ -1,18 +1,16 @@
 //! Entry points of action commands: discards and checks, then the driver's command.
 
-use std::ffi::c_void;
-
 use ash::vk;
+use tileheap_layer::given;
 
 use super::recorder::{before_action, recorded_commands};
-use crate::tables::action_commands::{ReachableDescriptors, action_commands};
+use crate::tables::action_commands::{ActionTable, ReachableDescriptors, action_commands};
 
 /// A field of a structure that the application passes.
 macro_rules! field {
-    ($info:ident.$field:ident) => {{
-        // SAFETY: Valid usage: a valid structure.
-        unsafe { (*$info).$field }
-    }};
+    ($info:ident.$field:ident) => {
+        given!($info).$field
+    };
 }
 
 macro_rules! entry_point {
@@ -20,7 +18,7 @@ macro_rules! entry_point {
         $($arg:ident: $type:ty),* $(,)? $(=> $($buffer:expr),+)? $(; $answer:ty)?
     )) => {
         recorded_commands! {
-            fn $command(commands, $($arg: $type),*) $(-> $answer)? => actions |recorder| {
+            $command(commands, $($arg),*) => actions ActionTable |recorder| {
                 let buffers: &[vk::Buffer] = &[$($($buffer),*)?];
                 before_action(recorder, ReachableDescriptors::$reachable, buffers, stringify!($command));
             };

@@ -8,6 +8,7 @@
 use std::ffi::c_char;
 
 use ash::vk;
+use tileheap_layer::dispatch::EntryPoint;
 
 use super::{instances, look_up};
 
@@ -18,8 +19,11 @@ macro_rules! exports {
         #[allow(non_snake_case, reason = "Vulkan's names")]
         #[unsafe(no_mangle)]
         unsafe extern "system" fn $name($($arg: $type),*) -> $answer {
+            type Pointer = unsafe extern "system" fn($($type),*) -> $answer;
+            // SAFETY: The entry point of this command, which has this type.
+            let entry = unsafe { std::mem::transmute::<EntryPoint, Pointer>($module::$name()) };
             // SAFETY: The caller's promise.
-            unsafe { $module::$name($($arg),*) }
+            unsafe { entry($($arg),*) }
         }
     )+};
 }

@@ -1,6 +1,5 @@
 //! Entry points that destroy objects registered by the layer.
 
-use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::call_down;
 
@@ -8,12 +7,12 @@ use super::device::device_entry_points;
 use crate::model::objects::Object;
 
 macro_rules! destroys {
-    ($($command:ident($type:ident): $maps:ident . $($map:ident)+;)+) => {
+    ($($command:ident: $maps:ident . $($map:ident)+;)+) => {
         device_entry_points! {$(
             /// Unregisters and destroys the object.
-            fn $command(handle: vk::Device, object: vk::$type, allocator: *const vk::AllocationCallbacks<'_>) |device| {
+            $command(handle, object, allocator) |device| {
                 $(device.$maps.$map.remove(object.as_raw());)+
-                device.reporter.names.set(Object(vk::$type::TYPE, object.as_raw()), "");
+                device.reporter.names.set(Object::of(object), "");
                 call_down!(device.driver.commands, $command(handle, object, allocator));
             }
         )+}
@@ -22,9 +21,9 @@ macro_rules! destroys {
 
 device_entry_points! {
     /// Unregisters and destroys the pass, and the one that resumes it.
-    fn vkDestroyRenderPass(handle: vk::Device, pass: vk::RenderPass, allocator: *const vk::AllocationCallbacks<'_>) |device| {
+    vkDestroyRenderPass(handle, pass, allocator) |device| {
         let known = device.resources.render_passes.remove(pass.as_raw());
-        device.reporter.names.set(Object(vk::RenderPass::TYPE, pass.as_raw()), "");
+        device.reporter.names.set(Object::of(pass), "");
         let next = &device.driver.commands;
         if let Some(again) = known.and_then(|known| known.again) {
             call_down!(next, vkDestroyRenderPass(handle, again, std::ptr::null()));
@@ -34,13 +33,13 @@ device_entry_points! {
 }
 
 destroys! {
-    vkFreeMemory(DeviceMemory): resources.objects;
-    vkDestroyImage(Image): resources.images transient_images;
-    vkDestroyBuffer(Buffer): resources.buffers;
-    vkDestroyImageView(ImageView): resources.image_views;
-    vkDestroyBufferView(BufferView): resources.buffer_views;
-    vkDestroyFramebuffer(Framebuffer): resources.framebuffers;
-    vkDestroyShaderModule(ShaderModule): descriptors.modules;
-    vkDestroyPipeline(Pipeline): descriptors.pipelines;
-    vkDestroyDescriptorUpdateTemplate(DescriptorUpdateTemplate): descriptors.templates;
+    vkFreeMemory: resources.objects;
+    vkDestroyImage: resources.images transient_images;
+    vkDestroyBuffer: resources.buffers;
+    vkDestroyImageView: resources.image_views;
+    vkDestroyBufferView: resources.buffer_views;
+    vkDestroyFramebuffer: resources.framebuffers;
+    vkDestroyShaderModule: descriptors.modules;
+    vkDestroyPipeline: descriptors.pipelines;
+    vkDestroyDescriptorUpdateTemplate: descriptors.templates;
 }

@@ -1,12 +1,10 @@
 //! Devices: the extensions that they enabled, and the state of their tile memory.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
-use ash::vk::Handle;
 use tileheap_device::profile::TileRequirements;
-use tileheap_layer::loader::dispatch_key;
-use tileheap_layer::sharded::Sharded;
+use tileheap_layer::registry::Registry;
 
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
@@ -69,24 +67,17 @@ pub(crate) struct FollowedOrder {
     pub(crate) reported: Reported,
 }
 
-static DEVICES: LazyLock<Sharded<Arc<Device>>> = LazyLock::new(Sharded::default);
-
-/// The device of a handle that shares its dispatch key: its queues and command buffers do.
-pub(crate) fn device_of(handle: impl Handle) -> Option<Arc<Device>> {
-    // SAFETY: The application, or the layer above, passes a live handle.
-    let key = unsafe { dispatch_key(handle.as_raw()) };
-    DEVICES.get(key as u64)
-}
+/// The devices.
+pub(crate) static DEVICES: Registry<Device> = Registry::new();
 
 /// Declares entry points as `entry_points!` does. With `|device|` behind the arguments the body runs for the device of the
 /// first one; where there is none, the fallback is returned.
 macro_rules! device_entry_points {
-    ($($(#[$doc:meta])* fn $name:ident($handle:ident: $handle_type:ty $(, $arg:ident: $type:ty)* $(,)?)
-        $(-> $answer:ty)? $(|$device:ident|)? $body:block)+) => {
-        tileheap_layer::entry_points! {$(
+    ($($(#[$doc:meta])* $name:ident($handle:ident $(, $arg:ident)* $(,)?) $(|$device:ident|)? $body:block)+) => {
+        tileheap_layer::entry_points! { of $crate::tables::device_commands::DeviceTable: $(
             $(#[$doc])*
-            fn $name($handle: $handle_type $(, $arg: $type)*) $(-> $answer)? {
-                $(let Some($device) = $crate::hooks::device::device_of($handle) else {
+            $name($handle $(, $arg)*) {
+                $(let Some($device) = $crate::hooks::device::DEVICES.of($handle) else {
                     return tileheap_layer::guard::Fallback::fallback();
                 };)?
                 $body
@@ -99,29 +90,12 @@ pub(crate) use device_entry_points;
 /// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so they are those of
 /// the largest.
 pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
-    DEVICES.fold(0, |largest, device| {
-        if device.physical.handle != physical {
-            return largest;
-        }
-        device
-            .resources
-            .objects
-            .fold(largest, |largest: u64, size| largest.max(*size))
+    let of_physical = |device: &Arc<Device>| device.physical.handle == physical;
+    let devices = DEVICES.all().into_iter().filter(of_physical);
+    devices.fold(0, |largest, device| {
+        let objects = &device.resources.objects;
+        objects.fold(largest, |largest: u64, size| largest.max(*size))
     })
-}
-
-/// Registers a new device.
-pub(crate) fn remember(device: Device) {
-    // SAFETY: Just created.
-    let key = unsafe { dispatch_key(device.driver.handle.as_raw()) };
-    DEVICES.insert(key as u64, Arc::new(device));
-}
-
-/// Unregisters a device, which the caller destroys.
-pub(crate) fn forget(handle: vk::Device) -> Option<Arc<Device>> {
-    // SAFETY: A live device.
-    let key = unsafe { dispatch_key(handle.as_raw()) };
-    DEVICES.remove(key as u64)
 }
 
 impl Device {

@@ -5,15 +5,14 @@ use std::ptr::null;
 use std::sync::Arc;
 
 use ash::vk;
-use ash::vk::{Handle, TaggedStructure};
+use ash::vk::TaggedStructure;
 use serde_json::json;
 use tileheap_device::ffi;
-use tileheap_layer::arrays::{c_strings, elements, read_array};
-use tileheap_layer::chain::find;
-use tileheap_layer::loader::{device_data_callback, take_device_link};
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::arrays::{c_strings, read_array};
+use tileheap_layer::loader::{device_creation, device_data_callback};
+use tileheap_layer::{array, call_down, chained, entry_points, given, store};
 
-use super::device::{Device, Enabled, Tile, forget, remember};
+use super::device::{DEVICES, Device, Enabled, Tile, device_entry_points};
 use super::driver::Driver;
 use super::heap_memory::HeapMemory;
 use super::instance::{Instance, physical_of};
@@ -28,32 +27,30 @@ use crate::model::trace::Trace;
 use crate::tables::action_commands::ActionTable;
 use crate::tables::device_commands::DeviceTable;
 use crate::tables::emulation::{self, Emulation, Physical, is_own_extension};
+use crate::tables::instance_commands::InstanceTable;
 use crate::tables::messages::MessageId;
 use crate::tables::settings::VALIDATION;
 
 entry_points! {
+    of InstanceTable:
     /// Removes the layer's extensions, adds those that it needs, and creates the device in the next layer.
-    fn vkCreateDevice(
-        handle: vk::PhysicalDevice,
-        info: *const vk::DeviceCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Device,
-    ) -> vk::Result {
+    vkCreateDevice(handle, info, allocator, out) {
         let Some((instance, physical)) = physical_of(handle) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
-        // SAFETY: The loader passes a valid create info.
-        let info = unsafe { &*info };
+        let info = given!(info);
         // SAFETY: The arguments are the loader's.
         unsafe { create(&instance, &physical, info, allocator, out) }
     }
+}
 
+device_entry_points! {
     /// Waits for the layer's own work, destroys the layer's objects, and destroys the device in the next layer.
-    fn vkDestroyDevice(handle: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+    vkDestroyDevice(handle, allocator) {
         if handle == vk::Device::null() {
             return;
         }
-        if let Some(device) = forget(handle) {
+        if let Some(device) = DEVICES.remove(handle) {
             close(&device);
             call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
         }
@@ -61,6 +58,7 @@ entry_points! {
 }
 
 /// Changes of the layer to a device's create info.
+#[derive(Default)]
 struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
@@ -89,35 +87,23 @@ unsafe fn create(
         return error;
     }
     // SAFETY: The caller's promise.
-    let Some((look_up, device_look_up)) = (unsafe { take_device_link(info.p_next) }) else {
+    let Some((create, device_look_up)) = (unsafe { device_creation(instance.handle, info.p_next) }) else {
         return vk::Result::ERROR_INITIALIZATION_FAILED;
     };
     // SAFETY: The caller's promise.
     let set_loader_data = unsafe { device_data_callback(info.p_next) };
-    // SAFETY: The next layer's look-up, its instance and a C string.
-    let create = unsafe { look_up(instance.handle, c"vkCreateDevice".as_ptr()) };
-    let Some(create) = create else {
-        return vk::Result::ERROR_INITIALIZATION_FAILED;
-    };
-    // SAFETY: The command of that name.
-    let create =
-        unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
-    // SAFETY: The create info is valid.
     let offered = physical.emulation.as_ref().map(Emulation::tile_shading);
-    // SAFETY: The create info is valid.
-    let offered = offered.is_none_or(|offered| unsafe { emulation::offers_all(&offered, info.p_next) });
+    let offered = offered.is_none_or(|offered| emulation::offers_all(&offered, info.p_next));
     if !offered {
         return vk::Result::ERROR_FEATURE_NOT_PRESENT;
     }
-    // SAFETY: The create info is valid.
-    let request = unsafe { Request::read(instance, physical, info) };
+    let request = Request::read(instance, physical, info);
     // SAFETY: The create info is valid.
     let result = unsafe { request.create_below(physical, info, create, allocator, out) };
     if result != vk::Result::SUCCESS {
         return result;
     }
-    // SAFETY: The next layer succeeded and so has written it.
-    let handle = unsafe { *out };
+    let handle = *given!(out);
     let look_up_command = |name: &CStr| {
         // SAFETY: The next layer's look-up, the device it created and a C string.
         unsafe { device_look_up(handle, name.as_ptr()) }
@@ -170,8 +156,7 @@ unsafe fn create(
         });
         if let Err(error) = shading.map(|records| device.tile_shading = records.map(TileShading::new)) {
             call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
-            // SAFETY: Valid usage: room for a handle.
-            unsafe { out.write(vk::Device::null()) };
+            store!(out, vk::Device::null());
             return error;
         }
     }
@@ -180,13 +165,13 @@ unsafe fn create(
         "isEmulated": device.physical.emulation.is_some(), "usesTileMemory": device.tile.is_some()
     }));
     warn(&device, &request, validation_is_below);
-    remember(device);
+    DEVICES.insert(handle, device);
     result
 }
 
 fn warn(device: &Device, request: &Request, validation_is_below: bool) {
     let Some(_) = &device.tile else { return };
-    let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+    let about = Object::of(device.driver.handle);
     if request.queue_count > 1 && !request.timeline {
         let reason = if request.timeline_is_out_of_reach {
             "the features of timeline semaphores are off in a structure behind one that the emulator does not know; enable \
@@ -229,43 +214,34 @@ fn close(device: &Device) {
     }
 }
 impl Request {
-    /// # Safety
-    /// `info` is valid.
-    unsafe fn read(instance: &Instance, physical: &Physical, info: &vk::DeviceCreateInfo<'_>) -> Request {
-        // SAFETY: The caller's promise.
-        let names = unsafe { elements(info.pp_enabled_extension_names, info.enabled_extension_count) };
+    fn read(instance: &Instance, physical: &Physical, info: &vk::DeviceCreateInfo<'_>) -> Request {
+        let names = array!(info.pp_enabled_extension_names, info.enabled_extension_count);
         // SAFETY: As above.
         let enabled = unsafe { c_strings(info.pp_enabled_extension_names, info.enabled_extension_count) };
-        // SAFETY: As above.
-        let queues = unsafe { elements(info.p_queue_create_infos, info.queue_create_info_count) };
+        let queues = array!(info.p_queue_create_infos, info.queue_create_info_count);
         let queue_count = queues.iter().map(|queues| queues.queue_count).sum();
         if physical.emulation.is_none() {
             return Request {
                 names: names.to_vec(),
-                enabled: Enabled::default(),
-                buffer_device_address: false,
-                tile: false,
                 queue_count,
-                timeline: false,
-                timeline_is_out_of_reach: false,
+                ..Request::default()
             };
         }
         let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
-        // SAFETY: The chain is valid.
-        let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
+        let feature = chained!(info.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>);
         let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
-        // SAFETY: The chain is valid.
-        let per_tile = has(ffi::tile_shading::NAME) && unsafe { emulation::wants_per_tile(info.p_next) };
+        let per_tile = has(ffi::tile_shading::NAME) && emulation::wants_per_tile(info.p_next);
         // Work per tile needs the model of command buffers as well.
         let tile =
             per_tile || tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         let wants_timeline = tile && queue_count > 1 && has_timeline(instance, physical);
-        // SAFETY: The chain is valid.
-        let is_out_of_reach = wants_timeline && unsafe { timeline_is_out_of_reach(info.p_next) };
+        let is_out_of_reach = wants_timeline && timeline_is_out_of_reach(info.p_next);
         let timeline = wants_timeline && !is_out_of_reach;
-        let mut names: Vec<_> = names.iter().copied().zip(enabled.clone()).collect();
-        names.retain(|(_, name)| !is_own_extension(name));
-        let mut names: Vec<_> = names.into_iter().map(|(pointer, _)| pointer).collect();
+        let others = names
+            .iter()
+            .zip(enabled.clone())
+            .filter(|(_, name)| !is_own_extension(name));
+        let mut names: Vec<_> = others.map(|(pointer, _)| *pointer).collect();
         let semaphores = ash::khr::timeline_semaphore::NAME;
         if timeline && !has(semaphores) && physical.lists(semaphores) {
             names.push(semaphores.as_ptr());
@@ -278,8 +254,7 @@ impl Request {
                 tile_shading: has(ffi::tile_shading::NAME),
                 per_tile,
             },
-            // SAFETY: The chain is valid.
-            buffer_device_address: unsafe { has_addresses(info.p_next) },
+            buffer_device_address: has_addresses(info.p_next),
             tile,
             queue_count,
             timeline,
@@ -306,8 +281,7 @@ impl Request {
         } else {
             &[]
         };
-        // SAFETY: The chain is valid and outlives the call.
-        let mut chain = unsafe { strip::device_chain(info.p_next, edited) };
+        let mut chain = strip::chain(info.p_next, edited);
         let mut own = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
         if self.timeline {
             if let Some(features) = chain.copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>() {
@@ -315,8 +289,7 @@ impl Request {
             } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
             {
                 features.timeline_semaphore = vk::TRUE;
-            // SAFETY: The chain is valid.
-            } else if !unsafe { enables_timeline(info.p_next) } {
+            } else if !enables_timeline(info.p_next) {
                 chain.push(&mut own);
             }
         }
@@ -338,20 +311,15 @@ const TIMELINE_FEATURES: [vk::StructureType; 2] = [
 /// Whether the chain enables a feature by Vulkan 1.2's structure or by another.
 macro_rules! enables {
     ($p_next:expr, $feature:ident, $other:ident) => {{
-        // SAFETY: The chain is valid, by the promise of the function's caller.
-        let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>($p_next) };
-        // SAFETY: As above.
-        let other = unsafe { find::<vk::$other<'_>>($p_next) };
+        let core = chained!($p_next => vk::PhysicalDeviceVulkan12Features<'_>);
+        let other = chained!($p_next => vk::$other<'_>);
         core.is_some_and(|features| features.$feature != 0)
             || other.is_some_and(|features| features.$feature != 0)
     }};
 }
 
 /// Whether the application enables timeline semaphores.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-unsafe fn enables_timeline(p_next: *const c_void) -> bool {
+fn enables_timeline(p_next: *const c_void) -> bool {
     enables!(
         p_next,
         timeline_semaphore,
@@ -361,24 +329,17 @@ unsafe fn enables_timeline(p_next: *const c_void) -> bool {
 
 /// Whether a chain holds a structure that could enable timeline semaphores and does not, where the layer cannot copy it. A second
 /// such structure is invalid.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-unsafe fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
-    // SAFETY: The caller's promise.
-    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) }.is_some();
-    // SAFETY: The caller's promise.
-    let khr = unsafe { find::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>(p_next) }.is_some();
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { strip::device_chain(p_next, &TIMELINE_FEATURES) };
+fn timeline_is_out_of_reach(p_next: *const c_void) -> bool {
+    let core = chained!(p_next => vk::PhysicalDeviceVulkan12Features<'_>).is_some();
+    let khr = chained!(p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>).is_some();
+    let mut chain = strip::chain(p_next, &TIMELINE_FEATURES);
     let is_copied = chain
         .copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>()
         .is_some()
         || chain
             .copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
             .is_some();
-    // SAFETY: The caller's promise.
-    (core || khr) && !is_copied && !unsafe { enables_timeline(p_next) }
+    (core || khr) && !is_copied && !enables_timeline(p_next)
 }
 
 fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
@@ -389,9 +350,7 @@ fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
     timeline.timeline_semaphore != 0
 }
 
-/// # Safety
-/// `p_next` is a valid chain.
-unsafe fn has_addresses(p_next: *const c_void) -> bool {
+fn has_addresses(p_next: *const c_void) -> bool {
     enables!(
         p_next,
         buffer_device_address,

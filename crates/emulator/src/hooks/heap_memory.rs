@@ -11,7 +11,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
-
 use tileheap_layer::call_down;
 
 use super::driver::{Driver, created};

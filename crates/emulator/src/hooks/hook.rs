@@ -16,25 +16,19 @@ pub(crate) enum Mode {
 /// An entry point of the layer, and the devices on which it is hooked.
 pub(crate) type Hook = (Mode, EntryPoint);
 
-/// The layer's entry point of a command, which has the command's type; none for commands that are only called down.
+/// The layer's entry point of a command; none for commands that are only called down.
 macro_rules! hook {
-    (down $command:ident $pointer:ty) => {
+    (down $command:ident) => {
         None
     };
-    (always $command:ident $pointer:ty) => {
-        $crate::hooks::hook::hook!(@ Always $command $pointer)
+    (always $command:ident) => {
+        Some(($crate::hooks::hook::Mode::Always, $command()))
     };
-    (tile $command:ident $pointer:ty) => {
-        $crate::hooks::hook::hook!(@ Tile $command $pointer)
+    (tile $command:ident) => {
+        Some(($crate::hooks::hook::Mode::Tile, $command()))
     };
-    (own $command:ident $pointer:ty) => {
-        $crate::hooks::hook::hook!(@ Own $command $pointer)
+    (own $command:ident) => {
+        Some(($crate::hooks::hook::Mode::Own, $command()))
     };
-    (@ $mode:ident $command:ident $pointer:ty) => {{
-        let function: $pointer = $command;
-        // SAFETY: A function pointer, which is called as what its name says.
-        let entry = unsafe { ::std::mem::transmute::<$pointer, tileheap_layer::dispatch::EntryPoint>(function) };
-        Some(($crate::hooks::hook::Mode::$mode, entry))
-    }};
 }
 pub(crate) use hook;

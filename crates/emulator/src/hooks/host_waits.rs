@@ -3,10 +3,7 @@
 use std::sync::PoisonError;
 
 use ash::vk;
-
-use tileheap_layer::arrays::elements;
-use tileheap_layer::call_down;
-use tileheap_layer::chain::find;
+use tileheap_layer::{array, call_down, chained, given};
 
 use super::creates::creates;
 use super::device::{Device, FollowedOrder, device_entry_points};
@@ -20,31 +17,80 @@ fn with_order(device: &Device, change: impl FnOnce(&mut FollowedOrder)) {
 
 creates! {
     /// Registers timeline semaphores.
-    vkCreateSemaphore(vk::SemaphoreCreateInfo<'_>) -> vk::Semaphore;
+    vkCreateSemaphore;
     |device, info, semaphore| {
-        // SAFETY: The chain is valid.
-        let kind = unsafe { find::<vk::SemaphoreTypeCreateInfo<'_>>(info.p_next) };
+        let kind = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>);
         if let Some(kind) = kind.filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE) {
             with_order(&device, |followed| followed.order.create_timeline(semaphore, kind.initial_value));
         }
     }
 }
 
+/// Declares entry points after which something is complete: the driver's command, and what follows in the order where it succeeds.
+macro_rules! waits {
+    ($($(#[$doc:meta])* $command:ident($handle:ident $(, $arg:ident)*) |$order:ident| $then:block)+) => {
+        device_entry_points! {$(
+            $(#[$doc])*
+            $command($handle $(, $arg)*) |device| {
+                let result = call_down!(device.driver.commands, $command($handle $(, $arg)*));
+                if result == vk::Result::SUCCESS {
+                    with_order(&device, |FollowedOrder { order: $order, .. }| $then);
+                }
+                result
+            }
+        )+}
+    };
+}
+
+waits! {
+    /// What the values cover is complete.
+    vkWaitSemaphores(handle, info, timeout) |order| {
+        let info = given!(info);
+        let semaphores = array!(info.p_semaphores, info.semaphore_count);
+        let values = array!(info.p_values, info.semaphore_count);
+        if semaphores.len() == 1 || !info.flags.contains(vk::SemaphoreWaitFlags::ANY) {
+            semaphores.iter().zip(values).for_each(|(semaphore, value)| order.semaphore_waited(*semaphore, *value));
+        }
+    }
+
+    /// What the value covers is complete.
+    vkGetSemaphoreCounterValue(handle, semaphore, out) |order| {
+        order.semaphore_waited(semaphore, *given!(out));
+    }
+
+    /// What the fences cover is complete.
+    vkWaitForFences(handle, count, fences, wait_all, timeout) |order| {
+        if count == 1 || wait_all != vk::FALSE {
+            array!(fences, count).iter().for_each(|fence| order.fence_waited(*fence));
+        }
+    }
+
+    /// What the fence covers is complete, if it is signaled.
+    vkGetFenceStatus(handle, fence) |order| {
+        order.fence_waited(fence);
+    }
+
+    /// All that the queue did is complete.
+    vkQueueWaitIdle(queue) |order| {
+        order.idle(Some(queue));
+    }
+
+    /// All that the device did is complete.
+    vkDeviceWaitIdle(handle) |order| {
+        order.idle(None);
+    }
+}
+
 device_entry_points! {
     /// The handle may become another semaphore's.
-    fn vkDestroySemaphore(
-        handle: vk::Device,
-        semaphore: vk::Semaphore,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) |device| {
+    vkDestroySemaphore(handle, semaphore, allocator) |device| {
         with_order(&device, |followed| followed.order.destroy_semaphore(semaphore));
         call_down!(device.driver.commands, vkDestroySemaphore(handle, semaphore, allocator));
     }
 
     /// Batches that wait for the value may run.
-    fn vkSignalSemaphore(handle: vk::Device, info: *const vk::SemaphoreSignalInfo<'_>) -> vk::Result |device| {
-        // SAFETY: Valid usage: a valid structure.
-        let signal = unsafe { &*info };
+    vkSignalSemaphore(handle, info) |device| {
+        let signal = given!(info);
         let mut findings = Vec::new();
         with_order(&device, |FollowedOrder { order, reported }| {
             findings = reported.findings(&order.signal_from_host(signal.semaphore, signal.value));
@@ -53,103 +99,17 @@ device_entry_points! {
         call_down!(device.driver.commands, vkSignalSemaphore(handle, info))
     }
 
-    /// What the values cover is complete.
-    fn vkWaitSemaphores(
-        handle: vk::Device,
-        info: *const vk::SemaphoreWaitInfo<'_>,
-        timeout: u64,
-    ) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkWaitSemaphores(handle, info, timeout));
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        let is_all = info.semaphore_count == 1 || !info.flags.contains(vk::SemaphoreWaitFlags::ANY);
-        if result == vk::Result::SUCCESS && is_all {
-            // SAFETY: As above.
-            let semaphores = unsafe { elements(info.p_semaphores, info.semaphore_count) };
-            // SAFETY: As above.
-            let values = unsafe { elements(info.p_values, info.semaphore_count) };
-            with_order(&device, |followed| {
-                let mut waited = semaphores.iter().zip(values);
-                waited.by_ref().for_each(|(semaphore, value)| followed.order.semaphore_waited(*semaphore, *value));
-            });
-        }
-        result
-    }
-
-    /// What the value covers is complete.
-    fn vkGetSemaphoreCounterValue(
-        handle: vk::Device,
-        semaphore: vk::Semaphore,
-        out: *mut u64,
-    ) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkGetSemaphoreCounterValue(handle, semaphore, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The driver has written it.
-            let value = unsafe { *out };
-            with_order(&device, |followed| followed.order.semaphore_waited(semaphore, value));
-        }
-        result
-    }
-
-    /// What the fences cover is complete.
-    fn vkWaitForFences(
-        handle: vk::Device,
-        count: u32,
-        fences: *const vk::Fence,
-        wait_all: vk::Bool32,
-        timeout: u64,
-    ) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkWaitForFences(handle, count, fences, wait_all, timeout));
-        if result == vk::Result::SUCCESS && (count == 1 || wait_all != vk::FALSE) {
-            // SAFETY: Valid usage.
-            let fences = unsafe { elements(fences, count) };
-            with_order(&device, |followed| fences.iter().for_each(|fence| followed.order.fence_waited(*fence)));
-        }
-        result
-    }
-
-    /// What the fence covers is complete, if it is signaled.
-    fn vkGetFenceStatus(handle: vk::Device, fence: vk::Fence) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkGetFenceStatus(handle, fence));
-        if result == vk::Result::SUCCESS {
-            with_order(&device, |followed| followed.order.fence_waited(fence));
-        }
-        result
-    }
-
     /// The fences cover nothing.
-    fn vkResetFences(handle: vk::Device, count: u32, fences: *const vk::Fence) -> vk::Result |device| {
-        // SAFETY: Valid usage.
-        let all = unsafe { elements(fences, count) };
+    vkResetFences(handle, count, fences) |device| {
+        let all = array!(fences, count);
         with_order(&device, |followed| all.iter().for_each(|fence| followed.order.fence_reset(*fence)));
         call_down!(device.driver.commands, vkResetFences(handle, count, fences))
     }
 
     /// The handle may become another fence's.
-    fn vkDestroyFence(
-        handle: vk::Device,
-        fence: vk::Fence,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) |device| {
+    vkDestroyFence(handle, fence, allocator) |device| {
         with_order(&device, |followed| followed.order.fence_reset(fence));
         call_down!(device.driver.commands, vkDestroyFence(handle, fence, allocator));
     }
 
-    /// All that the queue did is complete.
-    fn vkQueueWaitIdle(queue: vk::Queue) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkQueueWaitIdle(queue));
-        if result == vk::Result::SUCCESS {
-            with_order(&device, |followed| followed.order.idle(Some(queue)));
-        }
-        result
-    }
-
-    /// All that the device did is complete.
-    fn vkDeviceWaitIdle(handle: vk::Device) -> vk::Result |device| {
-        let result = call_down!(device.driver.commands, vkDeviceWaitIdle(handle));
-        if result == vk::Result::SUCCESS {
-            with_order(&device, |followed| followed.order.idle(None));
-        }
-        result
-    }
 }

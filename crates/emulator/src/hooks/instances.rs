@@ -3,63 +3,48 @@
 use std::ffi::{CStr, c_char};
 
 use ash::vk;
+use tileheap_layer::{call_down, entry_points, fill, given};
 
-use tileheap_layer::arrays::write_array;
-use tileheap_layer::{call_down, entry_points};
-
-use super::instance::{Instance, instance_of, physical_of};
+use super::instance::{INSTANCES, Instance, physical_of};
 use crate::model::reporter::Listener;
 use crate::tables::emulation::own_extensions;
+use crate::tables::instance_commands::InstanceTable;
 use crate::tables::settings::LAYER_NAME;
 
 entry_points! {
+    of InstanceTable:
     /// Settings, the next layer's table, and the instance below.
-    fn vkCreateInstance(
-        info: *const vk::InstanceCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Instance,
-    ) -> vk::Result {
-        // SAFETY: The loader passes a valid create info.
-        let info = unsafe { &*info };
+    vkCreateInstance(info, allocator, out) {
+        let info = given!(info);
         // SAFETY: The arguments are the loader's.
-        unsafe { Instance::create(info, allocator, out) }
+        let created = unsafe { Instance::create(info, allocator, out) };
+        created.err().unwrap_or(vk::Result::SUCCESS)
     }
 
     /// Unregisters and destroys the instance.
-    fn vkDestroyInstance(handle: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
+    vkDestroyInstance(handle, allocator) {
         if handle == vk::Instance::null() {
             return;
         }
-        if let Some(instance) = Instance::forget(handle) {
+        if let Some(instance) = INSTANCES.remove(handle) {
             call_down!(instance.next, vkDestroyInstance(handle, allocator));
         }
     }
 
     /// Registers the messenger.
-    fn vkCreateDebugUtilsMessengerEXT(
-        handle: vk::Instance,
-        info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::DebugUtilsMessengerEXT,
-    ) -> vk::Result {
-        let Some(instance) = instance_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    vkCreateDebugUtilsMessengerEXT(handle, info, allocator, out) {
+        let Some(instance) = INSTANCES.of(handle) else { return vk::Result::ERROR_UNKNOWN };
         let result = call_down!(instance.next, vkCreateDebugUtilsMessengerEXT(handle, info, allocator, out));
         if result == vk::Result::SUCCESS {
-            // SAFETY: Written by the next layer.
-            let messenger = unsafe { *out };
-            // SAFETY: Valid usage: a valid structure.
-            instance.listen(Listener::new(messenger, unsafe { &*info }));
+            let messenger = *given!(out);
+            instance.listen(Listener::new(messenger, given!(info)));
         }
         result
     }
 
     /// Unregisters the messenger.
-    fn vkDestroyDebugUtilsMessengerEXT(
-        handle: vk::Instance,
-        messenger: vk::DebugUtilsMessengerEXT,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(instance) = instance_of(handle) else { return };
+    vkDestroyDebugUtilsMessengerEXT(handle, messenger, allocator) {
+        let Some(instance) = INSTANCES.of(handle) else { return };
         if messenger != vk::DebugUtilsMessengerEXT::null() {
             instance.stop_listening(messenger);
         }
@@ -67,11 +52,7 @@ entry_points! {
     }
 
     /// The layer's one instance extension; those of other layers are not listed.
-    fn vkEnumerateInstanceExtensionProperties(
-        layer: *const c_char,
-        count: *mut u32,
-        out: *mut vk::ExtensionProperties,
-    ) -> vk::Result {
+    vkEnumerateInstanceExtensionProperties(layer, count, out) {
         if !is_own_name(layer) {
             return vk::Result::ERROR_LAYER_NOT_PRESENT;
         }
@@ -79,43 +60,29 @@ entry_points! {
             .spec_version(ash::ext::layer_settings::SPEC_VERSION)
             .extension_name(ash::ext::layer_settings::NAME)
             .expect("the name is short");
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { write_array(&[own], count, out) }
+        fill!(&[own], count, out)
     }
 
     /// The layer itself.
-    fn vkEnumerateInstanceLayerProperties(count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result {
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { write_array(&[layer_properties()], count, out) }
+    vkEnumerateInstanceLayerProperties(count, out) {
+        fill!(&[layer_properties()], count, out)
     }
 
     /// The layer itself.
-    fn vkEnumerateDeviceLayerProperties(
-        _physical: vk::PhysicalDevice,
-        count: *mut u32,
-        out: *mut vk::LayerProperties,
-    ) -> vk::Result {
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { write_array(&[layer_properties()], count, out) }
+    vkEnumerateDeviceLayerProperties(_physical, count, out) {
+        fill!(&[layer_properties()], count, out)
     }
 
     /// The driver's extensions and the layer's.
-    fn vkEnumerateDeviceExtensionProperties(
-        handle: vk::PhysicalDevice,
-        layer: *const c_char,
-        count: *mut u32,
-        out: *mut vk::ExtensionProperties,
-    ) -> vk::Result {
+    vkEnumerateDeviceExtensionProperties(handle, layer, count, out) {
         if handle == vk::PhysicalDevice::null() {
-            // SAFETY: Vulkan's two-call idiom.
-            return unsafe { write_array(&own_extensions(), count, out) };
+            return fill!(&own_extensions(), count, out);
         }
         let Some((instance, physical)) = physical_of(handle) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         if is_own_name(layer) {
-            // SAFETY: Vulkan's two-call idiom.
-            return unsafe { write_array(&own_extensions(), count, out) };
+            return fill!(&own_extensions(), count, out);
         }
         if let Some(error) = physical.failure {
             return error;
@@ -123,8 +90,7 @@ entry_points! {
         if !layer.is_null() || physical.emulation.is_none() {
             return call_down!(instance.next, vkEnumerateDeviceExtensionProperties(handle, layer, count, out));
         }
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { write_array(&physical.shown_extensions(), count, out) }
+        fill!(&physical.shown_extensions(), count, out)
     }
 }
 

@@ -1,14 +1,12 @@
 //! `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr`, and the negotiation with the loader.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::CStr;
 use std::sync::LazyLock;
 
 use ash::vk;
 
 use tileheap_layer::dispatch::EntryPoint;
-use tileheap_layer::guard::guard;
-use tileheap_layer::loader::NegotiateLayerInterface;
 use tileheap_layer::{call_down, command_name, entry_points};
 
 use super::actions::*;
@@ -16,11 +14,11 @@ use super::bindings::*;
 use super::command_buffers::*;
 use super::descriptor_sets::*;
 use super::destroy::*;
-use super::device::{Enabled, device_of};
+use super::device::{Enabled, device_entry_points};
 use super::devices::*;
 use super::hook::{Hook, Mode, hook};
 use super::host_waits::*;
-use super::instance::instance_of;
+use super::instance::INSTANCES;
 use super::instances::*;
 use super::memory::*;
 use super::object_names::*;
@@ -30,9 +28,10 @@ use super::queues::*;
 use super::resources::*;
 use super::tile_properties::*;
 use super::tile_shading::*;
-use crate::tables::action_commands::{action_commands, action_pointer};
-use crate::tables::device_commands::{EndRendering2, RequirementsQuery, device_commands};
-use crate::tables::instance_commands::instance_commands;
+use crate::tables::action_commands::action_commands;
+use crate::tables::device_commands::device_commands;
+use crate::tables::instance_commands::{InstanceTable, instance_commands};
+use crate::tables::own_commands::own_commands;
 
 type Names = HashMap<&'static CStr, Hook>;
 
@@ -41,7 +40,7 @@ macro_rules! hooks {
     ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {{
         let mut hooks = Names::new();
         $(
-            let hook: Option<Hook> = hook!($mode $command $pointer);
+            let hook: Option<Hook> = hook!($mode $command);
             if let Some(hook) = hook {
                 hooks.insert(command_name!($command), hook);
                 $($(hooks.insert(command_name!($alias), hook);)+)?
@@ -53,7 +52,7 @@ macro_rules! hooks {
 
 macro_rules! action_hooks {
     ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
-        hooks! { $($(tile $command: action_pointer!($signature);)+)+ }
+        hooks! { $($(tile $command: ();)+)+ }
     };
 }
 
@@ -79,35 +78,21 @@ type IsEnabled = fn(&Enabled) -> bool;
 
 /// A command of the layer's own extensions.
 fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
-    use tileheap_device::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM;
     macro_rules! own {
         ($($command:ident is $entry:ident: $pointer:ty, $enabled:ident;)+) => {
             $(if name == command_name!($command) {
-                let hook: Option<Hook> = hook!(tile $entry $pointer);
-                return hook.map(|(_, entry)| (entry, (|enabled: &Enabled| enabled.$enabled) as IsEnabled));
+                return Some(($entry(), (|enabled: &Enabled| enabled.$enabled) as IsEnabled));
             })+
         };
     }
-    own! {
-        vkCmdBindTileMemoryQCOM is vkCmdBindTileMemoryQCOM: PFN_vkCmdBindTileMemoryQCOM, tile_memory_heap;
-        vkGetFramebufferTilePropertiesQCOM is vkGetFramebufferTilePropertiesQCOM:
-            vk::PFN_vkGetFramebufferTilePropertiesQCOM, tile_properties;
-        vkGetDynamicRenderingTilePropertiesQCOM is vkGetDynamicRenderingTilePropertiesQCOM:
-            vk::PFN_vkGetDynamicRenderingTilePropertiesQCOM, tile_properties;
-        vkCmdBeginPerTileExecutionQCOM is vkCmdBeginPerTileExecutionQCOM: PerTileCommand, tile_shading;
-        vkCmdEndPerTileExecutionQCOM is vkCmdEndPerTileExecutionQCOM: PerTileCommand, tile_shading;
-        vkCmdDispatchTileQCOM is vkCmdDispatchTileQCOM: PerTileCommand, tile_shading;
-        vkCmdDispatch is dispatch_per_tile: vk::PFN_vkCmdDispatch, per_tile;
-        vkCmdDispatchBase is dispatch_base_per_tile: vk::PFN_vkCmdDispatchBase, per_tile;
-        vkCmdDispatchBaseKHR is dispatch_base_khr_per_tile: vk::PFN_vkCmdDispatchBase, per_tile;
-        vkCmdDispatchIndirect is dispatch_indirect_per_tile: vk::PFN_vkCmdDispatchIndirect, per_tile;
-    }
+    own_commands!(own);
     None
 }
 
 entry_points! {
+    of InstanceTable:
     /// The layer's entry point of that name, if the next layer has the command too, or the next layer's.
-    fn vkGetInstanceProcAddr(handle: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
+    vkGetInstanceProcAddr(handle, name) {
         // SAFETY: Valid usage: a C string.
         let wanted = unsafe { CStr::from_ptr(name) };
         let hook = INSTANCE_HOOKS.get(wanted).or_else(|| DEVICE_HOOKS.get(wanted)).map(|(_, entry)| *entry);
@@ -117,7 +102,7 @@ entry_points! {
         if handle == vk::Instance::null() {
             return None;
         }
-        let instance = instance_of(handle)?;
+        let instance = INSTANCES.of(handle)?;
         // SAFETY: The next layer's look-up with the application's arguments.
         let below = unsafe { (instance.next_look_up)(handle, name) };
         if let Some((own, _)) = own_command(wanted).filter(|_| below.is_none() || instance.settings.force) {
@@ -125,12 +110,13 @@ entry_points! {
         }
         Some(hook.unwrap_or(below?))
     }
+}
 
+device_entry_points! {
     /// The layer's entry point, where the device needs it; the next layer's otherwise.
-    fn vkGetDeviceProcAddr(handle: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
+    vkGetDeviceProcAddr(handle, name) |device| {
         // SAFETY: Valid usage: a C string.
         let wanted = unsafe { CStr::from_ptr(name) };
-        let device = device_of(handle)?;
         if let Some((own, _)) = own_command(wanted).filter(|(_, is_enabled)| is_enabled(&device.enabled)) {
             return Some(own);
         }
@@ -144,19 +130,4 @@ entry_points! {
     }
 }
 
-/// Agrees on the interface with the loader. The one symbol that the library exports.
-///
-/// # Safety
-/// `interface` is null or points to the loader's structure.
-#[unsafe(no_mangle)]
-pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
-    interface: *mut NegotiateLayerInterface,
-) -> vk::Result {
-    guard("vkNegotiateLoaderLayerInterfaceVersion", move || {
-        // SAFETY: The caller's promise.
-        match unsafe { interface.as_mut() } {
-            Some(interface) => interface.negotiate(vkGetInstanceProcAddr, vkGetDeviceProcAddr),
-            None => vk::Result::ERROR_INITIALIZATION_FAILED,
-        }
-    })
-}
+tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);

@@ -2,41 +2,37 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::arrays::elements;
+use tileheap_layer::dependencies::{self, first_kind, second_kind, wide};
 
 use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
 use crate::model::order::log::{Change, Dependency, Event, Memory};
 use crate::model::resources::Resource;
+use crate::tables::device_commands::DeviceTable;
 
 recorded_commands! {
     /// Keeps what is before it.
-    fn vkCmdSetEvent(commands, event: vk::Event, stages: vk::PipelineStageFlags) => commands |recorder| {
-        let stages = vk::PipelineStageFlags2::from_raw(stages.as_raw().into());
-        order_event(recorder, Event::Set(event, stages));
+    vkCmdSetEvent(commands, event, stages) => commands DeviceTable |recorder| {
+        order_event(recorder, Event::Set(event, wide(stages)));
     };
 
     /// What was kept is of no use any more.
-    fn vkCmdResetEvent(commands, event: vk::Event, stages: vk::PipelineStageFlags) => commands |recorder| {
+    vkCmdResetEvent(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Reset(event));
     };
 
     /// As `vkCmdResetEvent`.
-    fn vkCmdResetEvent2(commands, event: vk::Event, stages: vk::PipelineStageFlags2) => commands |recorder| {
+    vkCmdResetEvent2(commands, event, stages) => commands DeviceTable |recorder| {
         order_event(recorder, Event::Reset(event));
     };
 
     /// Attachments are stored, loaded and in order by subpass.
-    fn vkCmdNextSubpass(commands, contents: vk::SubpassContents) => commands |recorder| {
+    vkCmdNextSubpass(commands, contents) => commands DeviceTable |recorder| {
         next_subpass(recorder, "vkCmdNextSubpass");
     };
 
     /// As `vkCmdNextSubpass`.
-    fn vkCmdNextSubpass2(
-        commands,
-        begin: *const vk::SubpassBeginInfo<'_>,
-        end: *const vk::SubpassEndInfo<'_>,
-    ) => commands |recorder| next_subpass(recorder, "vkCmdNextSubpass2");
+    vkCmdNextSubpass2(commands, begin, end) => commands DeviceTable |recorder| next_subpass(recorder, "vkCmdNextSubpass2");
 }
 
 fn order_event(recorder: &Recorder, event: Event) {
@@ -76,15 +72,6 @@ impl OrderedAs<'_> {
     }
 }
 
-/// Bits of a barrier's masks, whatever their type.
-fn wide(stages: vk::PipelineStageFlags) -> vk::PipelineStageFlags2 {
-    vk::PipelineStageFlags2::from_raw(stages.as_raw().into())
-}
-
-fn wide_access(access: vk::AccessFlags) -> vk::AccessFlags2 {
-    vk::AccessFlags2::from_raw(access.as_raw().into())
-}
-
 /// The bytes of a resource from an offset on, for so many.
 fn bytes_of(resource: Option<&Resource>, offset: u64, size: u64) -> Memory {
     resource
@@ -116,37 +103,40 @@ fn family_change(flags: vk::DependencyFlags, object: Object, from: u32, to: u32)
     }
 }
 
-/// What a buffer or image barrier is for: its bytes, and what it does with them.
-macro_rules! of_buffer {
-    ($recorder:ident, $flags:expr, $barrier:expr) => {{
-        let barrier = $barrier;
-        let resource = $recorder.device.resources.buffers.get(barrier.buffer.as_raw());
-        let object = Object(vk::ObjectType::BUFFER, barrier.buffer.as_raw());
-        let (from, to) = (barrier.src_queue_family_index, barrier.dst_queue_family_index);
-        let memory = bytes_of(resource.as_deref(), barrier.offset, barrier.size);
-        (memory, family_change($flags, object, from, to))
-    }};
-}
-
-macro_rules! of_image {
-    ($recorder:ident, $flags:expr, $barrier:expr) => {{
-        let barrier = $barrier;
-        let resource = $recorder.device.resources.images.get(barrier.image.as_raw());
-        let object = Object(vk::ObjectType::IMAGE, barrier.image.as_raw());
-        let memory = bytes_of(resource.as_deref(), 0, vk::WHOLE_SIZE);
-        let (from, to) = (barrier.src_queue_family_index, barrier.dst_queue_family_index);
-        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-        // A transition of a part leaves the others alone, whichever bytes they are in.
-        let is_whole = resource.as_deref().is_some_and(|image| {
-            image.single && (!image.two_aspects || barrier.subresource_range.aspect_mask.contains(both))
-        });
-        let is_changed = barrier.old_layout != barrier.new_layout && memory != Memory::None && is_whole;
-        let change = match family_change($flags, object, from, to) {
-            Change::None if is_changed && from == to => Change::Layout(object),
-            change => change,
-        };
-        (memory, change)
-    }};
+/// A dependency with what it is for: bytes of tile memory, and what it does with them.
+fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::Dependency) -> Dependency {
+    use dependencies::Memory as M;
+    let resources = &recorder.device.resources;
+    let (from, to) = one.families;
+    let (memory, change) = match one.memory {
+        M::None => (Memory::None, Change::None),
+        M::All => (Memory::All, Change::None),
+        M::Buffer(buffer, offset, size) => {
+            let resource = resources.buffers.get(buffer.as_raw());
+            let memory = bytes_of(resource.as_deref(), offset, size);
+            (memory, family_change(flags, Object::of(buffer), from, to))
+        }
+        M::Image(image, range, old, new) => {
+            let resource = resources.images.get(image.as_raw());
+            let memory = bytes_of(resource.as_deref(), 0, vk::WHOLE_SIZE);
+            let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+            // A transition of a part leaves the others alone, whichever bytes they are in.
+            let is_whole = resource.as_deref().is_some_and(|image| {
+                image.single && (!image.two_aspects || range.aspect_mask.contains(both))
+            });
+            let is_changed = old != new && memory != Memory::None && is_whole;
+            let change = match family_change(flags, Object::of(image), from, to) {
+                Change::None if is_changed && from == to => Change::Layout(Object::of(image)),
+                change => change,
+            };
+            (memory, change)
+        }
+    };
+    Dependency {
+        memory,
+        change,
+        ..Dependency::global(&one)
+    }
 }
 
 /// The stages of a barrier of the first kind, and its flags.
@@ -156,75 +146,35 @@ pub(super) type Scopes = (
     vk::DependencyFlags,
 );
 
-/// Its memory, buffer and image barriers with their counts.
-pub(super) type Counted<'a> = (
-    (u32, *const vk::MemoryBarrier<'a>),
-    (u32, *const vk::BufferMemoryBarrier<'a>),
-    (u32, *const vk::ImageMemoryBarrier<'a>),
+/// Its memory, buffer and image barriers.
+pub(super) type Barriers<'a> = (
+    &'a [vk::MemoryBarrier<'a>],
+    &'a [vk::BufferMemoryBarrier<'a>],
+    &'a [vk::ImageMemoryBarrier<'a>],
 );
 
 /// Follows a barrier, or a wait for events, of the first kind.
-///
-/// # Safety
-/// The pointers are to as many valid structures.
 #[inline(never)]
-pub(super) unsafe fn order_barriers(
+pub(super) fn order_barriers(
     recorder: &Recorder,
     command: &'static str,
     events: &[vk::Event],
     (from, to, flags): Scopes,
-    ((memory_count, memory), (buffer_count, buffers), (image_count, images)): Counted<'_>,
+    (memory, buffers, images): Barriers<'_>,
 ) {
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
-    let (src, dst) = (wide(from), wide(to));
-    let one = |src_access, dst_access, memory, change| Dependency {
-        src,
-        src_access: wide_access(src_access),
-        dst,
-        dst_access: wide_access(dst_access),
-        memory,
-        change,
-    };
-    // SAFETY: The caller's promise.
-    let memory = unsafe { elements(memory, memory_count) };
-    let all = memory
-        .iter()
-        .map(|it| one(it.src_access_mask, it.dst_access_mask, Memory::All, Change::None));
-    if buffer_count == 0 && image_count == 0 && memory_count > 0 {
-        return recording.order.barrier(all, events, &recording.at);
-    }
-    let none = vk::AccessFlags::empty();
-    let mut dependencies = vec![one(none, none, Memory::None, Change::None)];
-    dependencies.extend(all);
-    // SAFETY: The caller's promise.
-    for barrier in unsafe { elements(buffers, buffer_count) } {
-        let (memory, change) = of_buffer!(recorder, flags, barrier);
-        dependencies.push(one(
-            barrier.src_access_mask,
-            barrier.dst_access_mask,
-            memory,
-            change,
-        ));
-    }
-    // SAFETY: The caller's promise.
-    for barrier in unsafe { elements(images, image_count) } {
-        let (memory, change) = of_image!(recorder, flags, barrier);
-        dependencies.push(one(
-            barrier.src_access_mask,
-            barrier.dst_access_mask,
-            memory,
-            change,
-        ));
-    }
-    recording.order.barrier(dependencies, events, &recording.at);
+    let all = first_kind((from, to), memory, buffers, images);
+    // What memory barriers order is that of execution as well.
+    let is_implied = buffers.is_empty() && images.is_empty() && !memory.is_empty();
+    let all = all
+        .skip(is_implied.into())
+        .map(|one| ordered(recorder, flags, one));
+    recording.order.barrier(all, events, &recording.at);
 }
 
 /// Follows dependency infos: all of a barrier, or one for each event.
-///
-/// # Safety
-/// They are valid.
-pub(super) unsafe fn order_dependencies(
+pub(super) fn order_dependencies(
     recorder: &Recorder,
     ordered_as: OrderedAs<'_>,
     infos: &[vk::DependencyInfo<'_>],
@@ -237,49 +187,19 @@ pub(super) unsafe fn order_dependencies(
         recording.at.is_between(command);
     }
     for (index, info) in infos.iter().enumerate() {
-        // SAFETY: The caller's promise.
-        let dependencies = unsafe { dependencies_of(recorder, info) };
+        let all = second_kind(info).map(|one| ordered(recorder, info.dependency_flags, one));
         match ordered_as {
-            OrderedAs::Barrier => recording.order.barrier(dependencies, &[], &recording.at),
+            OrderedAs::Barrier => recording.order.barrier(all, &[], &recording.at),
             OrderedAs::Wait(events) => {
                 recording
                     .order
-                    .barrier(dependencies, &events[index..=index], &recording.at);
+                    .barrier(all, &events[index..=index], &recording.at);
             }
             OrderedAs::Set(event) => {
                 let none = vk::PipelineStageFlags2::NONE;
-                let stages = dependencies.iter().fold(none, |all, one| all | one.src);
+                let stages = all.fold(none, |all, one| all | one.src);
                 recording.order.event(Event::Set(event, stages));
             }
         }
     }
-}
-
-/// # Safety
-/// It is valid.
-unsafe fn dependencies_of(recorder: &Recorder, info: &vk::DependencyInfo<'_>) -> Vec<Dependency> {
-    let flags = info.dependency_flags;
-    macro_rules! one {
-        ($barrier:expr, $of:expr) => {{
-            let (memory, change) = $of;
-            Dependency {
-                src: $barrier.src_stage_mask,
-                src_access: $barrier.src_access_mask,
-                dst: $barrier.dst_stage_mask,
-                dst_access: $barrier.dst_access_mask,
-                memory,
-                change,
-            }
-        }};
-    }
-    // SAFETY: The caller's promise.
-    let memory = unsafe { elements(info.p_memory_barriers, info.memory_barrier_count) };
-    // SAFETY: The caller's promise.
-    let buffers = unsafe { elements(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count) };
-    // SAFETY: The caller's promise.
-    let images = unsafe { elements(info.p_image_memory_barriers, info.image_memory_barrier_count) };
-    let memory = memory.iter().map(|it| one!(it, (Memory::All, Change::None)));
-    let buffers = buffers.iter().map(|it| one!(it, of_buffer!(recorder, flags, it)));
-    let images = images.iter().map(|it| one!(it, of_image!(recorder, flags, it)));
-    memory.chain(buffers).chain(images).collect()
 }

@@ -7,12 +7,12 @@ use std::sync::{Arc, LazyLock};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
-use tileheap_layer::chain::find;
 use tileheap_layer::exclusive::{Exclusive, Used};
 use tileheap_layer::guard::guard;
 use tileheap_layer::sharded::Sharded;
+use tileheap_layer::{chained, given};
 
-use super::device::{Device, Tile, device_of};
+use super::device::{DEVICES, Device, Tile};
 use crate::model::checks::{check_descriptors, check_transfer};
 use crate::model::finding::Finding;
 use crate::model::history::Discard;
@@ -64,11 +64,10 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 
 /// The recorder of the command buffer that a command is recorded into; `None` on devices without tile memory.
 ///
-/// # Safety
 /// The command buffer is not freed for `'a`: Vulkan wants host access to it synchronized for the whole command, and a
 /// program that breaks that has the driver write to freed memory too.
 #[inline]
-pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
+pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     let last = LAST.get();
     let forgotten = FORGOTTEN.load(Ordering::Acquire);
     let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
@@ -80,9 +79,8 @@ pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&
     // SAFETY: What is found is a reference, and before anything is found nothing matches. Every command comes along here: the
     // test would be made again for the answer.
     unsafe { std::hint::assert_unchecked(!recorder.is_null()) };
-    // SAFETY: A recorder that was there when `FORGOTTEN` was `forgotten`: none was forgotten since but by threads that do so
-    // now, and by the caller's promise this one is not among them.
-    Some(unsafe { &*recorder })
+    // now, and by valid usage this one is not among them.
+    Some(given!(recorder))
 }
 
 #[cold]
@@ -104,44 +102,38 @@ fn removed() {
 /// What the layer does before a command, where the command buffer has a recorder; then what `next` takes of the device.
 ///
 /// Only the former is guarded: every recorded command comes along here, and its arguments need not go through the guard.
-///
-/// # Safety
-/// As [`recording_into`].
 #[inline]
-pub(crate) unsafe fn precede<F>(
+pub(crate) fn precede<F>(
     name: &str,
     commands: vk::CommandBuffer,
     before: impl FnOnce(&Recorder),
     next: impl FnOnce(&Device) -> Option<F>,
 ) -> Option<F> {
-    // SAFETY: The caller's promise.
-    match unsafe { recording_into(commands) } {
+    match recording_into(commands) {
         Some(recorder) => {
             guard(name, || before(recorder));
             next(&recorder.device)
         }
-        None => guard(name, || device_of(commands)).and_then(|device| next(&device)),
+        None => guard(name, || DEVICES.of(commands)).and_then(|device| next(&device)),
     }
 }
 
-/// Declares entry points of commands that go down as they are, behind what the layer does before them: `table |recorder| work`.
+/// Declares entry points of commands that go down as they are, behind what the layer does before them: `field table |recorder| work`.
 macro_rules! recorded_commands {
-    ($($(#[$doc:meta])* fn $name:ident($commands:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $answer:ty)?
-        => $table:ident |$recorder:ident| $before:expr;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident($commands:ident $(, $arg:ident)* $(,)?)
+        => $field:ident $table:ident |$recorder:ident| $before:expr;)+) => {$(
         $(#[$doc])*
         #[allow(non_snake_case, reason = "Vulkan's names")]
-        pub(crate) unsafe extern "system" fn $name(
-            $commands: ::ash::vk::CommandBuffer $(, $arg: $type)*
-        ) $(-> $answer)? {
-            let before = |$recorder: &$crate::hooks::recorder::Recorder| $before;
-            let next = |device: &$crate::hooks::device::Device| device.driver.$table.$name;
-            // SAFETY: Valid usage: host access to the command buffer is synchronized.
-            let next = unsafe { $crate::hooks::recorder::precede(stringify!($name), $commands, before, next) };
-            match next {
-                // SAFETY: The next layer's command of this name, with the application's arguments.
-                Some(next) => unsafe { next($commands $(, $arg)*) },
-                None => tileheap_layer::guard::Fallback::fallback(),
-            }
+        pub(crate) fn $name() -> tileheap_layer::dispatch::EntryPoint {
+            tileheap_layer::entry_point!(|table: &$table| table.$name, |$commands $(, $arg)*| {
+                let before = |$recorder: &$crate::hooks::recorder::Recorder| $before;
+                let next = |device: &$crate::hooks::device::Device| device.driver.$field.$name;
+                match $crate::hooks::recorder::precede(stringify!($name), $commands, before, next) {
+                    // SAFETY: The next layer's command of this name, with the application's arguments.
+                    Some(next) => unsafe { next($commands $(, $arg)*) },
+                    None => tileheap_layer::guard::Fallback::fallback(),
+                }
+            })
         }
     )+};
 }
@@ -208,15 +200,12 @@ impl Recorder {
 
     /// The handle may become another command buffer's.
     fn forget_name(&self) {
-        let object = Object(vk::ObjectType::COMMAND_BUFFER, self.handle.as_raw());
+        let object = Object::of(self.handle);
         self.device.reporter.names.set(object, "");
     }
 
     /// Begins a new recording.
-    ///
-    /// # Safety
-    /// `inheritance` is what a secondary command buffer was given, and valid.
-    pub(crate) unsafe fn begin(
+    pub(crate) fn begin(
         &self,
         flags: vk::CommandBufferUsageFlags,
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
@@ -225,8 +214,7 @@ impl Recorder {
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
-            // SAFETY: The caller's promise.
-            let inherited = unsafe { find::<TileMemoryBindInfoQCOM<'_>>(p_next) };
+            let inherited = chained!(p_next => TileMemoryBindInfoQCOM<'_>);
             if inherited.is_some_and(|info| self.bind(&mut recording, info.memory).is_some()) {
                 recording.at.bind(Some(UNKNOWN));
             }

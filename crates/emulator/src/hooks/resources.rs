@@ -7,16 +7,16 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap_device::profile::TileRequirements;
-use tileheap_layer::arrays::elements;
-use tileheap_layer::call_down;
+use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::sharded::spread;
+use tileheap_layer::{array, call_down};
 
 use super::creates::creates;
 use super::device::Device;
-use super::driver::{Driver, created};
+use super::driver::created;
 use super::strip;
 use crate::model::objects::Object;
-use crate::model::render_passes;
+use crate::model::render_passes::render_pass;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
 use crate::tables::extended_flags;
@@ -24,10 +24,8 @@ use crate::tables::extended_flags;
 /// The render pass that resumes a tile shading pass of one subpass: it loads what that has stored.
 macro_rules! resuming {
     ($device:ident, $info:ident, strip::$strip:ident, $command:ident) => {{
-        // SAFETY: The create info is valid, and outlives it.
-        let mut stripped = unsafe { strip::$strip($info) };
-        // SAFETY: As above.
-        let given = unsafe { elements(stripped.info.p_attachments, stripped.info.attachment_count) };
+        let mut stripped = strip::$strip($info);
+        let given = array!(stripped.info.p_attachments, stripped.info.attachment_count);
         let mut attachments = given.to_vec();
         for attachment in &mut attachments {
             attachment.load_op = vk::AttachmentLoadOp::LOAD;
@@ -42,38 +40,35 @@ macro_rules! resuming {
 
 creates! {
     /// Removes the tile usage bit, and registers tile resources.
-    vkCreateImage(vk::ImageCreateInfo<'_>) -> vk::Image, strip::image;
+    vkCreateImage, strip::image;
     |device, info, image| [_ in device.physical.emulation.as_ref()] {
-        // SAFETY: The chain is valid.
-        let (create, stencil) = unsafe { extended_flags::image(info) };
+        let (create, stencil) = extended_flags::image(info);
         remember_image(&device, image, &create, stencil);
     }
 
     /// Removes the tile usage bit, and registers tile resources.
-    vkCreateBuffer(vk::BufferCreateInfo<'_>) -> vk::Buffer, strip::buffer;
+    vkCreateBuffer, strip::buffer;
     |device, info, buffer| {
-        // SAFETY: The chain is valid.
-        remember_buffer(&device, buffer, &unsafe { extended_flags::buffer(info) });
+        remember_buffer(&device, buffer, &extended_flags::buffer(info));
     }
 
     /// Removes the tile usage bit, and registers views of tile images.
-    vkCreateImageView(vk::ImageViewCreateInfo<'_>) -> vk::ImageView, strip::image_view;
+    vkCreateImageView, strip::image_view;
     |device, info, view| [image in device.resources.images.get(info.image.as_raw())] {
         device.resources.image_views.insert(view.as_raw(), image);
     }
 
     /// Removes the tile usage bit, and registers views of tile buffers.
-    vkCreateBufferView(vk::BufferViewCreateInfo<'_>) -> vk::BufferView, strip::buffer_view;
+    vkCreateBufferView, strip::buffer_view;
     |device, info, view| [buffer in device.resources.buffers.get(info.buffer.as_raw())] {
         device.resources.buffer_views.insert(view.as_raw(), buffer);
     }
 
     /// Removes the tile usage bit from attachment descriptions, and registers attachments that are tile images.
-    vkCreateFramebuffer(vk::FramebufferCreateInfo<'_>) -> vk::Framebuffer, strip::framebuffer;
+    vkCreateFramebuffer, strip::framebuffer;
     |device, info, framebuffer| {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
-        // SAFETY: Valid usage: views, unless it is imageless.
-        let views = if imageless { &[] } else { unsafe { elements(info.p_attachments, info.attachment_count) } };
+        let views = if imageless { &[] } else { array!(info.p_attachments, info.attachment_count) };
         let attachments: Vec<_> = views.iter().map(|view| device.resources.image_views.get(view.as_raw())).collect();
         if imageless || device.enabled.tile_properties || attachments.iter().any(Option::is_some) {
             let remembered = Framebuffer {
@@ -87,10 +82,9 @@ creates! {
     }
 
     /// Removes the layer's structures, and registers operations on attachments.
-    vkCreateRenderPass(vk::RenderPassCreateInfo<'_>) -> vk::RenderPass, strip::render_pass;
+    vkCreateRenderPass, strip::render_pass;
     |device, info, pass| {
-        // SAFETY: The create info is valid.
-        let mut remembered = unsafe { render_passes::read(info) };
+        let mut remembered = render_pass(&RenderPassDesc::first_kind(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
             remembered.again = resuming!(device, info, strip::render_pass, vkCreateRenderPass);
         }
@@ -98,10 +92,9 @@ creates! {
     }
 
     /// As `vkCreateRenderPass`.
-    vkCreateRenderPass2(vk::RenderPassCreateInfo2<'_>) -> vk::RenderPass, strip::render_pass2;
+    vkCreateRenderPass2, strip::render_pass2;
     |device, info, pass| {
-        // SAFETY: The create info is valid.
-        let mut remembered = unsafe { render_passes::read2(info) };
+        let mut remembered = render_pass(&RenderPassDesc::second_kind(info), info.p_next);
         if device.tile_shading.is_some() && remembered.is_tile_shading && info.subpass_count == 1 {
             remembered.again = resuming!(device, info, strip::render_pass2, vkCreateRenderPass2);
         }
@@ -144,19 +137,12 @@ fn remember_image(
         return;
     }
     let mut driver = vk::MemoryRequirements::default();
+    let (below, commands) = (device.driver.handle, &device.driver.commands);
     if !info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
-        let Driver {
-            handle: device,
-            commands,
-            ..
-        } = &device.driver;
-        call_down!(
-            commands,
-            vkGetImageMemoryRequirements(*device, handle, &mut driver)
-        );
+        call_down!(commands, vkGetImageMemoryRequirements(below, handle, &mut driver));
     }
     let resource = Resource {
-        object: Object(vk::ObjectType::IMAGE, handle.as_raw()),
+        object: Object::of(handle),
         needs: tile_image_needs(device, info, stencil_usage, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),
@@ -201,17 +187,13 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         return;
     }
     let mut driver = vk::MemoryRequirements::default();
-    let Driver {
-        handle: below,
-        commands,
-        ..
-    } = &device.driver;
+    let (below, commands) = (device.driver.handle, &device.driver.commands);
     call_down!(
         commands,
-        vkGetBufferMemoryRequirements(*below, handle, &mut driver)
+        vkGetBufferMemoryRequirements(below, handle, &mut driver)
     );
     let resource = Resource {
-        object: Object(vk::ObjectType::BUFFER, handle.as_raw()),
+        object: Object::of(handle),
         needs: tile_buffer_needs(device, info, &driver),
         driver_size: driver.size,
         fits_below: fits_below(device, &driver),

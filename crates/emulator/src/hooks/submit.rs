@@ -6,8 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::arrays::elements;
-use tileheap_layer::call_down;
+use tileheap_layer::{batches as layer, call_down};
 
 use super::device::FollowedOrder;
 use super::device::{Device, Tile};
@@ -15,31 +14,19 @@ use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::contents::Window;
 use crate::model::finding::Finding;
-use crate::model::order::submits::{OrderedBatch, SemaphoreUse};
+use crate::model::order::submits::OrderedBatch;
 use crate::model::position::Submit;
 use crate::model::submissions::{Batch, Given, Submission};
 use crate::model::trace::Trace;
 
-/// A batch of the application.
-///
-/// # Safety
-/// `commands` are `count` handles.
-pub(crate) unsafe fn given<T>(
-    commands: *const T,
-    count: u32,
-    handle: impl Fn(&T) -> vk::CommandBuffer,
-    is_fixed: bool,
-    semaphores: [Vec<SemaphoreUse>; 2],
-) -> Given {
-    // SAFETY: The caller's promise.
-    let commands: Vec<_> = unsafe { elements(commands, count) }.iter().map(handle).collect();
+/// A batch of the application, with what is known of its command buffers.
+pub(crate) fn given(batch: layer::Batch, is_fixed: bool) -> Given {
     let uses_tile =
         |commands: &vk::CommandBuffer| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile);
     Given {
-        uses_tile: commands.iter().any(uses_tile),
-        commands,
+        uses_tile: batch.commands.iter().any(uses_tile),
+        batch,
         is_fixed,
-        semaphores,
     }
 }
 
@@ -57,7 +44,7 @@ fn follow(
     let family = tile.queues.family(queue);
     let logs = |batch: &Given| {
         let log = |commands: &vk::CommandBuffer| Some(recorder(*commands)?.lock().order.freeze());
-        batch.commands.iter().filter_map(log).collect()
+        batch.batch.commands.iter().filter_map(log).collect()
     };
     let mut batches: Vec<_> = given
         .iter()
@@ -74,9 +61,9 @@ fn follow(
             } else {
                 number << 16 | batch as u64
             },
-            waits: given.semaphores[0].clone(),
+            waits: given.batch.waits.clone(),
             logs: logs(given),
-            signals: given.semaphores[1].clone(),
+            signals: given.batch.signals.clone(),
             fence: vk::Fence::null(),
         })
         .collect();

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-
-use tileheap_layer::call_down;
+use tileheap_layer::{call_down, given};
 
 use super::device::Device;
 use super::driver::Driver;
@@ -49,13 +48,13 @@ pub(crate) fn allocate(
             "a tile memory object of {} B exceeds the tile heap of {heap} B (VUID-vkAllocateMemory-pAllocateInfo-01713)",
             info.allocation_size
         );
-        let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+        let about = Object::of(device.driver.handle);
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     let Some(tile) = &device.tile else {
         // Real memory, and all of it: programs that take the first device local type bind ordinary resources to it.
-        let about = Object(vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+        let about = Object::of(device.driver.handle);
         let text = format!(
             "memory type {} is of the tile heap, and the feature tileMemoryHeap of {about} is off \
              (VUID-vkAllocateMemory-tileMemoryHeap-10976)",
@@ -71,8 +70,7 @@ pub(crate) fn allocate(
     copy.p_next = std::ptr::null();
     let result = allocate(&copy);
     if result == vk::Result::SUCCESS {
-        // SAFETY: The driver has written it.
-        let handle = unsafe { *out };
+        let handle = *given!(out);
         device
             .resources
             .objects
@@ -104,7 +102,7 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
     if device.resources.object_size(memory).is_none() {
         return false;
     }
-    let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
+    let memory = Object::of(memory);
     let text = format!("{memory} is tile memory and cannot be mapped: its type is not HOST_VISIBLE");
     device.reporter.report(MessageId::Mapped, memory, &text);
     true

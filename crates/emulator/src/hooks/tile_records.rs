@@ -78,6 +78,7 @@ impl TileShading {
 }
 
 /// The records of a device's tiles.
+#[derive(Default)]
 pub(crate) struct TileRecords {
     /// The index of the descriptor set, behind all of the application's.
     pub(crate) index: u32,
@@ -104,21 +105,15 @@ impl TileRecords {
     ) -> Result<TileRecords, vk::Result> {
         let mut records = TileRecords {
             index,
-            empty: vk::DescriptorSetLayout::null(),
-            layout: vk::DescriptorSetLayout::null(),
-            pool: vk::DescriptorPool::null(),
-            set: vk::DescriptorSet::null(),
-            buffer: vk::Buffer::null(),
-            memory: vk::DeviceMemory::null(),
-            mapped: 0,
-            known: Mutex::default(),
+            ..TileRecords::default()
         };
-        let made = records.make(driver, types);
-        if let Err(error) = made {
-            records.destroy(driver);
-            return Err(error);
+        match records.make(driver, types) {
+            Ok(()) => Ok(records),
+            Err(error) => {
+                records.destroy(driver);
+                Err(error)
+            }
         }
-        Ok(records)
     }
 
     fn make(

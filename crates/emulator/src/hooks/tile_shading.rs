@@ -7,18 +7,14 @@
 //! Draws need nothing: without tile shading in the fragment stage no shader of a draw can know its tile, and each fragment belongs
 //! to one tile, so that a draw once per tile is the draw.
 
-use std::ffi::c_void;
 use std::ptr::null;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::arrays::elements;
-use tileheap_layer::chain::find;
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::{array, call_down, chained, entry_points, given};
 
-use super::actions;
-use super::device::{Device, device_entry_points, device_of};
-use super::recorder::{Recorder, before_action, recording_into};
+use super::device::{DEVICES, Device, device_entry_points};
+use super::recorder::{Recorder, before_action, precede, recording_into};
 use super::tile_properties::{tile_of_pass, tile_of_rendering};
 use super::tile_records::TilePipeline;
 use crate::model::finding::Finding;
@@ -27,15 +23,10 @@ use crate::model::tile_passes::{Again, Rendering, TilePass};
 use crate::model::tile_shaders::GROUP;
 use crate::tables::action_commands::ReachableDescriptors;
 use crate::tables::messages::MessageId;
-
-/// The commands of the extension have one shape.
-pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
+use crate::tables::own_commands::OwnTable;
 
 /// Dynamic rendering has begun; `stripped` is without the layer's structures.
-///
-/// # Safety
-/// Both are valid.
-pub(crate) unsafe fn begin_rendering(
+pub(crate) fn begin_rendering(
     recorder: &Recorder,
     info: &vk::RenderingInfo<'_>,
     stripped: &vk::RenderingInfo<'_>,
@@ -45,18 +36,13 @@ pub(crate) unsafe fn begin_rendering(
     recording.tile_pass = Some(Box::new(TilePass {
         per_tile: false,
         area: info.render_area,
-        // SAFETY: The caller's promise.
-        tile: unsafe { tile_of_rendering(&recorder.device, reserved, info) },
-        // SAFETY: As above.
-        again: unsafe { Rendering::new(stripped) }.map(Again::Rendering),
+        tile: tile_of_rendering(&recorder.device, reserved, info),
+        again: Rendering::new(stripped).map(Again::Rendering),
     }));
 }
 
 /// A render pass object has begun.
-///
-/// # Safety
-/// `info` is valid.
-pub(crate) unsafe fn begin_pass(
+pub(crate) fn begin_pass(
     recorder: &Recorder,
     info: &vk::RenderPassBeginInfo<'_>,
     contents: vk::SubpassContents,
@@ -72,8 +58,7 @@ pub(crate) unsafe fn begin_pass(
         .framebuffers
         .get(info.framebuffer.as_raw())
         .map_or(info.render_area.extent, |framebuffer| framebuffer.extent);
-    // SAFETY: The caller's promise.
-    let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
+    let views = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>);
     let again = match pass.again {
         None => Err("it has several subpasses, or memory was short when it was created"),
         Some(_) if contents != vk::SubpassContents::INLINE => {
@@ -83,8 +68,7 @@ pub(crate) unsafe fn begin_pass(
             pass,
             framebuffer: info.framebuffer,
             views: views.map_or(Vec::new(), |views| {
-                // SAFETY: The caller's promise.
-                unsafe { elements(views.p_attachments, views.attachment_count) }.to_vec()
+                array!(views.p_attachments, views.attachment_count).to_vec()
             }),
         }),
     };
@@ -160,8 +144,7 @@ fn each_tile(
     command: &'static str,
     dispatch: impl Fn(&Device, &TilePass),
 ) -> bool {
-    // SAFETY: Valid usage: host access to the command buffer is synchronized.
-    let Some(recorder) = (unsafe { recording_into(commands) }) else {
+    let Some(recorder) = recording_into(commands) else {
         return false;
     };
     let Some(shading) = &recorder.device.tile_shading else {
@@ -214,14 +197,15 @@ fn each_tile(
 }
 
 fn report(commands: vk::CommandBuffer, command: &'static str, reason: &str) {
-    let Some(device) = device_of(commands) else { return };
-    // SAFETY: Valid usage: host access to the command buffer is synchronized.
-    let at = unsafe { recording_into(commands) }.map(|recorder| {
+    let Some(device) = DEVICES.of(commands) else {
+        return;
+    };
+    let at = recording_into(commands).map(|recorder| {
         let mut recording = recorder.lock();
         recording.at.is_between(command);
         recording.at
     });
-    let commands = Object(vk::ObjectType::COMMAND_BUFFER, commands.as_raw());
+    let commands = Object::of(commands);
     let text = format!("{command} in {commands} does nothing: {reason}");
     let finding = Finding::new(MessageId::TileShading, commands, text);
     device.reporter.report_all([Finding { at, ..finding }]);
@@ -229,8 +213,7 @@ fn report(commands: vk::CommandBuffer, command: &'static str, reason: &str) {
 
 /// Begins or ends per-tile execution.
 fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bool) {
-    // SAFETY: Valid usage: host access to the command buffer is synchronized.
-    let recorder = unsafe { recording_into(commands) };
+    let recorder = recording_into(commands);
     let is_set = recorder.is_some_and(|recorder| {
         let mut recording = recorder.lock();
         let pass = recording.tile_pass.as_mut();
@@ -250,21 +233,21 @@ fn set_per_tile(commands: vk::CommandBuffer, command: &'static str, per_tile: bo
 }
 
 entry_points! {
+    of OwnTable:
     /// Dispatches run per tile from here on.
-    fn vkCmdBeginPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+    vkCmdBeginPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdBeginPerTileExecutionQCOM", true);
     }
 
     /// And no longer.
-    fn vkCmdEndPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+    vkCmdEndPerTileExecutionQCOM(commands, _info) {
         set_per_tile(commands, "vkCmdEndPerTileExecutionQCOM", false);
     }
 
     /// As many work groups as cover a tile at the shader's rate.
-    fn vkCmdDispatchTileQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+    vkCmdDispatchTileQCOM(commands, _info) {
         const NAME: &str = "vkCmdDispatchTileQCOM";
-        // SAFETY: Valid usage: host access to the command buffer is synchronized.
-        let rate = unsafe { recording_into(commands) }.and_then(|recorder| {
+        let rate = recording_into(commands).and_then(|recorder| {
             let pipeline = recorder.lock().sets.pipeline(vk::PipelineBindPoint::COMPUTE);
             recorder.device.tile_shading.as_ref()?.pipelines.get(pipeline)?.rate
         });
@@ -284,13 +267,19 @@ entry_points! {
 
 /// Declares entry points of dispatches that run once per tile in per-tile execution, and as they are elsewhere.
 macro_rules! per_tile {
-    ($($name:ident: $command:ident($($arg:ident: $type:ty),+);)+) => {
-        entry_points! {$(
-            fn $name(commands: vk::CommandBuffer, $($arg: $type),+) {
+    ($($name:ident: $command:ident($($arg:ident),+);)+) => {
+        entry_points! { of OwnTable: $(
+            $name(commands, $($arg),+) {
                 let run = |device: &Device, _: &TilePass| call_down!(device.driver.actions, $command(commands, $($arg),+));
                 if !each_tile(commands, stringify!($command), run) {
-                    // SAFETY: The application's arguments.
-                    unsafe { actions::$command(commands, $($arg),+) };
+                    let before = |recorder: &Recorder| {
+                        before_action(recorder, ReachableDescriptors::Dispatch, &[], stringify!($command));
+                    };
+                    let next = |device: &Device| device.driver.actions.$command;
+                    if let Some(next) = precede(stringify!($command), commands, before, next) {
+                        // SAFETY: The next layer's command of this name, with the application's arguments.
+                        unsafe { next(commands, $($arg),+) };
+                    }
                 }
             }
         )+}
@@ -298,25 +287,18 @@ macro_rules! per_tile {
 }
 
 per_tile! {
-    dispatch_per_tile: vkCmdDispatch(x: u32, y: u32, z: u32);
-    dispatch_indirect_per_tile: vkCmdDispatchIndirect(buffer: vk::Buffer, offset: vk::DeviceSize);
-    dispatch_base_per_tile: vkCmdDispatchBase(base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32);
+    dispatch_per_tile: vkCmdDispatch(x, y, z);
+    dispatch_indirect_per_tile: vkCmdDispatchIndirect(buffer, offset);
+    dispatch_base_per_tile: vkCmdDispatchBase(base_x, base_y, base_z, x, y, z);
     // Where the instance has only this name.
-    dispatch_base_khr_per_tile: vkCmdDispatchBaseKHR(base_x: u32, base_y: u32, base_z: u32, x: u32, y: u32, z: u32);
+    dispatch_base_khr_per_tile: vkCmdDispatchBaseKHR(base_x, base_y, base_z, x, y, z);
 }
 
 device_entry_points! {
     /// With the set of the tile records, on devices whose dispatches can run per tile.
-    fn vkCreatePipelineLayout(
-        handle: vk::Device,
-        info: *const vk::PipelineLayoutCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::PipelineLayout,
-    ) -> vk::Result |device| {
-        // SAFETY: Valid usage: a valid structure.
-        let mut copy = unsafe { *info };
-        // SAFETY: As above.
-        let layouts = unsafe { elements(copy.p_set_layouts, copy.set_layout_count) };
+    vkCreatePipelineLayout(handle, info, allocator, out) |device| {
+        let mut copy = *given!(info);
+        let layouts = array!(copy.p_set_layouts, copy.set_layout_count);
         let extended = device.tile_shading.as_ref().and_then(|shading| shading.records.extended(layouts));
         if let Some(layouts) = &extended {
             copy.set_layout_count = layouts.len() as u32;

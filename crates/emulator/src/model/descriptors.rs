@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::arrays::elements;
-use tileheap_layer::chain::find;
+use tileheap_layer::descriptors::{Source, Template, Written};
 use tileheap_layer::sharded::Sharded;
+use tileheap_layer::{array, chained};
 
 use super::resources::{Resource, Resources};
 use super::shaders::{self, DescriptorAccess};
@@ -33,13 +33,6 @@ pub(crate) struct Set {
     /// The number of entries: most sets have none, and are skipped without the lock.
     count: AtomicUsize,
     entries: Mutex<Vec<Entry>>,
-}
-
-/// An update template.
-pub(crate) struct Template {
-    pub(crate) entries: Vec<vk::DescriptorUpdateTemplateEntry>,
-    /// The bind point of pushed descriptors; unused for sets.
-    pub(crate) point: vk::PipelineBindPoint,
 }
 
 /// A descriptor of a tile resource.
@@ -86,62 +79,10 @@ impl Set {
         self.count.store(entries.len(), Ordering::Relaxed);
     }
 
-    /// Writes what `vkUpdateDescriptorSets` does.
-    ///
-    /// # Safety
-    /// `write` is valid.
-    pub(crate) unsafe fn write(&self, resources: &Resources, write: &vk::WriteDescriptorSet<'_>) {
-        let (first, stride): (*const c_void, usize) = match kind_of(write.descriptor_type) {
-            Kind::Image => (write.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
-            Kind::Buffer => (write.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>()),
-            Kind::Texels => (write.p_texel_buffer_view.cast(), size_of::<vk::BufferView>()),
-            Kind::Other => return,
-        };
-        let entry = vk::DescriptorUpdateTemplateEntry {
-            dst_binding: write.dst_binding,
-            dst_array_element: write.dst_array_element,
-            descriptor_count: write.descriptor_count,
-            descriptor_type: write.descriptor_type,
-            offset: 0,
-            stride,
-        };
-        // SAFETY: The caller's promise: so many of the kind that the type says.
-        unsafe { self.write_entry(resources, &entry, first) };
-    }
-
-    /// Writes what an update template does.
-    ///
-    /// # Safety
-    /// `data` is what the template was made for.
-    pub(crate) unsafe fn write_by_template(
-        &self,
-        resources: &Resources,
-        template: &Template,
-        data: *const c_void,
-    ) {
-        for entry in &template.entries {
-            // SAFETY: The caller's promise.
-            unsafe { self.write_entry(resources, entry, data) };
-        }
-    }
-
-    /// # Safety
-    /// `data` has what the entry says.
-    unsafe fn write_entry(
-        &self,
-        resources: &Resources,
-        entry: &vk::DescriptorUpdateTemplateEntry,
-        data: *const c_void,
-    ) {
-        for index in 0..entry.descriptor_count {
-            let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
-            // SAFETY: The caller's promise.
-            let Some(resource) = (unsafe { resource_at(resources, entry.descriptor_type, at) }) else {
-                return;
-            };
-            let element = entry.dst_array_element + index;
-            self.put(entry.dst_binding, element, entry.descriptor_type, resource);
-        }
+    /// Writes a descriptor.
+    pub(crate) fn write(&self, resources: &Resources, (binding, element, kind, source): Written<'_>) {
+        let resource = source.and_then(|source| described(resources, kind, source));
+        self.put(binding, element, kind, resource);
     }
 
     /// Calls `access` for each tile resource at a binding.
@@ -174,54 +115,20 @@ impl Set {
     }
 }
 
-/// What a descriptor points to.
-enum Kind {
-    Image,
-    Buffer,
-    Texels,
-    Other,
-}
-
-fn kind_of(kind: vk::DescriptorType) -> Kind {
+/// The tile resource that a descriptor is written from, if it is one.
+fn described(resources: &Resources, kind: vk::DescriptorType, source: Source<'_>) -> Option<Described> {
     use vk::DescriptorType as T;
-    match kind {
-        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => Kind::Image,
-        T::UNIFORM_BUFFER | T::STORAGE_BUFFER | T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC => {
-            Kind::Buffer
+    Some(match source {
+        Source::Image(info) => {
+            let whole = Some((0, vk::WHOLE_SIZE));
+            (resources.image_views.get(info.image_view.as_raw())?, whole)
         }
-        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => Kind::Texels,
-        _ => Kind::Other,
-    }
-}
-
-const WHOLE: Option<(u64, u64)> = Some((0, vk::WHOLE_SIZE));
-
-/// The tile resource of a descriptor, if it has one; `None` for descriptors of other kinds.
-///
-/// # Safety
-/// `at` is null, or points to what descriptors of that type are written from.
-unsafe fn resource_at(
-    resources: &Resources,
-    kind: vk::DescriptorType,
-    at: *const c_void,
-) -> Option<Option<Described>> {
-    Some(match kind_of(kind) {
-        // SAFETY: The caller's promise; a descriptor of this kind is written from that structure.
-        Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }
-            .and_then(|info| Some((resources.image_views.get(info.image_view.as_raw())?, WHOLE))),
-        // SAFETY: As above.
-        Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }.and_then(|info| {
-            let is_dynamic = matches!(
-                kind,
-                vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC
-            );
+        Source::Buffer(info) => {
+            let is_dynamic = matches!(kind, T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC);
             let part = (!is_dynamic).then_some((info.offset, info.range));
-            Some((resources.buffers.get(info.buffer.as_raw())?, part))
-        }),
-        // SAFETY: As above.
-        Kind::Texels => unsafe { at.cast::<vk::BufferView>().as_ref() }
-            .and_then(|view| Some((resources.buffer_views.get(view.as_raw())?, None))),
-        Kind::Other => return None,
+            (resources.buffers.get(info.buffer.as_raw())?, part)
+        }
+        Source::Texels(view) => (resources.buffer_views.get(view.as_raw())?, None),
     })
 }
 
@@ -258,26 +165,18 @@ fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
 
 impl Descriptors {
     /// The descriptors that a shader stage accesses, by its module or its inline code.
-    ///
-    /// # Safety
-    /// `stage` is valid.
-    unsafe fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Vec<DescriptorAccess> {
+    fn of_stage(&self, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Vec<DescriptorAccess> {
         if let Some(known) = self.modules.get(stage.module.as_raw()) {
             return known.to_vec();
         }
-        // SAFETY: The caller's promise.
-        let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next) };
+        let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>);
         inline.map_or_else(Vec::new, |info| {
-            // SAFETY: As above; the size is a multiple of 4.
-            shaders::accesses(unsafe { elements(info.p_code, (info.code_size / 4) as u32) })
+            shaders::accesses(array!(info.p_code, (info.code_size / 4) as u32))
         })
     }
 
     /// Remembers the descriptors that a new pipeline's stages, and the libraries it is linked from, access.
-    ///
-    /// # Safety
-    /// `stages` and the chain are valid.
-    pub(crate) unsafe fn remember_pipeline(
+    pub(crate) fn remember_pipeline(
         &self,
         pipeline: vk::Pipeline,
         stages: &[vk::PipelineShaderStageCreateInfo<'_>],
@@ -288,8 +187,7 @@ impl Descriptors {
         }
         let mut all: Vec<DescriptorAccess> = Vec::new();
         for stage in stages {
-            // SAFETY: The caller's promise.
-            let accesses = unsafe { self.of_stage(stage) };
+            let accesses = self.of_stage(stage);
             let stages = pipeline_stages(stage.stage);
             for mut access in accesses {
                 access.reads &= stages;
@@ -307,10 +205,8 @@ impl Descriptors {
                 }
             }
         }
-        // SAFETY: The caller's promise.
-        if let Some(libraries) = unsafe { find::<vk::PipelineLibraryCreateInfoKHR<'_>>(p_next) } {
-            // SAFETY: The caller's promise.
-            for library in unsafe { elements(libraries.p_libraries, libraries.library_count) } {
+        if let Some(libraries) = chained!(p_next => vk::PipelineLibraryCreateInfoKHR<'_>) {
+            for library in array!(libraries.p_libraries, libraries.library_count) {
                 let known = self.pipelines.get(library.as_raw());
                 all.extend(known.iter().flat_map(|known| known.iter().copied()));
             }

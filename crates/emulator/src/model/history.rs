@@ -295,30 +295,6 @@ mod tests {
         Event::of(at, None)
     }
 
-    #[test]
-    fn a_command_buffer_does_not_know_what_was_before_it() {
-        let mut recorded = History::default();
-        recorded.lose(0, 4, DiscardReason::Transition, event(2));
-        let told = |history: &History| {
-            history
-                .all_lost(0, 4)
-                .map(|fate| fate.to_string())
-                .unwrap_or_default()
-        };
-        assert!(
-            told(&recorded).starts_with("no write before it in the command buffer; contents lost by a trans")
-        );
-        let mut heap = History::default();
-        heap.write(0, 4, event(1));
-        let submit = Submit {
-            number: 1,
-            batch: 0,
-            queue: 2,
-        };
-        heap.follow(&recorded, Some(submit));
-        assert!(told(&heap).starts_with("last write by "), "{}", told(&heap));
-    }
-
     /// Writes and losses in random ranges, beside an array of bytes; and the same in two halves, the second on top of the first.
     #[test]
     fn it_agrees_with_a_history_of_each_byte() {

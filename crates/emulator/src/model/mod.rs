@@ -28,6 +28,7 @@ pub(crate) mod reporter;
 pub(crate) mod requirements;
 pub(crate) mod resources;
 pub(crate) mod shaders;
+mod spirv;
 pub(crate) mod submissions;
 pub(crate) mod tile_passes;
 pub(crate) mod tile_shaders;

@@ -22,6 +22,11 @@ impl fmt::Display for Object {
 }
 
 impl Object {
+    /// An object by its handle.
+    pub(crate) fn of<T: vk::Handle>(handle: T) -> Object {
+        Object(T::TYPE, handle.as_raw())
+    }
+
     /// The kinds of objects in messages; `None` for all others.
     fn kind(self) -> Option<&'static str> {
         Some(match self.0 {
@@ -98,31 +103,5 @@ impl Names {
         json!({
             "kind": object.kind().unwrap_or("object"), "handle": format!("0x{:x}", object.1), "name": self.get(object)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_get_their_names_where_they_stand() {
-        let names = Names::default();
-        let (image, memory) = (
-            Object(vk::ObjectType::IMAGE, 0x10),
-            Object(vk::ObjectType::DEVICE_MEMORY, 0x10),
-        );
-        names.set(image, "albedo");
-        names.set(Object(vk::ObjectType::SAMPLER, 1), "no message is about it");
-        let mut objects = vec![memory];
-        let text = names.resolve(&format!("{image} in {memory}, 3 {image}"), &mut objects);
-        assert_eq!(
-            text,
-            "image `albedo` (0x10) in memory object 0x10, 3 image `albedo` (0x10)"
-        );
-        assert_eq!(objects, [memory, image]);
-        names.set(image, "");
-        assert_eq!(names.resolve(&image.to_string(), &mut objects), "image 0x10");
-        assert_eq!(names.lock().len(), 0);
     }
 }

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-
-use tileheap_layer::arrays::elements;
-use tileheap_layer::chain::find;
+use tileheap_layer::{array, chained};
 
 use super::checks::{Access, is_bound, unbound_attachments};
 use super::contents::Contents;
 use super::finding::Finding;
 use super::history::{Discard, DiscardReason};
 use super::objects::Object;
-use super::order::log::AccessKind;
-use super::order::log::Log;
-use super::order::passes::Subpasses;
+use super::order::log::{AccessKind, Log};
+use super::order::passes::{self, Subpasses};
 use super::recording::{Pass, Preparation, Recording};
 use super::resources::{Attachment, RenderPass, Resource, Resources, is_only_read};
 use crate::tables::messages::MessageId;
@@ -31,23 +28,15 @@ pub(crate) struct Attached {
 }
 
 /// The attachments in tile memory of `vkCmdBeginRenderPass`.
-///
-/// # Safety
-/// `info` is valid.
-pub(crate) unsafe fn of_render_pass(
-    resources: &Resources,
-    info: &vk::RenderPassBeginInfo<'_>,
-) -> Vec<Attached> {
+pub(crate) fn of_render_pass(resources: &Resources, info: &vk::RenderPassBeginInfo<'_>) -> Vec<Attached> {
     let pass = resources.render_passes.get(info.render_pass.as_raw());
     let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
     let mut attached = Vec::new();
     if let (Some(pass), Some(framebuffer)) = (pass, framebuffer) {
         let views = if framebuffer.imageless {
-            // SAFETY: The caller's promise.
-            let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
-            // SAFETY: As above.
-            let views = views.map_or(&[][..], |views| unsafe {
-                elements(views.p_attachments, views.attachment_count)
+            let views = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>);
+            let views = views.map_or(&[][..], |views| {
+                array!(views.p_attachments, views.attachment_count)
             });
             views
                 .iter()
@@ -69,10 +58,7 @@ pub(crate) unsafe fn of_render_pass(
 }
 
 /// The attachments in tile memory of `vkCmdBeginRendering`.
-///
-/// # Safety
-/// `info` is valid.
-pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
+pub(crate) fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
     let views = &resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_depth: bool, is_stencil: bool| {
@@ -130,16 +116,13 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
             }
         }
     };
-    // SAFETY: The caller's promise.
-    for color in unsafe { elements(info.p_color_attachments, info.color_attachment_count) } {
+    for color in array!(info.p_color_attachments, info.color_attachment_count) {
         add(color, false, false);
     }
-    // SAFETY: The caller's promise.
-    if let Some(depth) = unsafe { info.p_depth_attachment.as_ref() } {
+    if let Some(depth) = array!(info.p_depth_attachment, 1).first() {
         add(depth, true, false);
     }
-    // SAFETY: The caller's promise.
-    if let Some(stencil) = unsafe { info.p_stencil_attachment.as_ref() } {
+    if let Some(stencil) = array!(info.p_stencil_attachment, 1).first() {
         add(stencil, true, true);
     }
     attached
@@ -275,17 +258,19 @@ fn begin_order(
 ) -> Subpasses {
     let at = recording.at;
     let bound = attached.iter().filter_map(|one| {
-        let place = one
-            .resource
-            .place
-            .get()
-            .filter(|place| is_bound(at.bound, place))?;
-        let kind = if one.resource.single {
-            AccessKind::Attachment
-        } else {
-            AccessKind::Part
-        };
-        Some((one.resource.object, *place, one.attachment, one.index, kind))
+        let place = one.resource.place.get();
+        let is_single = one.resource.single;
+        Some(passes::Attached {
+            object: one.resource.object,
+            place: *place.filter(|place| is_bound(at.bound, place))?,
+            attachment: one.attachment,
+            index: one.index,
+            kind: if is_single {
+                AccessKind::Attachment
+            } else {
+                AccessKind::Part
+            },
+        })
     });
     let performs = (performs.loads, performs.stores);
     Subpasses::begin(&mut recording.order, bound, render_pass, performs, &at)
@@ -348,7 +333,7 @@ pub(crate) fn execute(
     let mut discard = None;
     if let Some(pass) = &mut recording.pass {
         if entry < live {
-            let object = Object(vk::ObjectType::COMMAND_BUFFER, secondary.handle.as_raw());
+            let object = Object::of(secondary.handle);
             findings.extend(recording.contents.lose(object, entry, live, at));
             pass.at_end.push(Discard {
                 first: entry,

@@ -25,7 +25,7 @@ pub(crate) fn place(
     offset: u64,
     real_bytes: u64,
 ) -> Placement {
-    let tile = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
+    let tile = Object::of(memory);
     let result = |place, id, text: String| Placement {
         place,
         finding: Some(Finding::new(id, object, text)),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ash::vk;
-use ash::vk::Handle;
 
 use super::bound_sets::BoundSets;
 use super::contents::Contents;
@@ -153,7 +152,7 @@ impl Recording {
 
 /// A finding about memory that cannot be bound as tile memory.
 pub(crate) fn not_tile_memory(memory: vk::DeviceMemory, at: Position) -> Finding {
-    let memory = Object(vk::ObjectType::DEVICE_MEMORY, memory.as_raw());
+    let memory = Object::of(memory);
     let text = format!(
         "{memory} is bound as tile memory and is not of a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
     );

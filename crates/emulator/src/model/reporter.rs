@@ -241,16 +241,3 @@ impl Reporter {
         Value::Object(counts.map(|(id, count)| (id, count.into())).collect())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_counted_without_a_messenger() {
-        let reporter = Reporter::new(Listeners::default(), &Settings::read(&[]), Report::All);
-        reporter.report(MessageId::WrongObject, Object(vk::ObjectType::UNKNOWN, 0), "text");
-        assert_eq!(reporter.counts(), json!({"TILEHEAP-wrong-object": 1}));
-        assert_eq!(reporter.of_device().counts(), json!({}));
-    }
-}

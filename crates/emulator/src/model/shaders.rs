@@ -2,12 +2,12 @@
 //!
 //! A descriptor counts as accessed if a function of the module names its variable: entry points of one module are not
 //! distinguished, nor is code that no entry point calls.
-//!
-//! Source: SPIR-V 1.6, section 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
 
 use std::collections::{HashMap, HashSet};
 
 use ash::vk;
+
+use super::spirv::{decoration, instructions, op};
 
 /// A descriptor that a shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,19 +23,6 @@ pub(crate) struct DescriptorAccess {
 }
 
 const MAGIC: u32 = 0x0723_0203;
-const OP_TYPE_IMAGE: u32 = 25;
-const OP_TYPE_SAMPLED_IMAGE: u32 = 27;
-const OP_TYPE_POINTER: u32 = 32;
-const OP_TYPE_ARRAY: u32 = 28;
-const OP_TYPE_RUNTIME_ARRAY: u32 = 29;
-const OP_TYPE_STRUCT: u32 = 30;
-const OP_FUNCTION: u32 = 54;
-const OP_VARIABLE: u32 = 59;
-const OP_DECORATE: u32 = 71;
-const OP_MEMBER_DECORATE: u32 = 72;
-const BINDING: u32 = 33;
-const DESCRIPTOR_SET: u32 = 34;
-const NON_WRITABLE: u32 = 24;
 
 /// Ids with their decorations and types.
 #[derive(Default)]
@@ -71,21 +58,15 @@ pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
         return Vec::new();
     }
     let mut module = Module::default();
-    let mut rest = &words[5..];
     let mut in_functions = false;
-    while let Some(first) = rest.first() {
-        let (length, operation) = ((first >> 16) as usize, first & 0xFFFF);
-        let Some(instruction) = rest.get(..length).filter(|_| length > 0) else {
-            break;
-        };
-        in_functions |= operation == OP_FUNCTION;
+    for (operation, operands) in instructions(words) {
+        in_functions |= operation == op::FUNCTION;
         if in_functions {
-            module.used.extend(&instruction[1..]);
-            module.follow(operation, &instruction[1..]);
+            module.used.extend(operands);
+            module.follow(operation, operands);
         } else {
-            module.declare(operation, &instruction[1..]);
+            module.declare(operation, operands);
         }
-        rest = &rest[length..];
     }
     module.accesses()
 }
@@ -93,32 +74,32 @@ pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
 impl Module {
     fn declare(&mut self, operation: u32, operands: &[u32]) {
         match (operation, operands) {
-            (OP_DECORATE, [target, DESCRIPTOR_SET, set, ..]) => {
+            (op::DECORATE, [target, decoration::DESCRIPTOR_SET, set, ..]) => {
                 self.sets.insert(*target, *set);
             }
-            (OP_DECORATE, [target, BINDING, binding, ..]) => {
+            (op::DECORATE, [target, decoration::BINDING, binding, ..]) => {
                 self.bindings.insert(*target, *binding);
             }
-            (OP_DECORATE, [target, NON_WRITABLE, ..]) => {
+            (op::DECORATE, [target, decoration::NON_WRITABLE, ..]) => {
                 self.decorated.insert(*target);
             }
-            (OP_MEMBER_DECORATE, [target, _, NON_WRITABLE, ..]) => {
+            (op::MEMBER_DECORATE, [target, _, decoration::NON_WRITABLE, ..]) => {
                 *self.members.entry(*target).or_default() += 1;
             }
-            (OP_TYPE_STRUCT, [result, members @ ..]) => {
+            (op::TYPE_STRUCT, [result, members @ ..]) => {
                 self.lengths.insert(*result, members.len() as u32);
             }
-            (OP_TYPE_IMAGE | OP_TYPE_SAMPLED_IMAGE, [result, ..]) => {
+            (op::TYPE_IMAGE | op::TYPE_SAMPLED_IMAGE, [result, ..]) => {
                 self.images.insert(*result);
             }
-            (OP_TYPE_POINTER, [result, _, inner, ..])
-            | (OP_TYPE_ARRAY | OP_TYPE_RUNTIME_ARRAY, [result, inner, ..]) => {
-                if operation != OP_TYPE_POINTER {
+            (op::TYPE_POINTER, [result, _, inner, ..])
+            | (op::TYPE_ARRAY | op::TYPE_RUNTIME_ARRAY, [result, inner, ..]) => {
+                if operation != op::TYPE_POINTER {
                     self.arrays.insert(*result);
                 }
                 self.inner.insert(*result, *inner);
             }
-            (OP_VARIABLE, [kind, result, ..]) => self.variables.push((*result, *kind)),
+            (op::VARIABLE, [kind, result, ..]) => self.variables.push((*result, *kind)),
             _ => {}
         }
     }
@@ -216,40 +197,19 @@ mod tests {
             words
         };
         let declarations = [
-            op(OP_DECORATE, &[10, DESCRIPTOR_SET, 1]),
-            op(OP_DECORATE, &[10, BINDING, 2]),
-            op(OP_MEMBER_DECORATE, &[20, 0, NON_WRITABLE]),
-            op(OP_DECORATE, &[11, DESCRIPTOR_SET, 0]),
-            op(OP_DECORATE, &[11, BINDING, 3]),
-            op(OP_TYPE_STRUCT, &[20, 5]),
-            op(OP_TYPE_POINTER, &[21, 12, 20]),
-            op(OP_VARIABLE, &[21, 10, 12]),
-            op(OP_VARIABLE, &[22, 11, 0]),
-            op(OP_FUNCTION, &[1, 2, 0, 3]),
+            op(op::DECORATE, &[10, decoration::DESCRIPTOR_SET, 1]),
+            op(op::DECORATE, &[10, decoration::BINDING, 2]),
+            op(op::MEMBER_DECORATE, &[20, 0, decoration::NON_WRITABLE]),
+            op(op::DECORATE, &[11, decoration::DESCRIPTOR_SET, 0]),
+            op(op::DECORATE, &[11, decoration::BINDING, 3]),
+            op(op::TYPE_STRUCT, &[20, 5]),
+            op(op::TYPE_POINTER, &[21, 12, 20]),
+            op(op::VARIABLE, &[21, 10, 12]),
+            op(op::VARIABLE, &[22, 11, 0]),
+            op(op::FUNCTION, &[1, 2, 0, 3]),
             op(61, function),
         ];
         [vec![MAGIC, 0, 0, 100, 0], declarations.concat()].concat()
-    }
-
-    #[test]
-    fn a_variable_counts_where_a_function_names_it() {
-        let buffer = DescriptorAccess {
-            set: 1,
-            binding: 2,
-            only_read: true,
-            reads: ANY_STAGE,
-            writes: vk::PipelineStageFlags2::NONE,
-        };
-        let image = DescriptorAccess {
-            set: 0,
-            binding: 3,
-            only_read: false,
-            reads: vk::PipelineStageFlags2::NONE,
-            writes: vk::PipelineStageFlags2::NONE,
-        };
-        assert_eq!(accesses(&module(&[5, 30, 10])), [buffer]);
-        assert_eq!(accesses(&module(&[5, 30, 10, 11])), [buffer, image]);
-        assert_eq!(accesses(&module(&[5, 30])), []);
     }
 
     #[test]

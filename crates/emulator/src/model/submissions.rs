@@ -15,13 +15,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::batches;
 use tileheap_layer::sharded::Sharded;
 
 use super::contents::Window;
 use super::finding::Finding;
 use super::history::DiscardReason;
 use super::objects::Object;
-use super::order::submits::SemaphoreUse;
 use super::position::Submit;
 use super::trace::Trace;
 use crate::tables::messages::MessageId;
@@ -97,13 +97,11 @@ pub(crate) enum Batch {
 
 /// A batch of the application.
 pub(crate) struct Given {
-    pub(crate) commands: Vec<vk::CommandBuffer>,
+    pub(crate) batch: batches::Batch,
     /// It chains structures with an entry per command buffer: none may be added.
     pub(crate) is_fixed: bool,
     /// One of its command buffers has bound tile memory.
     pub(crate) uses_tile: bool,
-    /// Those that it waits for, and those that it signals.
-    pub(crate) semaphores: [Vec<SemaphoreUse>; 2],
 }
 
 /// A submission that uses tile memory.
@@ -171,8 +169,8 @@ impl Submission<'_> {
             if std::mem::take(&mut raw) {
                 batches.extend(poison(0)?.map(Batch::Poison));
             }
-            let mut commands = Vec::with_capacity(batch.commands.len() + 1);
-            for handle in &batch.commands {
+            let mut commands = Vec::with_capacity(batch.batch.commands.len() + 1);
+            for handle in &batch.batch.commands {
                 let (discards, found) = run(&mut window, *handle, submit);
                 findings.extend(found);
                 if let Some(first) = discards {
@@ -180,9 +178,9 @@ impl Submission<'_> {
                 }
                 commands.push(*handle);
             }
-            let added = commands.len() > batch.commands.len();
+            let added = commands.len() > batch.batch.commands.len();
             if added && batch.is_fixed {
-                let device = Object(vk::ObjectType::DEVICE, self.device.as_raw());
+                let device = Object::of(self.device);
                 let text = "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards";
                 let submit = Some(submit);
                 findings.push(Finding {
@@ -195,7 +193,7 @@ impl Submission<'_> {
                 (added && !batch.is_fixed).then_some(commands),
             ));
             if let Some(trace) = self.trace {
-                let handles = batch.commands.iter().map(|commands| commands.as_raw());
+                let handles = batch.batch.commands.iter().map(|commands| commands.as_raw());
                 trace.submit(submit, handles, window.live);
             }
             let ends = !self.queue_submit_boundary || last_use.is_none_or(|last| index >= last);

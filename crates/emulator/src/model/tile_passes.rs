@@ -4,8 +4,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 use tileheap_device::ffi::{RenderPassTileShadingCreateInfoQCOM, TileShadingRenderPassFlagsQCOM};
-use tileheap_layer::arrays::elements;
-use tileheap_layer::chain::find;
+use tileheap_layer::{array, chained};
 
 /// A tile shading render pass while it is recorded.
 pub(crate) struct TilePass {
@@ -49,12 +48,8 @@ struct Target {
 }
 
 /// Whether a render pass has tile shading.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-pub(crate) unsafe fn is_tile_shading(p_next: *const c_void) -> bool {
-    // SAFETY: The caller's promise.
-    let info = unsafe { find::<RenderPassTileShadingCreateInfoQCOM<'_>>(p_next) };
+pub(crate) fn is_tile_shading(p_next: *const c_void) -> bool {
+    let info = chained!(p_next => RenderPassTileShadingCreateInfoQCOM<'_>);
     info.is_some_and(|info| info.flags.contains(TileShadingRenderPassFlagsQCOM::ENABLE))
 }
 
@@ -88,10 +83,7 @@ impl TilePass {
 impl Rendering {
     /// # Errors
     /// Why it cannot be interrupted.
-    ///
-    /// # Safety
-    /// `info` is valid, without the layer's own structures.
-    pub(crate) unsafe fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
+    pub(crate) fn new(info: &vk::RenderingInfo<'_>) -> Result<Rendering, &'static str> {
         let flags = vk::RenderingFlags::SUSPENDING | vk::RenderingFlags::RESUMING;
         if info.flags.intersects(flags) {
             return Err("it suspends or resumes rendering");
@@ -102,12 +94,9 @@ impl Rendering {
         {
             return Err("its contents are secondary command buffers");
         }
-        // SAFETY: The caller's promise.
-        let colors = unsafe { elements(info.p_color_attachments, info.color_attachment_count) };
-        // SAFETY: As above; null where there is none.
-        let depth = unsafe { info.p_depth_attachment.as_ref() };
-        // SAFETY: As above.
-        let stencil = unsafe { info.p_stencil_attachment.as_ref() };
+        let colors = array!(info.p_color_attachments, info.color_attachment_count);
+        let depth = array!(info.p_depth_attachment, 1).first();
+        let stencil = array!(info.p_stencil_attachment, 1).first();
         let mut chains = colors.iter().chain(depth).chain(stencil).map(|it| it.p_next);
         if !info.p_next.is_null() || chains.any(|p_next| !p_next.is_null()) {
             return Err("its VkRenderingInfo has structures in its chain that the emulator does not keep");
@@ -162,60 +151,17 @@ impl Target {
 }
 
 /// Dynamic rendering that keeps what it would discard where it ends: it may be interrupted.
-///
-/// # Safety
-/// `info` is valid.
-pub(crate) unsafe fn with_kept_stores(
-    info: &vk::RenderingInfo<'_>,
-    record: impl FnOnce(&vk::RenderingInfo<'_>),
-) {
+pub(crate) fn with_kept_stores(info: &vk::RenderingInfo<'_>, record: impl FnOnce(&vk::RenderingInfo<'_>)) {
     fn keep<'a>(target: &vk::RenderingAttachmentInfo<'a>) -> vk::RenderingAttachmentInfo<'a> {
         target.store_op(kept(target.store_op))
     }
-    // SAFETY: The caller's promise.
-    let colors = unsafe { elements(info.p_color_attachments, info.color_attachment_count) };
+    let colors = array!(info.p_color_attachments, info.color_attachment_count);
     let colors: Vec<_> = colors.iter().map(keep).collect();
-    // SAFETY: As above; null where there is none.
-    let depth = unsafe { info.p_depth_attachment.as_ref() }.map(keep);
-    // SAFETY: As above.
-    let stencil = unsafe { info.p_stencil_attachment.as_ref() }.map(keep);
+    let depth = array!(info.p_depth_attachment, 1).first().map(keep);
+    let stencil = array!(info.p_stencil_attachment, 1).first().map(keep);
     let mut copy = *info;
     copy.p_color_attachments = colors.as_ptr();
     copy.p_depth_attachment = depth.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     copy.p_stencil_attachment = stencil.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     record(&copy);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tiles_cover_the_area_and_begin_at_texel_0() {
-        let tiles = |offset: (i32, i32), extent: (u32, u32)| {
-            let pass = TilePass {
-                per_tile: true,
-                area: vk::Rect2D {
-                    offset: vk::Offset2D {
-                        x: offset.0,
-                        y: offset.1,
-                    },
-                    extent: vk::Extent2D {
-                        width: extent.0,
-                        height: extent.1,
-                    },
-                },
-                tile: vk::Extent2D {
-                    width: 32,
-                    height: 16,
-                },
-                again: Err(""),
-            };
-            pass.tiles().collect::<Vec<_>>()
-        };
-        assert_eq!(tiles((0, 0), (32, 16)), [(0, 0)]);
-        assert_eq!(tiles((31, 15), (2, 2)), [(0, 0), (0, 16), (32, 0), (32, 16)]);
-        assert_eq!(tiles((32, 0), (1, 17)), [(32, 0), (32, 16)]);
-        assert_eq!(tiles((5, 5), (0, 9)), []);
-    }
 }

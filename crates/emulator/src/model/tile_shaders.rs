@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use super::spirv::{decoration, instructions, op};
+
 /// Words of the tile's record in the uniform block: offset, size and apron, at [`MEMBER_BYTES`] each.
 pub(crate) const RECORD_BYTES: u64 = 48;
 const MEMBER_BYTES: u32 = 16;
@@ -31,39 +33,10 @@ const NON_COHERENT_READ: u32 = 4489;
 const SHADING_RATE: u32 = 4490;
 const SPIRV_1_4: u32 = 0x0001_0400;
 
-mod op {
-    pub(super) const EXTENSION: u32 = 10;
-    pub(super) const ENTRY_POINT: u32 = 15;
-    pub(super) const EXECUTION_MODE: u32 = 16;
-    pub(super) const CAPABILITY: u32 = 17;
-    pub(super) const TYPE_INT: u32 = 21;
-    pub(super) const TYPE_VECTOR: u32 = 23;
-    pub(super) const TYPE_STRUCT: u32 = 30;
-    pub(super) const TYPE_POINTER: u32 = 32;
-    pub(super) const CONSTANT: u32 = 43;
-    pub(super) const FUNCTION: u32 = 54;
-    pub(super) const VARIABLE: u32 = 59;
-    pub(super) const LOAD: u32 = 61;
-    pub(super) const STORE: u32 = 62;
-    pub(super) const ACCESS_CHAIN: u32 = 65;
-    pub(super) const IN_BOUNDS_ACCESS_CHAIN: u32 = 66;
-    pub(super) const DECORATE: u32 = 71;
-    pub(super) const MEMBER_DECORATE: u32 = 72;
-    pub(super) const LABEL: u32 = 248;
-    pub(super) const NO_LINE: u32 = 317;
-    pub(super) const LINE: u32 = 8;
-}
 mod class {
     pub(super) const UNIFORM_CONSTANT: u32 = 0;
     pub(super) const UNIFORM: u32 = 2;
     pub(super) const PRIVATE: u32 = 6;
-}
-mod decoration {
-    pub(super) const BLOCK: u32 = 2;
-    pub(super) const BUILT_IN: u32 = 11;
-    pub(super) const BINDING: u32 = 33;
-    pub(super) const DESCRIPTOR_SET: u32 = 34;
-    pub(super) const OFFSET: u32 = 35;
 }
 const LOCAL_SIZE: u32 = 17;
 
@@ -85,18 +58,6 @@ struct BuiltIn {
 fn instruction(out: &mut Vec<u32>, operation: u32, operands: &[u32]) {
     out.push((operands.len() as u32 + 1) << 16 | operation);
     out.extend(operands);
-}
-
-/// The instructions of a module: operations and operands. Ends where the words are damaged.
-fn instructions(words: &[u32]) -> impl Iterator<Item = (u32, &[u32])> {
-    let mut rest = words.get(5..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let first = *rest.first()?;
-        let length = (first >> 16) as usize;
-        let this = rest.get(1..length)?;
-        rest = &rest[length..];
-        Some((first & 0xFFFF, this))
-    })
 }
 
 /// Rewrites a shader with the capability `TileShadingQCOM`; the tile's record is binding 0 of descriptor set `set`. `None` for

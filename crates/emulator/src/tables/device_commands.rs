@@ -107,11 +107,9 @@ macro_rules! device_commands {
         tile vkCmdSetDescriptorBufferOffsets2EXT: vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT;
 
         tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
-        tile vkResetCommandPool: vk::PFN_vkResetCommandPool;
         tile vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
         tile vkFreeCommandBuffers: vk::PFN_vkFreeCommandBuffers;
         tile vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
-        tile vkResetCommandBuffer: vk::PFN_vkResetCommandBuffer;
         tile vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
         own vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
         tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;

@@ -5,8 +5,7 @@ use std::ffi::CStr;
 use ash::vk;
 use tileheap_device::ffi::{self, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap_device::profile::TILE_IMAGE_USES;
-
-use tileheap_layer::chain::{find, find_mut};
+use tileheap_layer::chained;
 
 use super::memory_types::{AddedMemory, MemoryTypes};
 use super::settings::Profile;
@@ -113,18 +112,13 @@ impl Emulation {
     }
 
     /// Completes the result of `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap.
-    ///
-    /// # Safety
-    /// The chain of `properties` is valid, and the driver has filled it.
-    pub(crate) unsafe fn complete_memory_properties(
+    pub(crate) fn complete_memory_properties(
         &self,
         properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
         allocated: u64,
     ) {
         properties.memory_properties = *self.memory_types.shown();
-        // SAFETY: The caller's promise.
-        let budget =
-            unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
+        let budget = chained!(mut properties.p_next => vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>);
         if let Some(budget) = budget {
             let heap = self.memory_types.tile_heap() as usize;
             budget.heap_budget[heap] = self.profile.tile.size.0;
@@ -133,20 +127,14 @@ impl Emulation {
     }
 
     /// Completes the result of `vkGetPhysicalDeviceFeatures2`.
-    ///
-    /// # Safety
-    /// `p_next` is a valid chain that Vulkan may write.
-    pub(crate) unsafe fn complete_features(&self, p_next: *mut std::ffi::c_void) {
-        // SAFETY: The caller's promise.
-        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(p_next) } {
+    pub(crate) fn complete_features(&self, p_next: *mut std::ffi::c_void) {
+        if let Some(heap) = chained!(mut p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>) {
             heap.tile_memory_heap = vk::TRUE;
         }
-        // SAFETY: As above.
-        if let Some(tiles) = unsafe { find_mut::<vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>(p_next) } {
+        if let Some(tiles) = chained!(mut p_next => vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>) {
             tiles.tile_properties = vk::TRUE;
         }
-        // SAFETY: As above.
-        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) } {
+        if let Some(shading) = chained!(mut p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) {
             let next = shading.p_next;
             *shading = self.tile_shading();
             shading.p_next = next;
@@ -173,20 +161,13 @@ impl Emulation {
     }
 
     /// Completes the result of `vkGetPhysicalDeviceProperties2`.
-    ///
-    /// # Safety
-    /// `p_next` is a valid chain that Vulkan may write.
-    pub(crate) unsafe fn complete_properties(&self, p_next: *mut std::ffi::c_void) {
+    pub(crate) fn complete_properties(&self, p_next: *mut std::ffi::c_void) {
         let tile = &self.profile.tile;
-        // SAFETY: The caller's promise.
-        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>(p_next) }
-        {
+        if let Some(heap) = chained!(mut p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>) {
             heap.queue_submit_boundary = tile.queue_submit_boundary.into();
             heap.tile_buffer_transfers = tile.buffer_transfers.into();
         }
-        // SAFETY: As above.
-        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(p_next) }
-        {
+        if let Some(shading) = chained!(mut p_next => ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>) {
             let (width, height) = tileheap_device::profile::binning::GRANULARITY;
             // Aprons cannot be used, since their feature is off; programs compute with the limit all the same.
             shading.max_apron_size = MAX_APRON;
@@ -249,15 +230,11 @@ fn all(features: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>) -> [vk::Bool32
 }
 
 /// Whether a device create info enables no feature of tile shading that is not offered.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-pub(crate) unsafe fn offers_all(
+pub(crate) fn offers_all(
     offered: &ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>,
     p_next: *const std::ffi::c_void,
 ) -> bool {
-    // SAFETY: The caller's promise.
-    let wanted = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+    let wanted = chained!(p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>);
     wanted.is_none_or(|wanted| {
         all(wanted)
             .iter()
@@ -267,12 +244,8 @@ pub(crate) unsafe fn offers_all(
 }
 
 /// Whether a device create info enables a feature for work per tile.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-pub(crate) unsafe fn wants_per_tile(p_next: *const std::ffi::c_void) -> bool {
-    // SAFETY: The caller's promise.
-    let wanted = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+pub(crate) fn wants_per_tile(p_next: *const std::ffi::c_void) -> bool {
+    let wanted = chained!(p_next => ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>);
     wanted.is_some_and(|wanted| all(wanted)[1..].contains(&vk::TRUE))
 }
 

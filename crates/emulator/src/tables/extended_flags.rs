@@ -10,19 +10,18 @@
 use std::ffi::c_void;
 
 use ash::vk;
-
-use tileheap_layer::chain::find;
+use tileheap_layer::chained;
 
 use super::emulation::ImageRequest;
 
 /// `VK_STRUCTURE_TYPE_IMAGE_CREATE_FLAGS_2_CREATE_INFO_KHR`.
-pub(crate) const FLAGS: i32 = 1_000_668_001;
+const FLAGS: i32 = 1_000_668_001;
 /// `VK_STRUCTURE_TYPE_IMAGE_USAGE_FLAGS_2_CREATE_INFO_KHR`.
-pub(crate) const USAGE: i32 = 1_000_668_002;
+const USAGE: i32 = 1_000_668_002;
 /// `VK_STRUCTURE_TYPE_IMAGE_VIEW_USAGE_2_CREATE_INFO_KHR`.
-pub(crate) const VIEW_USAGE: i32 = 1_000_668_003;
+const VIEW_USAGE: i32 = 1_000_668_003;
 /// `VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_2_CREATE_INFO_KHR`.
-pub(crate) const STENCIL_USAGE: i32 = 1_000_668_005;
+const STENCIL_USAGE: i32 = 1_000_668_005;
 
 /// One of the structures of `VK_KHR_extended_flags` that hold 64 flags and nothing else.
 #[repr(C)]
@@ -58,31 +57,21 @@ fn narrow(wide: u64, unknown: u32) -> u32 {
     wide as u32 | high
 }
 
-/// # Safety
-/// `p_next` is a valid chain; so below.
-unsafe fn usage_of(p_next: *const c_void, plain: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
-    // SAFETY: The caller's promise.
-    let wide = unsafe { find::<ImageUsage>(p_next) };
+fn usage_of(p_next: *const c_void, plain: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
+    let wide = chained!(p_next => ImageUsage);
     let narrow = |wide: &ImageUsage| narrow(wide.flags, UNKNOWN_USAGE.as_raw());
     wide.map_or(plain, |wide| vk::ImageUsageFlags::from_raw(narrow(wide)))
 }
 
-/// # Safety
-/// As [`usage_of`].
-unsafe fn flags_of(p_next: *const c_void, plain: vk::ImageCreateFlags) -> vk::ImageCreateFlags {
-    // SAFETY: The caller's promise.
-    let wide = unsafe { find::<ImageFlags>(p_next) };
+fn flags_of(p_next: *const c_void, plain: vk::ImageCreateFlags) -> vk::ImageCreateFlags {
+    let wide = chained!(p_next => ImageFlags);
     let narrow = |wide: &ImageFlags| narrow(wide.flags, UNKNOWN_FLAGS.as_raw());
     wide.map_or(plain, |wide| vk::ImageCreateFlags::from_raw(narrow(wide)))
 }
 
-/// # Safety
-/// As [`usage_of`].
-unsafe fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
-    // SAFETY: The caller's promise.
-    let plain = unsafe { find::<vk::ImageStencilUsageCreateInfo<'_>>(p_next) };
-    // SAFETY: As above.
-    let wide = unsafe { find::<ImageStencilUsage>(p_next) };
+fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
+    let plain = chained!(p_next => vk::ImageStencilUsageCreateInfo<'_>);
+    let wide = chained!(p_next => ImageStencilUsage);
     match wide {
         Some(wide) => vk::ImageUsageFlags::from_raw(narrow(wide.flags, UNKNOWN_USAGE.as_raw())),
         None => plain.map_or(vk::ImageUsageFlags::empty(), |plain| plain.stencil_usage),
@@ -91,60 +80,33 @@ unsafe fn stencil_usage_of(p_next: *const c_void) -> vk::ImageUsageFlags {
 
 /// An image's create info with the flags and the usage that its chain gives in their place, and the usage of its stencil aspect: 0
 /// where that is the same.
-///
-/// # Safety
-/// The chain of `info` is valid.
-pub(crate) unsafe fn image<'a>(
-    info: &vk::ImageCreateInfo<'a>,
-) -> (vk::ImageCreateInfo<'a>, vk::ImageUsageFlags) {
+pub(crate) fn image<'a>(info: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, vk::ImageUsageFlags) {
     let mut copy = *info;
-    // SAFETY: The caller's promise; so below.
-    copy.flags = unsafe { flags_of(info.p_next, info.flags) };
-    // SAFETY: As above.
-    copy.usage = unsafe { usage_of(info.p_next, info.usage) };
-    // SAFETY: As above.
-    (copy, unsafe { stencil_usage_of(info.p_next) })
+    copy.flags = flags_of(info.p_next, info.flags);
+    copy.usage = usage_of(info.p_next, info.usage);
+    (copy, stencil_usage_of(info.p_next))
 }
 
 /// The image of a format query, likewise.
-///
-/// # Safety
-/// The chain of `info` is valid.
-pub(crate) unsafe fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> ImageRequest {
+pub(crate) fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>) -> ImageRequest {
     ImageRequest {
         format: info.format,
         kind: info.ty,
         tiling: info.tiling,
-        // SAFETY: The caller's promise; so below.
-        usage: unsafe { usage_of(info.p_next, info.usage) },
-        // SAFETY: As above.
-        stencil_usage: unsafe { stencil_usage_of(info.p_next) },
-        // SAFETY: As above.
-        flags: unsafe { flags_of(info.p_next, info.flags) },
+        usage: usage_of(info.p_next, info.usage),
+        stencil_usage: stencil_usage_of(info.p_next),
+        flags: flags_of(info.p_next, info.flags),
     }
 }
 
 /// The usage of a query for sparse images.
-///
-/// # Safety
-/// The chain of `info` is valid.
-pub(crate) unsafe fn sparse_usage(
-    info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
-) -> vk::ImageUsageFlags {
-    // SAFETY: The caller's promise.
-    unsafe { usage_of(info.p_next, info.usage) }
+pub(crate) fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>) -> vk::ImageUsageFlags {
+    usage_of(info.p_next, info.usage)
 }
 
 /// A buffer's usage, or the one that its chain gives in its place.
-///
-/// # Safety
-/// `p_next` is a valid chain.
-pub(crate) unsafe fn buffer_usage(
-    p_next: *const c_void,
-    plain: vk::BufferUsageFlags,
-) -> vk::BufferUsageFlags {
-    // SAFETY: The caller's promise.
-    let wide = unsafe { find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(p_next) };
+pub(crate) fn buffer_usage(p_next: *const c_void, plain: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
+    let wide = chained!(p_next => vk::BufferUsageFlags2CreateInfoKHR<'_>);
     // Bits past 31 are usages that no tile buffer may have, so one that is forbidden stands for them.
     let unknown = vk::BufferUsageFlags::INDIRECT_BUFFER.as_raw();
     wide.map_or(plain, |wide| {
@@ -153,63 +115,8 @@ pub(crate) unsafe fn buffer_usage(
 }
 
 /// A buffer's create info with that usage.
-///
-/// # Safety
-/// The chain of `info` is valid.
-pub(crate) unsafe fn buffer<'a>(info: &vk::BufferCreateInfo<'a>) -> vk::BufferCreateInfo<'a> {
+pub(crate) fn buffer<'a>(info: &vk::BufferCreateInfo<'a>) -> vk::BufferCreateInfo<'a> {
     let mut copy = *info;
-    // SAFETY: The caller's promise.
-    copy.usage = unsafe { buffer_usage(info.p_next, info.usage) };
+    copy.usage = buffer_usage(info.p_next, info.usage);
     copy
-}
-
-#[cfg(test)]
-impl<const TYPE: i32> ExtendedFlags<TYPE> {
-    /// The structure with these flags.
-    pub(crate) fn new(flags: u64) -> ExtendedFlags<TYPE> {
-        ExtendedFlags {
-            s_type: vk::StructureType::from_raw(TYPE),
-            p_next: std::ptr::null(),
-            flags,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tileheap_device::ffi::{IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
-
-    #[test]
-    fn the_chain_has_the_last_word() {
-        let mut usage = ImageUsage::new(IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM | 0x10);
-        let flags = ImageFlags::new(0x400);
-        usage.p_next = (&raw const flags).cast();
-        let mut info = vk::ImageCreateInfo::default()
-            .usage(vk::ImageUsageFlags::SAMPLED)
-            .flags(vk::ImageCreateFlags::SPARSE_BINDING);
-        info.p_next = (&raw const usage).cast();
-        // SAFETY: A valid chain; so below.
-        let (read, stencil) = unsafe { image(&info) };
-        assert_eq!(
-            read.usage,
-            vk::ImageUsageFlags::COLOR_ATTACHMENT | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM
-        );
-        assert_eq!(read.flags, vk::ImageCreateFlags::ALIAS);
-        assert!(stencil.is_empty());
-
-        let stencil = ImageStencilUsage::new(1 << 40 | 4);
-        let mut plain =
-            vk::ImageStencilUsageCreateInfo::default().stencil_usage(vk::ImageUsageFlags::STORAGE);
-        plain.p_next = (&raw const stencil).cast();
-        let mut query = vk::PhysicalDeviceImageFormatInfo2::default().usage(vk::ImageUsageFlags::SAMPLED);
-        query.p_next = (&raw const plain).cast();
-        // SAFETY: As above.
-        let request = unsafe { image_request(&query) };
-        assert_eq!(request.usage, vk::ImageUsageFlags::SAMPLED, "no other usage");
-        assert_eq!(
-            request.stencil_usage,
-            vk::ImageUsageFlags::SAMPLED | UNKNOWN_USAGE
-        );
-    }
 }

@@ -70,26 +70,3 @@ macro_rules! table {
     };
 }
 instance_commands!(table);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_old_instance_has_the_names_of_extensions() {
-        let old = vk::API_VERSION_1_0;
-        for (version, name, expected) in [
-            (old, c"vkGetPhysicalDeviceFeatures2", false),
-            (old, c"vkGetPhysicalDeviceFeatures2KHR", true),
-            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceFeatures2", true),
-            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceFeatures2KHR", false),
-            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceToolProperties", false),
-            (vk::API_VERSION_1_1, c"vkGetPhysicalDeviceToolPropertiesEXT", true),
-            (vk::API_VERSION_1_3, c"vkGetPhysicalDeviceToolProperties", true),
-            (old, c"vkGetPhysicalDeviceMemoryProperties", true),
-            (old, c"vkCreateDebugUtilsMessengerEXT", true),
-        ] {
-            assert_eq!(has_name(version, name), expected, "{version:x} {name:?}");
-        }
-    }
-}

@@ -9,4 +9,5 @@ pub(crate) mod extended_flags;
 pub(crate) mod instance_commands;
 pub(crate) mod memory_types;
 pub(crate) mod messages;
+pub(crate) mod own_commands;
 pub(crate) mod settings;

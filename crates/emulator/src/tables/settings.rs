@@ -296,33 +296,6 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_device_that_was_read() {
-        let settings = Settings::read(&[]);
-        assert_eq!(settings.profile.name, "adreno-830");
-        assert_eq!(settings.profile.tile.size.0, 8_355_840);
-        assert!(settings.poison && !settings.force && settings.errors.is_empty());
-    }
-
-    #[test]
-    fn the_first_source_wins_and_nonsense_is_reported() {
-        let first = map(&[("profile", "hostile"), ("poison", "maybe")]);
-        let second = map(&[("profile", "generous"), ("heap_size", "1_000"), ("log", "on")]);
-        let settings = Settings::read(&[&first, &second]);
-        assert_eq!(settings.profile.name, "hostile");
-        assert!(
-            settings.profile.quirks.tile_type_position == TypePosition::First
-                && settings.profile.quirks.odd_sizes
-        );
-        assert_eq!(settings.profile.tile.size.0, 1000);
-        assert!(settings.log && settings.poison);
-        assert_eq!(settings.errors.len(), 1);
-        assert!(settings.errors[0].contains("poison"), "{:?}", settings.errors);
-        let none = Settings::read(&[&map(&[("profile", "no-tile-memory")])]);
-        assert_eq!(none.profile.name, "adreno-830");
-        assert!(none.errors[0].contains("no tile heap"));
-    }
-
-    #[test]
     fn the_file_may_hold_settings_of_other_layers() {
         let file = "# comment\nkhronos_validation.debug = x\n tileheap_emulator.trace = a b.json # here\n=\n";
         assert_eq!(parse_file(file), map(&[("trace", "a b.json")]));

@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicUsize, Ordering:
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap_device::ffi;
+use tileheap_layer::dispatch::EntryPoint;
+use tileheap_layer::given;
 
-use crate::invented::{anything, destroy_pipeline, invented};
-use crate::memory_types::{allocate_memory, buffer_requirements, image_requirements, memory_properties};
-use crate::queues::{get_device_queue, queue_submit, queue_submit2, queue_wait_idle};
+use crate::invented::{self, anything, invented};
+use crate::{memory_types, queues};
 
 /// Calls that can fail, since the last `arm`.
 pub(crate) static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -72,35 +74,44 @@ pub(crate) unsafe fn machines<F: Copy>(name: &str) -> F {
     unsafe { std::mem::transmute_copy(&below(name)) }
 }
 
-/// Declares wrappers: commands that can fail and make so many objects, and commands that destroy one unless it is null.
+/// Declares wrappers, with the machine's command as `below`, and a function that finds them by name.
 macro_rules! wrappers {
-    (
-        $(fallible $name:ident($($arg:ident: $type:ty),*) $(makes $made:expr)?;)+
-        $(destroys $gone:ident($owner:ty, $object:ty);)+
-        $(noted $noted:ident($($noted_arg:ident: $noted_type:ty),*) $(-> $answer:ty)?;)+
-    ) => {
-        $(
-            #[allow(non_snake_case, reason = "Vulkan's names")]
-            unsafe extern "system" fn $noted($($noted_arg: $noted_type),*) $(-> $answer)? {
-                if let Some(called) = &mut *lock(&CALLED) {
-                    called.push(stringify!($noted));
-                }
-                type Pointer = unsafe extern "system" fn($($noted_type),*) $(-> $answer)?;
-                // SAFETY: The command's type.
-                let below: Pointer = unsafe { machines(stringify!($noted)) };
-                // SAFETY: The layer's arguments.
-                unsafe { below($($noted_arg),*) }
+    ($look_up:ident: $($name:ident: $pointer:ty => |$($arg:tt),+| $below:ident $body:block)+) => {
+        pub(crate) fn $look_up(name: &str) -> Option<tileheap_layer::dispatch::EntryPoint> {
+            match name {
+                $(stringify!($name) => Some(tileheap_layer::entry_point!(|_: &()| None::<$pointer>, |$($arg),+| {
+                    // SAFETY: The machine's command of this name.
+                    let $below = unsafe { $crate::driver::machines::<$pointer>(stringify!($name)) };
+                    $body
+                })),)+
+                _ => None,
             }
-        )+
-        $(
-            #[allow(non_snake_case, reason = "Vulkan's names")]
-            unsafe extern "system" fn $name($($arg: $type),*) -> vk::Result {
-                if let Some(error) = fails(stringify!($name)) {
-                    return error;
-                }
-                type Pointer = unsafe extern "system" fn($($type),*) -> vk::Result;
-                // SAFETY: The machine's command of this name.
-                let below = unsafe { transmute::<usize, Pointer>(below(stringify!($name))) };
+        }
+    };
+}
+pub(crate) use wrappers;
+
+/// Returns the error with which a command fails, if it does.
+macro_rules! attempt {
+    ($name:expr) => {
+        if let Some(error) = $crate::driver::fails($name) {
+            return error;
+        }
+    };
+}
+pub(crate) use attempt;
+
+/// Declares commands that can fail and make so many objects, commands that destroy one unless it is null, and commands that are noted.
+macro_rules! plain_wrappers {
+    (
+        $(fallible $name:ident: $pointer:ty, ($($arg:ident),*) $(makes $made:expr)?;)+
+        $(creates $created:ident: $created_pointer:ty;)+
+        $(destroys $gone:ident: $gone_pointer:ty;)+
+        $(noted $noted:ident: $noted_pointer:ty, ($($noted_arg:ident),*);)+
+    ) => {
+        wrappers! { plain_wrapper:
+            $($name: $pointer => |$($arg),*| below {
+                attempt!(stringify!($name));
                 // SAFETY: The layer's arguments.
                 let result = unsafe { below($($arg),*) };
                 $(
@@ -109,211 +120,177 @@ macro_rules! wrappers {
                     }
                 )?
                 result
-            }
-        )+
-        $(
-            #[allow(non_snake_case, reason = "Vulkan's names")]
-            unsafe extern "system" fn $gone(owner: $owner, object: $object, allocator: *const c_void) {
-                if object != <$object>::null() {
-                    LIVE.fetch_sub(1, SeqCst);
-                }
-                type Pointer = unsafe extern "system" fn($owner, $object, *const c_void);
-                // SAFETY: The machine's command of this name.
-                let below = unsafe { transmute::<usize, Pointer>(below(stringify!($gone))) };
+            })+
+            $($created: $created_pointer => |device, info, allocator, out| below {
+                attempt!(stringify!($created));
                 // SAFETY: The layer's arguments.
-                unsafe { below(owner, object, allocator) };
-            }
-        )+
-
-        fn wrapper(name: &CStr) -> Option<usize> {
-            match name.to_str().unwrap_or_default() {
-                $(stringify!($name) => Some($name as *const () as usize),)+
-                $(stringify!($gone) => Some($gone as *const () as usize),)+
-                $(stringify!($noted) => Some($noted as *const () as usize),)+
-                "vkEnumerateDeviceExtensionProperties" => Some(enumerate_extensions as *const () as usize),
-                "vkCreateInstance" => Some(create_instance as *const () as usize),
-                "vkDestroyInstance" => Some(destroy_instance as *const () as usize),
-                "vkCreateDevice" => Some(create_device as *const () as usize),
-                "vkDestroyDevice" => Some(destroy_device as *const () as usize),
-                "vkGetInstanceProcAddr" => Some(instance_look_up as *const () as usize),
-                "vkGetDeviceProcAddr" => Some(device_look_up as *const () as usize),
-                "vkGetDeviceQueue" => Some(get_device_queue as *const () as usize),
-                "vkQueueSubmit" => Some(queue_submit as *const () as usize),
-                "vkQueueSubmit2" => Some(queue_submit2 as *const () as usize),
-                "vkQueueWaitIdle" => Some(queue_wait_idle as *const () as usize),
-                "vkDestroyPipeline" => Some(destroy_pipeline as *const () as usize),
-                "vkAllocateMemory" => Some(allocate_memory as *const () as usize),
-                "vkGetPhysicalDeviceMemoryProperties" => Some(memory_properties as *const () as usize),
-                "vkGetBufferMemoryRequirements" => Some(buffer_requirements as *const () as usize),
-                "vkGetImageMemoryRequirements" => Some(image_requirements as *const () as usize),
-                _ => None,
-            }
+                let result = unsafe { below(device, info, allocator, out) };
+                LIVE.fetch_add((result == vk::Result::SUCCESS).into(), SeqCst);
+                result
+            })+
+            $($gone: $gone_pointer => |device, object, allocator| below {
+                LIVE.fetch_sub((!object.is_null()).into(), SeqCst);
+                // SAFETY: The layer's arguments.
+                unsafe { below(device, object, allocator) };
+            })+
+            $($noted: $noted_pointer => |$($noted_arg),*| below {
+                if let Some(called) = &mut *lock(&CALLED) {
+                    called.push(stringify!($noted));
+                }
+                // SAFETY: The layer's arguments.
+                unsafe { below($($noted_arg),*) }
+            })+
         }
     };
 }
 
 pub(crate) type Any = *const c_void;
 
+plain_wrappers! {
+    fallible vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines,
+        (device, cache, count, infos, allocator, out) makes i64::from(count);
+    fallible vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines,
+        (device, cache, count, infos, allocator, out) makes i64::from(count);
+    fallible vkMapMemory: vk::PFN_vkMapMemory, (device, memory, offset, size, flags, out);
+    fallible vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets, (device, info, out);
+    fallible vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool, (device, pool, flags);
+    fallible vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers, (device, info, out);
+    fallible vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer, (commands, info);
+    fallible vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer, (commands);
+    fallible vkBindBufferMemory: vk::PFN_vkBindBufferMemory, (device, buffer, memory, offset);
+    fallible vkBindImageMemory: vk::PFN_vkBindImageMemory, (device, image, memory, offset);
+    fallible vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, (device, count, infos);
+    fallible vkBindImageMemory2: vk::PFN_vkBindImageMemory2, (device, count, infos);
+    creates vkCreateBuffer: vk::PFN_vkCreateBuffer;
+    creates vkCreateImage: vk::PFN_vkCreateImage;
+    creates vkCreateImageView: vk::PFN_vkCreateImageView;
+    creates vkCreateBufferView: vk::PFN_vkCreateBufferView;
+    creates vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
+    creates vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
+    creates vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2;
+    creates vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
+    creates vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
+    creates vkCreatePipelineLayout: vk::PFN_vkCreatePipelineLayout;
+    creates vkCreateDescriptorPool: vk::PFN_vkCreateDescriptorPool;
+    creates vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate;
+    creates vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
+    creates vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
+    destroys vkFreeMemory: vk::PFN_vkFreeMemory;
+    destroys vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
+    destroys vkDestroyImage: vk::PFN_vkDestroyImage;
+    destroys vkDestroyImageView: vk::PFN_vkDestroyImageView;
+    destroys vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
+    destroys vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
+    destroys vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
+    destroys vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
+    destroys vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
+    destroys vkDestroyPipelineLayout: vk::PFN_vkDestroyPipelineLayout;
+    destroys vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
+    destroys vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate;
+    destroys vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
+    destroys vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
+    noted vkGetPhysicalDeviceFeatures2: vk::PFN_vkGetPhysicalDeviceFeatures2, (physical, out);
+    noted vkGetPhysicalDeviceFeatures2KHR: vk::PFN_vkGetPhysicalDeviceFeatures2, (physical, out);
+    noted vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties, (physical, count, out);
+    noted vkGetPhysicalDeviceToolPropertiesEXT: vk::PFN_vkGetPhysicalDeviceToolProperties, (physical, count, out);
+    noted vkCmdFillBuffer: vk::PFN_vkCmdFillBuffer, (commands, buffer, offset, size, data);
+    noted vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier,
+        (commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images);
+    noted vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, (commands, info);
+    noted vkCmdPipelineBarrier2KHR: vk::PFN_vkCmdPipelineBarrier2, (commands, info);
+    noted vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, (commands, info);
+    noted vkCmdEndRendering: vk::PFN_vkCmdEndRendering, (commands);
+}
+
 wrappers! {
-    fallible vkCreateBuffer(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Buffer) makes 1;
-    fallible vkCreateImage(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Image) makes 1;
-    fallible vkCreateImageView(device: vk::Device, info: Any, allocator: Any, out: *mut vk::ImageView) makes 1;
-    fallible vkCreateBufferView(device: vk::Device, info: Any, allocator: Any, out: *mut vk::BufferView) makes 1;
-    fallible vkCreateFramebuffer(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Framebuffer) makes 1;
-    fallible vkCreateRenderPass(device: vk::Device, info: Any, allocator: Any, out: *mut vk::RenderPass) makes 1;
-    fallible vkCreateRenderPass2(device: vk::Device, info: Any, allocator: Any, out: *mut vk::RenderPass) makes 1;
-    fallible vkCreateShaderModule(device: vk::Device, info: Any, allocator: Any, out: *mut vk::ShaderModule) makes 1;
-    fallible vkCreateComputePipelines(
-        device: vk::Device, cache: vk::PipelineCache, count: u32, infos: Any, allocator: Any, out: *mut vk::Pipeline
-    ) makes i64::from(count);
-    fallible vkCreateGraphicsPipelines(
-        device: vk::Device, cache: vk::PipelineCache, count: u32, infos: Any, allocator: Any, out: *mut vk::Pipeline
-    ) makes i64::from(count);
-    fallible vkCreateDescriptorSetLayout(
-        device: vk::Device, info: Any, allocator: Any, out: *mut vk::DescriptorSetLayout
-    ) makes 1;
-    fallible vkCreatePipelineLayout(device: vk::Device, info: Any, allocator: Any, out: *mut vk::PipelineLayout) makes 1;
-    fallible vkMapMemory(
-        device: vk::Device, memory: vk::DeviceMemory, offset: u64, size: u64, flags: vk::MemoryMapFlags,
-        out: *mut *mut c_void
-    );
-    fallible vkCreateDescriptorPool(device: vk::Device, info: Any, allocator: Any, out: *mut vk::DescriptorPool) makes 1;
-    fallible vkAllocateDescriptorSets(device: vk::Device, info: Any, out: *mut vk::DescriptorSet);
-    fallible vkResetDescriptorPool(device: vk::Device, pool: vk::DescriptorPool, flags: vk::DescriptorPoolResetFlags);
-    fallible vkCreateDescriptorUpdateTemplate(
-        device: vk::Device, info: Any, allocator: Any, out: *mut vk::DescriptorUpdateTemplate
-    ) makes 1;
-    fallible vkCreateSemaphore(device: vk::Device, info: Any, allocator: Any, out: *mut vk::Semaphore) makes 1;
-    fallible vkCreateCommandPool(device: vk::Device, info: Any, allocator: Any, out: *mut vk::CommandPool) makes 1;
-    fallible vkAllocateCommandBuffers(
-        device: vk::Device, info: *const vk::CommandBufferAllocateInfo<'_>, out: *mut vk::CommandBuffer
-    );
-    fallible vkBeginCommandBuffer(commands: vk::CommandBuffer, info: Any);
-    fallible vkEndCommandBuffer(commands: vk::CommandBuffer);
-    fallible vkBindBufferMemory(
-        device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: vk::DeviceSize
-    );
-    fallible vkBindImageMemory(device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, offset: vk::DeviceSize);
-    fallible vkBindBufferMemory2(device: vk::Device, count: u32, infos: Any);
-    fallible vkBindImageMemory2(device: vk::Device, count: u32, infos: Any);
-    destroys vkFreeMemory(vk::Device, vk::DeviceMemory);
-    destroys vkDestroyBuffer(vk::Device, vk::Buffer);
-    destroys vkDestroyImage(vk::Device, vk::Image);
-    destroys vkDestroyImageView(vk::Device, vk::ImageView);
-    destroys vkDestroyBufferView(vk::Device, vk::BufferView);
-    destroys vkDestroyFramebuffer(vk::Device, vk::Framebuffer);
-    destroys vkDestroyRenderPass(vk::Device, vk::RenderPass);
-    destroys vkDestroyShaderModule(vk::Device, vk::ShaderModule);
-    destroys vkDestroyDescriptorSetLayout(vk::Device, vk::DescriptorSetLayout);
-    destroys vkDestroyPipelineLayout(vk::Device, vk::PipelineLayout);
-    destroys vkDestroyDescriptorPool(vk::Device, vk::DescriptorPool);
-    destroys vkDestroyDescriptorUpdateTemplate(vk::Device, vk::DescriptorUpdateTemplate);
-    destroys vkDestroySemaphore(vk::Device, vk::Semaphore);
-    destroys vkDestroyCommandPool(vk::Device, vk::CommandPool);
-    noted vkGetPhysicalDeviceFeatures2(physical: vk::PhysicalDevice, out: Any);
-    noted vkGetPhysicalDeviceFeatures2KHR(physical: vk::PhysicalDevice, out: Any);
-    noted vkGetPhysicalDeviceToolProperties(physical: vk::PhysicalDevice, count: Any, out: Any) -> vk::Result;
-    noted vkGetPhysicalDeviceToolPropertiesEXT(physical: vk::PhysicalDevice, count: Any, out: Any) -> vk::Result;
-    noted vkCmdFillBuffer(
-        commands: vk::CommandBuffer, buffer: vk::Buffer, offset: u64, size: u64, data: u32
-    );
-    noted vkCmdPipelineBarrier(
-        commands: vk::CommandBuffer, from: u32, to: u32, flags: u32, memory_count: u32, memory: Any, buffer_count: u32,
-        buffers: Any, image_count: u32, images: Any
-    );
-    noted vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: Any);
-    noted vkCmdPipelineBarrier2KHR(commands: vk::CommandBuffer, info: Any);
-    noted vkCmdBeginRendering(commands: vk::CommandBuffer, info: Any);
-    noted vkCmdEndRendering(commands: vk::CommandBuffer);
-}
-
-/// Lists the machine's extensions, and `VK_QCOM_tile_memory_heap` where the driver is to have it.
-unsafe extern "system" fn enumerate_extensions(
-    physical: vk::PhysicalDevice,
-    layer: *const c_char,
-    count: *mut u32,
-    out: *mut vk::ExtensionProperties,
-) -> vk::Result {
-    if let Some(error) = fails("vkEnumerateDeviceExtensionProperties") {
-        return error;
-    }
-    // SAFETY: The command's type.
-    let below: vk::PFN_vkEnumerateDeviceExtensionProperties =
-        unsafe { machines("vkEnumerateDeviceExtensionProperties") };
-    // SAFETY: A count of the layer's.
-    let room = unsafe { *count as usize };
-    // SAFETY: The layer's arguments.
-    let result = unsafe { below(physical, layer, count, out) };
-    if !HAS_TILE_MEMORY.load(SeqCst) || result != vk::Result::SUCCESS {
-        return result;
-    }
-    // SAFETY: Written above.
-    let given = unsafe { &mut *count };
-    if !out.is_null() {
-        if room == *given as usize {
-            return vk::Result::INCOMPLETE;
+    wrapper_of_devices:
+    // Lists the machine's extensions, and `VK_QCOM_tile_memory_heap` where the driver is to have it.
+    vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties
+    => |physical, layer, count, out| below {
+        attempt!("vkEnumerateDeviceExtensionProperties");
+        let room = *given!(count);
+        // SAFETY: The layer's arguments.
+        let result = unsafe { below(physical, layer, count, out) };
+        if !HAS_TILE_MEMORY.load(SeqCst) || result != vk::Result::SUCCESS {
+            return result;
         }
-        let own = vk::ExtensionProperties::default()
-            .spec_version(NATIVE_VERSION)
-            .extension_name(ffi::tile_memory_heap::NAME)
-            .expect("a short name");
-        // SAFETY: There is room behind what was given.
-        unsafe { out.add(*given as usize).write(own) };
+        let given = given!(mut count);
+        if !out.is_null() {
+            if room == *given {
+                return vk::Result::INCOMPLETE;
+            }
+            let own = vk::ExtensionProperties::default()
+                .spec_version(NATIVE_VERSION)
+                .extension_name(ffi::tile_memory_heap::NAME)
+                .expect("a short name");
+            // SAFETY: There is room behind what was given.
+            unsafe { out.add(*given as usize).write(own) };
+        }
+        *given += 1;
+        vk::Result::SUCCESS
     }
-    *given += 1;
-    vk::Result::SUCCESS
+
+    // Takes the layer's structures off, as the loader's own terminators would, and counts.
+    vkCreateInstance: vk::PFN_vkCreateInstance => |info, allocator, out| below {
+        attempt!("vkCreateInstance");
+        let mut copy = *given!(info);
+        copy.p_next = std::ptr::null();
+        // SAFETY: The layer's arguments.
+        let result = unsafe { below(&copy, allocator, out) };
+        LIVE.fetch_add((result == vk::Result::SUCCESS).into(), SeqCst);
+        result
+    }
+
+    vkDestroyInstance: vk::PFN_vkDestroyInstance => |instance, allocator| below {
+        LIVE.fetch_sub(1, SeqCst);
+        // SAFETY: The layer's arguments.
+        unsafe { below(instance, allocator) };
+    }
+
+    // The driver has one queue; the layer is told of two.
+    vkCreateDevice: vk::PFN_vkCreateDevice => |physical, info, allocator, out| below {
+        attempt!("vkCreateDevice");
+        let mut copy = *given!(info);
+        let mut queues = *given!(copy.p_queue_create_infos);
+        queues.queue_count = 1;
+        copy.p_queue_create_infos = &raw const queues;
+        // SAFETY: The layer's arguments; drivers skip structures that they do not know.
+        let result = unsafe { below(physical, &copy, allocator, out) };
+        if result == vk::Result::SUCCESS {
+            LIVE.fetch_add(1, SeqCst);
+            // SAFETY: A valid create info, whose chain the layer made.
+            unsafe { note_chain(copy.p_next) };
+        }
+        result
+    }
+
+    vkDestroyDevice: vk::PFN_vkDestroyDevice => |device, allocator| below {
+        LIVE.fetch_sub(1, SeqCst);
+        // SAFETY: The layer's arguments.
+        unsafe { below(device, allocator) };
+    }
 }
 
-/// Takes the layer's structures off, as the loader's own terminators would, and counts.
-pub(crate) unsafe extern "system" fn create_instance(
-    info: *const vk::InstanceCreateInfo<'_>,
-    allocator: Any,
-    out: *mut vk::Instance,
-) -> vk::Result {
-    if let Some(error) = fails("vkCreateInstance") {
-        return error;
+fn wrapper(name: &CStr) -> Option<EntryPoint> {
+    match name.to_str().ok()? {
+        "vkGetInstanceProcAddr" => {
+            // SAFETY: A function pointer, which is called as what its name says.
+            Some(unsafe { transmute::<vk::PFN_vkGetInstanceProcAddr, EntryPoint>(instance_look_up) })
+        }
+        "vkGetDeviceProcAddr" => {
+            // SAFETY: As above.
+            Some(unsafe { transmute::<vk::PFN_vkGetDeviceProcAddr, EntryPoint>(device_look_up) })
+        }
+        name => [
+            plain_wrapper,
+            wrapper_of_devices,
+            queues::wrapper,
+            memory_types::wrapper,
+            invented::wrapper,
+        ]
+        .iter()
+        .find_map(|look_up| look_up(name)),
     }
-    // SAFETY: A valid create info, and the command's type.
-    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkCreateInstance>("vkCreateInstance")) };
-    copy.p_next = std::ptr::null();
-    // SAFETY: The layer's arguments.
-    let result = unsafe { below(&copy, allocator.cast(), out) };
-    if result == vk::Result::SUCCESS {
-        LIVE.fetch_add(1, SeqCst);
-    }
-    result
-}
-
-pub(crate) unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: Any) {
-    LIVE.fetch_sub(1, SeqCst);
-    // SAFETY: The command's type, and the layer's arguments.
-    unsafe { machines::<vk::PFN_vkDestroyInstance>("vkDestroyInstance")(instance, allocator.cast()) };
-}
-
-/// The driver has one queue; the layer is told of two.
-pub(crate) unsafe extern "system" fn create_device(
-    physical: vk::PhysicalDevice,
-    info: *const vk::DeviceCreateInfo<'_>,
-    allocator: Any,
-    out: *mut vk::Device,
-) -> vk::Result {
-    if let Some(error) = fails("vkCreateDevice") {
-        return error;
-    }
-    // SAFETY: A valid create info, and the command's type.
-    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkCreateDevice>("vkCreateDevice")) };
-    // SAFETY: A valid create info, of one family.
-    let mut queues = unsafe { *copy.p_queue_create_infos };
-    queues.queue_count = 1;
-    copy.p_queue_create_infos = &raw const queues;
-    // SAFETY: The layer's arguments; drivers skip structures that they do not know.
-    let result = unsafe { below(physical, &copy, allocator.cast(), out) };
-    if result == vk::Result::SUCCESS {
-        LIVE.fetch_add(1, SeqCst);
-        // SAFETY: A valid create info, whose chain the layer made.
-        unsafe { note_chain(copy.p_next) };
-    }
-    result
 }
 
 /// The types in a chain, where a test wants to know them.
@@ -330,12 +307,6 @@ unsafe fn note_chain(p_next: Any) {
         chain.push(base.s_type);
         at = base.p_next;
     }
-}
-
-pub(crate) unsafe extern "system" fn destroy_device(device: vk::Device, allocator: Any) {
-    LIVE.fetch_sub(1, SeqCst);
-    // SAFETY: The command's type, and the layer's arguments.
-    unsafe { machines::<vk::PFN_vkDestroyDevice>("vkDestroyDevice")(device, allocator.cast()) };
 }
 
 pub(crate) unsafe extern "system" fn instance_look_up(
@@ -378,5 +349,5 @@ pub(crate) unsafe fn wrapped(found: usize, name: *const c_char) -> vk::PFN_vkVoi
         below.insert(name.to_string_lossy().into_owned(), found);
     }
     // SAFETY: Null, or a function of the type that goes with the name.
-    unsafe { transmute::<usize, vk::PFN_vkVoidFunction>(wrapper.unwrap_or(found)) }
+    wrapper.or(unsafe { transmute::<usize, vk::PFN_vkVoidFunction>(found) })
 }

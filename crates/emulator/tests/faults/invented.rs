@@ -1,87 +1,60 @@
 //! Commands that the machine's driver lacks: the driver below the layer answers them itself, with objects that are mere numbers.
 
 use std::ffi::CStr;
-use std::mem::transmute;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::dispatch::EntryPoint;
+use tileheap_layer::{array, entry_point};
 
-use crate::driver::{Any, LIVE, fails, machines};
+use crate::driver::{Any, LIVE, fails, wrappers};
 
 /// Pipelines that exist nowhere else have handles from here on.
 const FIRST: u64 = 0xFA00_0000_0000_0000;
 
 /// The command of that name, if it is one of these.
-pub(crate) fn invented(name: &CStr) -> Option<unsafe extern "system" fn()> {
-    if name == c"vkCmdPreprocessGeneratedCommandsEXT" {
-        type Pointer = unsafe extern "system" fn(vk::CommandBuffer, Any, vk::CommandBuffer);
-        let command: Pointer = preprocess_generated_commands;
-        // SAFETY: As below.
-        return Some(unsafe { transmute::<Pointer, unsafe extern "system" fn()>(command) });
+pub(crate) fn invented(name: &CStr) -> Option<EntryPoint> {
+    type Preprocess = unsafe extern "system" fn(vk::CommandBuffer, Any, vk::CommandBuffer);
+    type CreatePipelines = vk::PFN_vkCreateRayTracingPipelinesKHR;
+    match name.to_bytes() {
+        b"vkCmdPreprocessGeneratedCommandsEXT" => {
+            Some(entry_point!(|_: &()| None::<Preprocess>, |_, _, state| {
+                STATE_COMMANDS.store(state.as_raw(), SeqCst);
+            }))
+        }
+        b"vkCreateRayTracingPipelinesKHR" => Some(entry_point!(
+            |_: &()| None::<CreatePipelines>,
+            |_, _, _, count, _, _, out| {
+                for (handle, out) in (FIRST..).zip(array!(mut out, count)) {
+                    let error = fails("vkCreateRayTracingPipelinesKHR");
+                    *out = vk::Pipeline::from_raw(if error.is_some() { 0 } else { handle });
+                    if let Some(error) = error {
+                        return error;
+                    }
+                    LIVE.fetch_add(1, SeqCst);
+                }
+                vk::Result::SUCCESS
+            }
+        )),
+        _ => None,
     }
-    if name != c"vkCreateRayTracingPipelinesKHR" {
-        return None;
-    }
-    let command: vk::PFN_vkCreateRayTracingPipelinesKHR = create_ray_tracing_pipelines;
-    // SAFETY: A function pointer, which whoever asked for it by name calls as what it is.
-    Some(unsafe { transmute::<vk::PFN_vkCreateRayTracingPipelinesKHR, unsafe extern "system" fn()>(command) })
 }
 
 /// The command buffer whose state `vkCmdPreprocessGeneratedCommandsEXT` was last given.
 pub(crate) static STATE_COMMANDS: AtomicU64 = AtomicU64::new(0);
 
-unsafe extern "system" fn preprocess_generated_commands(
-    _: vk::CommandBuffer,
-    _: Any,
-    state: vk::CommandBuffer,
-) {
-    STATE_COMMANDS.store(state.as_raw(), SeqCst);
-}
-
-/// What stands for commands that are only looked up.
+/// What stands for commands that are only looked up, at one address.
+#[inline(never)]
 pub(crate) unsafe extern "system" fn anything() {}
 
-unsafe extern "system" fn create_ray_tracing_pipelines(
-    _: vk::Device,
-    _: vk::DeferredOperationKHR,
-    _: vk::PipelineCache,
-    count: u32,
-    _: *const vk::RayTracingPipelineCreateInfoKHR<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::Pipeline,
-) -> vk::Result {
-    for index in 0..count {
-        let error = fails("vkCreateRayTracingPipelinesKHR");
-        let handle = if error.is_some() {
-            0
-        } else {
-            FIRST + u64::from(index)
-        };
-        // SAFETY: Room for so many.
-        unsafe {
-            out.wrapping_add(index as usize)
-                .write(vk::Pipeline::from_raw(handle))
-        };
-        if let Some(error) = error {
-            return error;
+wrappers! {
+    wrapper:
+    vkDestroyPipeline: vk::PFN_vkDestroyPipeline => |device, pipeline, allocator| below {
+        LIVE.fetch_sub((!pipeline.is_null()).into(), SeqCst);
+        if pipeline.as_raw() < FIRST {
+            // SAFETY: The layer's arguments.
+            unsafe { below(device, pipeline, allocator) };
         }
-        LIVE.fetch_add(1, SeqCst);
     }
-    vk::Result::SUCCESS
-}
-
-pub(crate) unsafe extern "system" fn destroy_pipeline(
-    device: vk::Device,
-    pipeline: vk::Pipeline,
-    allocator: Any,
-) {
-    if pipeline != vk::Pipeline::null() {
-        LIVE.fetch_sub(1, SeqCst);
-    }
-    if pipeline.as_raw() >= FIRST {
-        return;
-    }
-    // SAFETY: The command's type, and the layer's arguments.
-    unsafe { machines::<vk::PFN_vkDestroyPipeline>("vkDestroyPipeline")(device, pipeline, allocator.cast()) };
 }

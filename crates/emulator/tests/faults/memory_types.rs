@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use ash::vk;
 use ash::vk::MemoryPropertyFlags as P;
 use tileheap_device::ffi;
+use tileheap_layer::given;
 
-use crate::driver::{Any, LIVE, arm, fails, lock, machines};
+use crate::driver::{LIVE, arm, attempt, lock, wrappers};
 use crate::loader::machine;
 use crate::program::{Options, Owned};
 
@@ -17,72 +18,53 @@ static TYPES: Mutex<Option<&[P]>> = Mutex::new(None);
 /// The driver's type of the last allocation.
 static ALLOCATED: Mutex<Option<u32>> = Mutex::new(None);
 
-pub(crate) unsafe extern "system" fn memory_properties(
-    physical: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceMemoryProperties,
-) {
-    // SAFETY: The command's type.
-    let below: vk::PFN_vkGetPhysicalDeviceMemoryProperties =
-        unsafe { machines("vkGetPhysicalDeviceMemoryProperties") };
-    // SAFETY: The layer's arguments.
-    unsafe { below(physical, out) };
-    let Some(types) = *lock(&TYPES) else { return };
-    // SAFETY: Filled above.
-    let out = unsafe { &mut *out };
-    out.memory_type_count = types.len() as u32;
-    for (kind, flags) in out.memory_types.iter_mut().zip(types) {
-        (kind.property_flags, kind.heap_index) = (*flags, 0);
-    }
-}
-
-pub(crate) unsafe extern "system" fn allocate_memory(
-    device: vk::Device,
-    info: *const vk::MemoryAllocateInfo<'_>,
-    allocator: Any,
-    out: *mut vk::DeviceMemory,
-) -> vk::Result {
-    if let Some(error) = fails("vkAllocateMemory") {
-        return error;
-    }
-    // SAFETY: A valid structure, and the command's type.
-    let (mut copy, below) = unsafe { (*info, machines::<vk::PFN_vkAllocateMemory>("vkAllocateMemory")) };
-    *lock(&ALLOCATED) = Some(copy.memory_type_index);
+/// Every type of the driver's is good for every resource.
+fn of_every_type(needs: &mut vk::MemoryRequirements) {
     if let Some(types) = *lock(&TYPES) {
-        assert!(
-            (copy.memory_type_index as usize) < types.len(),
-            "a type that the driver lacks"
-        );
-        copy.memory_type_index = 0;
+        needs.memory_type_bits = (1 << types.len()) - 1;
     }
-    // SAFETY: The layer's arguments.
-    let result = unsafe { below(device, &copy, allocator.cast(), out) };
-    if result == vk::Result::SUCCESS {
-        LIVE.fetch_add(1, SeqCst);
-    }
-    result
 }
 
-macro_rules! requirements {
-    ($name:ident, $command:literal, $type:ty) => {
-        pub(crate) unsafe extern "system" fn $name(
-            device: vk::Device,
-            resource: $type,
-            out: *mut vk::MemoryRequirements,
-        ) {
-            type Pointer = unsafe extern "system" fn(vk::Device, $type, *mut vk::MemoryRequirements);
-            // SAFETY: The command's type.
-            let below: Pointer = unsafe { machines($command) };
-            // SAFETY: The layer's arguments.
-            unsafe { below(device, resource, out) };
-            if let Some(types) = *lock(&TYPES) {
-                // SAFETY: Filled above.
-                unsafe { (*out).memory_type_bits = (1 << types.len()) - 1 };
-            }
+wrappers! {
+    wrapper:
+    vkGetPhysicalDeviceMemoryProperties: vk::PFN_vkGetPhysicalDeviceMemoryProperties => |physical, out| below {
+        // SAFETY: The layer's arguments.
+        unsafe { below(physical, out) };
+        let Some(types) = *lock(&TYPES) else { return };
+        let out = given!(mut out);
+        out.memory_type_count = types.len() as u32;
+        for (kind, flags) in out.memory_types.iter_mut().zip(types) {
+            (kind.property_flags, kind.heap_index) = (*flags, 0);
         }
-    };
+    }
+
+    vkAllocateMemory: vk::PFN_vkAllocateMemory => |device, info, allocator, out| below {
+        attempt!("vkAllocateMemory");
+        let mut copy = *given!(info);
+        *lock(&ALLOCATED) = Some(copy.memory_type_index);
+        if let Some(types) = *lock(&TYPES) {
+            let is_known = (copy.memory_type_index as usize) < types.len();
+            assert!(is_known, "a type that the driver lacks");
+            copy.memory_type_index = 0;
+        }
+        // SAFETY: The layer's arguments.
+        let result = unsafe { below(device, &copy, allocator, out) };
+        LIVE.fetch_add((result == vk::Result::SUCCESS).into(), SeqCst);
+        result
+    }
+
+    vkGetBufferMemoryRequirements: vk::PFN_vkGetBufferMemoryRequirements => |device, buffer, out| below {
+        // SAFETY: The layer's arguments.
+        unsafe { below(device, buffer, out) };
+        of_every_type(given!(mut out));
+    }
+
+    vkGetImageMemoryRequirements: vk::PFN_vkGetImageMemoryRequirements => |device, image, out| below {
+        // SAFETY: The layer's arguments.
+        unsafe { below(device, image, out) };
+        of_every_type(given!(mut out));
+    }
 }
-requirements!(buffer_requirements, "vkGetBufferMemoryRequirements", vk::Buffer);
-requirements!(image_requirements, "vkGetImageMemoryRequirements", vk::Image);
 
 const MAPPED: P = P::from_raw(P::HOST_VISIBLE.as_raw() | P::HOST_COHERENT.as_raw());
 const EVERYTHING: P = P::from_raw(0xF);

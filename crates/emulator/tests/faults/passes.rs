@@ -128,7 +128,7 @@ impl Owned {
         let rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[FORMAT]);
         let rendering = self.chained(rendering);
         let masks = [vk::ColorComponentFlags::RGBA];
-        let pipeline = with_triangles(modules, SIDE, area(SIDE, SIDE), &masks, |info| {
+        let pipeline = with_triangles(modules, [area(SIDE, SIDE); 2], &masks, |info| {
             let mut info = info.layout(layout);
             info.p_next = (&raw const rendering).cast();
             self.make_as_is(&info)

@@ -1,7 +1,5 @@
 //! The lifetime of contents in tile memory: for each rule of the specification contents that survive and contents that do not.
 
-use std::ops::Deref;
-
 use crate::rig::{HostBuffer, Rig};
 use ash::vk;
 use tileheap_emulator::POISON;
@@ -20,13 +18,7 @@ struct Scene {
     outs: [HostBuffer; 2],
 }
 
-impl Deref for Scene {
-    type Target = Rig;
-
-    fn deref(&self) -> &Rig {
-        &self.rig
-    }
-}
+crate::rig::deref!(Scene, rig: Rig);
 
 impl Scene {
     fn new(settings: &[(&str, &str)]) -> Scene {

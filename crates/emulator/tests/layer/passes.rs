@@ -1,7 +1,5 @@
 //! What render passes and transitions do to tile images: operations DONT_CARE, layouts UNDEFINED, secondaries.
 
-use std::ops::Deref;
-
 use crate::rig;
 use crate::rig::{CLEAR, CLEARED, Operations, Rig, SIDE};
 use ash::vk;
@@ -22,13 +20,7 @@ struct Scene {
     texels: rig::HostBuffer,
 }
 
-impl Deref for Scene {
-    type Target = Rig;
-
-    fn deref(&self) -> &Rig {
-        &self.rig
-    }
-}
+crate::rig::deref!(Scene, rig: Rig);
 
 impl Scene {
     fn new() -> Scene {

@@ -1,8 +1,6 @@
 //! `VK_QCOM_tile_shading`, executed: dispatches per tile in render passes of both kinds, on attachments in tile memory and in ordinary
 //! memory, compared texel by texel with the extension's text.
 
-use std::ops::Deref;
-
 use crate::rig::{self, CLEARED, Descriptor, HostBuffer, Pipeline, Rig, SIDE, Wants};
 use ash::vk;
 use ash::vk::ImageLayout as Layout;
@@ -38,13 +36,7 @@ struct Scene {
     texels: HostBuffer,
 }
 
-impl Deref for Scene {
-    type Target = Rig;
-
-    fn deref(&self) -> &Rig {
-        &self.rig
-    }
-}
+crate::rig::deref!(Scene, rig: Rig);
 
 impl Scene {
     fn new(kind: Kind, in_tile_memory: bool) -> Scene {
@@ -240,7 +232,7 @@ impl Scene {
         let formats = [vk::Format::R32_UINT; 2];
         let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
         let masks = [vk::ColorComponentFlags::R, vk::ColorComponentFlags::empty()];
-        let pipeline = rig::with_triangles(modules, SIDE, left, &masks, |info| {
+        let pipeline = rig::with_triangles(modules, [rig::area(SIDE, SIDE), left], &masks, |info| {
             self.create(&info.layout(layout).push_next(&mut rendering))
         });
         // SAFETY: Recording a pass with these attachments.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap_layer::dependencies;
 
 use super::scopes::Usage;
 use crate::model::objects::Object;
@@ -63,6 +64,20 @@ pub(crate) struct Dependency {
     pub(crate) dst_access: vk::AccessFlags2,
     pub(crate) memory: Memory,
     pub(crate) change: Change,
+}
+
+impl Dependency {
+    /// One that orders all accesses to memory.
+    pub(crate) fn global(one: &dependencies::Dependency) -> Dependency {
+        Dependency {
+            src: one.src,
+            src_access: one.src_access,
+            dst: one.dst,
+            dst_access: one.dst_access,
+            memory: Memory::All,
+            change: Change::None,
+        }
+    }
 }
 
 /// What a barrier does between its scopes.

@@ -29,12 +29,12 @@ const DEPTH: [A; 2] = [
 
 /// An attachment in tile memory.
 #[derive(Debug)]
-struct Attached {
-    object: Object,
-    place: Place,
-    attachment: Attachment,
-    index: u32,
-    kind: AccessKind,
+pub(crate) struct Attached {
+    pub(crate) object: Object,
+    pub(crate) place: Place,
+    pub(crate) attachment: Attachment,
+    pub(crate) index: u32,
+    pub(crate) kind: AccessKind,
 }
 
 /// Where a render pass instance is.
@@ -53,7 +53,7 @@ impl Subpasses {
     /// A render pass instance begins.
     pub(crate) fn begin(
         recorded: &mut Recorded,
-        attached: impl Iterator<Item = (Object, Place, Attachment, u32, AccessKind)>,
+        attached: impl Iterator<Item = Attached>,
         pass: Option<Arc<RenderPass>>,
         (loads, stores): (bool, bool),
         at: &Position,
@@ -61,16 +61,8 @@ impl Subpasses {
         if !recorded.is_on {
             return Subpasses::default();
         }
-        let attached = attached.filter(|one| !one.2.is_resolve);
-        let attached = attached.map(|(object, place, attachment, index, kind)| Attached {
-            object,
-            place,
-            attachment,
-            index,
-            kind,
-        });
         let subpasses = Subpasses {
-            attached: attached.collect(),
+            attached: attached.filter(|one| !one.attachment.is_resolve).collect(),
             pass,
             stores,
             subpass: 0,

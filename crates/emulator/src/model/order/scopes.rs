@@ -207,36 +207,3 @@ pub(crate) fn second_scope(stages: S) -> S {
     let first = GRAPHICS.iter().position(|stage| stages.intersects(*stage));
     (stages | all(&GRAPHICS[first.unwrap_or(GRAPHICS.len())..])) & !(S::BOTTOM_OF_PIPE)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_hold_what_is_logically_earlier_or_later() {
-        let fragment = S::FRAGMENT_SHADER;
-        assert!(first_scope(S::COLOR_ATTACHMENT_OUTPUT).contains(fragment));
-        assert!(!first_scope(S::VERTEX_SHADER).intersects(fragment));
-        assert!(second_scope(S::VERTEX_SHADER).contains(fragment));
-        assert!(!second_scope(S::COLOR_ATTACHMENT_OUTPUT).intersects(fragment));
-        for (first, second) in [(S::NONE, S::NONE), (S::TOP_OF_PIPE, S::BOTTOM_OF_PIPE)] {
-            assert_eq!((first_scope(first), second_scope(second)), (S::NONE, S::NONE));
-        }
-        assert_eq!(first_scope(S::BOTTOM_OF_PIPE), EVERYTHING);
-        assert_eq!(second_scope(S::TOP_OF_PIPE), EVERYTHING);
-        assert!(!first_scope(S::COMPUTE_SHADER).intersects(all(&GRAPHICS)));
-    }
-
-    #[test]
-    fn accesses_are_those_of_their_stages_alone() {
-        let sampled = Usage::of(S::FRAGMENT_SHADER, A::SHADER_SAMPLED_READ).expect("a usage");
-        let written = Usage::of(S::COMPUTE_SHADER, A::SHADER_STORAGE_WRITE).expect("a usage");
-        assert!(Usages::of(S::ALL_GRAPHICS, A::SHADER_READ).contains(sampled));
-        // No logically earlier stage's.
-        assert!(!Usages::of(S::COLOR_ATTACHMENT_OUTPUT, A::MEMORY_READ).contains(sampled));
-        assert!(!Usages::of(S::FRAGMENT_SHADER, A::MEMORY_WRITE).contains(sampled));
-        assert!(Usages::of(S::ALL_COMMANDS, A::MEMORY_WRITE).contains(written));
-        assert!(written.writes() && !sampled.writes() && Usage::BARRIER.writes());
-        assert_eq!(Usage::of(S::HOST, A::HOST_READ), None);
-    }
-}

@@ -4,15 +4,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use ash::vk;
-use vk::PipelineStageFlags2 as S;
+use tileheap_layer::batches::SemaphoreUse;
 
 use super::record::{Hazard, Point};
 use super::scopes::first_scope;
 use super::state::{Logs, Running, State};
 use crate::model::position::Submit;
-
-/// A semaphore with its value, 0 of a binary one, and stages.
-pub(crate) type SemaphoreUse = (vk::Semaphore, u64, S);
 
 /// A batch of the application.
 #[derive(Debug)]

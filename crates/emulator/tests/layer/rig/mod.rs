@@ -9,7 +9,6 @@ mod test_device;
 mod work;
 
 use std::ffi::CStr;
-use std::ops::Deref;
 use std::sync::Once;
 
 use ash::vk;
@@ -39,13 +38,21 @@ pub struct Rig {
     base: TestDevice,
 }
 
-impl Deref for Rig {
-    type Target = TestDevice;
+/// Makes what a field has one's own.
+macro_rules! deref {
+    ($type:ident, $field:ident: $target:ty) => {
+        impl std::ops::Deref for $type {
+            type Target = $target;
 
-    fn deref(&self) -> &TestDevice {
-        &self.base
-    }
+            fn deref(&self) -> &$target {
+                &self.$field
+            }
+        }
+    };
 }
+pub(crate) use deref;
+
+deref!(Rig, base: TestDevice);
 
 /// What a test needs beside what every rig has.
 #[derive(Default)]

@@ -37,7 +37,7 @@ impl Suite {
         let formats = [FORMAT];
         let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
         let masks = [vk::ColorComponentFlags::RGBA];
-        with_triangles(modules, SIDE, area(SIDE, SIDE), &masks, |info| {
+        with_triangles(modules, [area(SIDE, SIDE); 2], &masks, |info| {
             let mut info = info.layout(layout).render_pass(pass);
             if pass == vk::RenderPass::null() {
                 info = info.push_next(&mut rendering);

@@ -9,7 +9,6 @@
 //! both ways, so that the layer meets the mistakes themselves, too.
 
 use std::ffi::CStr;
-use std::ops::Deref;
 
 use ash::prelude::VkResult;
 use ash::vk;
@@ -69,13 +68,7 @@ pub(crate) struct Suite {
     on: Instance,
 }
 
-impl Deref for Suite {
-    type Target = TestDevice;
-
-    fn deref(&self) -> &TestDevice {
-        &self.base
-    }
-}
+crate::rig::deref!(Suite, base: TestDevice);
 
 /// Runs a scenario on every profile, and below validation on the default one with calls stopped, too.
 pub(crate) fn on_every_profile(ask: &Ask<'_>, scenario: impl Fn(&Suite)) {

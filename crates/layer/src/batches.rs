@@ -1,0 +1,84 @@
+//! Batches of both kinds of submits.
+
+use ash::vk;
+use vk::PipelineStageFlags2 as S;
+
+use crate::dependencies::wide;
+use crate::{array, chained};
+
+/// A semaphore with its value, 0 of a binary one, and stages: those that wait, or whose completion is signaled.
+pub type SemaphoreUse = (vk::Semaphore, u64, S);
+
+/// What a batch waits for, runs and signals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Waits for them.
+    pub waits: Vec<SemaphoreUse>,
+    /// Runs them.
+    pub commands: Vec<vk::CommandBuffer>,
+    /// Signals them.
+    pub signals: Vec<SemaphoreUse>,
+}
+
+impl Batch {
+    /// A batch of `vkQueueSubmit`.
+    pub fn first_kind(info: &vk::SubmitInfo<'_>) -> Batch {
+        let stages = array!(info.p_wait_dst_stage_mask, info.wait_semaphore_count);
+        let commands = array!(info.p_command_buffers, info.command_buffer_count).to_vec();
+        let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count);
+        let signals = array!(info.p_signal_semaphores, info.signal_semaphore_count);
+        let stages = stages.iter().map(|stages| wide(*stages));
+        Batch::with_values(info.p_next, (waits, stages), commands, signals)
+    }
+
+    /// A batch of `vkQueueBindSparse`, whose commands are none.
+    pub fn sparse(info: &vk::BindSparseInfo<'_>) -> Batch {
+        let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count);
+        let signals = array!(info.p_signal_semaphores, info.signal_semaphore_count);
+        let stages = std::iter::repeat(S::ALL_COMMANDS);
+        Batch::with_values(info.p_next, (waits, stages), Vec::new(), signals)
+    }
+
+    fn with_values(
+        p_next: *const std::ffi::c_void,
+        (waits, stages): (&[vk::Semaphore], impl Iterator<Item = S>),
+        commands: Vec<vk::CommandBuffer>,
+        signals: &[vk::Semaphore],
+    ) -> Batch {
+        let values = chained!(p_next => vk::TimelineSemaphoreSubmitInfo<'_>);
+        let (mut waited, mut signaled) = (&[][..], &[][..]);
+        if let Some(values) = values {
+            waited = array!(values.p_wait_semaphore_values, values.wait_semaphore_value_count);
+            signaled = array!(
+                values.p_signal_semaphore_values,
+                values.signal_semaphore_value_count
+            );
+        }
+        let values = |values: &'static [u64]| values.iter().copied().chain(std::iter::repeat(0));
+        let waits = waits.iter().zip(values(waited)).zip(stages);
+        let signals = signals.iter().zip(values(signaled));
+        Batch {
+            waits: waits
+                .map(|((one, value), stages)| (*one, value, stages))
+                .collect(),
+            commands,
+            signals: signals
+                .map(|(one, value)| (*one, value, S::ALL_COMMANDS))
+                .collect(),
+        }
+    }
+
+    /// A batch of `vkQueueSubmit2`.
+    pub fn second_kind(info: &vk::SubmitInfo2<'_>) -> Batch {
+        let uses = |first, count| {
+            let one = |info: &vk::SemaphoreSubmitInfo<'_>| (info.semaphore, info.value, info.stage_mask);
+            array!(first, count).iter().map(one).collect()
+        };
+        let commands = array!(info.p_command_buffer_infos, info.command_buffer_info_count).iter();
+        Batch {
+            waits: uses(info.p_wait_semaphore_infos, info.wait_semaphore_info_count),
+            commands: commands.map(|one| one.command_buffer).collect(),
+            signals: uses(info.p_signal_semaphore_infos, info.signal_semaphore_info_count),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Memory dependencies of both kinds of barriers, and of render passes.
+
+use ash::vk;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use crate::{array, chained};
+
+/// The memory of a dependency.
+#[derive(Clone, Copy, Debug)]
+pub enum Memory {
+    /// None: an execution dependency.
+    None,
+    /// All: a global memory barrier.
+    All,
+    /// Of a buffer, from an offset on so many bytes.
+    Buffer(vk::Buffer, u64, u64),
+    /// Of a part of an image, with its layouts before and after.
+    Image(
+        vk::Image,
+        vk::ImageSubresourceRange,
+        vk::ImageLayout,
+        vk::ImageLayout,
+    ),
+}
+
+/// A memory dependency.
+#[derive(Clone, Copy, Debug)]
+pub struct Dependency {
+    /// The first scope.
+    pub src: S,
+    /// Accesses that are made available.
+    pub src_access: A,
+    /// The second scope.
+    pub dst: S,
+    /// Accesses that it is made visible to.
+    pub dst_access: A,
+    /// Its memory.
+    pub memory: Memory,
+    /// The queue families from and to which it transfers ownership; the same ones where it does not.
+    pub families: (u32, u32),
+}
+
+/// Stages of the first kind as those of the second one, which have the same bits.
+pub fn wide(stages: vk::PipelineStageFlags) -> S {
+    S::from_raw(stages.as_raw().into())
+}
+
+/// Accesses of the first kind as those of the second one, which have the same bits.
+pub fn wide_access(access: vk::AccessFlags) -> A {
+    A::from_raw(access.as_raw().into())
+}
+
+/// A dependency of all memory, between two scopes.
+fn dependency((src, src_access): (S, A), (dst, dst_access): (S, A)) -> Dependency {
+    Dependency {
+        src,
+        src_access,
+        dst,
+        dst_access,
+        memory: Memory::All,
+        families: (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED),
+    }
+}
+
+/// That of a barrier of the first kind, which has accesses alone.
+macro_rules! first_scopes {
+    ($from:expr, $to:expr, $one:expr) => {
+        dependency(
+            ($from, wide_access($one.src_access_mask)),
+            ($to, wide_access($one.dst_access_mask)),
+        )
+    };
+}
+
+/// That of a barrier of the second kind.
+macro_rules! second_scopes {
+    ($one:expr) => {
+        dependency(
+            ($one.src_stage_mask, $one.src_access_mask),
+            ($one.dst_stage_mask, $one.dst_access_mask),
+        )
+    };
+}
+
+/// The same of a buffer.
+macro_rules! of_buffer {
+    ($one:expr, $scopes:expr) => {
+        Dependency {
+            memory: Memory::Buffer($one.buffer, $one.offset, $one.size),
+            families: ($one.src_queue_family_index, $one.dst_queue_family_index),
+            ..$scopes
+        }
+    };
+}
+
+/// The same of an image.
+macro_rules! of_image {
+    ($one:expr, $scopes:expr) => {
+        Dependency {
+            memory: Memory::Image(
+                $one.image,
+                $one.subresource_range,
+                $one.old_layout,
+                $one.new_layout,
+            ),
+            families: ($one.src_queue_family_index, $one.dst_queue_family_index),
+            ..$scopes
+        }
+    };
+}
+
+/// The dependencies of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`: that of execution alone, and those of each barrier.
+pub fn first_kind<'a>(
+    (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
+    memory: &'a [vk::MemoryBarrier<'_>],
+    buffers: &'a [vk::BufferMemoryBarrier<'_>],
+    images: &'a [vk::ImageMemoryBarrier<'_>],
+) -> impl Iterator<Item = Dependency> + 'a {
+    let (from, to) = (wide(from), wide(to));
+    let execution = Dependency {
+        memory: Memory::None,
+        ..dependency((from, A::NONE), (to, A::NONE))
+    };
+    let memory = memory.iter().map(move |it| first_scopes!(from, to, it));
+    let buffers = buffers
+        .iter()
+        .map(move |it| of_buffer!(it, first_scopes!(from, to, it)));
+    let images = images
+        .iter()
+        .map(move |it| of_image!(it, first_scopes!(from, to, it)));
+    std::iter::once(execution)
+        .chain(memory)
+        .chain(buffers)
+        .chain(images)
+}
+
+/// The dependencies of `vkCmdPipelineBarrier2` and its like: those of each barrier.
+pub fn second_kind<'a>(info: &'a vk::DependencyInfo<'_>) -> impl Iterator<Item = Dependency> + 'a {
+    let memory = array!(info.p_memory_barriers, info.memory_barrier_count).iter();
+    let buffers = array!(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count).iter();
+    let images = array!(info.p_image_memory_barriers, info.image_memory_barrier_count).iter();
+    let memory = memory.map(|it| second_scopes!(it));
+    let buffers = buffers.map(|it| of_buffer!(it, second_scopes!(it)));
+    let images = images.map(|it| of_image!(it, second_scopes!(it)));
+    memory.chain(buffers).chain(images)
+}
+
+/// The dependency of a subpass of the first kind.
+pub(crate) fn of_subpass(one: &vk::SubpassDependency) -> Dependency {
+    first_scopes!(wide(one.src_stage_mask), wide(one.dst_stage_mask), one)
+}
+
+/// The dependency of a subpass of the second kind, whose masks may be in its chain.
+pub(crate) fn of_subpass2(one: &vk::SubpassDependency2<'_>) -> Dependency {
+    match chained!(one.p_next => vk::MemoryBarrier2<'_>) {
+        Some(barrier) => second_scopes!(barrier),
+        None => first_scopes!(wide(one.src_stage_mask), wide(one.dst_stage_mask), one),
+    }
+}

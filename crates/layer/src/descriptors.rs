@@ -1,0 +1,115 @@
+//! Writes to descriptor sets: updates, templates and pushed descriptors as one stream.
+
+use std::ffi::c_void;
+
+use ash::vk;
+
+use crate::array;
+
+/// What a descriptor is written from.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// An image, or an image and a sampler.
+    Image(&'a vk::DescriptorImageInfo),
+    /// A range of a buffer.
+    Buffer(&'a vk::DescriptorBufferInfo),
+    /// Texels of a buffer.
+    Texels(vk::BufferView),
+}
+
+/// A descriptor that is written: binding, element and type, and what it is written from; `None` for nothing.
+pub type Written<'a> = (u32, u32, vk::DescriptorType, Option<Source<'a>>);
+
+enum Kind {
+    Image,
+    Buffer,
+    Texels,
+}
+
+/// What descriptors of a type are written from; `None` for those that hold no memory.
+fn kind_of(kind: vk::DescriptorType) -> Option<Kind> {
+    use vk::DescriptorType as T;
+    match kind {
+        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => {
+            Some(Kind::Image)
+        }
+        T::UNIFORM_BUFFER | T::STORAGE_BUFFER | T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC => {
+            Some(Kind::Buffer)
+        }
+        T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => Some(Kind::Texels),
+        _ => None,
+    }
+}
+
+/// Calls `put` for each descriptor that an update writes and that can hold memory.
+pub fn each_written(write: &vk::WriteDescriptorSet<'_>, mut put: impl FnMut(Written<'_>)) {
+    let (first, stride): (*const c_void, usize) = match kind_of(write.descriptor_type) {
+        Some(Kind::Image) => (write.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
+        Some(Kind::Buffer) => (write.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>()),
+        Some(Kind::Texels) => (write.p_texel_buffer_view.cast(), size_of::<vk::BufferView>()),
+        None => return,
+    };
+    let entry = vk::DescriptorUpdateTemplateEntry {
+        dst_binding: write.dst_binding,
+        dst_array_element: write.dst_array_element,
+        descriptor_count: write.descriptor_count,
+        descriptor_type: write.descriptor_type,
+        offset: 0,
+        stride,
+    };
+    each_of_entry(&entry, first, &mut put);
+}
+
+fn each_of_entry(
+    entry: &vk::DescriptorUpdateTemplateEntry,
+    data: *const c_void,
+    put: &mut impl FnMut(Written<'_>),
+) {
+    let Some(kind) = kind_of(entry.descriptor_type) else {
+        return;
+    };
+    for index in 0..entry.descriptor_count {
+        let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
+        let source = match kind {
+            // SAFETY: Valid usage: null, or what descriptors of that type are written from; so in each arm.
+            Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }.map(Source::Image),
+            // SAFETY: As above.
+            Kind::Buffer => unsafe { at.cast::<vk::DescriptorBufferInfo>().as_ref() }.map(Source::Buffer),
+            // SAFETY: As above.
+            Kind::Texels => unsafe { at.cast::<vk::BufferView>().as_ref() }
+                .copied()
+                .map(Source::Texels),
+        };
+        let element = entry.dst_array_element + index;
+        put((entry.dst_binding, element, entry.descriptor_type, source));
+    }
+}
+
+/// An update template.
+#[derive(Debug)]
+pub struct Template {
+    entries: Vec<vk::DescriptorUpdateTemplateEntry>,
+    /// The bind point of pushed descriptors; unused for sets.
+    pub point: vk::PipelineBindPoint,
+}
+
+impl Template {
+    /// As it is created.
+    pub fn new(info: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Template {
+        let entries = array!(
+            info.p_descriptor_update_entries,
+            info.descriptor_update_entry_count
+        );
+        Template {
+            entries: entries.to_vec(),
+            point: info.pipeline_bind_point,
+        }
+    }
+
+    /// As [`each_written`], by data for the template.
+    pub fn each_written(&self, data: *const c_void, mut put: impl FnMut(Written<'_>)) {
+        for entry in &self.entries {
+            each_of_entry(entry, data, &mut put);
+        }
+    }
+}

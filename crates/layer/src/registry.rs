@@ -1,0 +1,47 @@
+//! Instances and devices, by what the loader tells dispatchable handles apart by.
+
+use std::sync::{Arc, LazyLock};
+
+use ash::vk::Handle;
+
+use crate::loader::dispatch_key;
+use crate::sharded::Sharded;
+
+/// The instances or the devices of a layer; all handles of one share its key.
+pub struct Registry<T>(LazyLock<Sharded<Arc<T>>>);
+
+impl<T> Registry<T> {
+    /// An empty one.
+    #[allow(clippy::new_without_default, reason = "a default is no constant")]
+    pub const fn new() -> Registry<T> {
+        Registry(LazyLock::new(Sharded::default))
+    }
+
+    /// That of a live handle: of itself, a physical device, a queue or a command buffer.
+    pub fn of(&self, handle: impl Handle) -> Option<Arc<T>> {
+        self.0.get(key(handle))
+    }
+
+    /// Registers a new one.
+    pub fn insert(&self, handle: impl Handle, value: T) {
+        self.0.insert(key(handle), Arc::new(value));
+    }
+
+    /// Unregisters the one of a handle, which the caller destroys.
+    pub fn remove(&self, handle: impl Handle) -> Option<Arc<T>> {
+        self.0.remove(key(handle))
+    }
+
+    /// All of them, in no order.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.0.fold(Vec::new(), |mut all, one| {
+            all.push(one.clone());
+            all
+        })
+    }
+}
+
+fn key(handle: impl Handle) -> u64 {
+    // SAFETY: The application, or the layer above, passes a live handle.
+    unsafe { dispatch_key(handle.as_raw()) as u64 }
+}
