@@ -1,0 +1,355 @@
+//! Checks a captured frame's own synchronization: the recording becomes tables, which the checker of lowered frames replays.
+//!
+//! Work before the frame counts as waited for, and images are in the layout of their first use. A wait for events orders all that is
+//! recorded before it. Not judged: what happens inside a pass, and work that the host orders, which a document does not have.
+
+use std::sync::Arc;
+
+use ash::vk::{self, AccessFlags2 as A, ImageLayout};
+use tileheap::format::aspects;
+use tileheap::frame::tables::{Resource, ResourceKind};
+use tileheap::frame::{Frame, ResourceId, SubresourceRange};
+use tileheap::lower::check::{DeviceFacts, Rule};
+use tileheap::lower::tables::commands::*;
+use tileheap::lower::tables::objects::{AccessRow, Binding, BufferRow, ImageRow, MemoryRow, Sharing};
+use tileheap::lower::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
+use tileheap::lower::tables::{Lowered, Object};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Situation};
+use tileheap::measure::estimate;
+use tileheap::plan::MemoryKind;
+use tileheap::profile::DeviceProfile;
+use tileheap::units::{Bytes, Run};
+
+use crate::document::{Capture, Command, Dependency, Memory, Placement, SemaphoreUse};
+
+#[cfg(test)]
+mod tests;
+
+/// An access that the program's synchronization does not cover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is missing.
+    pub rule: Rule,
+    /// Whether both uses are of the same bytes for sure; of buffers only the whole is known.
+    pub certain: bool,
+    /// Both uses, and what is missing between them.
+    pub message: String,
+}
+
+/// A recording that does not belong to its frame, and how that shows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the recording is not of this frame: {0}: capture it again")]
+pub struct NotOfFrame(String);
+
+/// Judges a captured frame; findings in the order of submission, each once. O(barriers x uses).
+///
+/// # Errors
+/// The recording is of another frame.
+pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFrame> {
+    let mut families = vec![0; frame.queues().len()];
+    for (batch, sync) in frame.batches().iter().zip(&capture.batches) {
+        families[frame.submits()[batch.submit.index()].queue.index()] = sync.family;
+    }
+    let queues = (0..)
+        .zip(families)
+        .map(|(index, family)| FamilyQueue { family, index });
+    let situation = Situation::first(DeviceQueues::new(&queues.collect::<Vec<_>>()));
+    let profile = DeviceProfile::preset("no-tile-memory").map_err(|error| NotOfFrame(error.to_string()))?;
+    let profile = Arc::new(profile);
+    let needs = estimate(frame, &profile).map_err(|error| NotOfFrame(error.to_string()))?;
+    let device = DeviceFacts::declared(&profile, &Arc::new(needs), frame, &situation.queues);
+    let mut recording = Recording::default();
+    recording.read(frame, capture, &situation.queues)?;
+    let errors = recording
+        .tables
+        .recorded_violations(&recording.around, frame, &situation, &device);
+    let findings = errors.into_iter().map(|error| Finding {
+        rule: error.rule,
+        certain: error.resources.iter().all(|&id| frame.resource(id).is_image()),
+        message: error.message,
+    });
+    Ok(findings.collect())
+}
+
+/// A recording as tables, with the dependencies around each pass.
+#[derive(Default)]
+struct Recording {
+    tables: Lowered,
+    around: Vec<[Vec<DependencyRow>; 2]>,
+    /// Per resource.
+    objects: Vec<Object>,
+}
+
+impl Recording {
+    fn read(&mut self, frame: &Frame, capture: &Capture, queues: &DeviceQueues) -> Result<(), NotOfFrame> {
+        let equal = |what: &str, recorded: usize, described: usize| match recorded == described {
+            true => Ok(()),
+            false => Err(NotOfFrame(format!(
+                "it has {recorded} {what}, and the frame {described}"
+            ))),
+        };
+        equal("batches", capture.batches.len(), frame.batches().len())?;
+        equal(
+            "command buffers",
+            capture.command_buffers.len(),
+            frame.command_buffers().len(),
+        )?;
+        for (index, (id, resource)) in frame.resource_ids().zip(frame.resources()).enumerate() {
+            let placed = capture.resources.get(index).and_then(|facts| facts.memory);
+            self.object(id, resource, placed);
+        }
+        let mut signals: Vec<SemaphoreUse> = Vec::new();
+        // Of command buffers without passes: they come before the queue's next one.
+        let mut open: Vec<Vec<DependencyRow>> = vec![Vec::new(); frame.queues().len()];
+        let mut passes = frame.pass_ids();
+        for (batch, sync) in frame.batches().iter().zip(&capture.batches) {
+            let queue = frame.submits()[batch.submit.index()].queue.index();
+            for commands in batch.command_buffers.indices() {
+                let before = self.around.len();
+                for command in &capture.command_buffers[commands] {
+                    match command {
+                        Command::Pass { layouts, .. } => {
+                            let contents =
+                                PassContents::Described(passes.next().ok_or_else(|| {
+                                    NotOfFrame("it has more passes than the frame".to_owned())
+                                })?);
+                            let accesses = frame.passes()[self.around.len()].accesses;
+                            equal("accesses of a pass", layouts.len(), accesses.len())?;
+                            for (access, layout) in accesses.of(frame.accesses()).iter().zip(layouts) {
+                                let object = self.objects[access.resource.index()];
+                                let layout = layout.map_or(ImageLayout::UNDEFINED, |one| one.0);
+                                self.tables.accesses.push(AccessRow {
+                                    object,
+                                    view: None,
+                                    layout,
+                                });
+                            }
+                            let none = DependencyRow::default();
+                            let (tile_memory, rendering) = (None, None);
+                            self.tables.passes.push(PassRow {
+                                contents,
+                                tile_memory,
+                                before: none,
+                                rendering,
+                                after: none,
+                            });
+                            self.around.push([std::mem::take(&mut open[queue]), Vec::new()]);
+                        }
+                        Command::Barrier(all)
+                        | Command::WaitEvents {
+                            dependencies: all, ..
+                        } => {
+                            open[queue].push(self.dependency(all));
+                        }
+                        Command::SetEvent { .. } | Command::ResetEvent { .. } => {}
+                    }
+                }
+                let row = frame.command_buffers()[commands].passes;
+                equal(
+                    "passes in a command buffer",
+                    self.around.len() - before,
+                    row.len(),
+                )?;
+                if let Some([_, behind]) = self.around[before..].last_mut() {
+                    *behind = std::mem::take(&mut open[queue]);
+                }
+                // Rows go by their position; what they are called is not looked at.
+                let commands = frame.passes()[0].command_buffer;
+                self.tables.command_buffers.push(CommandBufferRow {
+                    commands,
+                    passes: row,
+                });
+            }
+            // A semaphore's every signal is one of its own; a wait is for the first that reaches its value, of a binary one for the last.
+            let (first_wait, first_signal) = (self.tables.waits.len(), self.tables.signals.len());
+            for wait in &sync.waits {
+                let reaches = |one: &SemaphoreUse| one.semaphore == wait.semaphore && one.value >= wait.value;
+                let last = wait.value == 0;
+                let found = if last {
+                    signals.iter().rposition(reaches)
+                } else {
+                    signals.iter().position(reaches)
+                };
+                let row = found.map(|at| SemaphoreRow {
+                    semaphore: Semaphore::Declared(at as u32),
+                    stages: wait.stages,
+                });
+                self.tables.waits.extend(row);
+            }
+            for signal in &sync.signals {
+                let semaphore = Semaphore::Declared(signals.len() as u32);
+                self.tables.signals.push(SemaphoreRow {
+                    semaphore,
+                    stages: signal.stages,
+                });
+                signals.push(*signal);
+            }
+            self.tables.batches.push(BatchRow {
+                batch: frame.command_buffers()[0].batch,
+                waits: since(first_wait, &self.tables.waits),
+                command_buffers: batch.command_buffers,
+                signals: since(first_signal, &self.tables.signals),
+            });
+        }
+        for row in frame.submits() {
+            let (submit, queue) = (frame.batches()[0].submit, queues.declared()[row.queue.index()]);
+            self.tables.submits.push(SubmitRow {
+                submit,
+                queue,
+                batches: row.batches,
+            });
+        }
+        Ok(())
+    }
+
+    /// An image or a buffer for a resource, where the program bound it; what is not bound has memory of its own.
+    fn object(&mut self, resource: ResourceId, described: &Resource, placed: Option<Placement>) {
+        let alone = Placement {
+            object: u32::MAX - self.objects.len() as u32,
+            offset: 0,
+            size: 1,
+        };
+        let Placement { object, offset, size } = placed.unwrap_or(alone);
+        // A row's memory type is the number of the object.
+        let known = self
+            .tables
+            .memory
+            .iter()
+            .position(|row| row.memory_type == object);
+        let memory = known.unwrap_or(self.tables.memory.len()) as u32;
+        if known.is_none() {
+            self.tables.memory.push(MemoryRow {
+                kind: MemoryKind::Dedicated,
+                memory_type: object,
+                size: Bytes(u64::MAX),
+            });
+        }
+        let binding = Binding::Memory {
+            memory,
+            offset: Bytes(offset),
+            size: Bytes(size),
+        };
+        let sharing = Sharing::default();
+        match &described.kind {
+            ResourceKind::Image { desc, extent, usage } => {
+                self.objects.push(Object::Image(self.tables.images.len() as u32));
+                self.tables.images.push(ImageRow {
+                    resource,
+                    flags: vk::ImageCreateFlags::empty(),
+                    image_type: desc.image_type,
+                    format: desc.format,
+                    extent: *extent,
+                    mip_levels: desc.mip_levels,
+                    array_layers: desc.array_layers,
+                    samples: desc.samples,
+                    tiling: vk::ImageTiling::OPTIMAL,
+                    usage: *usage,
+                    view_formats: Run::default(),
+                    sharing,
+                    binding,
+                });
+            }
+            ResourceKind::Buffer { desc, usage } => {
+                self.objects
+                    .push(Object::Buffer(self.tables.buffers.len() as u32));
+                self.tables.buffers.push(BufferRow {
+                    resource,
+                    size: desc.size,
+                    usage: *usage,
+                    sharing,
+                    binding,
+                });
+            }
+        }
+    }
+
+    /// Dependencies that take effect together.
+    fn dependency(&mut self, all: &[Dependency]) -> DependencyRow {
+        let tables = &mut self.tables;
+        let first = [
+            tables.image_barriers.len(),
+            tables.buffer_barriers.len(),
+            tables.memory_barriers.len(),
+        ];
+        let cause = BarrierCause::Hazard;
+        for one in all {
+            let [src, dst] = one.families.unwrap_or([vk::QUEUE_FAMILY_IGNORED; 2]);
+            let families = Families { src, dst };
+            let mut scopes = Scopes {
+                src_stages: one.src_stages,
+                src_access: one.src_access,
+                dst_stages: one.dst_stages,
+                dst_access: one.dst_access,
+            };
+            let object = |resource: u32| self.objects.get(resource as usize).copied();
+            match one.memory {
+                Memory::Image {
+                    resource,
+                    part,
+                    old: old_layout,
+                    new: new_layout,
+                } => {
+                    let Some(Object::Image(image)) = object(resource) else {
+                        continue;
+                    };
+                    let row = &tables.images[image as usize];
+                    let run = |run: Run, all| if run.is_empty() { Run::new(0, all) } else { run };
+                    let all = if part.aspects.is_empty() {
+                        aspects(row.format)
+                    } else {
+                        part.aspects
+                    };
+                    let (levels, layers) = (
+                        run(part.levels, row.mip_levels),
+                        run(part.layers, row.array_layers),
+                    );
+                    let range = SubresourceRange {
+                        aspects: all,
+                        levels,
+                        layers,
+                    };
+                    let row = ImageBarrierRow {
+                        image,
+                        range,
+                        scopes,
+                        old_layout,
+                        new_layout,
+                        families,
+                        cause,
+                    };
+                    tables.image_barriers.push(row);
+                }
+                // A part counts as all of it: which bytes an access uses is not known either.
+                Memory::Buffer { resource, .. } => {
+                    let Some(Object::Buffer(buffer)) = object(resource) else {
+                        continue;
+                    };
+                    let (offset, size) = (Bytes::ZERO, tables.buffers[buffer as usize].size);
+                    tables.buffer_barriers.push(BufferBarrierRow {
+                        buffer,
+                        offset,
+                        size,
+                        scopes,
+                        families,
+                        cause,
+                    });
+                }
+                Memory::All => tables.memory_barriers.push(MemoryBarrierRow { scopes, cause }),
+                Memory::None => {
+                    (scopes.src_access, scopes.dst_access) = (A::NONE, A::NONE);
+                    tables.memory_barriers.push(MemoryBarrierRow { scopes, cause });
+                }
+            }
+        }
+        DependencyRow {
+            images: since(first[0], &tables.image_barriers),
+            buffers: since(first[1], &tables.buffer_barriers),
+            memory: since(first[2], &tables.memory_barriers),
+        }
+    }
+}
+
+/// The rows from `first` on.
+fn since<T>(first: usize, table: &[T]) -> Run {
+    Run::new(first as u32, table.len() as u32)
+}

@@ -1,0 +1,420 @@
+//! What a captured frame says besides the frame itself: the object `capture` of a frame document.
+//!
+//! ```json
+//! {
+//!   "format": "tileheap-frame", "version": 2, "name": "…", "queues": […], "resources": […], "submits": […],
+//!   "capture": { "version": 1, "program": "vkcube", "passes": […], "resources": […], "batches": […], "command_buffers": […], … }
+//! }
+//! ```
+//! `tileheap plan`, `advise` and `report` read the frame and skip this object. Indices are those of the frame that the document
+//! describes: resources, passes, batches and command buffers in the order in which the document lists them.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+use tileheap::frame::SubresourceRange;
+use tileheap::names;
+use tileheap_json::{JsonSyntaxError, is_default};
+use tileheap_layer::dependencies;
+
+/// The field of the frame document.
+pub const FIELD: &str = "capture";
+/// The version that is written.
+pub const VERSION: u64 = 1;
+
+/// One captured frame, besides its passes and accesses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capture {
+    /// [`VERSION`].
+    pub version: u64,
+    /// The program's file name.
+    pub program: String,
+    /// `deviceName` of the physical device.
+    pub device: String,
+    /// The version of Vulkan that the program requested: `1.3.0`.
+    pub api_version: String,
+    /// Which frame of the program it is, from 0.
+    pub frame: u64,
+    /// What ended it.
+    pub border: Border,
+    /// Facts of each pass, in the frame's order.
+    pub passes: Vec<PassFacts>,
+    /// Facts of each resource, in the frame's order.
+    pub resources: Vec<ResourceFacts>,
+    /// Bytes of the accesses that were followed: those of every access in the frame, reads and writes counted one by one.
+    pub followed_bytes: u64,
+    /// What could not be followed, by kind.
+    pub unresolved: Vec<Unresolved>,
+    /// Waits and signals of each batch, in the frame's order.
+    pub batches: Vec<BatchSync>,
+    /// What each command buffer records, in the frame's order.
+    pub command_buffers: Vec<Vec<Command>>,
+}
+
+/// What ended a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Border {
+    /// `vkQueuePresentKHR`.
+    #[default]
+    Present,
+    /// The debug label or marker that was asked for.
+    Label,
+    /// So many submits.
+    Submits,
+    /// The signal file disappeared.
+    Signal,
+    /// The device was destroyed, or lost, or the program ended: what there is of a frame.
+    End,
+}
+
+/// What a pass does besides its accesses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PassFacts {
+    /// Draw commands, those of indirect draws counted by their upper limit.
+    #[serde(skip_serializing_if = "is_default")]
+    pub draws: u64,
+    /// Of them indirect ones, whose vertices and indices are not known.
+    #[serde(skip_serializing_if = "is_default")]
+    pub indirect_draws: u64,
+    /// Vertices, times instances.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vertices: u64,
+    /// Indices, times instances.
+    #[serde(skip_serializing_if = "is_default")]
+    pub indices: u64,
+    /// Bytes of vertices and indices that the draws fetch, each vertex counted once for each time it is drawn.
+    #[serde(skip_serializing_if = "is_default")]
+    pub vertex_bytes: u64,
+    /// Dispatches.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dispatches: u64,
+    /// Copies, blits, resolves, fills, updates and clears.
+    #[serde(skip_serializing_if = "is_default")]
+    pub transfers: u64,
+    /// The index of its subpass in its render pass; of passes of one instance, the first has 0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub subpass: u32,
+    /// Continues a dynamic rendering instance that another command buffer suspended.
+    #[serde(skip_serializing_if = "is_default")]
+    pub resumes: bool,
+    /// Queries, atomics by unresolved accesses, or anything else that forbids to run it twice.
+    #[serde(skip_serializing_if = "is_default")]
+    pub has_side_effects: bool,
+}
+
+/// How long a resource was found to live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inferred {
+    /// Written before it is read, and not read in the next frame as far as this one shows.
+    Transient,
+    /// Read before it is written, and written later.
+    History,
+    /// Never written in the frame, or shared with the outside.
+    #[default]
+    External,
+}
+
+/// What was found out about a resource.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResourceFacts {
+    /// Its lifetime.
+    pub inferred: Inferred,
+    /// Why, in words.
+    pub reason: String,
+    /// The memory that the program bound it to, if it was bound.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memory: Option<Placement>,
+    /// The tiling is linear.
+    #[serde(skip_serializing_if = "is_default")]
+    pub linear: bool,
+    /// An image of a swapchain.
+    #[serde(skip_serializing_if = "is_default")]
+    pub swapchain: bool,
+}
+
+/// Where a resource is bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The memory object, by a number of the capture.
+    pub object: u32,
+    /// In bytes.
+    pub offset: u64,
+    /// In bytes, as the driver requires.
+    pub size: u64,
+}
+
+/// Accesses that could not be followed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Unresolved {
+    /// What they are.
+    pub kind: UnresolvedKind,
+    /// How many commands make them.
+    pub count: u64,
+    /// An upper limit of the bytes they access, where there is one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bytes: Option<u64>,
+    /// The passes that make them, in order.
+    pub passes: Vec<u32>,
+    /// The first of them, in words.
+    pub first: String,
+}
+
+/// Why an access could not be followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnresolvedKind {
+    /// By a buffer device address.
+    DeviceAddress,
+    /// Through a descriptor buffer.
+    DescriptorBuffer,
+    /// An array of descriptors of which a shader may use any element.
+    BindlessArray,
+    /// A shader that was not understood, or that the layer has not seen: shader objects, pipelines of a cache alone.
+    Shader,
+    /// Acceleration structures and ray tracing.
+    RayTracing,
+    /// Video sessions.
+    Video,
+    /// Sparse memory, device generated commands, memory of others: a command that the layer does not follow.
+    #[default]
+    Command,
+    /// A descriptor, a view or a resource that the layer has not seen created.
+    UnknownObject,
+}
+
+impl UnresolvedKind {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            UnresolvedKind::DeviceAddress => "buffer device addresses",
+            UnresolvedKind::DescriptorBuffer => "descriptor buffers",
+            UnresolvedKind::BindlessArray => "arrays of descriptors indexed in shaders",
+            UnresolvedKind::Shader => "shaders that were not understood",
+            UnresolvedKind::RayTracing => "ray tracing",
+            UnresolvedKind::Video => "video",
+            UnresolvedKind::Command => "commands that are not followed",
+            UnresolvedKind::UnknownObject => "objects that were not seen created",
+        }
+    }
+}
+
+/// The semaphores of a batch, in the order given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BatchSync {
+    /// Waits for them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub waits: Vec<SemaphoreUse>,
+    /// Signals them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub signals: Vec<SemaphoreUse>,
+    /// The queue family that runs it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub family: u32,
+}
+
+/// A semaphore as the program submitted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SemaphoreUse {
+    /// A number of the capture: the same semaphore has the same one.
+    pub semaphore: u32,
+    /// Of a timeline semaphore, its value; 0 of a binary one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub value: u64,
+    /// The stages that wait, or whose completion is signalled.
+    #[serde(with = "names::bits")]
+    pub stages: vk::PipelineStageFlags2,
+}
+
+/// A recorded command that accesses or synchronizes, in recording order; those of secondary command buffers where they are executed.
+///
+/// What a render pass object does by itself is written out: its dependencies (those that it implies, too) and transitions of layout are
+/// barriers before, between and behind its passes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command<R = u32> {
+    /// The accesses of a pass happen here.
+    Pass {
+        /// The pass.
+        pass: u32,
+        /// The layout in which each of its accesses finds the image, in the frame's order; `None` for buffers.
+        layouts: Vec<Option<Layout>>,
+        /// The store operation of each of its accesses; `None` for what is no attachment.
+        #[serde(default)]
+        stores: Vec<Option<Store>>,
+    },
+    /// A pipeline barrier, or what a render pass does as one.
+    Barrier(Vec<Dependency<R>>),
+    /// An event is set.
+    SetEvent {
+        /// A number of the capture.
+        event: u32,
+        /// The first scope; the second one is the wait's where it is of the first kind (`vkCmdSetEvent`).
+        dependencies: Vec<Dependency<R>>,
+    },
+    /// An event is reset.
+    ResetEvent {
+        /// A number of the capture.
+        event: u32,
+        /// After these stages.
+        #[serde(with = "names::bits")]
+        stages: vk::PipelineStageFlags2,
+    },
+    /// Events are waited for.
+    WaitEvents {
+        /// Numbers of the capture.
+        events: Vec<u32>,
+        /// What they order.
+        dependencies: Vec<Dependency<R>>,
+    },
+}
+
+/// An image layout by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Layout(#[serde(with = "names::value")] pub vk::ImageLayout);
+
+/// A store operation by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Store(#[serde(with = "names::value")] pub vk::AttachmentStoreOp);
+
+/// One memory dependency. `R` is what names a resource: its index.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dependency<R = u32> {
+    /// First scope.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    pub src_stages: vk::PipelineStageFlags2,
+    /// Accesses made available.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    pub src_access: vk::AccessFlags2,
+    /// Second scope.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    pub dst_stages: vk::PipelineStageFlags2,
+    /// Accesses that it is made visible to.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
+    pub dst_access: vk::AccessFlags2,
+    /// The memory.
+    pub memory: Memory<R>,
+    /// Queue families of a transfer of ownership.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub families: Option<[u32; 2]>,
+}
+
+/// The memory of a dependency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory<R = u32> {
+    /// None: an execution dependency, or one of a resource that the frame does not access.
+    #[default]
+    None,
+    /// All: a global memory barrier.
+    All,
+    /// Of a buffer.
+    Buffer {
+        /// The buffer.
+        resource: R,
+        /// First byte.
+        offset: u64,
+        /// Bytes; `None` for all behind the offset.
+        #[serde(default, skip_serializing_if = "is_default")]
+        size: Option<u64>,
+    },
+    /// Of an image; a transition where the layouts differ.
+    Image {
+        /// The image.
+        resource: R,
+        /// Its part; what is left out means all there are.
+        #[serde(default, skip_serializing_if = "is_default")]
+        part: SubresourceRange,
+        /// Before.
+        #[serde(with = "names::value")]
+        old: vk::ImageLayout,
+        /// After.
+        #[serde(with = "names::value")]
+        new: vk::ImageLayout,
+    },
+}
+
+impl<R> Dependency<R> {
+    /// One of all memory.
+    pub(crate) fn global(one: &dependencies::Dependency) -> Dependency<R> {
+        Dependency {
+            src_stages: one.src,
+            src_access: one.src_access,
+            dst_stages: one.dst,
+            dst_access: one.dst_access,
+            memory: Memory::All,
+            families: None,
+        }
+    }
+
+    /// The same of resources that are named in another way; of those that have no other name, an execution dependency.
+    pub(crate) fn renamed<T>(&self, name: &impl Fn(&R) -> Option<T>) -> Dependency<T> {
+        let memory = match &self.memory {
+            Memory::None => Memory::None,
+            Memory::All => Memory::All,
+            Memory::Buffer {
+                resource,
+                offset,
+                size,
+            } => name(resource).map_or(Memory::None, |resource| Memory::Buffer {
+                resource,
+                offset: *offset,
+                size: *size,
+            }),
+            Memory::Image {
+                resource,
+                part,
+                old,
+                new,
+            } => name(resource).map_or(Memory::None, |resource| Memory::Image {
+                resource,
+                part: *part,
+                old: *old,
+                new: *new,
+            }),
+        };
+        Dependency {
+            src_stages: self.src_stages,
+            src_access: self.src_access,
+            dst_stages: self.dst_stages,
+            dst_access: self.dst_access,
+            memory,
+            families: self.families,
+        }
+    }
+}
+
+impl Capture {
+    /// The object of a frame document, if it has one.
+    ///
+    /// # Errors
+    /// The place where the text is no JSON, or where the object is not of this form.
+    pub fn from_json(text: &str) -> Result<Option<Capture>, JsonSyntaxError> {
+        #[derive(Deserialize)]
+        struct Document {
+            capture: Option<Capture>,
+        }
+        tileheap_json::parse(text).map(|document: Document| document.capture)
+    }
+
+    /// The share of the accessed bytes that was followed, from 0 to 1; `None` where something was not followed whose bytes are unknown.
+    pub fn followed(&self) -> Option<f64> {
+        let mut unresolved = 0u64;
+        for one in &self.unresolved {
+            unresolved = unresolved.saturating_add(one.bytes?);
+        }
+        let all = self.followed_bytes.saturating_add(unresolved);
+        Some(if all == 0 {
+            1.0
+        } else {
+            self.followed_bytes as f64 / all as f64
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! Entry points of shaders, pipelines, descriptor sets and update templates.
+
+use std::ffi::{CStr, c_void};
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_layer::descriptors::{Template, each_written};
+use tileheap_layer::{array, call_down, chained, given};
+
+use super::device::{Device, device_entry_points};
+use super::objects::{creates, destroys};
+use crate::model::objects::Set;
+use crate::model::pipelines::{Pipeline, Stage};
+
+creates! {
+    vkCreateShaderModule |device, info, created| {
+        device.modules.insert(created, array!(info.p_code, (info.code_size / 4) as u32).into());
+    };
+    vkCreateDescriptorUpdateTemplate |device, info, created| {
+        device.templates.insert(created, Arc::new(Template::new(info)));
+    };
+}
+
+destroys! {
+    vkDestroyShaderModule: modules;
+    vkDestroyPipeline: pipelines;
+    vkDestroyDescriptorUpdateTemplate: templates;
+}
+
+fn pipeline(
+    device: &Device,
+    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+    p_next: *const c_void,
+) -> Pipeline {
+    let mut pipeline = Pipeline::default();
+    for stage in stages {
+        let inline = chained!(stage.p_next => vk::ShaderModuleCreateInfo<'_>);
+        let inline = inline.map(|info| array!(info.p_code, (info.code_size / 4) as u32).into());
+        let Some(words) = device.modules.get(stage.module.as_raw()).or(inline) else {
+            pipeline.incomplete = true;
+            continue;
+        };
+        // SAFETY: Valid usage: a C string.
+        let name = unsafe { CStr::from_ptr(stage.p_name) };
+        pipeline.stages.push(Stage {
+            words,
+            name: name.to_string_lossy().into_owned(),
+            stage: stage.stage,
+        });
+    }
+    if let Some(libraries) = chained!(p_next => vk::PipelineLibraryCreateInfoKHR<'_>) {
+        let all = array!(libraries.p_libraries, libraries.library_count).iter();
+        pipeline.libraries = all
+            .filter_map(|library| device.pipelines.get(library.as_raw()))
+            .collect();
+    }
+    pipeline
+}
+
+/// Bindings with their strides, where the pipeline has them: the pointers are not valid in others.
+fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, bool)> {
+    let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
+    let has_input = match library {
+        Some(library) => library
+            .flags
+            .contains(vk::GraphicsPipelineLibraryFlagsEXT::VERTEX_INPUT_INTERFACE),
+        None => array!(info.p_stages, info.stage_count)
+            .iter()
+            .any(|one| one.stage == vk::ShaderStageFlags::VERTEX),
+    };
+    // SAFETY: Valid usage: null or a valid structure.
+    let dynamic = unsafe { info.p_dynamic_state.as_ref() };
+    let dynamic = dynamic.map_or(&[][..], |one| {
+        array!(one.p_dynamic_states, one.dynamic_state_count)
+    });
+    if !has_input
+        || dynamic.contains(&vk::DynamicState::VERTEX_INPUT_EXT)
+        || info.p_vertex_input_state.is_null()
+    {
+        return Vec::new();
+    }
+    let input = given!(info.p_vertex_input_state);
+    let bindings = array!(
+        input.p_vertex_binding_descriptions,
+        input.vertex_binding_description_count
+    );
+    let one = |one: &vk::VertexInputBindingDescription| {
+        (
+            one.binding,
+            one.stride,
+            one.input_rate == vk::VertexInputRate::INSTANCE,
+        )
+    };
+    bindings.iter().map(one).collect()
+}
+
+macro_rules! create_pipelines {
+    ($($command:ident(|$create:ident| ($stages:expr, $vertex:expr));)+) => {
+        device_entry_points! {$(
+            $command(handle, cache, count, infos, allocator, out) |device| {
+                let result = call_down!(device.next, $command(handle, cache, count, infos, allocator, out));
+                if device.is_capturing() {
+                    for ($create, created) in array!(infos, count).iter().zip(array!(out.cast_const(), count)) {
+                        let mut known = pipeline(&device, $stages, $create.p_next);
+                        known.vertex = $vertex;
+                        device.pipelines.insert(created.as_raw(), Arc::new(known));
+                    }
+                }
+                result
+            }
+        )+}
+    };
+}
+
+create_pipelines! {
+    vkCreateGraphicsPipelines(|info| (array!(info.p_stages, info.stage_count), vertex_bindings(info)));
+    vkCreateComputePipelines(|info| (std::slice::from_ref(&info.stage), Vec::new()));
+}
+
+device_entry_points! {
+    vkAllocateDescriptorSets(handle, info, out) |device| {
+        let result = call_down!(device.next, vkAllocateDescriptorSets(handle, info, out));
+        if result == vk::Result::SUCCESS && device.is_capturing() {
+            let given = given!(info);
+            for set in array!(out.cast_const(), given.descriptor_set_count) {
+                device.sets.insert(set.as_raw(), Arc::new(Set::new(given.descriptor_pool)));
+            }
+        }
+        result
+    }
+    vkFreeDescriptorSets(handle, pool, count, sets) |device| {
+        for set in array!(sets, count) {
+            device.sets.remove(set.as_raw());
+        }
+        call_down!(device.next, vkFreeDescriptorSets(handle, pool, count, sets))
+    }
+    vkResetDescriptorPool(handle, pool, flags) |device| {
+        device.sets.remove_all(|set| set.pool == pool);
+        call_down!(device.next, vkResetDescriptorPool(handle, pool, flags))
+    }
+    vkDestroyDescriptorPool(handle, pool, allocator) |device| {
+        device.sets.remove_all(|set| set.pool == pool);
+        call_down!(device.next, vkDestroyDescriptorPool(handle, pool, allocator));
+    }
+    vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies) |device| {
+        if device.is_capturing() {
+            for write in array!(writes, write_count) {
+                if let Some(set) = device.sets.get(write.dst_set.as_raw()) {
+                    each_written(write, |one| set.write(&device.objects, one));
+                }
+            }
+            for copy in array!(copies, copy_count) {
+                let sets = (device.sets.get(copy.src_set.as_raw()), device.sets.get(copy.dst_set.as_raw()));
+                if let (Some(from), Some(to)) = sets {
+                    to.copy(&from, copy);
+                }
+            }
+        }
+        call_down!(device.next, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
+    }
+    vkUpdateDescriptorSetWithTemplate(handle, set, template, data) |device| {
+        let known = (device.templates.get(template.as_raw()), device.sets.get(set.as_raw()));
+        if let (Some(template), Some(set)) = known {
+            template.each_written(data, |one| set.write(&device.objects, one));
+        }
+        call_down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
+    }
+}

@@ -1,0 +1,153 @@
+//! Devices: what is known of their objects.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ash::vk;
+use tileheap::frame::ImageDesc;
+use tileheap_layer::descriptors::Template;
+use tileheap_layer::registry::Registry;
+use tileheap_layer::sharded::Sharded;
+
+use crate::model::objects::{Objects, Set, View};
+use crate::model::pipelines::Pipeline;
+use crate::model::render_passes::RenderPass;
+use crate::model::submits::{Queue, Submits};
+use crate::settings::{FOLDER, LAYER_NAME, LOG, Settings};
+use crate::tables::DeviceTable;
+
+/// A message to whoever runs the program, and a line of the log, as far as that can be written.
+pub(crate) fn say(text: &str) {
+    eprintln!("{}: {text}", LAYER_NAME.to_string_lossy());
+    if let Some(folder) = env::var_os(FOLDER) {
+        let log = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(Path::new(&folder).join(LOG));
+        let _unwritten = log.and_then(|mut log| writeln!(log, "{text}"));
+    }
+}
+
+/// What the physical device says.
+pub(crate) struct Known {
+    pub(crate) device: String,
+    pub(crate) api_version: u32,
+    pub(crate) families: Vec<vk::QueueFlags>,
+}
+
+/// The frame that is being submitted, and the one before.
+#[derive(Default)]
+pub(crate) struct Progress {
+    pub(crate) current: Submits,
+    pub(crate) last: Option<Submits>,
+    /// Calls of submit in this frame.
+    pub(crate) submits: u64,
+    pub(crate) written: u64,
+    /// When the unfinished frame was written, and how long that took.
+    pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
+    pub(crate) failed: bool,
+}
+
+/// A device.
+pub(crate) struct Device {
+    pub(crate) handle: vk::Device,
+    pub(crate) next: DeviceTable,
+    pub(crate) known: Known,
+    pub(crate) settings: Option<Arc<Settings>>,
+    /// Devices are numbered in order of creation.
+    pub(crate) number: u64,
+    /// Nothing more is captured.
+    done: AtomicBool,
+    created: AtomicU64,
+    pub(crate) objects: Objects,
+    /// Their images' description.
+    pub(crate) swapchains: Sharded<ImageDesc>,
+    pub(crate) render_passes: Sharded<Arc<RenderPass>>,
+    pub(crate) framebuffers: Sharded<Vec<Arc<View>>>,
+    pub(crate) modules: Sharded<Arc<[u32]>>,
+    pub(crate) pipelines: Sharded<Arc<Pipeline>>,
+    pub(crate) sets: Sharded<Arc<Set>>,
+    pub(crate) templates: Sharded<Arc<Template>>,
+    /// Whether a semaphore is a timeline.
+    pub(crate) semaphores: Sharded<bool>,
+    pub(crate) queues: Sharded<Queue>,
+    pub(crate) progress: Mutex<Progress>,
+}
+
+/// The devices.
+pub(crate) static DEVICES: Registry<Device> = Registry::new();
+static CREATED: AtomicU64 = AtomicU64::new(0);
+
+impl Device {
+    /// Registers a new device.
+    pub(crate) fn remember(
+        handle: vk::Device,
+        next: DeviceTable,
+        settings: Option<Arc<Settings>>,
+        known: Known,
+    ) {
+        let number = if settings.is_some() {
+            CREATED.fetch_add(1, Ordering::Relaxed)
+        } else {
+            0
+        };
+        DEVICES.insert(
+            handle,
+            Device {
+                handle,
+                next,
+                known,
+                done: AtomicBool::new(settings.is_none()),
+                settings,
+                number,
+                created: AtomicU64::new(0),
+                objects: Objects::default(),
+                swapchains: Sharded::default(),
+                render_passes: Sharded::default(),
+                framebuffers: Sharded::default(),
+                modules: Sharded::default(),
+                pipelines: Sharded::default(),
+                sets: Sharded::default(),
+                templates: Sharded::default(),
+                semaphores: Sharded::default(),
+                queues: Sharded::default(),
+                progress: Mutex::default(),
+            },
+        );
+    }
+
+    /// Whether commands are still of interest.
+    #[inline]
+    pub(crate) fn is_capturing(&self) -> bool {
+        !self.done.load(Ordering::Relaxed)
+    }
+
+    /// Nothing more is captured.
+    pub(crate) fn finish(&self) {
+        self.done.store(true, Ordering::Relaxed);
+    }
+
+    /// The number of a new image or buffer.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.created.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Declares entry points as `entry_points!` does, whose bodies run for the device of the first argument.
+macro_rules! device_entry_points {
+    ($($name:ident($handle:ident $(, $arg:tt)*) |$device:ident| $body:block)+) => {
+        tileheap_layer::entry_points! { of $crate::tables::DeviceTable: $(
+            $name($handle $(, $arg)*) {
+                let Some($device) = $crate::hooks::device::DEVICES.of($handle) else {
+                    return tileheap_layer::guard::Fallback::fallback();
+                };
+                $body
+            }
+        )+}
+    };
+}
+pub(crate) use device_entry_points;

@@ -1,0 +1,115 @@
+//! Instances, and the creation of devices.
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_layer::loader::{create_instance, device_creation};
+use tileheap_layer::registry::Registry;
+use tileheap_layer::{call_down, entry_points, given};
+
+use super::device::{Device, Known};
+use crate::settings::Settings;
+use crate::tables::{DeviceTable, InstanceTable};
+
+/// An instance.
+pub(crate) struct Instance {
+    handle: vk::Instance,
+    api_version: u32,
+    next: InstanceTable,
+    pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
+    /// `None` where nothing is captured.
+    pub(crate) settings: Option<Arc<Settings>>,
+}
+
+/// The instances.
+pub(crate) static INSTANCES: Registry<Instance> = Registry::new();
+
+entry_points! {
+    of InstanceTable:
+    vkCreateInstance(info, allocator, out) {
+        let given = given!(info);
+        // SAFETY: The loader's arguments.
+        let (handle, look_up) = match unsafe { create_instance(given, allocator, out) } {
+            Ok(created) => created,
+            Err(error) => return error,
+        };
+        let below = |name: &CStr| {
+            // SAFETY: The next layer's look-up, the instance that it created and a C string.
+            unsafe { look_up(handle, name.as_ptr()) }
+        };
+        // SAFETY: The look-up gives nothing or the command of the name.
+        let next = unsafe { InstanceTable::load(below) };
+        let settings = Settings::read(|name| std::env::var(name).ok()).unwrap_or_else(|error| {
+            super::device::say(&format!("{error}; nothing is captured"));
+            None
+        });
+        // SAFETY: Valid usage: null or a valid structure.
+        let application = unsafe { given.p_application_info.as_ref() };
+        INSTANCES.insert(handle, Instance {
+            handle,
+            api_version: application.map_or(0, |one| one.api_version).max(vk::API_VERSION_1_0),
+            next,
+            next_look_up: look_up,
+            settings: settings.map(Arc::new),
+        });
+        vk::Result::SUCCESS
+    }
+    vkDestroyInstance(handle, allocator) {
+        if handle == vk::Instance::null() {
+            return;
+        }
+        if let Some(instance) = INSTANCES.remove(handle) {
+            call_down!(instance.next, vkDestroyInstance(handle, allocator));
+        }
+    }
+    vkCreateDevice(physical, info, allocator, out) {
+        let Some(instance) = INSTANCES.of(physical) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        // SAFETY: The chain is the loader's.
+        let Some((create, look_up)) = (unsafe { device_creation(instance.handle, given!(info).p_next) }) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        // SAFETY: The application's arguments.
+        let result = unsafe { create(physical, info, allocator, out) };
+        if result == vk::Result::SUCCESS {
+            let handle = *given!(out);
+            let below = |name: &CStr| {
+                // SAFETY: The next layer's look-up, the device that it created and a C string.
+                unsafe { look_up(handle, name.as_ptr()) }
+            };
+            // SAFETY: The look-up gives nothing or the command of the name.
+            let next = unsafe { DeviceTable::load(below) };
+            Device::remember(handle, next, instance.settings.clone(), instance.known(physical));
+        }
+        result
+    }
+}
+
+impl Instance {
+    fn known(&self, physical: vk::PhysicalDevice) -> Known {
+        let mut properties = vk::PhysicalDeviceProperties::default();
+        call_down!(
+            self.next,
+            vkGetPhysicalDeviceProperties(physical, &mut properties)
+        );
+        let mut count = 0;
+        let null = std::ptr::null_mut();
+        call_down!(
+            self.next,
+            vkGetPhysicalDeviceQueueFamilyProperties(physical, &mut count, null)
+        );
+        let mut families = vec![vk::QueueFamilyProperties::default(); count as usize];
+        call_down!(
+            self.next,
+            vkGetPhysicalDeviceQueueFamilyProperties(physical, &mut count, families.as_mut_ptr())
+        );
+        let name = properties.device_name_as_c_str().unwrap_or_default();
+        Known {
+            device: name.to_string_lossy().into_owned(),
+            api_version: self.api_version,
+            families: families.iter().map(|family| family.queue_flags).collect(),
+        }
+    }
+}

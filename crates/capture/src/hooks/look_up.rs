@@ -1,0 +1,91 @@
+//! `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr`, and the negotiation with the loader.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::LazyLock;
+
+use ash::vk;
+use tileheap_layer::dispatch::EntryPoint;
+use tileheap_layer::{call_down, command_name, entry_points};
+
+use super::actions::*;
+use super::bindings::*;
+use super::copies::*;
+use super::descriptors::*;
+use super::device::device_entry_points;
+use super::instance::{INSTANCES, vkCreateDevice, vkCreateInstance, vkDestroyInstance};
+use super::objects::*;
+use super::passes::*;
+use super::queues::*;
+use super::recorder::*;
+use super::synchronization::*;
+use crate::tables::{InstanceTable, device_commands};
+
+/// The entry point of a command.
+macro_rules! entry {
+    (down $command:ident) => {
+        None
+    };
+    (hook $command:ident) => {
+        Some($command())
+    };
+}
+
+macro_rules! hooks {
+    ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {{
+        let mut hooks: HashMap<&'static CStr, EntryPoint> = HashMap::new();
+        $(
+            let entry: Option<EntryPoint> = entry!($mode $command);
+            if let Some(entry) = entry {
+                hooks.insert(command_name!($command), entry);
+                $($(hooks.insert(command_name!($alias), entry);)+)?
+            }
+        )+
+        hooks
+    }};
+}
+
+static INSTANCE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::new(|| {
+    hooks! {
+        hook vkGetInstanceProcAddr: vk::PFN_vkGetInstanceProcAddr;
+        hook vkCreateInstance: vk::PFN_vkCreateInstance;
+        hook vkDestroyInstance: vk::PFN_vkDestroyInstance;
+        hook vkCreateDevice: vk::PFN_vkCreateDevice;
+    }
+});
+static DEVICE_HOOKS: LazyLock<HashMap<&'static CStr, EntryPoint>> = LazyLock::new(|| device_commands!(hooks));
+/// What every device needs, whether its work is captured or not.
+const ALWAYS: [&CStr; 2] = [c"vkGetDeviceProcAddr", c"vkDestroyDevice"];
+
+entry_points! {
+    of InstanceTable:
+    vkGetInstanceProcAddr(handle, name) {
+        // SAFETY: Valid usage: a C string.
+        let wanted = unsafe { CStr::from_ptr(name) };
+        if let Some(own) = INSTANCE_HOOKS.get(wanted) {
+            return Some(*own);
+        }
+        if handle == vk::Instance::null() {
+            return None;
+        }
+        let instance = INSTANCES.of(handle)?;
+        // SAFETY: The next layer's look-up with the application's arguments.
+        let below = unsafe { (instance.next_look_up)(handle, name) }?;
+        let is_hooked = instance.settings.is_some() || ALWAYS.contains(&wanted);
+        let own = DEVICE_HOOKS.get(wanted).filter(|_| is_hooked);
+        Some(own.copied().unwrap_or(below))
+    }
+}
+
+device_entry_points! {
+    vkGetDeviceProcAddr(handle, name) |device| {
+        // SAFETY: Valid usage: a C string.
+        let wanted = unsafe { CStr::from_ptr(name) };
+        let below = call_down!(device.next, vkGetDeviceProcAddr(handle, name))?;
+        let is_hooked = device.settings.is_some() || ALWAYS.contains(&wanted);
+        let own = DEVICE_HOOKS.get(wanted).filter(|_| is_hooked);
+        Some(own.copied().unwrap_or(below))
+    }
+}
+
+tileheap_layer::negotiates!(vkGetInstanceProcAddr, vkGetDeviceProcAddr);

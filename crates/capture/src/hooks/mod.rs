@@ -1,0 +1,17 @@
+//! The entry points, and the objects behind dispatchable handles.
+//!
+//! An entry point converts Vulkan's arguments, tells the model, and calls the next layer; a panic ends inside it.
+
+pub(crate) mod actions;
+pub(crate) mod bindings;
+pub(crate) mod copies;
+pub(crate) mod descriptors;
+pub(crate) mod device;
+pub(crate) mod frames;
+pub(crate) mod instance;
+pub(crate) mod look_up;
+pub(crate) mod objects;
+pub(crate) mod passes;
+pub(crate) mod queues;
+pub(crate) mod recorder;
+pub(crate) mod synchronization;

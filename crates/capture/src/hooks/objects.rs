@@ -1,0 +1,180 @@
+//! Entry points that create, bind, name and destroy images, buffers, views, render passes, framebuffers and semaphores.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap::frame::ImageDesc;
+use tileheap_layer::render_passes::RenderPassDesc;
+use tileheap_layer::{array, call_down, chained, given, text};
+
+use super::device::{Device, device_entry_points};
+use super::recorder;
+use crate::model::objects::{Buffer, Image, View};
+use crate::model::render_passes::RenderPass;
+
+/// Declares entry points that create an object in the next layer, and remember it.
+macro_rules! creates {
+    ($($command:ident |$device:ident, $info:ident, $created:ident| $remember:expr;)+) => {
+        $crate::hooks::device::device_entry_points! {$(
+            $command(handle, info, allocator, out) |$device| {
+                let result = tileheap_layer::call_down!($device.next, $command(handle, info, allocator, out));
+                if result == vk::Result::SUCCESS && $device.is_capturing() {
+                    let ($info, $created) =
+                        (tileheap_layer::given!(info), ash::vk::Handle::as_raw(*tileheap_layer::given!(out)));
+                    $remember;
+                }
+                result
+            }
+        )+}
+    };
+}
+pub(crate) use creates;
+
+/// Declares entry points that destroy an object.
+macro_rules! destroys {
+    ($($command:ident: $($map:ident).+;)+) => {
+        $crate::hooks::device::device_entry_points! {$(
+            $command(handle, object, allocator) |device| {
+                device.$($map).+.remove(ash::vk::Handle::as_raw(object));
+                tileheap_layer::call_down!(device.next, $command(handle, object, allocator));
+            }
+        )+}
+    };
+}
+pub(crate) use destroys;
+
+creates! {
+    vkCreateImage |device, info, created| {
+        let image = Image::new(device.next_number(), info);
+        let external = chained!(info.p_next => vk::ExternalMemoryImageCreateInfo<'_>);
+        if external.is_some_and(|external| !external.handle_types.is_empty()) {
+            image.common.shared.store(true, Ordering::Relaxed);
+        }
+        device.objects.images.insert(created, Arc::new(image));
+    };
+    vkCreateBuffer |device, info, created| {
+        device.objects.buffers.insert(created, Arc::new(Buffer::new(device.next_number(), info)));
+    };
+    vkCreateImageView |device, info, created| {
+        if let Some(image) = device.objects.image(info.image) {
+            device.objects.views.insert(created, Arc::new(View::new(image, info)));
+        }
+    };
+    vkCreateBufferView |device, info, created| {
+        if let Some(buffer) = device.objects.buffer(info.buffer) {
+            device.objects.buffer_views.insert(created, buffer);
+        }
+    };
+    vkCreateSwapchainKHR |device, info, created| {
+        device.swapchains.insert(created, ImageDesc {
+            array_layers: info.image_array_layers,
+            usage: info.image_usage,
+            ..ImageDesc::new(info.image_format, info.image_extent)
+        });
+    };
+    vkCreateRenderPass |device, info, created| {
+        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::first_kind(info))));
+    };
+    vkCreateRenderPass2 |device, info, created| {
+        device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::second_kind(info))));
+    };
+    vkCreateFramebuffer |device, info, created| {
+        if !info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS) {
+            let views = array!(info.p_attachments, info.attachment_count).iter();
+            let views = views.filter_map(|view| device.objects.view(*view)).collect();
+            device.framebuffers.insert(created, views);
+        }
+    };
+    vkCreateSemaphore |device, info, created| {
+        let kind = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>);
+        device.semaphores.insert(created, kind.is_some_and(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE));
+    };
+}
+
+destroys! {
+    vkDestroyImage: objects.images;
+    vkDestroyBuffer: objects.buffers;
+    vkDestroyImageView: objects.views;
+    vkDestroyBufferView: objects.buffer_views;
+    vkDestroySwapchainKHR: swapchains;
+    vkDestroyRenderPass: render_passes;
+    vkDestroyFramebuffer: framebuffers;
+    vkDestroySemaphore: semaphores;
+}
+
+/// Declares entry points that bind memory to one resource and to several.
+macro_rules! binds {
+    ($($one:ident, $several:ident($field:ident) of $needs:ident;)+) => {
+        device_entry_points! {$(
+            $one(handle, resource, memory, offset) |device| {
+                bound!(device, $field, resource, memory, offset, $needs);
+                call_down!(device.next, $one(handle, resource, memory, offset))
+            }
+            $several(handle, count, infos) |device| {
+                for info in array!(infos, count) {
+                    bound!(device, $field, info.$field, info.memory, info.memory_offset, $needs);
+                }
+                call_down!(device.next, $several(handle, count, infos))
+            }
+        )+}
+    };
+}
+
+/// Notes where a resource is bound; an image of a swapchain is bound to no memory.
+macro_rules! bound {
+    ($device:ident, $field:ident, $resource:expr, $memory:expr, $offset:expr, $needs:ident) => {
+        if let Some(known) = $device.objects.$field($resource).filter(|_| !$memory.is_null()) {
+            let mut needs = vk::MemoryRequirements::default();
+            call_down!($device.next, $needs($device.handle, $resource, &mut needs));
+            known.common.bind($memory, $offset, needs.size);
+        }
+    };
+}
+
+binds! {
+    vkBindImageMemory, vkBindImageMemory2(image) of vkGetImageMemoryRequirements;
+    vkBindBufferMemory, vkBindBufferMemory2(buffer) of vkGetBufferMemoryRequirements;
+}
+
+device_entry_points! {
+    vkGetSwapchainImagesKHR(handle, swapchain, count, out) |device| {
+        let result = call_down!(device.next, vkGetSwapchainImagesKHR(handle, swapchain, count, out));
+        let desc = device.swapchains.get(swapchain.as_raw()).filter(|_| !out.is_null());
+        for image in array!(out.cast_const(), if desc.is_some() { *given!(count) } else { 0 }) {
+            let Some(desc) = desc else { continue };
+            if device.objects.image(*image).is_some_and(|known| known.swapchain && known.desc == desc) {
+                continue;
+            }
+            let known = Image::of_swapchain(device.next_number(), desc);
+            device.objects.images.insert(image.as_raw(), Arc::new(known));
+        }
+        result
+    }
+    vkSetDebugUtilsObjectNameEXT(handle, info) |device| {
+        let given = given!(info);
+        set_name(&device, given.object_type, given.object_handle, given.p_object_name);
+        call_down!(device.next, vkSetDebugUtilsObjectNameEXT(handle, info))
+    }
+    vkDebugMarkerSetObjectNameEXT(handle, info) |device| {
+        let given = given!(info);
+        let kind = vk::ObjectType::from_raw(given.object_type.as_raw());
+        set_name(&device, kind, given.object, given.p_object_name);
+        call_down!(device.next, vkDebugMarkerSetObjectNameEXT(handle, info))
+    }
+}
+
+fn set_name(device: &Device, kind: vk::ObjectType, handle: u64, name: *const std::ffi::c_char) {
+    if name.is_null() {
+        return;
+    }
+    let name = text!(name);
+    let objects = &device.objects;
+    match kind {
+        vk::ObjectType::IMAGE => _ = objects.images.with(handle, |one| one.common.set_name(&name)),
+        vk::ObjectType::BUFFER => _ = objects.buffers.with(handle, |one| one.common.set_name(&name)),
+        vk::ObjectType::COMMAND_BUFFER => recorder::set_name(handle, &name),
+        _ => {}
+    }
+}

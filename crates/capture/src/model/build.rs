@@ -1,0 +1,595 @@
+//! From the submits of a frame to its document.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ash::vk;
+use tileheap::format;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::tables::{Contents, ResourceKind, ViewDesc};
+use tileheap::frame::{
+    AccessKind, CommandBufferId, Frame, FrameBuilder, LoadOp, Persistence, ResourceId, SubresourceRange,
+};
+use tileheap::units::Bytes;
+
+use super::flatten::{Flat, Pass};
+use super::infer::{Found, ResourceUse, infer};
+use super::objects::Resource;
+use super::recording::{Access, Coverage, clip};
+use super::submits::{FirstUse, Links, Names, Submits, alternating};
+use crate::document::{
+    Border, Capture, Command, FIELD, Inferred, Layout, Memory, ResourceFacts, Store, Unresolved,
+    UnresolvedKind, VERSION,
+};
+
+/// What does not follow from the submits.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) program: String,
+    pub(crate) device: String,
+    pub(crate) api_version: u32,
+    pub(crate) border: Border,
+    /// All buffers that have addresses.
+    pub(crate) addressed: Vec<Resource>,
+}
+
+/// A resource of the frame and its uses: passes, and positions of accesses in them.
+struct Entry {
+    resource: Resource,
+    name: String,
+    uses: Vec<(usize, usize)>,
+    /// The layouts of images at the border and at the end, as far as the frame shows.
+    layouts: Option<(vk::ImageLayout, vk::ImageLayout)>,
+    /// Why it cannot be followed.
+    missed: Option<&'static str>,
+}
+
+/// Writes the document of a frame, by what the one before does with its resources.
+///
+/// # Errors
+/// What the frame's description breaks, where it breaks a rule of frames.
+pub(crate) fn document(
+    frame: &mut Submits,
+    before: Option<&mut Submits>,
+    origin: &Origin,
+) -> Result<String, String> {
+    frame.flatten();
+    let before = before.map_or_else(HashMap::new, |before| {
+        before.flatten();
+        before.first_uses()
+    });
+    let described = Described::of(frame, &before, origin);
+    let built = described.build(frame, origin, false).or_else(|error| {
+        // Work on several queues that the host orders, which a frame cannot say.
+        described.build(frame, origin, true).map_err(|_| error)
+    });
+    let built = built.map_err(|error| format!("frame {}: {error}; it is not written", frame.number))?;
+    let capture = serde_json::to_string(&described.capture(frame, origin, &built));
+    let capture = capture.map_err(|error| error.to_string())?;
+    let text = built.to_json();
+    let body = text.trim_end().strip_suffix('}').unwrap_or_default().trim_end();
+    Ok(format!("{body},\n  \"{FIELD}\": {capture}\n}}\n"))
+}
+
+/// A frame with its resources and passes in order.
+#[derive(Default)]
+struct Described<'a> {
+    entries: Vec<Entry>,
+    index: HashMap<usize, usize>,
+    /// Of two that take turns, the one that is read, by key.
+    alternates: BTreeMap<usize, usize>,
+    passes: Vec<&'a Pass>,
+    pass_names: Vec<String>,
+    /// Per command buffer, its passes' first index.
+    first_pass: Vec<usize>,
+    found: Vec<Found>,
+}
+
+impl<'a> Described<'a> {
+    fn of(frame: &'a Submits, before: &HashMap<usize, FirstUse>, origin: &Origin) -> Described<'a> {
+        let mut all = Described {
+            alternates: alternating(&frame.first_uses(), before),
+            ..Described::default()
+        };
+        let (mut pass_names, mut names) = (Names::default(), Names::default());
+        for flat in frame.flats() {
+            all.first_pass.push(all.passes.len());
+            for pass in &flat.passes {
+                let number = all.passes.len();
+                for (position, access) in pass.accesses.iter().enumerate() {
+                    let entry = all.entry(&access.resource, &mut names);
+                    all.entries[entry].uses.push((number, position));
+                }
+                let kind = format!("{:?} {number}", pass.kind).to_lowercase();
+                all.pass_names.push(pass_names.unique(&pass.name, || kind));
+                all.passes.push(pass);
+            }
+            all.follow_layouts(flat);
+        }
+        for missed in frame.flats().flat_map(|flat| &flat.missed) {
+            for resource in resources_of(missed, origin) {
+                if let Some(entry) = all.index.get(&resource.key()) {
+                    all.entries[*entry].missed = Some(missed.kind.words());
+                }
+            }
+        }
+        all.found = all.entries.iter().map(|entry| all.infer(entry, before)).collect();
+        all
+    }
+
+    /// The entry of a resource; of two that take turns, that of the one that is written.
+    fn entry(&mut self, resource: &Resource, names: &mut Names) -> usize {
+        let key = self
+            .alternates
+            .get(&resource.key())
+            .copied()
+            .unwrap_or(resource.key());
+        let entry = *self.index.entry(key).or_insert_with(|| {
+            let kind = match resource {
+                Resource::Image(image) if image.swapchain => "swapchain image",
+                Resource::Image(_) => "image",
+                Resource::Buffer(_) => "buffer",
+            };
+            let common = resource.common();
+            self.entries.push(Entry {
+                resource: resource.clone(),
+                name: names.unique(&common.name(), || format!("{kind} {}", common.number)),
+                uses: Vec::new(),
+                layouts: None,
+                missed: None,
+            });
+            self.entries.len() - 1
+        });
+        self.index.insert(resource.key(), entry);
+        entry
+    }
+
+    fn follow_layouts(&mut self, flat: &Flat) {
+        let mut saw = |resource: &Resource, before: vk::ImageLayout, after: vk::ImageLayout| {
+            if let Some(entry) = self.index.get(&resource.key()) {
+                self.entries[*entry].layouts.get_or_insert((before, after)).1 = after;
+            }
+        };
+        for step in &flat.steps {
+            match step {
+                Command::Barrier(all)
+                | Command::WaitEvents {
+                    dependencies: all, ..
+                } => {
+                    for one in all {
+                        if let Memory::Image {
+                            resource, old, new, ..
+                        } = &one.memory
+                        {
+                            saw(resource, *old, *new);
+                        }
+                    }
+                }
+                Command::Pass { pass, .. } => {
+                    for access in &flat.passes[*pass as usize].accesses {
+                        access
+                            .layout
+                            .iter()
+                            .for_each(|layout| saw(&access.resource, *layout, *layout));
+                    }
+                }
+                Command::SetEvent { .. } | Command::ResetEvent { .. } => {}
+            }
+        }
+    }
+
+    fn access(&self, (pass, position): (usize, usize)) -> &'a Access {
+        &self.passes[pass].accesses[position]
+    }
+
+    /// Whether the access is of the one of two resources that take turns which is read.
+    fn is_other(&self, access: &Access) -> bool {
+        self.alternates.contains_key(&access.resource.key())
+    }
+
+    fn infer(&self, entry: &Entry, before: &HashMap<usize, FirstUse>) -> Found {
+        use vk::ImageUsageFlags as U;
+        let mut bits = Vec::new();
+        let (mut size, mut attached) = ([1; 3], false);
+        if let Resource::Image(image) = &entry.resource {
+            let aspects = format::aspects(image.desc.format).as_raw();
+            bits.extend((0..32).map(|bit| 1u32 << bit).filter(|bit| aspects & bit != 0));
+            let is_flat = image.desc.image_type != vk::ImageType::TYPE_3D;
+            let layers = if is_flat { image.desc.array_layers } else { 1 };
+            size = [bits.len() as u32, image.desc.mip_levels, layers];
+            let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::TRANSIENT_ATTACHMENT;
+            attached = attachments.contains(image.desc.usage);
+        }
+        let cells = |range: SubresourceRange| {
+            let of = |first: u32, end: u32, all: u32| if first == end { (0, all) } else { (first, end) };
+            let is_in = |bit: &u32| range.aspects.as_raw() & bit != 0;
+            let first = bits.iter().position(is_in).unwrap_or(0) as u32;
+            let aspects = of(
+                first,
+                first + bits.iter().filter(|bit| is_in(bit)).count() as u32,
+                size[0],
+            );
+            let layers = if size[2] == 1 {
+                (0, 1)
+            } else {
+                of(range.layers.first, range.layers.end, size[2])
+            };
+            [aspects, of(range.levels.first, range.levels.end, size[1]), layers]
+        };
+        let uses = entry.uses.iter().map(|place| {
+            let access = self.access(*place);
+            // What the pass itself clears is no content from before it.
+            let own = access.kind == AccessKind::InputAttachment
+                && entry.uses.iter().filter(|other| other.0 == place.0).any(|other| {
+                    let other = self.access(*other);
+                    other.kind.is_attachment() && other.load != LoadOp::Load
+                });
+            ResourceUse {
+                pass: place.0,
+                cells: cells(access.range),
+                reads: access.reads && !own && !self.is_other(access),
+                writes: access.writes,
+                keeps: load(access, false) == LoadOp::Load,
+                movable: !access.kind.is_attachment(),
+                discards: access
+                    .store
+                    .is_some_and(|store| store != vk::AttachmentStoreOp::STORE),
+            }
+        });
+        let uses: Vec<_> = uses.collect();
+        let other: Vec<bool> = entry
+            .uses
+            .iter()
+            .map(|place| self.is_other(self.access(*place)))
+            .collect();
+        let takes_turns = other.iter().position(|other| *other);
+        let swapchain = matches!(&entry.resource, Resource::Image(image) if image.swapchain);
+        let was_read = before
+            .get(&entry.resource.key())
+            .is_some_and(|was| was.read_first);
+        let anew = uses
+            .first()
+            .is_some_and(|one| one.writes && !one.reads && !one.keeps);
+        let outside = [
+            (swapchain, "an image of a swapchain"),
+            (
+                entry.resource.common().is_shared(),
+                "sparse, protected, or of other memory than its own",
+            ),
+            (entry.missed.is_some(), entry.missed.unwrap_or_default()),
+            (
+                was_read && anew && takes_turns.is_none(),
+                "the frame before reads it first: another one reads what is left in it",
+            ),
+        ];
+        let outside = outside.into_iter().find(|(is_it, _)| *is_it).map(|(_, why)| why);
+        let missed = outside.filter(|why| entry.missed == Some(*why));
+        let outside = missed
+            .map(|why| format!("not every access of it was followed: {why}"))
+            .or(outside.map(str::to_owned));
+        let name = |pass: usize| self.pass_names[pass].clone();
+        let mut found = infer(&uses, size, attached, outside.as_deref(), name);
+        if let Some(first) = takes_turns.filter(|_| outside.is_none()) {
+            let pass = &self.pass_names[entry.uses[first].0];
+            (found.inferred, found.previous) = (Inferred::History, other);
+            found.reason =
+                format!("two take turns: pass `{pass}` reads what the frame before left in the other one");
+        }
+        found
+    }
+
+    fn persistence(&self, index: usize) -> Persistence {
+        let (entry, found) = (&self.entries[index], &self.found[index]);
+        match (found.inferred, &entry.resource) {
+            (Inferred::Transient, _) => return Persistence::Transient,
+            (Inferred::History, _) => return Persistence::History,
+            (_, Resource::Buffer(_)) => {
+                return Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+            }
+            _ => {}
+        }
+        const UNDEFINED: vk::ImageLayout = vk::ImageLayout::UNDEFINED;
+        let (before, after) = entry.layouts.unwrap_or_default();
+        // Contents that a program reads in spite of UNDEFINED are whatever they are.
+        let needed = entry.uses.iter().zip(&found.rewrites).find_map(|(place, again)| {
+            let access = self.access(*place);
+            let needs = !again && (access.reads || access.writes && load(access, *again) == LoadOp::Load);
+            access.layout.filter(|_| needs)
+        });
+        let before = if before == UNDEFINED {
+            needed.unwrap_or(before)
+        } else {
+            before
+        };
+        let entry = ExternalDesc::in_layout(before).entry;
+        let layout = if after == UNDEFINED {
+            vk::ImageLayout::GENERAL
+        } else {
+            after
+        };
+        Persistence::External(ExternalDesc {
+            entry,
+            exit: ResourceState { layout, ..entry },
+        })
+    }
+
+    fn build(&self, frame: &Submits, origin: &Origin, one_queue: bool) -> Result<Frame, String> {
+        let name = format!("{} frame {}", origin.program, frame.number);
+        let mut builder = FrameBuilder::new(name, self.base_extent());
+        let resources = self.entries.iter().enumerate().map(|(index, entry)| {
+            let kind = match &entry.resource {
+                Resource::Image(image) => ResourceKind::from(image.desc),
+                Resource::Buffer(buffer) => ResourceKind::from(buffer.desc),
+            };
+            builder.resource(&*entry.name, kind, self.persistence(index))
+        });
+        let ids: Vec<ResourceId> = resources.collect();
+        let (mut names, mut queue_names) = (Names::default(), Names::default());
+        let (mut queues, mut links) = (BTreeMap::new(), Links::default());
+        let everything = frame
+            .submits
+            .iter()
+            .fold(vk::QueueFlags::empty(), |all, one| all | one.0.capabilities);
+        let (mut passes, mut number) = (0.., 0);
+        for (queue, batches) in &frame.submits {
+            let (handle, able) = if one_queue {
+                (0, everything)
+            } else {
+                (queue.handle, queue.capabilities)
+            };
+            let queue = *queues.entry(handle).or_insert_with(|| {
+                let words = [
+                    (vk::QueueFlags::GRAPHICS, "graphics"),
+                    (vk::QueueFlags::COMPUTE, "compute"),
+                ];
+                let word = words.iter().find(|(bit, _)| able.contains(*bit));
+                builder.queue(
+                    queue_names.unique(word.map_or("transfer", |(_, word)| word), String::new),
+                    able,
+                )
+            });
+            let submit = builder.submit(queue);
+            for batch in batches {
+                let id = builder.batch(submit);
+                links.batch(&mut builder, id, &batch.sync);
+                for commands in &batch.commands {
+                    let name = names.unique(&commands.name, || format!("commands {number}"));
+                    let commands_id = builder.command_buffer(id, name);
+                    number += 1;
+                    let count = commands.flat.as_ref().map_or(0, |flat| flat.passes.len());
+                    passes
+                        .by_ref()
+                        .take(count)
+                        .for_each(|index| self.pass(&mut builder, &ids, commands_id, index));
+                }
+            }
+        }
+        links.finish(&mut builder);
+        builder.build().map_err(|error| error.to_string())
+    }
+
+    /// That of the swapchain, or the one that most texels are rendered in.
+    fn base_extent(&self) -> vk::Extent2D {
+        let mut areas: BTreeMap<(u32, u32), u64> = BTreeMap::from([((1, 1), 0)]);
+        for vk::Extent2D { width, height } in self
+            .passes
+            .iter()
+            .filter_map(|pass| pass.area)
+            .map(|area| area.extent)
+        {
+            *areas.entry((width, height)).or_default() += u64::from(width) * u64::from(height);
+        }
+        let shown = self.entries.iter().find_map(|entry| match &entry.resource {
+            Resource::Image(image) if image.swapchain => Some((image.extent.width, image.extent.height)),
+            _ => None,
+        });
+        let most = areas
+            .into_iter()
+            .max_by_key(|(_, texels)| *texels)
+            .map(|(extent, _)| extent);
+        let (width, height) = shown.or(most).unwrap_or((1, 1));
+        vk::Extent2D {
+            width: width.max(1),
+            height: height.max(1),
+        }
+    }
+
+    fn pass(&self, builder: &mut FrameBuilder, ids: &[ResourceId], commands: CommandBufferId, index: usize) {
+        let pass = self.passes[index];
+        let mut built = builder
+            .pass(commands, &*self.pass_names[index], pass.kind)
+            .views(pass.view_mask);
+        if pass.secondary {
+            built = built.contents(Contents::Secondary);
+        }
+        let attached = pass.accesses.iter().filter(|access| access.kind.is_attachment());
+        let covered = attached
+            .filter_map(Access::extent)
+            .reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
+        if let (Some(area), Some((width, height))) = (pass.area, covered) {
+            let whole = vk::Extent2D { width, height };
+            let clipped = clip(area, whole);
+            if clipped != whole.into() && clipped.extent.width > 0 && clipped.extent.height > 0 {
+                built = built.area(clipped);
+            }
+        }
+        for (position, access) in pass.accesses.iter().enumerate() {
+            let entry = self.index[&access.resource.key()];
+            let at = self.entries[entry]
+                .uses
+                .binary_search(&(index, position))
+                .unwrap_or(0);
+            let found = &self.found[entry];
+            built = built
+                .access(
+                    ids[entry],
+                    access.kind,
+                    access.reads,
+                    access.writes,
+                    load(access, found.rewrites[at]),
+                )
+                .at(access.stages.unwrap_or(access.kind.default_stages(pass.kind)))
+                .part(access.range)
+                .viewed(ViewDesc {
+                    view_type: None,
+                    format: access.format,
+                });
+            if found.previous[at] {
+                built = built.previous();
+            }
+            // Texels are counted in the image that is read: they are the attachments' where the extents are equal.
+            let alike = access.reads && covered.is_some() && access.extent() == covered;
+            if let Some(reach) = access.reach.filter(|_| alike) {
+                built = built.reaching(reach);
+            }
+            if let Some(source) = access
+                .resolves
+                .as_ref()
+                .and_then(|source| self.index.get(&source.key()))
+            {
+                built = built.resolving(ids[*source]);
+            }
+        }
+    }
+
+    fn capture(&self, frame: &Submits, origin: &Origin, built: &Frame) -> Capture {
+        let version = origin.api_version;
+        let bytes = |access: &tileheap::frame::tables::Access| {
+            let size = Bytes(self.entries[access.resource.index()].resource.size());
+            let bytes = built.resource(access.resource).bytes_in(access.range, size);
+            bytes.0 * u64::from(access.count())
+        };
+        let numbers = [
+            vk::api_version_major,
+            vk::api_version_minor,
+            vk::api_version_patch,
+        ]
+        .map(|of| of(version).to_string());
+        let commands = frame.flats().zip(&self.first_pass);
+        Capture {
+            version: VERSION,
+            program: origin.program.clone(),
+            device: origin.device.clone(),
+            api_version: numbers.join("."),
+            frame: frame.number,
+            border: origin.border,
+            passes: self.passes.iter().map(|pass| pass.facts.clone()).collect(),
+            resources: self
+                .entries
+                .iter()
+                .zip(&self.found)
+                .map(|(entry, found)| facts(entry, found))
+                .collect(),
+            followed_bytes: built.accesses().iter().map(bytes).sum(),
+            unresolved: self.unresolved(frame, origin),
+            batches: frame.batches().map(|batch| batch.sync.clone()).collect(),
+            command_buffers: commands
+                .map(|(flat, first)| self.commands(flat, *first as u32))
+                .collect(),
+        }
+    }
+
+    fn commands(&self, flat: &Flat, first: u32) -> Vec<Command> {
+        // Of two that take turns the other one is no resource of the frame: what orders and changes it is not of this one.
+        let is_other = |resource: &Resource| self.alternates.contains_key(&resource.key());
+        let name = |resource: &Resource| {
+            let found = self.index.get(&resource.key()).filter(|_| !is_other(resource));
+            found.map(|index| *index as u32)
+        };
+        let renamed = |all: &[_]| {
+            all.iter()
+                .map(|one: &crate::document::Dependency<_>| one.renamed(&name))
+                .collect()
+        };
+        let step = |step: &Command<Resource>| match step {
+            Command::Pass { pass, .. } => {
+                let accesses = &flat.passes[*pass as usize].accesses;
+                Command::Pass {
+                    pass: first + pass,
+                    layouts: accesses
+                        .iter()
+                        .map(|access| access.layout.filter(|_| !is_other(&access.resource)).map(Layout))
+                        .collect(),
+                    stores: accesses.iter().map(|access| access.store.map(Store)).collect(),
+                }
+            }
+            Command::Barrier(all) => Command::Barrier(renamed(all)),
+            Command::SetEvent { event, dependencies } => Command::SetEvent {
+                event: *event,
+                dependencies: renamed(dependencies),
+            },
+            Command::ResetEvent { event, stages } => Command::ResetEvent {
+                event: *event,
+                stages: *stages,
+            },
+            Command::WaitEvents { events, dependencies } => Command::WaitEvents {
+                events: events.clone(),
+                dependencies: renamed(dependencies),
+            },
+        };
+        flat.steps.iter().map(step).collect()
+    }
+
+    fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<Unresolved> {
+        let mut all: BTreeMap<UnresolvedKind, (Unresolved, HashMap<usize, u64>)> = BTreeMap::new();
+        for (flat, first) in frame.flats().zip(&self.first_pass) {
+            for missed in &flat.missed {
+                let (one, resources) = all.entry(missed.kind).or_default();
+                (one.kind, one.count) = (missed.kind, one.count + 1);
+                one.passes.extend(missed.pass.map(|pass| (first + pass) as u32));
+                one.passes.dedup();
+                if one.first.is_empty() {
+                    one.first.clone_from(&missed.what);
+                }
+                resources.extend(resources_of(missed, origin).map(|one| (one.key(), one.size())));
+            }
+        }
+        let finish = |(kind, (one, resources)): (_, (Unresolved, HashMap<usize, u64>))| {
+            use UnresolvedKind as K;
+            let is_limited = matches!(kind, K::DeviceAddress | K::BindlessArray | K::Shader);
+            let bytes = is_limited.then(|| {
+                resources
+                    .values()
+                    .fold(0, |sum: u64, size| sum.saturating_add(*size))
+            });
+            Unresolved { bytes, ..one }
+        };
+        all.into_iter().map(finish).collect()
+    }
+}
+
+/// What an access that was missed may be of.
+fn resources_of<'a>(
+    missed: &'a super::flatten::Missed,
+    origin: &'a Origin,
+) -> impl Iterator<Item = &'a Resource> {
+    let by_address = missed.kind == UnresolvedKind::DeviceAddress;
+    missed
+        .resources
+        .iter()
+        .chain(origin.addressed.iter().filter(move |_| by_address))
+}
+
+/// What a write does about what was there; `again` says that the frame has written it before.
+fn load(access: &Access, again: bool) -> LoadOp {
+    match access.coverage {
+        _ if access.kind.is_attachment() => access.load,
+        Coverage::Whole => LoadOp::DontCare,
+        Coverage::Unknown if !again && !access.reads => LoadOp::DontCare,
+        Coverage::Unknown | Coverage::Part => LoadOp::Load,
+    }
+}
+
+fn facts(entry: &Entry, found: &Found) -> ResourceFacts {
+    let (linear, swapchain) = match &entry.resource {
+        Resource::Image(image) => (image.linear, image.swapchain),
+        Resource::Buffer(_) => (false, false),
+    };
+    let (inferred, reason) = (found.inferred, found.reason.clone());
+    ResourceFacts {
+        inferred,
+        reason,
+        memory: entry.resource.common().placement(),
+        linear,
+        swapchain,
+    }
+}

@@ -1,0 +1,262 @@
+//! How long resources live, from one frame: a search over the accesses in order.
+//!
+//! ```text
+//! clear ─ write ─ read            transient: nothing of the frame before is read
+//!         read ─ … ─ write        history: what is read is replaced later
+//!         read and write          external: updated in place, or written elsewhere
+//! ```
+
+use crate::document::Inferred;
+
+/// One use of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ResourceUse {
+    pub(crate) pass: usize,
+    /// What of the resource, as indices `[first, end)` of its cells, in rows: `(first, end)` of each dimension.
+    pub(crate) cells: [(u32, u32); 3],
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    /// A write that keeps what it does not replace.
+    pub(crate) keeps: bool,
+    /// Another version can be read instead: it is a read of shaders or transfers.
+    pub(crate) movable: bool,
+    /// Contents are not stored.
+    pub(crate) discards: bool,
+}
+
+/// What was found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) inferred: Inferred,
+    pub(crate) reason: String,
+    /// Of each use: it reads what the frame before left.
+    pub(crate) previous: Vec<bool>,
+    /// Of each use: all of it was written before in the frame.
+    pub(crate) rewrites: Vec<bool>,
+}
+
+/// Infers the lifetime of a resource of `size` cells; `attached` says that it can be nothing but an attachment, and `outside` why
+/// others have it too, if they do. O(uses x cells).
+pub(crate) fn infer(
+    uses: &[ResourceUse],
+    size: [u32; 3],
+    attached: bool,
+    outside: Option<&str>,
+    pass: impl Fn(usize) -> String,
+) -> Found {
+    let count = size.iter().map(|side| *side as usize).product::<usize>();
+    let (mut written, mut read_since) = (vec![false; count], vec![true; count]);
+    let mut previous = vec![false; uses.len()];
+    let mut rewrites = vec![false; uses.len()];
+    let (mut early, mut in_place) = (None, None);
+    let mut needed = vec![false; count];
+    let mut index = 0;
+    for of_pass in uses.chunk_by(|a, b| a.pass == b.pass) {
+        // A pass finds what passes before it left.
+        for one in of_pass {
+            let cells = cells_of(one, size);
+            let known = cells.iter().filter(|cell| written[**cell]).count();
+            rewrites[index] = known == cells.len();
+            if known < cells.len() && (one.reads || one.writes && one.keeps) {
+                early.get_or_insert(one.pass);
+                if one.writes || !one.movable || known > 0 {
+                    in_place.get_or_insert(one.pass);
+                }
+                previous[index] = true;
+                cells.iter().for_each(|cell| needed[*cell] = true);
+            }
+            index += 1;
+        }
+        for one in of_pass {
+            for cell in cells_of(one, size) {
+                if one.writes {
+                    written[cell] = true;
+                    read_since[cell] = one.discards;
+                } else if one.reads {
+                    read_since[cell] = true;
+                }
+            }
+        }
+    }
+    let replaced = needed
+        .iter()
+        .zip(&written)
+        .all(|(needed, written)| !needed || *written);
+    let last_write = uses.iter().rev().find(|one| one.writes).map(|one| one.pass);
+    let (inferred, reason) = match (outside, last_write, early) {
+        (Some(why), ..) => (Inferred::External, why.to_owned()),
+        (None, None, _) => (Inferred::External, "nothing in the frame writes it".to_owned()),
+        (None, Some(last), Some(first)) => match in_place {
+            None if replaced => (
+                Inferred::History,
+                format!(
+                    "pass `{}` reads it before pass `{}` writes it",
+                    pass(first),
+                    pass(last)
+                ),
+            ),
+            None => (
+                Inferred::External,
+                format!(
+                    "pass `{}` reads parts of it that the frame does not write",
+                    pass(first)
+                ),
+            ),
+            Some(first) => (
+                Inferred::External,
+                format!(
+                    "pass `{}` updates what the frame before left, in place",
+                    pass(first)
+                ),
+            ),
+        },
+        (None, Some(last), None) => {
+            let is_read = read_since.iter().all(|read| *read);
+            let by = uses.iter().find(|one| one.writes).map_or(last, |one| one.pass);
+            if is_read {
+                (
+                    Inferred::Transient,
+                    format!("pass `{}` writes it before anything reads it", pass(by)),
+                )
+            } else if attached {
+                let why = format!(
+                    "pass `{}` writes it anew, and it can be nothing but an attachment; its last contents are stored and not read",
+                    pass(by)
+                );
+                (Inferred::Transient, why)
+            } else {
+                let why = format!(
+                    "pass `{}` writes it and nothing in the frame reads it: something else does",
+                    pass(last)
+                );
+                (Inferred::External, why)
+            }
+        }
+    };
+    if inferred != Inferred::History {
+        previous.fill(false);
+    }
+    Found {
+        inferred,
+        reason,
+        previous,
+        rewrites,
+    }
+}
+
+fn cells_of(one: &ResourceUse, size: [u32; 3]) -> Vec<usize> {
+    let mut cells = Vec::new();
+    let within = |dimension: usize| {
+        let (first, end) = one.cells[dimension];
+        first..end.min(size[dimension])
+    };
+    for a in within(0) {
+        for b in within(1) {
+            cells.extend(within(2).map(|c| ((a * size[1] + b) * size[2] + c) as usize));
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: ResourceUse = ResourceUse {
+        pass: 0,
+        cells: [(0, 1), (0, 2), (0, 1)],
+        reads: true,
+        writes: false,
+        keeps: false,
+        movable: true,
+        discards: false,
+    };
+    const CLEAR: ResourceUse = ResourceUse {
+        reads: false,
+        writes: true,
+        movable: false,
+        ..READ
+    };
+    const UPDATE: ResourceUse = ResourceUse {
+        writes: true,
+        keeps: true,
+        movable: false,
+        ..READ
+    };
+
+    fn level(of: ResourceUse, level: u32) -> ResourceUse {
+        ResourceUse {
+            cells: [(0, 1), (level, level + 1), (0, 1)],
+            ..of
+        }
+    }
+
+    fn found(uses: &[ResourceUse], attached: bool) -> Found {
+        let uses: Vec<_> = uses
+            .iter()
+            .enumerate()
+            .map(|(pass, one)| ResourceUse { pass, ..*one })
+            .collect();
+        infer(&uses, [1, 2, 1], attached, None, |pass| pass.to_string())
+    }
+
+    #[test]
+    fn lifetimes_follow_from_the_order_of_reads_and_writes() {
+        use Inferred::{External, History, Transient};
+        let discarded = ResourceUse {
+            discards: true,
+            ..CLEAR
+        };
+        for (uses, attached, expected) in [
+            (&[CLEAR, READ][..], false, Transient),
+            (&[discarded], false, Transient),
+            (&[CLEAR], true, Transient),
+            (&[CLEAR], false, External),
+            (&[CLEAR, READ, CLEAR], false, External),
+            (&[READ], false, External),
+            (&[READ, CLEAR], false, History),
+            (&[READ, CLEAR, READ], false, History),
+            (&[UPDATE, READ], false, External),
+            (&[CLEAR, UPDATE, READ], false, Transient),
+            // One level is written, the other is read.
+            (&[level(CLEAR, 0), READ], false, External),
+            (&[level(CLEAR, 0), level(READ, 0)], false, Transient),
+            (
+                &[level(CLEAR, 0), level(READ, 0), level(CLEAR, 1), level(READ, 1)],
+                false,
+                Transient,
+            ),
+            (
+                &[level(READ, 1), level(CLEAR, 0), level(READ, 0)],
+                false,
+                External,
+            ),
+            (&[level(READ, 1), CLEAR, level(READ, 0)], false, History),
+        ] {
+            assert_eq!(found(uses, attached).inferred, expected, "{uses:?}");
+        }
+    }
+
+    #[test]
+    fn a_history_says_which_reads_are_of_the_frame_before() {
+        let found = found(&[READ, CLEAR, READ], false);
+        assert_eq!(found.previous, [true, false, false]);
+        assert_eq!(found.rewrites, [false, false, true]);
+        assert_eq!(found.reason, "pass `0` reads it before pass `1` writes it");
+    }
+
+    #[test]
+    fn what_others_have_is_external_whatever_the_frame_does() {
+        let found = infer(
+            &[CLEAR, READ],
+            [1, 2, 1],
+            true,
+            Some("an image of a swapchain"),
+            |_| String::new(),
+        );
+        assert_eq!(
+            (found.inferred, &*found.reason),
+            (Inferred::External, "an image of a swapchain")
+        );
+    }
+}

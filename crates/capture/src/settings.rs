@@ -1,0 +1,143 @@
+//! What is captured: environment variables.
+
+use std::ffi::CStr;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use crate::document::Border;
+
+/// The layer's name.
+pub const LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_capture";
+/// The folder for documents: `frame-N.json` each, `frame-N-device-D.json` of further devices. Without it nothing is captured.
+pub const FOLDER: &str = "VK_TILEHEAP_CAPTURE_FOLDER";
+/// Which frames: `N`, or `N..M` without M; the third one if unset. Where the program ends before, the last frame is written.
+pub const FRAMES: &str = "VK_TILEHEAP_CAPTURE_FRAMES";
+/// What ends a frame: `present` (if unset), `label:NAME` of a debug label or marker that begins or is inserted, `submits:N`,
+/// `signal:FILE` for each time that somebody creates the file, which the layer removes.
+pub const BORDER: &str = "VK_TILEHEAP_CAPTURE_BORDER";
+
+/// The file in the folder in which the layer tells what it could not do, a line each: why nothing was captured is its last.
+pub const LOG: &str = "capture.log";
+
+/// Checks settings before a program runs with them.
+///
+/// # Errors
+/// The variable, its value and what it can be.
+pub fn check(get: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    Settings::read(get).map(|_| ())
+}
+
+/// What ends a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BorderRule {
+    Present,
+    Label(String),
+    Submits(u64),
+    Signal(PathBuf),
+}
+
+impl BorderRule {
+    /// As the document says it.
+    pub(crate) fn kind(&self) -> Border {
+        match self {
+            BorderRule::Present => Border::Present,
+            BorderRule::Label(_) => Border::Label,
+            BorderRule::Submits(_) => Border::Submits,
+            BorderRule::Signal(_) => Border::Signal,
+        }
+    }
+}
+
+/// What is captured, and where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    pub(crate) folder: PathBuf,
+    pub(crate) frames: Range<u64>,
+    pub(crate) border: BorderRule,
+}
+
+impl Settings {
+    /// Reads the settings; `None` where nothing is to be captured.
+    ///
+    /// # Errors
+    /// The variable, its value and what it can be.
+    pub(crate) fn read(get: impl Fn(&str) -> Option<String>) -> Result<Option<Settings>, String> {
+        let Some(folder) = get(FOLDER).filter(|folder| !folder.is_empty()) else {
+            return Ok(None);
+        };
+        let of = |name: &str| get(name).filter(|value| !value.is_empty());
+        let frames = match of(FRAMES) {
+            None => 2..3,
+            Some(text) => frames(&text)
+                .ok_or_else(|| format!("{FRAMES} is `{text}`: name a frame, `N`, or frames, `N..M`"))?,
+        };
+        let border = match of(BORDER) {
+            None => BorderRule::Present,
+            Some(text) => border(&text).ok_or_else(|| {
+                format!(
+                    "{BORDER} is `{text}`: it can be `present`, `label:NAME`, `submits:N` or `signal:FILE`"
+                )
+            })?,
+        };
+        Ok(Some(Settings {
+            folder: folder.into(),
+            frames,
+            border,
+        }))
+    }
+}
+
+fn frames(text: &str) -> Option<Range<u64>> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let frames = match text.split_once("..") {
+        Some((first, end)) => number(first)?..number(end)?,
+        None => {
+            let first = number(text)?;
+            first..first.checked_add(1)?
+        }
+    };
+    (!frames.is_empty()).then_some(frames)
+}
+
+fn border(text: &str) -> Option<BorderRule> {
+    match text.split_once(':') {
+        None if text == "present" => Some(BorderRule::Present),
+        Some(("label", name)) if !name.is_empty() => Some(BorderRule::Label(name.to_owned())),
+        Some(("signal", file)) if !file.is_empty() => Some(BorderRule::Signal(file.into())),
+        Some(("submits", count)) => count
+            .parse()
+            .ok()
+            .filter(|count| *count > 0)
+            .map(BorderRule::Submits),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(given: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+        Settings::read(|name| {
+            let found = given.iter().find(|(given, _)| *given == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn settings_are_read_and_wrong_ones_named() {
+        assert_eq!(read(&[(FRAMES, "1")]), Ok(None));
+        let given = [(FOLDER, "out"), (FRAMES, "3..5"), (BORDER, "submits:4")];
+        let settings = read(&given).unwrap().unwrap();
+        assert_eq!((settings.frames, settings.border), (3..5, BorderRule::Submits(4)));
+        for wrong in [
+            (FRAMES, "5..3"),
+            (FRAMES, "x"),
+            (BORDER, "submits:0"),
+            (BORDER, "label:"),
+        ] {
+            let error = read(&[(FOLDER, "out"), wrong]).unwrap_err();
+            assert!(error.contains(wrong.0) && error.contains(wrong.1), "{error}");
+        }
+    }
+}

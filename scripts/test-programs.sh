@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# test-programs.sh [--quick | --page | NAME...]: other people's programs, from package registries, under our layers.
+#
+# Each runs plain, with the capture layer, and with the emulator's profile `hostile`, on the test bed's loader and driver: exit status and
+# output must be the same. Its captured frame is planned for three devices, checked (`check-frame`) and reported. --quick: those that take
+# under five minutes together; --page: all of them, and writes docs/programs.md.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+quick=(vulkaninfo vkcube dawn ffmpeg)
+all=("${quick[@]}" mpv wgpu pygfx taichi)
+page=false names=()
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+    --quick) names=("${quick[@]}") ;;
+    --page) page=true names=("${all[@]}") ;;
+    "") names=("${all[@]}") ;;
+    *) names=("$@") ;;
+esac
+
+need_vulkan
+need_testbed
+need_packages vulkan-tools xvfb python3
+bash scripts/stage-emulator.sh
+bash scripts/stage-capture.sh
+cargo build --quiet --package tileheap-cli
+tileheap=${CARGO_TARGET_DIR:-$root/target}/debug/tileheap
+results=$root/target/programs
+mkdir -p "$results"
+unset "${!VK_@}" TILEHEAP_EMULATOR WAYLAND_DISPLAY
+export LC_ALL=C XDG_RUNTIME_DIR=$results
+libraries=$TILEHEAP_TESTBED/usr/lib/x86_64-linux-gnu
+export VK_DRIVER_FILES=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json VK_IMPLICIT_LAYER_PATH=$TILEHEAP_TESTBED
+failed=0 rows=()
+
+# One screen for all, up before anything asks for it, and not begun anew when a program leaves it (it refuses the next for that moment).
+: >"$results/display"
+Xvfb -noreset -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
+trap "kill $!" EXIT
+until [ -s "$results/display" ]; do
+    kill -0 $! || die "no screen: $(cat "$results/xvfb.log")"
+    sleep 0.1
+done
+DISPLAY=:$(cat "$results/display")
+export DISPLAY
+
+# bed PROGRAM ARGUMENT...: on the test bed's C library, loader and driver.
+bed() { timeout 120 "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries:/usr/lib/x86_64-linux-gnu" "$@"; }
+
+need_python() {
+    need_packages python3-venv
+    [ -x "$results/python/bin/python" ] || python3 -m venv "$results/python"
+    "$results/python/bin/python" -c "import importlib.util as u, sys; sys.exit(any(u.find_spec(n) is None for n in sys.argv[1:]))" "$@" ||
+        "$results/python/bin/pip" install --quiet "$@"
+}
+python() { bed "$results/python/bin/python3" "$@"; }
+
+# A program: need_NAME installs it and prints its version; run_NAME runs it, deterministic on standard output; frames_NAME are the layer's settings.
+need_vulkaninfo() { dpkg-query -Wf '${Version}' vulkan-tools; }
+run_vulkaninfo() { bed "$(command -v vulkaninfo)" | grep -v "usage  *= "; } # Of memory: it is measured.
+need_vkcube() { dpkg-query -Wf '${Version}' vulkan-tools; }
+run_vkcube() { bed "$(command -v vkcube)" --c 60; }
+need_dawn() {
+    command -v npm >/dev/null || need_packages npm
+    mkdir -p "$results/node"
+    cp tests/programs/*.mjs "$results/node/"
+    [ -d "$results/node/node_modules/webgpu" ] || (cd "$results/node" && npm install --silent webgpu >/dev/null)
+    sed -n 's/.*"version": "\(.*\)".*/\1/p' "$results/node/node_modules/webgpu/package.json"
+}
+run_dawn() { (cd "$results/node" && bed "$(command -v node)" dawn_compute.mjs); }
+need_ffmpeg() { need_packages ffmpeg && dpkg-query -Wf '${Version}' ffmpeg; }
+run_ffmpeg() {
+    # Its Vulkan filters fail on the driver of the test bed, with and without layers.
+    VK_DRIVER_FILES=$(echo /usr/share/vulkan/icd.d/lvp_icd*.json) ffmpeg -v error -init_hw_device vulkan=gpu:0 -filter_hw_device gpu -f lavfi -i testsrc=size=320x240:rate=5 -frames:v 4 \
+        -vf format=rgba,hwupload,gblur_vulkan=sigma=3,hflip_vulkan,hwdownload,format=rgba -f framemd5 -
+}
+need_mpv() { need_packages mpv && dpkg-query -Wf '${Version}' mpv; }
+run_mpv() {
+    bed "$(command -v mpv)" --no-config --msg-level=all=error --vo=gpu --gpu-api=vulkan --gpu-context=x11vk --ao=null --frames=20 \
+        av://lavfi:testsrc=size=320x240:rate=25
+}
+need_wgpu() { need_python wgpu && "$results/python/bin/python" -c 'import wgpu; print(wgpu.__version__)'; }
+run_wgpu() { python tests/programs/wgpu_triangle.py; }
+need_pygfx() { need_python pygfx rendercanvas && "$results/python/bin/python" -c 'import importlib.metadata as m; print(m.version("pygfx"))'; }
+run_pygfx() { python tests/programs/pygfx_scene.py; }
+need_taichi() { need_python taichi numpy && "$results/python/bin/python" -c 'import importlib.metadata as m; print(m.version("taichi"))'; }
+run_taichi() { python tests/programs/taichi_sum.py; }
+# The test bed's validation says the same of vkcube, which makes a mistake that is seen, with the emulator and without; by name, for handles and
+# the screen's timing differ from run to run.
+validated() {
+    TILEHEAP_EMULATOR=$1 bash scripts/run-in-testbed.sh "$(command -v vkcube)" --c 60 >"$results/validated.log" 2>&1 || return
+    { grep -oE '(VUID|UNASSIGNED|SYNC)-[A-Za-z0-9-]+' "$results/validated.log" || true; } | sort -u
+}
+# Those that present nothing: a frame is a submit.
+border_of() { case $1 in vkcube | mpv) echo present ;; ffmpeg) echo submits:8 ;; *) echo submits:1 ;; esac; }
+
+# run NAME WAY: how it ended goes to a file beside its output.
+run() {
+    local status=0
+    ("run_$1" >"$results/$1.$2" 2>"$results/$1.$2.errors") || status=$?
+    echo "$status" >"$results/$1.$2.status"
+}
+
+# same NAME WAY: as the plain run, in exit status and output.
+same() {
+    if ! cmp -s "$results/$1.plain.status" "$results/$1.$2.status"; then
+        echo "$1: exit status $(cat "$results/$1.plain.status") plain, $(cat "$results/$1.$2.status") with $2: $(tail -n 3 "$results/$1.$2.errors")"
+    elif [ "$1" != vulkaninfo ] && ! diff -q "$results/$1.plain" "$results/$1.$2" >/dev/null; then
+        echo "$1: output differs with $2: $(diff "$results/$1.plain" "$results/$1.$2" | head -n 3)"
+    fi
+}
+
+# What the device has, and the emulator took: counts may grow, and there is one heap more.
+heaps() { awk '/^memoryHeaps: count/ {print $NF; exit}' "$results/vulkaninfo.$1"; }
+lost_of_vulkaninfo() {
+    diff <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.plain") <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.hostile") |
+        sed -n '/count = /d; /^</p' | head -n 20 || true
+    [ "$(heaps hostile)" = $(($(heaps plain) + 1)) ] || echo "vulkaninfo: $(heaps hostile) heaps, and $(heaps plain) without the emulator"
+}
+
+# The captured frame: planned for three devices, checked and reported; a row of the table.
+judge() {
+    local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" found=0
+    local frames=("$folder"/frame-*.json)
+    frame=${frames[0]}
+    if [ ! -e "$frame" ]; then
+        echo "$name: no frame was captured: $(tail -n 1 "$folder/capture.log" 2>/dev/null)"
+        return
+    fi
+    "$tileheap" check-frame "$frame" >"$results/$name.check" || found=$?
+    [ "$found" = 0 ] || [ "$found" = 3 ] || echo "$name: check-frame ended with $found"
+    "$tileheap" report "$frame" -o "$results/$name.html" || echo "$name: report failed"
+    for profile in adreno-830 adreno-840 x2-85; do
+        "$tileheap" plan "$frame" --profile "$profile" --best --json >"$results/$name.$profile.json" || echo "$name: not planned for $profile"
+        cells+=" | $(python3 -c '
+import json, sys
+plan = json.load(open(sys.argv[1]))
+way = plan["arrangement"]
+eligible = plan["arrangement"]["eligible_bytes"]
+print("%.1f MB, %.0f %%, %.0f %%" % (eligible / 1e6, 100 * way["described_share"], 100 * way["share"]) if eligible else "nothing eligible")' \
+            "$results/$name.$profile.json")"
+    done
+    rows+=("| $name | $version | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $(grep -c ' after ' "$results/$name.check" || true)$cells |")
+}
+
+for name in "${names[@]}"; do
+    version=$("need_$name" | tail -n 1) || die "$name cannot be installed"
+    say "$name $version"
+    rm -rf "$results/$name.frames"
+    run "$name" plain
+    mkdir -p "$results/$name.frames"
+    VK_ADD_LAYER_PATH=$root/target/capture VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_capture VK_TILEHEAP_CAPTURE_FOLDER=$results/$name.frames \
+        VK_TILEHEAP_CAPTURE_BORDER=$(border_of "$name") run "$name" capture
+    VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_PROFILE=hostile \
+        run "$name" hostile
+    wrong=$(same "$name" capture && same "$name" hostile)
+    [ "$(cat "$results/$name.plain.status")" = 0 ] || wrong+="$name: fails without a layer: $(tail -n 3 "$results/$name.plain.errors")"
+    if [ "$name" = vulkaninfo ]; then
+        wrong+=$(lost_of_vulkaninfo)
+    else
+        judge "$name" "$version" >"$results/$name.judged" || echo "$name: not judged" >>"$results/$name.judged"
+        wrong+=$(cat "$results/$name.judged")
+    fi
+    if [ "$name" = vkcube ] && [ "$(validated "")" != "$(validated "$root/target/emulator")" ]; then
+        wrong+="vkcube: validation says something else with the emulator"
+    fi
+    if [ -n "$wrong" ]; then
+        printf '%s\n' "$wrong"
+        failed=1
+    else
+        echo "$name: ok"
+    fi
+done
+
+table() {
+    echo "| program | version | passes | accesses not covered | Adreno 830 | Adreno 840 | X2-85 |"
+    echo "|---|---|---|---|---|---|---|"
+    printf '%s\n' "${rows[@]}"
+}
+[ ${#rows[@]} = 0 ] || table
+if $page && [ ${#rows[@]} -gt 0 ]; then
+    {
+        echo "# Other people's programs"
+        echo
+        echo "Written by \`scripts/test-programs.sh --page\` on $(date -u +%F), on $(basename "$TILEHEAP_TESTBED")'s lavapipe: one captured frame of each"
+        echo "(of programs that present nothing, one submit). Under each device: eligible traffic per frame, the share of it that stays on chip as"
+        echo "the frame is, and with the best arrangement. *Accesses not covered* are what \`tileheap check-frame\` lists, uses of buffers in parts included."
+        echo
+        table
+        echo
+        echo "Not run here: Godot 4, Qt Quick 3D, SDL 3's tests and GTK 4's Vulkan renderer (no package for Debian 12 has them), slangpy, glmark2 on zink."
+        echo "ANGLE is compared picture by picture by \`scripts/test-angle.sh\`."
+    } >docs/programs.md
+fi
+exit "$failed"
