@@ -64,12 +64,11 @@ fn sixteen_items() {
             (kind.odd, "bounds and groups"),
             (kind.pairs, "pairs"),
         ];
-        let with: Vec<&str> = with.into_iter().filter(|of| of.0).map(|of| of.1).collect();
-        let name = if with.is_empty() {
-            "plain".to_owned()
-        } else {
-            with.join(", ")
-        };
+        let mut with: Vec<&str> = with.into_iter().filter(|of| of.0).map(|of| of.1).collect();
+        if with.is_empty() {
+            with.push("plain");
+        }
+        let name = with.join(", ");
         let most = times[times.len() - 1];
         println!("{name:<46}{:>12.2}{:>12.2}{most:>12.2}", part(50), part(99));
     }

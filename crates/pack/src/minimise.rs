@@ -7,7 +7,7 @@ use super::exact::Outcome;
 use super::gap::next_multiple;
 use super::glue::search_glued;
 use super::parts::Parts;
-use super::rules::{FEW, Order, QUICK, Rule};
+use super::rules::{CHEAP_FOR_FEW, FEW, Order, QUICK, Rule};
 use super::search_state::SearchState;
 use super::small::is_padded;
 use super::{Packer, Problem};
@@ -20,17 +20,6 @@ const CHEAP: [Rule; 7] = [
     Rule::GREEDY_BY_CONFLICTS,
     Rule::GREEDY_BY_SIZE,
     Rule::GREEDY_BY_BREADTH,
-    Rule::GREEDY_BY_AREA,
-    Rule::FIRST_FIT_BY_SIZE,
-];
-
-/// The same for few units: the rules that reach the bound most often come first.
-const CHEAP_FOR_FEW: [Rule; 7] = [
-    Rule::GREEDY_BY_SIZE,
-    Rule::GREEDY_BY_BREADTH,
-    Rule::FIRST_FIT_BY_BIRTH,
-    Rule::BEST_FIT_BY_BIRTH,
-    Rule::GREEDY_BY_CONFLICTS,
     Rule::GREEDY_BY_AREA,
     Rule::FIRST_FIT_BY_SIZE,
 ];

@@ -76,31 +76,22 @@ fn drawn_timelines_are_packed_as_drawn() {
         // Empty lifetimes and empty items conflict with nothing.
         (8, desc(vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)])),
         (0, ProblemDesc::default()),
+        // In its gap the group takes nothing; c overlaps its second member, which takes as much as the first.
+        //   5 ┤     ┌─ b ─┐
+        //   4 ┤┌ g ┐└─────┘┌ g ┐
+        //   0 ┼┴───┴──────┬┴───┤
+        //                 └ c ─┘
+        (
+            6,
+            desc(vec![
+                grouped(0, 2, 4, 9),
+                grouped(6, 8, 2, 9),
+                item(2, 6, 5),
+                item(5, 7, 1),
+            ]),
+        ),
     ] {
         assert_eq!(heights(problem), [height; OTHERS]);
-    }
-}
-
-/// ```text
-///   5 ┤     ┌─ b ─┐
-///   4 ┤┌ g ┐└─────┘┌ g ┐     b's lifetime is in the group's gap; c overlaps its second member
-///   0 ┼┴───┴──────┬┴───┤
-///                 └ c ─┘
-/// ```
-#[test]
-fn a_group_shares_one_offset_and_sleeps_in_between() {
-    let items = vec![
-        grouped(0, 2, 4, 9),
-        grouped(6, 8, 2, 9),
-        item(2, 6, 5),
-        item(5, 7, 1),
-    ];
-    let problem = Problem::new(items).unwrap();
-    assert_eq!(lower_bound(&problem), Bytes(6));
-    for strategy in Strategy::ALL {
-        let packing = pack(&problem, strategy);
-        check(&problem, &packing).unwrap();
-        assert_eq!(packing.offsets[0], packing.offsets[1]);
     }
 }
 
@@ -171,33 +162,6 @@ fn names_are_read_back() {
         );
     }
     assert!("tetris".parse::<Strategy>().is_err());
-}
-
-#[test]
-fn shelf_answers_and_keeps_to_its_capacity() {
-    // As drawn on `Shelf`.
-    let mut shelf = Shelf::with_capacity(Some(Bytes(12)));
-    shelf.place(0, Span::new(0, 3), Bytes(0), Bytes(5));
-    shelf.place(1, Span::new(4, 7), Bytes(5), Bytes(3));
-    let lowest = |shelf: &Shelf, first, end, size| {
-        shelf.lowest_fit(Span::new(first, end), Bytes(size), Alignment::ONE)
-    };
-    assert_eq!(lowest(&shelf, 0, 2, 3), Some(Bytes(5)));
-    assert_eq!(lowest(&shelf, 4, 9, 3), Some(Bytes(0)));
-    assert_eq!(lowest(&shelf, 2, 5, 4), Some(Bytes(8)));
-    assert_eq!(lowest(&shelf, 2, 5, 5), None);
-    let in_the_way: Vec<u32> = shelf.overlapping(Span::new(2, 5), Bytes(4)..Bytes(6)).collect();
-    assert_eq!(in_the_way, [0, 1]);
-    assert_eq!(shelf.overlapping(Span::new(3, 4), Bytes(0)..Bytes(12)).count(), 0);
-    assert_eq!(shelf.height(), Bytes(8));
-    shelf.place(2, Span::new(4, 7), Bytes(10), Bytes(2));
-    // Gaps [0, 5) and [8, 10): the smaller takes it.
-    let best = |size| shelf.best_fit(Span::new(5, 6), Bytes(size), Alignment::ONE);
-    assert_eq!(best(2), Some(Bytes(8)));
-    assert_eq!(best(4), Some(Bytes(0)));
-    assert_eq!(best(6), None);
-    shelf.clear();
-    assert_eq!(lowest(&shelf, 0, 9, 12), Some(Bytes(0)));
 }
 
 /// Weights per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.

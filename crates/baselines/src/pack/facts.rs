@@ -1,7 +1,7 @@
 //! Facts about items that several strategies need.
 
+use tileheap_pack::Item;
 use tileheap_pack::units::Alignment;
-use tileheap_pack::{Item, Problem};
 
 /// Whether every item is alone and may have any offset.
 pub(super) fn are_plain(items: &[Item]) -> bool {
@@ -31,16 +31,6 @@ pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
         (begun - ended) as u32 - 1
     };
     items.iter().map(count).collect()
-}
-
-/// The same with declared conflicts.
-pub(super) fn conflict_counts(problem: &Problem) -> Vec<u32> {
-    let mut counts = overlap_counts(problem.items());
-    for &(a, b) in problem.conflicts() {
-        counts[a as usize] += 1;
-        counts[b as usize] += 1;
-    }
-    counts
 }
 
 /// `value` rounded up to `alignment`; problems are validated, so that it stays within 64 bits.

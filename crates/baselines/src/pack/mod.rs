@@ -9,4 +9,4 @@ pub use nnc::Nnc;
 use tileheap_pack::PackingStrategy;
 
 /// Every packing strategy of other planners.
-pub const STRATEGIES: [&dyn PackingStrategy; 3] = [&Executorch, &Nnc::Code, &Nnc::Article];
+pub const STRATEGIES: [&dyn PackingStrategy; 2] = [&Executorch, &Nnc];

@@ -1,72 +1,34 @@
-//! The rule of NNC: tensors take over bytes along the edges of an allocation graph.
-//!
-//! ```text
-//! a [0, 2) × 4, b [3, 5) × 6: a tuple that goes on the edge y ─8─► x as a string, the widest of it as its weight
-//!   y ─2─► x            what is left of the edge
-//!   y ─4─► a ─4─► b ─6─► x        b takes over what a had ...
-//!   y ─2─► b                      ... and the rest from y
-//! ```
-//! There are two editions. The *article* ("Candidate Selection") takes the tensors with the most
-//! conflicts first, and beside each the largest that lives at another time, and one more. The *code* that is released takes the
-//! largest first, alone: others' port of it reaches 1.272 to 1.666 of the bound on minimalloc's hard set, and so does this, to
-//! the last digit. The article's ends at 2.0 to 6.5 there: where all lives differ, conflicts alone order the tensors, and a slot
-//! that a small one opened is never widened.
-//!
-//! Where the article is open, what the code does: conflicts are counted with what has no place yet; an edge must be wide enough
-//! for the whole tuple; of such edges the one with the fewest steps around the tuple is taken. Where it cannot be meant: "none of the
-//! source or the destination of the edge are the dummy source or sink" would leave next to nothing to take over, since every
-//! slot begins as an edge between the two; as in the code, one of the ends may be a dummy.
-//!
-//! Source of the code: `lib/nnc/ccv_nnc_symbolic_graph_compile.c` of liuliu/ccv at 00f1e8b.
+#![doc = include_str!("../../docs/nnc.md")]
 
 use std::cmp::Reverse;
 
-use tileheap_pack::units::{Alignment, Bytes};
-use tileheap_pack::{Fit, Item, Packer, Packing, PackingStrategy, Problem, Strategy};
+use tileheap_pack::units::Bytes;
+use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
-use super::facts::{align_up, are_plain, conflict_counts, overlap_counts, takes_bytes};
+use super::facts::{align_up, are_plain, overlap_counts, takes_bytes};
 
 /// The rule of NNC. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nnc {
-    /// As it is released: the largest first.
-    Code,
-    /// As its article describes it: those with the most conflicts first, some beside a larger one.
-    Article,
-}
+pub struct Nnc;
 
 impl PackingStrategy for Nnc {
     fn name(&self) -> &str {
-        match self {
-            Nnc::Code => "nnc",
-            Nnc::Article => "nnc-article",
-        }
+        "nnc"
     }
 
     fn description(&self) -> &str {
-        match self {
-            Nnc::Code => "NNC as released: largest first, along the edges of an allocation graph",
-            Nnc::Article => "NNC as published: most conflicts first, along the edges of an allocation graph",
-        }
+        "NNC as released: largest first, along the edges of an allocation graph"
     }
 
     fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
         let items = problem.items();
         if are_plain(items) && problem.conflicts().is_empty() {
-            let offsets = Insertion::default().place(items, *self);
+            let offsets = Insertion::default().place(items);
             packing.height = height(items, &offsets);
             packing.offsets = offsets.into_iter().map(Bytes).collect();
-            return;
-        }
-        // The rule knows lifetimes alone; what it would have inserted first is placed first.
-        match self {
-            Nnc::Code => Strategy::FirstFitBySize.pack_into(problem, packer, packing),
-            Nnc::Article => {
-                let counts = conflict_counts(problem);
-                let mut order: Vec<u32> = (0..items.len() as u32).collect();
-                order.sort_by_key(|&item| (Reverse(counts[item as usize]), items[item as usize].span.first));
-                packer.place_in_order(problem, &order, Fit::First, packing);
-            }
+        } else {
+            // The rule knows lifetimes alone; what it would have inserted first is placed first.
+            Strategy::FirstFitBySize.pack_into(problem, packer, packing);
         }
     }
 }
@@ -99,56 +61,6 @@ struct Edge {
     width: u64,
 }
 
-/// Up to three tensors that live one after the other, in the order of their lives.
-#[derive(Clone, Copy, Debug)]
-struct Tuple {
-    members: [u32; 3],
-    count: usize,
-    /// The largest of them.
-    size: u64,
-    /// Conflicts of all of them.
-    conflicts: u64,
-    /// The same for all of them: a common multiple may pass what the problem's sum allows for.
-    alignment: Alignment,
-}
-
-impl Tuple {
-    fn alone(items: &[Item], index: u32, conflicts: u32) -> Tuple {
-        let item = &items[index as usize];
-        Tuple {
-            members: [index, DUMMY, DUMMY],
-            count: 1,
-            size: item.size.0,
-            conflicts: u64::from(conflicts),
-            alignment: item.alignment,
-        }
-    }
-
-    /// With one more, where it belongs in time.
-    fn with(mut self, items: &[Item], index: u32, conflicts: u32) -> Tuple {
-        let later = |&other: &u32| before(items, index, other);
-        let at = self.members().iter().position(later).unwrap_or(self.count);
-        self.members.copy_within(at..self.count, at + 1);
-        self.members[at] = index;
-        self.count += 1;
-        self.size = self.size.max(items[index as usize].size.0);
-        self.conflicts += u64::from(conflicts);
-        self
-    }
-
-    fn members(&self) -> &[u32] {
-        &self.members[..self.count]
-    }
-
-    fn first(&self) -> u32 {
-        self.members[0]
-    }
-
-    fn last(&self) -> u32 {
-        self.members[self.count - 1]
-    }
-}
-
 /// Scratch memory of the rule.
 #[derive(Debug, Default)]
 struct Insertion {
@@ -156,14 +68,13 @@ struct Insertion {
     /// Of each item with those that are left.
     conflicts: Vec<u32>,
     left: Vec<u32>,
-    candidates: Vec<Tuple>,
 }
 
 impl Insertion {
     /// The offsets, in a problem without fixed offsets, bounds, groups and conflicts.
     ///
-    /// Complexity: O(n³) where all are equally large, or (of the article) have the same number of conflicts.
-    fn place(&mut self, items: &[Item], edition: Nnc) -> Vec<u64> {
+    /// Complexity: O(n³) where all are equally large.
+    fn place(&mut self, items: &[Item]) -> Vec<u64> {
         self.edges.clear();
         self.conflicts = overlap_counts(items);
         // What takes no bytes at any step never conflicts.
@@ -171,97 +82,54 @@ impl Insertion {
         let all = 0..items.len() as u32;
         self.left = all.filter(|&index| takes_bytes(&items[index as usize])).collect();
         let mut height = 0;
-        while !self.left.is_empty() {
-            self.gather(items, edition);
-            let mut candidates = self.candidates.iter();
-            let found = candidates.find_map(|tuple| Some((*tuple, self.tightest(items, tuple)?)));
-            let (tuple, edge) = found.unwrap_or_else(|| {
-                let tuple = self.candidates[0];
-                let offset = align_up(height, tuple.alignment);
-                height = offset + tuple.size;
+        while let Some(most) = self.left.iter().map(|&index| items[index as usize].size).max() {
+            let mut candidates = self.left.clone();
+            candidates.retain(|&index| items[index as usize].size == most);
+            candidates.sort_by_key(|&index| Reverse(self.conflicts[index as usize]));
+            let mut tried = candidates.iter();
+            let found = tried.find_map(|&index| Some((index, self.tightest(items, index)?)));
+            let (index, edge) = found.unwrap_or_else(|| {
+                let offset = align_up(height, items[candidates[0] as usize].alignment);
+                height = offset + most.0;
                 self.edges.push(Edge {
                     from: DUMMY,
                     to: DUMMY,
                     offset,
-                    width: tuple.size,
+                    width: most.0,
                 });
-                (tuple, self.edges.len() - 1)
+                (candidates[0], self.edges.len() - 1)
             });
-            self.insert(items, &tuple, edge, &mut offsets);
-            for &index in tuple.members() {
-                self.left.retain(|&other| other != index);
-                for &other in &self.left {
-                    if !ordered(items, index, other) {
-                        self.conflicts[other as usize] -= 1;
-                    }
+            offsets[index as usize] = self.insert(&items[index as usize], index, edge);
+            self.left.retain(|&other| other != index);
+            for &other in &self.left {
+                if !ordered(items, index, other) {
+                    self.conflicts[other as usize] -= 1;
                 }
             }
         }
         offsets
     }
 
-    /// The tensors that come first, and of the article those with one or two larger ones beside; the largest first.
-    fn gather(&mut self, items: &[Item], edition: Nnc) {
-        let count = |index: u32| self.conflicts[index as usize];
-        let key = |index: u32| match edition {
-            Nnc::Code => items[index as usize].size.0,
-            Nnc::Article => u64::from(count(index)),
-        };
-        let most = self.left.iter().map(|&index| key(index)).max();
-        self.candidates.clear();
-        for &a in self.left.iter().filter(|&&a| Some(key(a)) == most) {
-            let mut tuple = Tuple::alone(items, a, count(a));
-            self.candidates.push(tuple);
-            while edition == Nnc::Article && tuple.count < 3 {
-                let Some(b) = self.beside(items, a, &tuple) else {
-                    break;
-                };
-                tuple = tuple.with(items, b, count(b));
-                self.candidates.push(tuple);
-            }
-        }
-        self.candidates.sort_unstable_by_key(|tuple| {
-            (
-                Reverse(tuple.size),
-                Reverse(tuple.conflicts),
-                Reverse(tuple.count),
-                tuple.members,
-            )
-        });
-    }
-
-    /// The largest tensor that is larger than `a` and in conflict with none of the tuple.
-    fn beside(&self, items: &[Item], a: u32, tuple: &Tuple) -> Option<u32> {
-        let item = |index: u32| &items[index as usize];
-        let fits = |&&b: &&u32| {
-            item(b).size > item(a).size
-                && item(b).alignment == tuple.alignment
-                && tuple.members().iter().all(|&other| ordered(items, b, other))
-        };
-        let rank = |&&b: &&u32| (item(b).size, self.conflicts[b as usize], Reverse(b));
-        self.left.iter().filter(fits).max_by_key(rank).copied()
-    }
-
-    /// The edge with the fewest steps around a tuple that fits on it; of those the narrowest.
-    fn tightest(&self, items: &[Item], tuple: &Tuple) -> Option<usize> {
+    /// The edge with the fewest steps around an item that fits on it; of those the narrowest.
+    fn tightest(&self, items: &[Item], index: u32) -> Option<usize> {
+        let (item, far) = (&items[index as usize], u64::from(u32::MAX));
         let span = |index: u32| items[index as usize].span;
-        let far = u64::from(u32::MAX);
+        // One of the ends may be a dummy; both are where an edge begins.
         let fits = |edge: &Edge| {
             let end = edge.offset + edge.width;
-            edge.width >= tuple.size
-                && (edge.from != DUMMY || edge.to != DUMMY)
-                && align_up(edge.offset, tuple.alignment) + tuple.size <= end
-                && (edge.from == DUMMY || before(items, edge.from, tuple.first()))
-                && (edge.to == DUMMY || before(items, tuple.last(), edge.to))
+            (edge.from != DUMMY || edge.to != DUMMY)
+                && align_up(edge.offset, item.alignment) + item.size.0 <= end
+                && (edge.from == DUMMY || before(items, edge.from, index))
+                && (edge.to == DUMMY || before(items, index, edge.to))
         };
         let around = |edge: &Edge| {
             let before = match edge.from {
                 DUMMY => far,
-                from => u64::from(span(tuple.first()).first.0 - span(from).end.0),
+                from => u64::from(item.span.first.0 - span(from).end.0),
             };
             let after = match edge.to {
                 DUMMY => far,
-                to => u64::from(span(to).first.0 - span(tuple.last()).end.0),
+                to => u64::from(span(to).first.0 - item.span.end.0),
             };
             before + after
         };
@@ -270,39 +138,25 @@ impl Insertion {
         tightest.map(|(index, _)| index)
     }
 
-    /// Puts a tuple on an edge, which is split around it.
-    fn insert(&mut self, items: &[Item], tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
+    /// Puts an item on an edge, which is split around it; its offset.
+    fn insert(&mut self, item: &Item, index: u32, edge: usize) -> u64 {
         let old = self.edges.swap_remove(edge);
-        let size = |index: u32| items[index as usize].size.0;
-        let offset = align_up(old.offset, tuple.alignment);
-        let mut add = |from: u32, to: u32, start: u64, end: u64| {
-            if start < end {
-                self.edges.push(Edge {
-                    from,
-                    to,
-                    offset: start,
-                    width: end - start,
-                });
-            }
-        };
-        add(old.from, old.to, old.offset, offset);
-        add(old.from, old.to, offset + tuple.size, old.offset + old.width);
-        let string = tuple.members();
-        let mut taken = 0;
-        for (at, &index) in string.iter().enumerate() {
-            offsets[index as usize] = offset;
-            // From before the tuple comes what none of the string before had.
-            add(old.from, index, offset + taken, offset + size(index));
-            taken = taken.max(size(index));
-            // Each byte goes to the next that is large enough to have it, else behind the tuple.
-            let mut given = 0;
-            for &next in &string[at + 1..] {
-                let until = size(index).min(size(next));
-                add(index, next, offset + given, offset + until);
-                given = given.max(until);
-            }
-            add(index, old.to, offset + given, offset + size(index));
-        }
+        let offset = align_up(old.offset, item.alignment);
+        let end = offset + item.size.0;
+        let parts = [
+            (old.from, old.to, old.offset, offset),
+            (old.from, old.to, end, old.offset + old.width),
+            (old.from, index, offset, end),
+            (index, old.to, offset, end),
+        ];
+        let parts = parts.into_iter().filter(|(_, _, start, end)| start < end);
+        self.edges.extend(parts.map(|(from, to, offset, end)| Edge {
+            from,
+            to,
+            offset,
+            width: end - offset,
+        }));
+        offset
     }
 }
 
@@ -312,8 +166,8 @@ mod tests {
 
     use super::*;
     use tileheap_pack::allocation_graph::{AllocationEdge, AllocationGraph};
-    use tileheap_pack::units::{Span, SplitMix64};
-    use tileheap_pack::{Error, lower_bound, pack};
+    use tileheap_pack::units::{Alignment, Span, SplitMix64};
+    use tileheap_pack::{Error, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
         let item = |&(first, end, size)| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
@@ -328,59 +182,6 @@ mod tests {
             offset: Bytes(offset),
             size: Bytes(size),
         }
-    }
-
-    /// Worked by hand.
-    ///
-    /// ```text
-    /// 9 ┤        ┌──r──┐   x has 3 conflicts and comes first: a new edge of 4, at 0. No edge is left to p, q and r, which
-    /// 7 ┤  ┌──q──┤     │   then have none: the triple (p, q, r), as wide as r, goes on a new edge of 5, at 4. p takes 2 from the
-    /// 6 ┤p─┤     │     │   source; q these 2 and 1 more; r these 3 and 2 more. The source gives 4 + 2 + 1 + 2 = 9.
-    /// 4 ┼──┴─────┴─────┤
-    /// 0 ┼─────── x ────┴
-    /// ```
-    #[test]
-    fn a_triple_follows_a_tensor_by_hand() {
-        let [x, p, q, r] = [0, 1, 2, 3];
-        let problem = problem(&[(0, 6, 4), (0, 2, 2), (2, 4, 3), (4, 6, 5)]);
-        let packing = pack(&problem, Nnc::Article);
-        assert_eq!(packing.offsets, [0, 4, 4, 4].map(Bytes));
-        assert_eq!(packing.height, lower_bound(&problem));
-        let graph = AllocationGraph::of(&problem, &packing).unwrap();
-        let expected = [
-            edge(DUMMY, x, 0, 4),
-            edge(DUMMY, p, 4, 2),
-            edge(DUMMY, q, 6, 1),
-            edge(DUMMY, r, 7, 2),
-            edge(x, DUMMY, 0, 4),
-            edge(p, q, 4, 2),
-            edge(q, r, 4, 3),
-            edge(r, DUMMY, 4, 5),
-        ];
-        assert_eq!(graph.edges, expected);
-        graph.check(&problem).unwrap();
-    }
-
-    /// Candidates as published: the one with the most conflicts alone, with a larger one beside, with one more.
-    #[test]
-    fn candidates_are_tuples_of_up_to_three_the_largest_first() {
-        let problem = problem(&[(0, 2, 2), (2, 4, 3), (4, 6, 5), (0, 6, 1)]);
-        let mut rule = Insertion {
-            left: vec![0, 1, 2],
-            conflicts: overlap_counts(problem.items()),
-            ..Insertion::default()
-        };
-        rule.gather(problem.items(), Nnc::Article);
-        let tuples = rule.candidates.iter().map(|tuple| (tuple.members(), tuple.size));
-        let expected: [(&[u32], u64); 6] = [
-            (&[0, 1, 2], 5),
-            (&[0, 2], 5),
-            (&[1, 2], 5),
-            (&[2], 5),
-            (&[1], 3),
-            (&[0], 2),
-        ];
-        assert_eq!(tuples.collect::<Vec<_>>(), expected);
     }
 
     fn random(seed: u64, count: usize) -> Problem {
@@ -398,7 +199,7 @@ mod tests {
         let mut rule = Insertion::default();
         for seed in 0..300 {
             let problem = random(seed, 3 + seed as usize % 30);
-            let offsets = rule.place(problem.items(), Nnc::Article);
+            let offsets = rule.place(problem.items());
             let packing = Packing {
                 height: height(problem.items(), &offsets),
                 offsets: offsets.into_iter().map(Bytes).collect(),
@@ -420,7 +221,7 @@ mod tests {
     #[test]
     fn a_graph_that_loses_bytes_is_refused() {
         let problem = random(7, 20);
-        let packing = pack(&problem, Nnc::Article);
+        let packing = pack(&problem, Nnc);
         let graph = AllocationGraph::of(&problem, &packing).unwrap();
         for at in 0..graph.edges.len() {
             let mut lost = graph.clone();

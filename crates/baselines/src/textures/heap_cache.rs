@@ -75,48 +75,47 @@ pub struct HeapCache {
 
 impl HeapCache {
     /// Least recently used, best fit.
-    pub const LRU: PolicyDesc<'static> = PolicyDesc {
-        name: "lru",
-        description: "Least recently used, best fit.",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Lru, seed)),
-    };
+    pub const LRU: PolicyDesc<'static> = PolicyDesc::new(
+        "lru",
+        "Least recently used, best fit.",
+        &|geometry, budget, seed, _| boxed(HeapCache::new(geometry, budget, Order::Lru, seed)),
+    )
+    .evicting_in_use();
 
     /// Least recently used, best fit; compacts memory if no hole fits.
     pub const LRU_COMPACTING: PolicyDesc<'static> = PolicyDesc {
         name: "lru-compacting",
         description: "Least recently used, best fit; compacts memory if no hole fits.",
         relocates: true,
-        create: &|geometry, budget, seed| {
+        create: &|geometry, budget, seed, _| {
             boxed(HeapCache::new(geometry, budget, Order::Lru, seed).map(HeapCache::compacting))
         },
         ..HeapCache::LRU
     };
 
     /// CLOCK (second chance), best fit.
-    pub const CLOCK: PolicyDesc<'static> = PolicyDesc {
-        name: "clock",
-        description: "CLOCK (second chance), best fit.",
-        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Clock, seed)),
-        ..HeapCache::LRU
-    };
+    pub const CLOCK: PolicyDesc<'static> = PolicyDesc::new(
+        "clock",
+        "CLOCK (second chance), best fit.",
+        &|geometry, budget, seed, _| boxed(HeapCache::new(geometry, budget, Order::Clock, seed)),
+    )
+    .evicting_in_use();
 
     /// Random replacement, best fit.
-    pub const RANDOM: PolicyDesc<'static> = PolicyDesc {
-        name: "random",
-        description: "Random replacement, best fit.",
-        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::Random, seed)),
-        ..HeapCache::LRU
-    };
+    pub const RANDOM: PolicyDesc<'static> = PolicyDesc::new(
+        "random",
+        "Random replacement, best fit.",
+        &|geometry, budget, seed, _| boxed(HeapCache::new(geometry, budget, Order::Random, seed)),
+    )
+    .evicting_in_use();
 
     /// Least recently used across frames, most recently used within a frame; best fit.
-    pub const FRAME_MRU: PolicyDesc<'static> = PolicyDesc {
-        name: "frame-mru",
-        description: "Least recently used across frames, most recently used within a frame; best fit.",
-        create: &|geometry, budget, seed| boxed(HeapCache::new(geometry, budget, Order::FrameMru, seed)),
-        ..HeapCache::LRU
-    };
+    pub const FRAME_MRU: PolicyDesc<'static> = PolicyDesc::new(
+        "frame-mru",
+        "Least recently used across frames, most recently used within a frame; best fit.",
+        &|geometry, budget, seed, _| boxed(HeapCache::new(geometry, budget, Order::FrameMru, seed)),
+    )
+    .evicting_in_use();
 
     /// A cache of `budget` bytes.
     ///
@@ -294,7 +293,7 @@ impl Policy for HeapCache {
                 break node;
             }
             if self.compacting && self.heap.free() >= size {
-                break journal.gather(&mut self.heap, size, SEARCH_BLOCKS);
+                break self.heap.gather(size, SEARCH_BLOCKS, journal);
             }
             let victim = self.victim();
             self.evict(victim, EvictionReason::Replaced, journal);

@@ -32,13 +32,12 @@ struct Block {
 
 impl Ring {
     /// The policy.
-    pub const DESC: PolicyDesc<'static> = PolicyDesc {
-        name: "ring",
-        description: "A ring buffer: a cursor that evicts what it meets (Blow 1998, legacy system).",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, _| Ok(Box::new(Ring::new(geometry, budget)?)),
-    };
+    pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
+        "ring",
+        "A ring buffer: a cursor that evicts what it meets (Blow 1998, legacy system).",
+        &|geometry, budget, _, _| Ok(Box::new(Ring::new(geometry, budget)?)),
+    )
+    .evicting_in_use();
 
     /// A ring of `budget` bytes.
     ///

@@ -61,21 +61,20 @@ const ABSENT: ResidentTexture = ResidentTexture {
 
 impl Slab {
     /// The policy with fixed pages.
-    pub const DESC: PolicyDesc<'static> = PolicyDesc {
-        name: "slab",
-        description: "Size classes with fixed shares of memory, least recently used in each.",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, _| Ok(Box::new(Slab::new(geometry, budget, false)?)),
-    };
+    pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
+        "slab",
+        "Size classes with fixed shares of memory, least recently used in each.",
+        &|geometry, budget, _, _| Ok(Box::new(Slab::new(geometry, budget, false)?)),
+    )
+    .evicting_in_use();
 
     /// The policy with pages that change their class.
-    pub const REBALANCING: PolicyDesc<'static> = PolicyDesc {
-        name: "slab-rebalancing",
-        description: "Size classes that take pages from each other.",
-        create: &|geometry, budget, _| Ok(Box::new(Slab::new(geometry, budget, true)?)),
-        ..Slab::DESC
-    };
+    pub const REBALANCING: PolicyDesc<'static> = PolicyDesc::new(
+        "slab-rebalancing",
+        "Size classes that take pages from each other.",
+        &|geometry, budget, _, _| Ok(Box::new(Slab::new(geometry, budget, true)?)),
+    )
+    .evicting_in_use();
 
     /// A cache of `budget` bytes with the classes of [`BlockTable::new`].
     ///

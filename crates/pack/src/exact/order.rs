@@ -27,35 +27,28 @@ pub(crate) struct Way {
     pub(crate) length: u64,
 }
 
-const fn way(focus: Focus, first: First, length: u64) -> Way {
+const fn way(focus: Focus, first: First, length: u64, mirrored: bool) -> Way {
     Way {
         focus,
         first,
+        mirrored,
         length,
-        mirrored: false,
-    }
-}
-
-const fn mirrored(focus: Focus, first: First, length: u64) -> Way {
-    Way {
-        mirrored: true,
-        ..way(focus, first, length)
     }
 }
 
 /// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
 /// others do not solve in a million.
 pub(crate) const WAYS: [Way; 10] = [
-    way(Focus::Tightest, First::Wide, 3),
-    way(Focus::FewestChoicesLow, First::WideArea, 7),
-    mirrored(Focus::FewestChoicesLow, First::WideArea, 7),
-    way(Focus::TightestBlamed, First::Large, 3),
-    way(Focus::FewestChoicesBlamed, First::Wide, 7),
-    way(Focus::LeastSlackBlamed, First::Large, 3),
-    mirrored(Focus::FewestChoicesLow, First::Wide, 7),
-    way(Focus::FewestChoicesBlamed, First::LargeArea, 3),
-    mirrored(Focus::LeastSlackBlamed, First::WideArea, 3),
-    way(Focus::FewestChoicesLow, First::Wide, 7),
+    way(Focus::Tightest, First::Wide, 3, false),
+    way(Focus::FewestChoicesLow, First::WideArea, 7, false),
+    way(Focus::FewestChoicesLow, First::WideArea, 7, true),
+    way(Focus::TightestBlamed, First::Large, 3, false),
+    way(Focus::FewestChoicesBlamed, First::Wide, 7, false),
+    way(Focus::LeastSlackBlamed, First::Large, 3, false),
+    way(Focus::FewestChoicesLow, First::Wide, 7, true),
+    way(Focus::FewestChoicesBlamed, First::LargeArea, 3, false),
+    way(Focus::LeastSlackBlamed, First::WideArea, 3, true),
+    way(Focus::FewestChoicesLow, First::Wide, 7, false),
 ];
 
 /// Replaces `ranks` by each piece's place when `first` goes first; `noise` percent of chance, drawn from `seed`, breaks more

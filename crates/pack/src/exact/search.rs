@@ -29,7 +29,6 @@ struct Frame {
     waiting: u32,
     waiting_len: u32,
     /// Pieces still to try: a stretch of the stack of candidates.
-    candidates_first: u32,
     next: u32,
     candidates_end: u32,
     choice: Decision,
@@ -137,7 +136,6 @@ impl Search {
             parent: part.parent,
             waiting: part.then,
             waiting_len: self.waiting.len() as u32,
-            candidates_first: from as u32,
             next: from as u32,
             candidates_end: self.candidates.len() as u32,
             choice,
@@ -194,7 +192,6 @@ impl Search {
         let now = self.frames[frame as usize];
         self.waiting.truncate(now.waiting_len as usize);
         self.candidates.truncate(now.candidates_end as usize);
-        debug_assert!(now.candidates_first <= now.candidates_end);
         self.state.undo(model, now.mark);
     }
 

@@ -1,14 +1,12 @@
 //! Strategies allocate nothing once a packer has seen problems of that size: neither the rules nor the searches.
 
-use std::ops::ControlFlow;
-
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{
-    Answer, Goal, Item, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy,
-};
+use tileheap_pack::{Answer, Goal, Item, Packer, Packing, PackingStrategy, Problem, Steps, Strategy};
 use tileheap_testkit::counting;
 use tileheap_testkit::generators::{Kind, every_kind, random, sixteen_items};
+
+use crate::go_on;
 
 /// What packing all problems with one packer allocates, after it has packed them before.
 fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
@@ -46,7 +44,6 @@ fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
         if rules.any(|strategy| packer.pack(&problem, strategy).height == bound) {
             continue;
         }
-        let mut go_on = |_: Progress| ControlFlow::Continue(());
         let answer = packer.minimise(&problem, Strategy::Auto, STEPS, &mut go_on);
         let Some(Packing { height: best, .. }) = answer.packing else {
             continue;
@@ -76,7 +73,6 @@ fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
         let mut all = || {
             for problem in &problems {
                 for strategy in Strategy::ALL {
-                    let mut go_on = |_: Progress| ControlFlow::Continue(());
                     for goal in [Goal::Lowest, Goal::Within] {
                         strategy.search_into(problem, (goal, STEPS), &mut go_on, &mut packer, &mut answer);
                     }
@@ -111,7 +107,6 @@ fn searching_many_items_allocates_nothing() {
     let (mut packer, mut answer) = (Packer::default(), Answer::default());
     for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
         let mut run = || {
-            let mut go_on = |_: Progress| ControlFlow::Continue(());
             strategy.search_into(
                 &problem,
                 (Goal::Lowest, Steps(20_000)),

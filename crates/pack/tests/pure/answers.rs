@@ -8,9 +8,7 @@ use tileheap_pack::{
 };
 use tileheap_testkit::generators::{PerfectDesc, perfect};
 
-fn go_on(_: Progress) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
+use crate::go_on;
 
 fn item(first: u32, end: u32, size: u64) -> Item {
     Item::new(Span::new(first, end), Bytes(size), Alignment::ONE)

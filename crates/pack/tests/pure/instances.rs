@@ -1,11 +1,12 @@
 //! Every packing strategy on published instances, judged, and compared with published heights.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tileheap_baselines::pack::{Nnc, STRATEGIES};
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, check, fit};
+
+use crate::go_on;
 
 /// Ratios of height to lower bound in thousandths, as other implementations of the same rules reach them.
 const PUBLISHED: [(&str, &dyn PackingStrategy, u64); 14] = [
@@ -15,12 +16,12 @@ const PUBLISHED: [(&str, &dyn PackingStrategy, u64); 14] = [
     ("G.1048576.csv", &Strategy::GreedyBySize, 1332),
     ("I.1048576.csv", &Strategy::GreedyBySize, 1410),
     ("K.1048576.csv", &Strategy::GreedyBySize, 1327),
-    ("A.1048576.csv", &Nnc::Code, 1272),
-    ("C.1048576.csv", &Nnc::Code, 1400),
-    ("E.1048576.csv", &Nnc::Code, 1451),
-    ("G.1048576.csv", &Nnc::Code, 1467),
-    ("I.1048576.csv", &Nnc::Code, 1666),
-    ("K.1048576.csv", &Nnc::Code, 1444),
+    ("A.1048576.csv", &Nnc, 1272),
+    ("C.1048576.csv", &Nnc, 1400),
+    ("E.1048576.csv", &Nnc, 1451),
+    ("G.1048576.csv", &Nnc, 1467),
+    ("I.1048576.csv", &Nnc, 1666),
+    ("K.1048576.csv", &Nnc, 1444),
     ("iopddl_S_1.csv", &Strategy::GreedyBySize, 1016),
     ("somas_resnet50.csv", &Strategy::BestFitByBirth, 1003),
 ];
@@ -143,9 +144,7 @@ fn is_placed(file: &Path, capacity: u64) {
         }
         let desc = ProblemDesc::new(items).capacity(Bytes(capacity * scale));
         let problem = desc.build().unwrap();
-        let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut |_| {
-            ControlFlow::Continue(())
-        });
+        let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut go_on);
         let name = file.display();
         let packing = answer.packing.unwrap_or_else(|| panic!("{name}, times {scale}"));
         assert_eq!(check(&problem, &packing), Ok(()), "{name}");

@@ -7,7 +7,15 @@ mod perfect;
 mod pools;
 mod properties;
 
+use std::ops::ControlFlow;
+
+use tileheap_pack::Progress;
 use tileheap_testkit::counting;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// Never ends a search.
+fn go_on(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}

@@ -1,11 +1,11 @@
 //! Perfect packings of our own generator, whose optimum is known by construction, in `tests/data/pack`.
 
 use std::fmt::Write;
-use std::ops::ControlFlow;
-
 use tileheap_pack::units::Bytes;
 use tileheap_pack::{Problem, Steps, Strategy, Verdict, check, fit, lower_bound, minimise};
 use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
+
+use crate::go_on;
 
 /// File, seed, items, and one cut in how many is a pinwheel.
 const FILES: [(&str, u64, usize, u64); 8] = [
@@ -59,7 +59,6 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
         let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
         let desc = crate::instances::read(&path).into_desc().capacity(Bytes(HEIGHT));
         let problem = desc.build().unwrap();
-        let mut go_on = |_| ControlFlow::Continue(());
         let quick = minimise(&problem, Strategy::Quick, Steps::default(), &mut go_on);
         beyond_the_rules += u32::from(quick.verdict != Verdict::Proved);
         let answer = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
@@ -97,7 +96,6 @@ fn families_are_packed_at_their_optimum() {
             let problem = Problem::new(sample.items).unwrap();
             let is_easy = items == 60 || is_perfect;
             let steps = if is_easy { Steps::default() } else { Steps(5000) };
-            let mut go_on = |_| ControlFlow::Continue(());
             let answer = minimise(&problem, Strategy::Auto, steps, &mut go_on);
             let packing = answer.packing.unwrap();
             check(&problem, &packing).unwrap();

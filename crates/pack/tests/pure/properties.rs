@@ -1,13 +1,13 @@
 //! Drawn packing problems through every strategy: judged, repeated, and compared with an exhaustive search.
 
-use std::ops::ControlFlow;
-
 use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
     Error, Item, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check, fit,
     lower_bound, minimise, pack, select,
 };
+
+use crate::go_on;
 
 /// How the items of a drawn problem look.
 #[derive(Clone, Copy)]
@@ -148,7 +148,6 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
             *best = packing.height.min(*best);
             continue;
         }
-        let mut go_on = |_| ControlFlow::Continue(());
         let answer = minimise(problem, Packs::Auto, Steps::default(), &mut go_on);
         prop_assert_eq!(answer.packing.as_ref(), Some(&packing));
         prop_assert!(packing.height <= rules, "{} > {rules}", packing.height);
@@ -190,7 +189,7 @@ proptest! {
         }
         judge(&problem)?;
         for strategy in [Packs::Exact, Packs::Auto] {
-            let answer = minimise(&problem, strategy, Steps::default(), &mut |_| ControlFlow::Continue(()));
+            let answer = minimise(&problem, strategy, Steps::default(), &mut go_on);
             prop_assert_eq!(answer.verdict, Verdict::Proved, "{}", strategy);
             prop_assert_eq!(answer.bound.0, optimum, "{}", strategy);
             let packing = answer.packing.expect("there are no upper bounds");
@@ -206,7 +205,7 @@ proptest! {
         let optimum = optimum(&problem, naive);
         let fit_in = |desc: ProblemDesc, capacity: u64| {
             let problem = desc.capacity(Bytes(capacity)).build().unwrap();
-            let answer = fit(&problem, Packs::Auto, Steps::default(), &mut |_| ControlFlow::Continue(()));
+            let answer = fit(&problem, Packs::Auto, Steps::default(), &mut go_on);
             assert_eq!(answer.verdict, Verdict::Proved);
             answer
         };
@@ -254,14 +253,14 @@ proptest! {
             .collect();
         let weights = &weights[..items.len()];
         let problem = ProblemDesc::new(items.clone()).capacity(Bytes(capacity)).build().unwrap();
-        let selection = select(&problem, weights, Steps::default(), &mut |_| ControlFlow::Continue(()));
+        let selection = select(&problem, weights, Steps::default(), &mut go_on);
         let sum = |chosen: &dyn Fn(usize) -> bool| -> u64 {
             (0..items.len()).filter(|&index| chosen(index)).map(|index| weights[index]).sum()
         };
         let fits = |chosen: &dyn Fn(usize) -> bool| {
             let kept: Vec<Item> = (0..items.len()).filter(|&index| chosen(index)).map(|index| items[index]).collect();
             let problem = ProblemDesc::new(kept).capacity(Bytes(capacity)).build().unwrap();
-            fit(&problem, Packs::Exact, Steps::default(), &mut |_| ControlFlow::Continue(())).packing.is_some()
+            fit(&problem, Packs::Exact, Steps::default(), &mut go_on).packing.is_some()
         };
         let mut best = 0;
         for subset in 0..1u32 << items.len() {
@@ -293,7 +292,7 @@ proptest! {
         let capacity = 12;
         let mut shelf = Shelf::with_capacity(Some(Bytes(capacity)));
         let mut placed: Vec<(Item, u64)> = Vec::new();
-        for (index, item) in items.into_iter().enumerate() {
+        for item in items {
             let (size, alignment) = (item.size.0, item.alignment.get());
             let free = |offset: u64| {
                 offset % alignment == 0 && offset + size <= capacity && placed.iter().all(|&(other, at)| {
@@ -307,9 +306,24 @@ proptest! {
                 let best = shelf.best_fit(item.span, item.size, item.alignment);
                 prop_assert_eq!(best.is_some(), lowest.is_some());
                 prop_assert!(best.is_none_or(|offset| free(offset.0)));
+                // The free bytes around an offset; above all blocks there is no end.
+                let around = |offset: u64| {
+                    let beside = placed.iter().filter(|(other, _)| other.size.0 > 0 && other.span.overlaps(item.span));
+                    let below = beside.clone().map(|(other, at)| at + other.size.0).filter(|&end| end <= offset).max();
+                    let above = beside.map(|&(_, at)| at).filter(|&at| at > offset).min();
+                    above.map_or(u64::MAX, |above| above - below.unwrap_or(0))
+                };
+                let least = (0..=capacity).filter(|&offset| free(offset)).map(around).min();
+                prop_assert_eq!(best.map(|offset| around(offset.0)), least);
+                let overlapping = placed.iter().zip(0u32..).filter(|((other, at), _)| {
+                    other.size.0 > 0 && other.span.overlaps(item.span) && *at < 6 && at + other.size.0 > 2
+                });
+                let mut found: Vec<u32> = shelf.overlapping(item.span, Bytes(2)..Bytes(6)).collect();
+                found.sort_unstable();
+                prop_assert_eq!(found, overlapping.map(|(_, id)| id).collect::<Vec<_>>());
             }
             if let Some(offset) = lowest {
-                shelf.place(index as u32, item.span, offset, item.size);
+                shelf.place(placed.len() as u32, item.span, offset, item.size);
                 placed.push((item, offset.0));
             }
         }

@@ -58,6 +58,11 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    fn flat(objects: Vec<usize>, sizes: Vec<u64>) -> Assignment {
+        let sizes = sizes.into_iter().map(|size| vec![size]).collect();
+        Assignment { objects, sizes }
+    }
+
     fn open(&mut self, size: &[u64]) -> usize {
         self.sizes.push(size.to_vec());
         self.sizes.len() - 1
@@ -278,10 +283,7 @@ fn by_breadth(records: &[LiteRecord]) -> Assignment {
     // Large enough comes before too small; then the closest.
     let cost = |size: u64, object: u64| Some((object < size, object.abs_diff(size)));
     let (objects, sizes) = share(&sizes, order, overlap, cost);
-    Assignment {
-        objects,
-        sizes: sizes.into_iter().map(|size| vec![size]).collect(),
-    }
+    Assignment::flat(objects, sizes)
 }
 
 /// By rank among positional maximums, then by distance in time to what an object holds already, then by size.
@@ -325,10 +327,7 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
             *known = free.map(|known| known.min(after.max(before)));
         }
     }
-    Assignment {
-        objects,
-        sizes: sizes.into_iter().map(|size| vec![size]).collect(),
-    }
+    Assignment::flat(objects, sizes)
 }
 
 /// Each tensor opens an object at the cost of its size, or follows one that is over, at the cost of what has to be added; every tensor has one

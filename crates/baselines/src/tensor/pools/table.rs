@@ -33,23 +33,27 @@ impl PlacementStrategy for Pool {
 
 /// Every pool.
 pub static POOLS: [Pool; 13] = [
-    EXECUTORCH_DOCUMENT,
+    // ExecuTorch's document: the free object closest in size, else a new one.
+    Pool::new("executorch-document", executorch::document),
     EXECUTORCH_OBJECTS,
     TOKEN_RFC,
-    TOKEN_FIRST,
+    // TVM: the same with the first planner of images that shipped.
+    Pool::new("token-first", |items| tokens(items, TokenRule::First, true)),
     TOKEN_LATER,
-    TOKEN_1D,
+    // TVM: bytes alone, images too.
+    Pool::new("token-1d", |items| tokens(items, TokenRule::Later, false)),
     LITERT_NAIVE,
-    LITERT_EQUALITY,
-    LITERT_IN_ORDER,
+    // LiteRT: objects of exactly the size.
+    Pool::new("litert-equality", |items| lite(items, Rule::Equality)),
+    // LiteRT: in the order in which lifetimes start.
+    Pool::new("litert-in-order", |items| lite(items, Rule::InOrder)),
     LITERT_MIN_COST_FLOW,
-    LITERT_BY_BREADTH,
-    LITERT_BY_SIZE,
+    // LiteRT: the task with the most bytes first.
+    Pool::new("litert-by-breadth", |items| lite(items, Rule::ByBreadth)),
+    // LiteRT: by size, then by distance in time.
+    Pool::new("litert-by-size", |items| lite(items, Rule::BySize)),
     LITERT_BEST,
 ];
-
-/// ExecuTorch's document: the free object closest in size, else a new one.
-pub const EXECUTORCH_DOCUMENT: Pool = Pool::new("executorch-document", executorch::document);
 
 /// ExecuTorch's code without overlapping allocations, as its Vulkan delegate uses it.
 pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch::objects);
@@ -57,33 +61,15 @@ pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch:
 /// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
 pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
 
-/// TVM: the same with the first planner of images that shipped.
-pub const TOKEN_FIRST: Pool = Pool::new("token-first", |items| tokens(items, TokenRule::First, true));
-
 /// TVM: the same with the later planner of images, which compares axis by axis.
 pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, TokenRule::Later, true));
-
-/// TVM: bytes alone, images too.
-pub const TOKEN_1D: Pool = Pool::new("token-1d", |items| tokens(items, TokenRule::Later, false));
 
 /// LiteRT: an object each.
 pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", |items| lite(items, Rule::Naive));
 
-/// LiteRT: objects of exactly the size.
-pub const LITERT_EQUALITY: Pool = Pool::new("litert-equality", |items| lite(items, Rule::Equality));
-
-/// LiteRT: in the order in which lifetimes start.
-pub const LITERT_IN_ORDER: Pool = Pool::new("litert-in-order", |items| lite(items, Rule::InOrder));
-
 /// LiteRT: a minimum cost flow.
 pub const LITERT_MIN_COST_FLOW: Pool =
     Pool::new("litert-min-cost-flow", |items| lite(items, Rule::MinCostFlow));
-
-/// LiteRT: the task with the most bytes first.
-pub const LITERT_BY_BREADTH: Pool = Pool::new("litert-by-breadth", |items| lite(items, Rule::ByBreadth));
-
-/// LiteRT: by size, then by distance in time.
-pub const LITERT_BY_SIZE: Pool = Pool::new("litert-by-size", |items| lite(items, Rule::BySize));
 
 /// LiteRT: the better of the two before.
 pub const LITERT_BEST: Pool = Pool::new("litert-best", |items| lite(items, Rule::Best));
