@@ -21,14 +21,17 @@ mod kernels {
     use Role::{Input, Output, Small};
 
     /// The kernels, their operands by binding, and the storages that these may have.
-    const KERNELS: [(&str, &[Role], &[Storage]); 12] = [
+    const KERNELS: [(&str, &[Role], &[Storage]); 15] = [
         ("activate", &[Input, Output], USUAL),
         ("add_one", &[Input, Output], STORAGES.split_at(4).0),
         ("binary", &[Input, Input, Output], USUAL),
+        ("concat", &[Input, Input, Output], USUAL),
         ("conv2d", &[Input, Input, Small, Output], USUAL),
+        ("conv2d_transpose", &[Input, Input, Small, Output], USUAL),
         ("copy", &[Input, Output], &STORAGES),
         ("dense", &[Input, Input, Small, Output], USUAL),
         ("depthwise", &[Input, Input, Small, Output], USUAL),
+        ("gather", &[Input, Output], USUAL),
         ("layer_norm", &[Input, Small, Small, Output], USUAL),
         ("matmul", &[Input, Input, Output], USUAL),
         ("pool", &[Input, Output], USUAL),

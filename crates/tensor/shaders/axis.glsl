@@ -2,10 +2,7 @@
 #ifndef AXIS_GLSL
 #define AXIS_GLSL
 
-// Elements of a vector that count, as 1, and those that fill the last one up, as 0.
-vec4 counting(int block) {
-    return vec4(lessThan(ivec4(0, 1, 2, 3), ivec4(number[0].y - block * 4)));
-}
+vec4 counting(vec4 vector, int block) { return counted(vector, number[0].y - block * 4); }
 
 ivec4 along(ivec4 at, int block) {
     at[number[0].x] = block;

@@ -15,11 +15,11 @@ void main() {
     int blocks = (number[0].y + 3) / 4;
     float count = float(number[0].y), mean = 0.0, variance = 0.0;
     for (int block = 0; block < blocks; ++block) {
-        mean += total(source_load(along(at, block)) * counting(block));
+        mean += total(counting(source_load(along(at, block)), block));
     }
     mean /= count;
     for (int block = 0; block < blocks; ++block) {
-        vec4 off = (source_load(along(at, block)) - mean) * counting(block);
+        vec4 off = counting(source_load(along(at, block)) - mean, block);
         variance += dot(off, off);
     }
     float factor = inversesqrt(variance / count + intBitsToFloat(number[1].x));

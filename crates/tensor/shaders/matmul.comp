@@ -20,10 +20,10 @@ void main() {
         }
     } else {
         for (int block = 0; block * 4 < inner; ++block) {
-            vec4 counts = vec4(lessThan(ivec4(0, 1, 2, 3), ivec4(inner - block * 4)));
-            vec4 value = left_load(ivec4(of_left, at.z, block)) * counts;
+            int count = inner - block * 4;
+            vec4 value = counted(left_load(ivec4(of_left, at.z, block)), count);
             for (int lane = 0; lane < min(4, number[0].y - at.w * 4); ++lane) {
-                sum[lane] += dot(value, right_load(ivec4(of_right, at.w * 4 + lane, block)) * counts);
+                sum[lane] += dot(value, counted(right_load(ivec4(of_right, at.w * 4 + lane, block)), count));
             }
         }
     }

@@ -12,14 +12,14 @@ void main() {
     int blocks = (number[0].y + 3) / 4;
     float most = -3.402823466e38;
     for (int block = 0; block < blocks; ++block) {
-        vec4 value = mix(vec4(most), source_load(along(at, block)), counting(block));
-        most = max(most, max(max(value.x, value.y), max(value.z, value.w)));
+        vec4 value = source_load(along(at, block));
+        for (int lane = 0; lane < min(4, number[0].y - block * 4); ++lane) most = max(most, value[lane]);
     }
     float sum = 0.0;
     for (int block = 0; block < blocks; ++block) {
-        sum += total(exp(source_load(along(at, block)) - most) * counting(block));
+        sum += total(counting(exp(source_load(along(at, block)) - most), block));
     }
     for (int block = 0; block < blocks; ++block) {
-        target_store(along(at, block), exp(source_load(along(at, block)) - most) * counting(block) / sum);
+        target_store(along(at, block), counting(exp(source_load(along(at, block)) - most), block) / sum);
     }
 }

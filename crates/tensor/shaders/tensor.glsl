@@ -149,4 +149,7 @@ ivec4 invocation(ivec4 extent) {
 
 bool outside(ivec4 at, ivec4 extent) { return any(greaterThanEqual(at, extent)); }
 
+// The elements of a vector that are among the next `count`, and 0 for those that fill it up: these may be anything, infinite too.
+vec4 counted(vec4 vector, int count) { return mix(vec4(0.0), vector, lessThan(ivec4(0, 1, 2, 3), ivec4(count))); }
+
 #endif

@@ -3,10 +3,12 @@
 mod document;
 mod document_schema;
 mod document_write;
+mod input;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod records;
 pub mod tvm;
 
 pub use document::read_graph;
+pub use input::Input;
 pub use records::{read_lines, read_records};

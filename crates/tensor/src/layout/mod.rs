@@ -11,7 +11,6 @@
 
 mod applied;
 mod convention;
-pub mod executorch;
 mod extent;
 mod map;
 mod oversize;

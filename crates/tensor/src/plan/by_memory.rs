@@ -22,6 +22,8 @@ pub(super) struct Offer<'a> {
 pub(super) struct Taken {
     pub(super) offsets: Vec<(u32, Bytes)>,
     pub(super) height: Bytes,
+    /// No choice has more traffic, where there was one.
+    pub(super) traffic_bound: Option<Bytes>,
 }
 
 impl Offer<'_> {
@@ -68,7 +70,7 @@ pub(super) fn by_memory(
     mut take: impl FnMut(&Offer<'_>) -> Result<Taken>,
 ) -> Result<PlacedItems> {
     let mut placed: Vec<Option<Region>> = vec![None; items.len()];
-    let mut reserved = Vec::with_capacity(memories.len());
+    let (mut reserved, mut traffic_bounds) = (Vec::new(), Vec::new());
     for (number, memory) in memories.iter().enumerate() {
         let later = &memories[number + 1..];
         let offered: Vec<u32> = (0..items.len() as u32)
@@ -92,11 +94,16 @@ pub(super) fn by_memory(
             });
         }
         reserved.push(taken.height);
+        traffic_bounds.push(taken.traffic_bound);
     }
     if let Some(missing) = placed.iter().position(Option::is_none) {
         let problem = "it cannot be placed: no memory has a type that can hold it";
         return Err(Error::tensor(&items[missing].name, problem));
     }
     let regions = placed.into_iter().flatten().collect();
-    Ok(PlacedItems { regions, reserved })
+    Ok(PlacedItems {
+        regions,
+        reserved,
+        traffic_bounds,
+    })
 }

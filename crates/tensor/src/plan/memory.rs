@@ -30,6 +30,35 @@ impl MemoryDesc {
         }
     }
 
+    /// A small memory, such as an accelerator's on-chip memory: the tensors with the most traffic that fit stay in it, where a memory
+    /// without a limit comes after it.
+    ///
+    /// ```
+    /// # use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan};
+    /// # use tileheap_tensor::units::{Alignment, Bytes};
+    /// # let mut graph = GraphBuilder::new("two");
+    /// # let x = graph.input("x", ElementType::Float32, [64]);
+    /// # let y = graph.operator("y", "exp", [], &[x])?[0];
+    /// # let z = graph.operator("z", "add", [], &[x, y])?[0];
+    /// # graph.output(z);
+    /// # let choice = choose(&graph.build()?, &StorageOptions::default())?;
+    /// # let pitch = Alignment::new(64).expect("not 0");
+    /// # let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
+    /// let memories = vec![MemoryDesc::limited("on chip", Bytes(256)), MemoryDesc::new("dram")];
+    /// let options = TensorPlanOptions { memories, ..TensorPlanOptions::default() };
+    /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
+    /// let (chip, dram) = (&plan.memories[0], &plan.memories[1]);
+    /// println!("{} of {} stay on chip", chip.traffic, chip.traffic + dram.traffic);
+    /// assert_eq!(chip.traffic, chip.traffic_bound); // nothing else that fits has more
+    /// # Ok::<(), tileheap_tensor::Error>(())
+    /// ```
+    pub fn limited(name: impl Into<String>, capacity: Bytes) -> MemoryDesc {
+        MemoryDesc {
+            capacity: Some(capacity),
+            ..MemoryDesc::new(name)
+        }
+    }
+
     /// Whether an item may be in this memory: its pin, if any, names it, and they share a memory type.
     pub fn can_hold(&self, item: &SpaceItem) -> bool {
         let named = item.memory.as_ref().is_none_or(|name| *name == self.name);

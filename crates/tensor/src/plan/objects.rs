@@ -39,7 +39,12 @@ pub fn place_objects(
         let (starts, height) = stack(&chosen, &pool, offer.memory)?;
         let objects = which.iter().zip(&pool.objects);
         let offsets = objects.map(|(&item, &object)| (item, starts[object])).collect();
-        offer.check_capacity(which, Taken { offsets, height })
+        let taken = Taken {
+            offsets,
+            height,
+            traffic_bound: None,
+        };
+        offer.check_capacity(which, taken)
     })
 }
 

@@ -53,6 +53,7 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
     let taken = Taken {
         offsets: gather(offer.items, &offer.offered, &offsets),
         height: packing.height,
+        traffic_bound: None,
     };
     offer.check_capacity(&offer.offered, taken)
 }
@@ -61,19 +62,20 @@ fn pack(offer: &Offer<'_>, strategy: &dyn PackingStrategy, packer: &mut Packer) 
 fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken> {
     let (items, offered) = (offer.items, &offer.offered);
     let problem = problem(items, offered, offer.memory)?;
-    let count = offered.len().max(1) as u64;
-    let most = (1 << 62) / (count * (count + 1));
-    let traffic = offered.iter().map(|&item| items[item as usize].traffic);
-    let total = traffic.max().unwrap_or(0).max(1);
+    let traffic = |item: u32| u128::from(items[item as usize].traffic);
+    let (all, required) = (
+        offered.iter().map(|&item| traffic(item)).sum::<u128>(),
+        offer.required.len() as u64,
+    );
+    // Weights sum to 2^62 at most: of more, the last bits go.
+    let shift = 128 - ((all + 1).saturating_mul(u128::from(required) + 1) >> 62).leading_zeros();
+    let more = (all >> shift) as u64 + 1;
     let mut weights = Vec::with_capacity(problem.items().len());
-    for &index in offered {
-        let item = &items[index as usize];
-        let scaled = (u128::from(item.traffic) * u128::from(most) / u128::from(total)) as u64;
-        weights.push(match offer.is_required(index) {
-            true => most.saturating_mul(count),
-            false => scaled,
-        });
-        weights.extend(std::iter::repeat_n(0, item.lifetimes.len().max(1) - 1));
+    for &item in offered {
+        let first = if offer.is_required(item) { more } else { 0 };
+        weights.push(first + (traffic(item) >> shift) as u64);
+        let others = items[item as usize].lifetimes.len().max(1) - 1;
+        weights.extend(std::iter::repeat_n(0, others));
     }
     let mut go_on = |_| ControlFlow::Continue(());
     let selection = packer.select(&problem, &weights, BUDGET, &mut go_on);
@@ -83,6 +85,11 @@ fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Tak
     if let Some(&item) = offered.iter().find(is_missing) {
         return Err(offer.too_small(item, capacity, None));
     }
-    let height = selection.height;
-    Ok(Taken { offsets, height })
+    let bound = u128::from(selection.bound - required * more);
+    let lost = if shift > 0 { offered.len() as u128 } else { 0 };
+    Ok(Taken {
+        offsets,
+        height: selection.height,
+        traffic_bound: u64::try_from((bound + lost) << shift).ok().map(Bytes),
+    })
 }

@@ -38,7 +38,7 @@ pub enum CarryRule {
 /// let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
 ///
 /// // A small memory first, and what is named y in it: a `mem_id` per tensor, over the strategy.
-/// let small = MemoryDesc { capacity: Some(Bytes(256)), ..MemoryDesc::new("sram") };
+/// let small = MemoryDesc::limited("sram", Bytes(256));
 /// let of_y = |graph: &Graph, id: TensorId| (graph.tensor(id).name == "y").then(|| "sram".to_owned());
 /// let options = TensorPlanOptions {
 ///     memories: vec![small, MemoryDesc::new("dram")],

@@ -1,12 +1,17 @@
 //! Placement: items into memories by a strategy, and the check of its answer.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use tileheap_pack::ByteOwners;
+
 use super::item::SpaceItem;
 use super::memory::MemoryDesc;
 use super::problem::problem;
 use super::strategy::PlacementStrategy;
-use super::types::{MemoryPlan, Region};
+use super::types::{MemoryId, MemoryPlan, Region};
 use crate::error::{Error, Result};
-use crate::units::Bytes;
+use crate::units::{Bytes, Span};
 
 /// Placed items, and what that takes of each memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +40,14 @@ pub fn place(
     let plan_of = |(number, memory): (usize, &MemoryDesc)| {
         let inside = |item: &u32| placed.regions[*item as usize].memory.0 as usize == number;
         let which: Vec<u32> = (0..items.len() as u32).filter(inside).collect();
+        let traffic = |of: Range<usize>| {
+            let items = items.iter().zip(&placed.regions);
+            let there = items
+                .filter(|(item, region)| of.contains(&(region.memory.0 as usize)) && memory.can_hold(item));
+            Bytes(there.fold(0, |sum, (item, _)| item.traffic.saturating_add(sum)))
+        };
+        let offered = traffic(number..memories.len());
+        let traffic_bound = placed.traffic_bounds.get(number).copied().flatten();
         let ends = which.iter().map(|&item| placed.regions[item as usize].end());
         let reserved = placed.reserved.get(number).copied();
         let bound = match which.is_empty() {
@@ -47,6 +60,8 @@ pub fn place(
             lower_bound: bound,
             alignment: memory.alignment,
             capacity: memory.capacity,
+            traffic: traffic(number..number + 1),
+            traffic_bound: traffic_bound.map_or(offered, |bound| bound.min(offered)),
         })
     };
     Ok(Space {
@@ -69,7 +84,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<()> {
     Ok(())
 }
 
-/// Checks regions, pair by pair where bytes overlap, knowing nothing of how they were found.
+/// Checks regions in order of time, knowing nothing of how they were found.
 fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
     if regions.len() != items.len() {
         return Err(format!("{} regions for {} tensors", regions.len(), items.len()));
@@ -103,18 +118,27 @@ fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc
             ));
         }
     }
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|&index| (regions[index].memory, regions[index].offset));
-    for (position, &index) in order.iter().enumerate() {
-        let (item, region) = (&items[index], &regions[index]);
-        let above = order[position + 1..]
+    let spans = |index: usize| {
+        items[index]
+            .lifetimes
             .iter()
-            .map(|&other| (&items[other], &regions[other]));
-        let mut sharing = above.take_while(|(_, other)| region.overlaps(other));
-        if let Some((other, _)) = sharing.find(|(other, _)| item.overlaps(other)) {
-            let (name, other) = (&item.name, &other.name);
+            .map(move |&lifetime| (lifetime, index))
+    };
+    let mut spans: Vec<(Span, usize)> = (0..items.len()).flat_map(spans).collect();
+    spans.retain(|&(lifetime, index)| !lifetime.is_empty() && regions[index].size > Bytes::ZERO);
+    spans.sort_by_key(|&(lifetime, index)| (lifetime.first, index));
+    let mut owners: BTreeMap<MemoryId, ByteOwners<(Span, usize)>> = BTreeMap::new();
+    for (lifetime, index) in spans {
+        let (region, mut previous) = (&regions[index], Vec::new());
+        let owners = owners.entry(region.memory).or_default();
+        owners.take(region.offset.0, region.end().0, (lifetime, index), &mut previous);
+        let live = previous
+            .iter()
+            .find(|(.., (before, _))| before.end > lifetime.first);
+        if let Some(&(.., (_, other))) = live {
+            let (name, other) = (&items[index].name, &items[other].name);
             return Err(format!(
-                "tensors `{name}` and `{other}` have overlapping lifetimes and share bytes"
+                "tensors `{other}` and `{name}` have overlapping lifetimes and share bytes"
             ));
         }
     }

@@ -70,13 +70,15 @@ pub struct PlacedItems {
     pub regions: Vec<Region>,
     /// Bytes reserved in each memory; a memory without an entry ends with its last region.
     pub reserved: Vec<Bytes>,
+    /// Bounds of the traffic that each memory can keep; a memory without one may keep that of all that it can hold.
+    pub traffic_bounds: Vec<Option<Bytes>>,
 }
 
 impl From<Vec<Region>> for PlacedItems {
     fn from(regions: Vec<Region>) -> PlacedItems {
         PlacedItems {
             regions,
-            reserved: Vec::new(),
+            ..PlacedItems::default()
         }
     }
 }

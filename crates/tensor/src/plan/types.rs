@@ -68,6 +68,10 @@ pub struct MemoryPlan {
     pub alignment: Alignment,
     /// Its capacity, if limited.
     pub capacity: Option<Bytes>,
+    /// Bytes of all reads and writes of its tensors in one run; of a loop, of as many rounds as it is unrolled.
+    pub traffic: Bytes,
+    /// No choice of tensors that fit has more traffic; what earlier memories took is no choice.
+    pub traffic_bound: Bytes,
 }
 
 /// A tensor in a plan.

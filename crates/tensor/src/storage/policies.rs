@@ -5,6 +5,7 @@
 use super::policy::{PackedTensor, StoragePolicy};
 use super::scope::{ScopeLimits, adreno_scope};
 use crate::error::{Error, Result};
+use crate::graph::Graph;
 use crate::layout::{Convention, Generation, LayoutRule};
 use tileheap_json::clip;
 
@@ -37,6 +38,15 @@ pub static POLICIES: [&dyn StoragePolicy; 6] = [
     &AdrenoLayered,
     &Balanced,
 ];
+
+/// The policy for a graph of a file: [`Given`] where a tensor comes in a texture scope, else [`Balanced`].
+pub fn default_policy(graph: &Graph) -> &'static dyn StoragePolicy {
+    let mut scopes = graph.tensors().iter().filter_map(|tensor| tensor.scope.as_ref());
+    match scopes.any(|scope| scope.parse::<Convention>().is_ok()) {
+        true => &Given(Generation::Flat),
+        false => &Balanced,
+    }
+}
 
 /// Policies by name: the built-in ones, and those of further targets.
 #[derive(Clone, Debug)]

@@ -34,7 +34,8 @@ pub(super) fn prepare(
             let placed = layout_of(input);
             let small = vector_inputs(&operator.name).contains(&index);
             let plain = placed.rule.storage == Storage::Buffer && placed.rule.packs.is_empty();
-            let outputs_first = matches!(operator.name.as_str(), "conv2d" | "dense") && index == 1;
+            let outputs_first =
+                matches!(operator.name.as_str(), "conv2d" | "conv2d_transpose" | "dense") && index == 1;
             let layout = if (small || plain) && operator.name != crate::storage::CONVERT {
                 let rank = placed.shape.len();
                 let axis = if outputs_first { 0 } else { rank.saturating_sub(1) };
@@ -107,8 +108,11 @@ fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     let mut longest = 0;
     for node in graph.nodes() {
         let axis = match &node.kind {
-            NodeKind::Operator(operator) if node.inputs.len() < 3 && operator.name == "conv2d" => 1,
-            NodeKind::Operator(operator) if node.inputs.len() < 3 && operator.name == "dense" => usize::MAX,
+            NodeKind::Operator(operator) if node.inputs.len() < 3 => match operator.name.as_str() {
+                "conv2d" | "conv2d_transpose" => 1,
+                "dense" => usize::MAX,
+                _ => continue,
+            },
             _ => continue,
         };
         for &output in &node.outputs {

@@ -17,7 +17,7 @@ use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
 use super::objects::{Constant, Objects};
 use super::operand::{OperandShape, operand_shape};
-use super::operators::{Call, Operand, call, computes, copy_call, is_float, kernel_shape, same_bytes};
+use super::operators::{Call, Operand, calls, computes, copy_call, is_float, kernel_shape, same_bytes};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
 use super::pipelines::{arguments_of, checked_groups};
 use crate::error::{Error, Result};
@@ -201,9 +201,17 @@ impl Declaration<'_, '_> {
             return Ok(());
         }
         let shape_of = |tensor: TensorId| self.shape(tensor);
-        let Some(made) = call(&graph, node, operator, &shape_of)? else {
-            return Ok(());
-        };
+        for (part, made) in calls(&graph, node, operator, &shape_of)?.iter().enumerate() {
+            let name = match part {
+                0 => node.name.clone(),
+                part => format!("{} {part}", node.name),
+            };
+            self.call(&name, made)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, name: &str, made: &Call) -> Result<()> {
         let mut operands = Vec::with_capacity(made.operands.len());
         for operand in &made.operands {
             operands.push(match *operand {
@@ -217,7 +225,7 @@ impl Declaration<'_, '_> {
                 return Ok(());
             }
         }
-        self.pass(&node.name, &made, &operands)
+        self.pass(name, made, &operands)
     }
 
     fn bound(&self, tensor: TensorId) -> Result<PassTensor> {
@@ -390,7 +398,7 @@ impl Declaration<'_, '_> {
         let name = self.named(name);
         let mut pass = self.frame.compute_pass(self.commands, name);
         for (resource, access) in accesses {
-            let before = if access.reads {
+            let before = if access.reads || made.continues {
                 LoadOp::Load
             } else {
                 LoadOp::DontCare

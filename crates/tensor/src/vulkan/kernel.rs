@@ -108,8 +108,9 @@ pub struct KernelSet {
 }
 
 impl KernelSet {
-    /// The kernels that come with the crate (with its feature `shaders`; none without): `activate`, `binary`, `conv2d`, `copy`,
-    /// `dense`, `depthwise`, `layer_norm`, `matmul`, `pool`, `reshape`, `softmax`, and `add_one` of the RFC's example.
+    /// The kernels that come with the crate (with its feature `shaders`; none without): `activate`, `binary`, `concat`,
+    /// `conv2d`, `conv2d_transpose`, `copy`, `dense`, `depthwise`, `gather`, `layer_norm`, `matmul`, `pool`, `reshape`, `softmax`, and
+    /// `add_one` of the RFC's example.
     pub fn new() -> KernelSet {
         KernelSet::default()
     }

@@ -16,7 +16,7 @@
 //!
 //! # Not done
 //! Tensors split in a grid of images, 3D images, layouts with reshaped or reordered axes; operators beyond those of
-//! `operators.rs`, unless the caller brings a kernel; elements that are no floats. Conditions of loops and branches are not read from
+//! `operators.rs` and `movement.rs`, unless the caller brings a kernel; elements that are no floats. Conditions of loops and branches are not read from
 //! the device: the caller says how many rounds a loop runs ([`Decision`]), of passes of a frame as they are declared. As passes of a
 //! frame, what is written in place: a frame's resources are one each.
 
@@ -33,6 +33,7 @@ mod invocation;
 mod kernel;
 mod locations;
 mod measure;
+mod movement;
 mod network;
 mod objects;
 mod operand;

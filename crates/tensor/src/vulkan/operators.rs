@@ -3,17 +3,20 @@
 //! | operator | kernel | operands |
 //! |---|---|---|
 //! | `conv2d` | `conv2d`, `depthwise` where each channel is a group | data `[n, c, h, w]` packed in `c`, weights `[o, i, h, w]` in `o`, bias |
+//! | `conv2d_transpose` | the same, one group | weights `[i, o, h, w]` packed in `i` |
 //! | `dense` | `dense` | data `[.., k]` packed in `k`, weights `[o, k]` in `o`, bias |
 //! | `matmul` | `matmul` | both packed in their last axis |
 //! | `max_pool2d`, `avg_pool2d`, `global_avg_pool2d` | `pool` | packed in `c`; padding counts in no mean |
-//! | `add`, `mul` | `binary` | packed in the same axis, or of length 1 in it |
-//! | `relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh` | `activate` | any |
+//! | `add`, `mul`, `sub`, `div`, `max`, `min` | `binary` | packed in the same axis, or of length 1 in it |
+//! | `relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh`, `gelu`, `silu`, `erf`, `exp`, `sqrt` | `activate` | any |
 //! | `softmax`, `layer_norm` (data, scale, shift) | the same | packed in the axis they go along, by default the last |
+//! | `slice`, `split`, `transpose`, `pad`, `resize2d` (the nearest element) | `gather` | packed in any axes |
+//! | `concat` | the same, for each input but the last | all packed in one axis; in that axis the inner inputs have 3 elements or more |
 //! | `convert`, `copy`, `cast` | `copy` | any storage to any; plain buffers hold 32-bit elements |
 //! | `reshape`, `flatten` | `reshape`; none if both are in the same bytes | any; plain ones as views alone |
 //! | any other | the caller's of that name ([`KernelSet::add`](super::KernelSet::add)) | inputs, then outputs |
 //!
-//! `conv2d`, `dense`, `matmul`, `add` and `mul` have an attribute `activation`, the name of a function of their results.
+//! Convolutions, `dense`, `matmul` and what `binary` computes have an attribute `activation`, the name of a function of their results.
 
 use super::operand::{OperandShape, OperandStorage};
 use crate::error::{Error, Result};
@@ -41,11 +44,13 @@ pub(super) struct Call {
     pub(super) work: [u32; 4],
     /// The axis that each invocation loops over.
     pub(super) along: Option<usize>,
+    /// Whether it writes a part of its output, whose rest an earlier call has written.
+    pub(super) continues: bool,
 }
 
 impl Call {
     /// A kernel without numbers, dispatched over `work` vectors.
-    fn new(kernel: &str, operands: &[TensorId], work: [u32; 4]) -> Call {
+    pub(super) fn new(kernel: &str, operands: &[TensorId], work: [u32; 4]) -> Call {
         Call {
             kernel: kernel.to_owned(),
             operands: operands.iter().copied().map(Operand::Tensor).collect(),
@@ -54,6 +59,7 @@ impl Call {
             numbers: [[0; 4]; 4],
             work,
             along: None,
+            continues: false,
         }
     }
 }
@@ -76,70 +82,86 @@ pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
     )
 }
 
-/// The kernel call of a node, with the shapes of `shape_of`; `None` for a view of its input.
-pub(super) fn call(
+/// The kernel calls of a node, with the shapes of `shape_of`; none for a view of its input.
+pub(super) fn calls(
     graph: &Graph,
     node: &Node,
     operator: &Operator,
     shape_of: &dyn Fn(TensorId) -> Result<OperandShape>,
-) -> Result<Option<Call>> {
-    let node_call = NodeCall {
+) -> Result<Vec<Call>> {
+    let of = NodeCall {
         graph,
         node,
         operator,
         shape_of,
     };
-    if operator.name == CONVERT {
-        return node_call.copy().map(Some);
-    }
-    let Some(kernel) = definition(&operator.name).and_then(|definition| definition.kernel) else {
-        return node_call.custom(&operator.name).map(Some);
-    };
+    let kernel = definition(&operator.name).and_then(|definition| definition.kernel);
     let call = match kernel {
-        BuiltInKernel::Convolution => node_call.convolution(),
-        BuiltInKernel::Dense => node_call.dense(),
-        BuiltInKernel::MatMul => node_call.matmul(),
-        BuiltInKernel::MaxPool => node_call.pool(0),
-        BuiltInKernel::AveragePool => node_call.pool(1),
-        BuiltInKernel::GlobalAveragePool => node_call.global_pool(),
-        BuiltInKernel::Add => node_call.binary(0),
-        BuiltInKernel::Multiply => node_call.binary(1),
-        BuiltInKernel::Softmax => node_call.along("softmax"),
-        BuiltInKernel::LayerNorm => node_call.layer_norm(),
-        BuiltInKernel::Copy => node_call.copy(),
-        BuiltInKernel::Activation(number) => node_call.activate(number),
-        BuiltInKernel::Reshape => return node_call.reshape(),
+        _ if operator.name == CONVERT => of.copy(),
+        None => of.custom(&operator.name),
+        Some(BuiltInKernel::Convolution) => of.convolution(),
+        Some(BuiltInKernel::TransposedConvolution) => of.transposed_convolution(),
+        Some(BuiltInKernel::Dense) => of.dense(),
+        Some(BuiltInKernel::MatMul) => of.matmul(),
+        Some(BuiltInKernel::MaxPool) => of.pool(0),
+        Some(BuiltInKernel::AveragePool) => of.pool(1),
+        Some(BuiltInKernel::GlobalAveragePool) => of.global_pool(),
+        Some(BuiltInKernel::Softmax) => of.along("softmax"),
+        Some(BuiltInKernel::LayerNorm) => of.layer_norm(),
+        Some(BuiltInKernel::Copy) => of.copy(),
+        Some(BuiltInKernel::Binary(way)) => of.binary(way),
+        Some(BuiltInKernel::Activation(number)) => of.activate(number),
+        Some(BuiltInKernel::Slice) => of.slice(),
+        Some(BuiltInKernel::Transpose) => of.transpose(),
+        Some(BuiltInKernel::Pad) => of.pad(),
+        Some(BuiltInKernel::Resize) => of.resize(),
+        Some(BuiltInKernel::Reshape) => return of.reshape(),
+        Some(BuiltInKernel::Split) => return of.split(),
+        Some(BuiltInKernel::Concat) => return of.concat(),
     };
-    call.map(Some)
+    let mut calls = vec![call?];
+    calls.retain(|call| !call.work.contains(&0));
+    Ok(calls)
 }
 
-struct NodeCall<'a> {
-    graph: &'a Graph,
-    node: &'a Node,
-    operator: &'a Operator,
+/// How many elements a tensor has along one of its last four axes.
+pub(super) fn elements(shape: OperandShape, axis: usize) -> u32 {
+    match shape.lanes {
+        Some((along, count)) if along as usize == axis => count,
+        // TVM's form, whose channels are counted by fours.
+        Some((4, _)) if axis == 1 => 4 * shape.extent[1],
+        _ => shape.extent[axis],
+    }
+}
+
+/// A node to compute.
+pub(super) struct NodeCall<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) node: &'a Node,
+    pub(super) operator: &'a Operator,
     shape_of: &'a dyn Fn(TensorId) -> Result<OperandShape>,
 }
 
 impl NodeCall<'_> {
-    fn fault(&self, problem: impl Into<String>) -> Error {
+    pub(super) fn fault(&self, problem: impl Into<String>) -> Error {
         Error::operator(&self.node.name, &self.operator.name, problem.into())
     }
 
-    fn input(&self, index: usize) -> Result<TensorId> {
+    pub(super) fn input(&self, index: usize) -> Result<TensorId> {
         let input = self.node.inputs.get(index).copied();
         input.ok_or_else(|| self.fault(format!("input {index} is missing")))
     }
 
-    fn output(&self) -> Result<TensorId> {
+    pub(super) fn output(&self) -> Result<TensorId> {
         let output = self.node.outputs.first().copied();
         output.ok_or_else(|| self.fault("it has no output"))
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<OperandShape> {
+    pub(super) fn shape(&self, tensor: TensorId) -> Result<OperandShape> {
         (self.shape_of)(tensor)
     }
 
-    fn name(&self, tensor: TensorId) -> &str {
+    pub(super) fn name(&self, tensor: TensorId) -> &str {
         &self.graph.tensor(tensor).name
     }
 
@@ -160,7 +182,7 @@ impl NodeCall<'_> {
         }
     }
 
-    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2]> {
+    pub(super) fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2]> {
         let values = match self.operator.attributes.get(name) {
             None => default,
             Some(Attribute::Int(value)) => [*value; 2],
@@ -210,11 +232,7 @@ impl NodeCall<'_> {
         let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
         let shape = self.packed(weights, 0)?;
         let [groups, _] = self.ints("groups", [1, 1])?;
-        let channels = |shape: OperandShape| match shape.lanes {
-            Some((0..4, count)) => count,
-            _ => 4 * shape.extent[1],
-        };
-        let (all, outputs) = (channels(source), channels(target));
+        let (all, outputs) = (elements(source, 1), elements(target, 1));
         let kernel = if groups == 1 {
             "conv2d"
         } else if groups as u32 == all && outputs == all && shape.extent[1] == 1 {
@@ -230,6 +248,28 @@ impl NodeCall<'_> {
             activation: self.activation()?,
             numbers: [[sy, sx, py, px], [dy, dx, 0, 0], [0; 4], [0; 4]],
             ..Call::new(kernel, &[data, weights, output], target.extent)
+        };
+        Ok(self.with_bias(call, target.extent[1]))
+    }
+
+    fn transposed_convolution(&self) -> Result<Call> {
+        let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
+        let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
+        self.packed(weights, 0)?;
+        let [groups, _] = self.ints("groups", [1, 1])?;
+        if groups != 1 {
+            return Err(self.fault(format!("{groups} groups; its kernel supports one")));
+        }
+        let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
+        let call = Call {
+            activation: self.activation()?,
+            numbers: [
+                [sy, sx, py, px],
+                [elements(source, 1) as i32, 0, 0, 0],
+                [0; 4],
+                [0; 4],
+            ],
+            ..Call::new("conv2d_transpose", &[data, weights, output], target.extent)
         };
         Ok(self.with_bias(call, target.extent[1]))
     }
@@ -322,16 +362,21 @@ impl NodeCall<'_> {
         })
     }
 
+    /// The attribute `axis`, as one of the last four.
+    pub(super) fn axis(&self, tensor: TensorId, default: i64) -> Result<usize> {
+        let rank = self.graph.tensor(tensor).shape.rank() as i64;
+        let [axis, _] = self.ints("axis", [default; 2])?.map(i64::from);
+        let from_last = if axis < 0 { -axis } else { rank - axis };
+        if !(1..=rank.min(4)).contains(&from_last) {
+            return Err(self.fault("`axis` is none of the last four axes of its tensors"));
+        }
+        Ok((4 - from_last) as usize)
+    }
+
     /// A kernel that loops over one packed axis.
     fn along(&self, kernel: &str) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
-        let rank = self.graph.tensor(input).shape.rank() as i64;
-        let [axis, _] = self.ints("axis", [-1, -1])?.map(i64::from);
-        let from_last = if axis < 0 { -axis } else { rank - axis };
-        if !(1..=rank.min(4)).contains(&from_last) {
-            return Err(self.fault("`axis` is not an axis of its input"));
-        }
-        let axis = (4 - from_last) as u32;
+        let axis = self.axis(input, -1)? as u32;
         let target = self.packed(output, axis)?;
         let source = self.packed(input, axis)?;
         let Some((_, count)) = source.lanes.filter(|(along, _)| *along == axis) else {
@@ -359,26 +404,10 @@ impl NodeCall<'_> {
         Ok(call)
     }
 
-    fn copy(&self) -> Result<Call> {
+    pub(super) fn copy(&self) -> Result<Call> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         copy_call(input, source, output, target).map_err(|problem| self.fault(problem))
-    }
-
-    fn reshape(&self) -> Result<Option<Call>> {
-        let (input, output) = (self.input(0)?, self.output()?);
-        let (source, target) = (self.shape(input)?, self.shape(output)?);
-        if source.lanes.is_none() && target.lanes.is_none() && self.graph.tensor(output).view.is_some() {
-            return Ok(None);
-        }
-        let (Some(from @ (0..4, _)), Some(to @ (0..4, _))) = (source.lanes, target.lanes) else {
-            return Err(self.fault("kernels do not reshape plain buffers"));
-        };
-        let numbers = |(axis, count): (u32, u32)| [axis as i32, count as i32, 0, 0];
-        Ok(Some(Call {
-            numbers: [numbers(from), numbers(to), [0; 4], [0; 4]],
-            ..Call::new("reshape", &[input, output], target.extent)
-        }))
     }
 
     /// A kernel of the caller: inputs, then outputs; its numbers are the attribute `numbers`.

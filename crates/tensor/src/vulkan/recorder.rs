@@ -11,7 +11,7 @@ use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
 use super::objects::StorageObject;
 use super::operand::{OperandShape, operand_shape};
-use super::operators::{Call, Operand, call, computes, copy_call, kernel_shape, same_bytes};
+use super::operators::{Call, Operand, calls, computes, copy_call, kernel_shape, same_bytes};
 use super::pipelines::arguments_of;
 use crate::error::{Error, Result};
 use crate::graph::control_flow::Loop;
@@ -211,12 +211,13 @@ impl<'a> Recorder<'a> {
             return Ok(());
         }
         let shape_of = |tensor: TensorId| self.shape(tensor);
-        let Some(call) = call(&graph, node, operator, &shape_of)? else {
-            return Ok(());
-        };
-        if call.work.contains(&0) {
-            return Ok(());
+        for call in calls(&graph, node, operator, &shape_of)? {
+            self.call(id, &call)?;
         }
+        Ok(())
+    }
+
+    fn call(&mut self, id: NodeId, call: &Call) -> Result<()> {
         let mut operands = Vec::with_capacity(call.operands.len());
         for operand in &call.operands {
             operands.push(match *operand {
@@ -234,7 +235,7 @@ impl<'a> Recorder<'a> {
                 };
             }
         }
-        self.dispatch(id, &call, operands)
+        self.dispatch(id, call, operands)
     }
 
     fn zeros(&mut self, vectors: u32) -> Resolved {

@@ -147,118 +147,9 @@ fn ordinary_loops_are_not_copied() {
             vec![(op(graph, &node, p, in_place), p[0])]
         })
     }
-    let shapes: [(&str, Body, bool, [usize; 2]); 12] = [
-        ("an invariant", |_, p| vec![(p[1], p[0])], false, [0, 0]),
-        (
-            "an invariant, and a value beside it",
-            |g, p| vec![(p[1], p[0]), (f(g, "y", &p[..2]), p[2])],
-            false,
-            [0, 0],
-        ),
-        (
-            "one value into two",
-            |g, p| {
-                let y = f(g, "y", &p[..2]);
-                vec![(y, p[0]), (y, p[1])]
-            },
-            false,
-            [0, 0],
-        ),
-        (
-            "one value into three",
-            |g, p| {
-                let y = f(g, "y", p);
-                vec![(y, p[0]), (y, p[1]), (y, p[2])]
-            },
-            true,
-            [0, 0],
-        ),
-        (
-            "a swap",
-            |g, p| {
-                f(g, "y", p);
-                vec![(p[1], p[0]), (p[0], p[1])]
-            },
-            false,
-            [0, 0],
-        ),
-        (
-            "an inner loop's output",
-            |g, p| vec![(inner(g, "inner", p[0], false, true), p[0])],
-            false,
-            [0, 1],
-        ),
-        (
-            "an inner loop's output, made before",
-            |g, p| {
-                let y = f(g, "y", p);
-                vec![(inner(g, "inner", y, true, true), p[0])]
-            },
-            true,
-            [0, 0],
-        ),
-        (
-            "three deep",
-            |g, p| {
-                let x = looped(g, "middle", &[p[0]], false, |g, q| {
-                    vec![(inner(g, "inner", q[0], false, true), q[0])]
-                });
-                vec![(x, p[0])]
-            },
-            false,
-            [0, 1],
-        ),
-        (
-            "a branch",
-            |g, p| {
-                let y = g.branch("if", &p[..1], 2, |arm, index, q| {
-                    Ok(vec![f(arm, &format!("arm{index}"), q)])
-                });
-                vec![(y.unwrap()[0], p[0])]
-            },
-            false,
-            [0, 0],
-        ),
-        // Needs none: the timeline has one arm after the other, so that the first seems to write over what the second reads.
-        (
-            "a branch within an inner loop",
-            |g, p| {
-                let x = looped(g, "inner", &[p[0]], false, |g, q| {
-                    let y = g.branch("if", q, 2, |arm, index, r| {
-                        Ok(vec![op(arm, &format!("arm{index}"), r, true)])
-                    });
-                    vec![(y.unwrap()[0], q[0])]
-                });
-                vec![(x, p[0])]
-            },
-            false,
-            [1, 1],
-        ),
-        // The inner loop's output is in one of two places, and the next inner loop cannot write to either.
-        (
-            "an inner loop that turns",
-            |g, p| vec![(inner(g, "inner", p[0], false, false), p[0])],
-            false,
-            [1, 1],
-        ),
-        // What the arm gives is the parameter itself, which the other arm reads to the end.
-        (
-            "an arm that does nothing",
-            |g, p| {
-                let arm = |arm: &mut GraphBuilder, index, q: &[TensorId]| {
-                    Ok(vec![if index == 0 { q[0] } else { f(arm, "g", q) }])
-                };
-                vec![(g.branch("if", &p[..1], 2, arm).unwrap()[0], p[0])]
-            },
-            false,
-            [1, 2],
-        ),
-    ];
-    for (name, body, at_end, copies) in shapes {
+    let case = |name: &str, at_end: bool, copies: [usize; 2], body: Body| {
         let mut graph = GraphBuilder::new(name);
-        let inputs: Vec<TensorId> = ["x", "v", "w"]
-            .map(|name| graph.input(name, ElementType::UInt8, [4]))
-            .to_vec();
+        let inputs = ["x", "v", "w"].map(|name| graph.input(name, ElementType::UInt8, [4]));
         let out = looped(&mut graph, "outer", &inputs, at_end, body);
         let end = op(&mut graph, "end", &[out], false);
         graph.output(end);
@@ -271,7 +162,63 @@ fn ordinary_loops_are_not_copied() {
             let plan = planned(&graph, &options).unwrap();
             assert_eq!(plan.copies.len(), copies, "{name}: {:?}", plan.copies);
         }
-    }
+    };
+    case("an invariant", false, [0, 0], |_, p| vec![(p[1], p[0])]);
+    case("an invariant, and a value beside it", false, [0, 0], |g, p| {
+        vec![(p[1], p[0]), (f(g, "y", &p[..2]), p[2])]
+    });
+    case("one value into two", false, [0, 0], |g, p| {
+        let y = f(g, "y", &p[..2]);
+        vec![(y, p[0]), (y, p[1])]
+    });
+    case("one value into three", true, [0, 0], |g, p| {
+        let y = f(g, "y", p);
+        vec![(y, p[0]), (y, p[1]), (y, p[2])]
+    });
+    case("a swap", false, [0, 0], |g, p| {
+        f(g, "y", p);
+        vec![(p[1], p[0]), (p[0], p[1])]
+    });
+    case("an inner loop's output", false, [0, 1], |g, p| {
+        vec![(inner(g, "inner", p[0], false, true), p[0])]
+    });
+    case("an inner loop's output, made before", true, [0, 0], |g, p| {
+        let y = f(g, "y", p);
+        vec![(inner(g, "inner", y, true, true), p[0])]
+    });
+    case("three deep", false, [0, 1], |g, p| {
+        let x = looped(g, "middle", &[p[0]], false, |g, q| {
+            vec![(inner(g, "inner", q[0], false, true), q[0])]
+        });
+        vec![(x, p[0])]
+    });
+    case("a branch", false, [0, 0], |g, p| {
+        let y = g.branch("if", &p[..1], 2, |arm, index, q| {
+            Ok(vec![f(arm, &format!("arm{index}"), q)])
+        });
+        vec![(y.unwrap()[0], p[0])]
+    });
+    // Needs none: the timeline has one arm after the other, so that the first seems to write over what the second reads.
+    case("a branch within an inner loop", false, [1, 1], |g, p| {
+        let x = looped(g, "inner", &[p[0]], false, |g, q| {
+            let arm = |arm: &mut GraphBuilder, index, r: &[TensorId]| {
+                Ok(vec![op(arm, &format!("arm{index}"), r, true)])
+            };
+            vec![(g.branch("if", q, 2, arm).unwrap()[0], q[0])]
+        });
+        vec![(x, p[0])]
+    });
+    // The inner loop's output is in one of two places, and the next inner loop cannot write to either.
+    case("an inner loop that turns", false, [1, 1], |g, p| {
+        vec![(inner(g, "inner", p[0], false, false), p[0])]
+    });
+    // What the arm gives is the parameter itself, which the other arm reads to the end.
+    case("an arm that does nothing", false, [1, 2], |g, p| {
+        let arm = |arm: &mut GraphBuilder, index, q: &[TensorId]| {
+            Ok(vec![if index == 0 { q[0] } else { f(arm, "g", q) }])
+        };
+        vec![(g.branch("if", &p[..1], 2, arm).unwrap()[0], p[0])]
+    });
 }
 
 /// A random body: nodes over what is there, loops and branches among them, several exits.

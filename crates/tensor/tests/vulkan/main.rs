@@ -1,10 +1,8 @@
 //! Networks on a real driver: every operator in every storage against the CPU, loops, scratch textures, and what is refused.
 //! Validated where `TILEHEAP_VALIDATE=1`: a single message fails the test.
 
-use tileheap_testkit as support;
 use tileheap_testkit::gpu;
 
-mod example;
 mod loops;
 mod operators;
 mod passes;

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{CommandBufferId, FrameBuilder};
-use tileheap_tensor::graph::{NodeId, NodeKind, Source, Tensor};
+use tileheap_pack::Strategy;
+use tileheap_tensor::graph::{NodeId, Tensor};
 use tileheap_tensor::layout::{Convention, Generation};
-use tileheap_tensor::plan::{Backing, MemoryId, MemoryPlan, PlacedTensor, Placement, Region};
-use tileheap_tensor::units::{Alignment, Bytes, Span};
+use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::vulkan::{
     Decision, HostBuffer, KernelSet, Network, NetworkPassesDesc, PassTensor, Recorded, Run,
 };
-use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, TensorId, TensorPlan, TensorRequirements};
+use tileheap_tensor::{Graph, Layout, LayoutRule, TensorId, TensorPlanOptions, plan};
 
 use crate::gpu::Gpu;
+use tileheap_testkit::tensor::packed_axis;
 
 /// The elements of inputs and constants.
 pub type Values = BTreeMap<TensorId, Vec<f32>>;
@@ -36,25 +37,11 @@ pub fn ways() -> Vec<Stored> {
     std::iter::once(Stored::Buffers).chain(images).collect()
 }
 
-/// The axis along which kernels want a tensor packed: channels, outputs of weights, else the last.
-pub fn axis_of(graph: &Graph, id: TensorId) -> usize {
-    let weights = graph.nodes().iter().any(|node| match &node.kind {
-        NodeKind::Operator(of) => ["conv2d", "dense"].contains(&&*of.name) && node.inputs.get(1) == Some(&id),
-        _ => false,
-    });
-    let rank = graph.tensor(id).shape.rank();
-    match (weights, rank) {
-        (true, _) => 0,
-        (false, 4) => 1,
-        _ => rank - 1,
-    }
-}
-
 pub fn layouts(graph: &Graph, choose: impl Fn(&Tensor) -> Stored) -> Vec<Layout> {
     let one = |id: TensorId| {
         let tensor = graph.tensor(id);
         let shape = graph.shape_bound(id, Default::default()).expect("bounded");
-        let axis = axis_of(graph, id);
+        let axis = packed_axis(graph, id);
         let rule = match choose(tensor) {
             Stored::Images(convention, generation) if tensor.shape.rank() > 1 => {
                 convention.packing(shape.len(), axis, generation)
@@ -67,78 +54,9 @@ pub fn layouts(graph: &Graph, choose: impl Fn(&Tensor) -> Stored) -> Vec<Layout>
     graph.tensor_ids().map(one).collect()
 }
 
-/// Every tensor in bytes of its own, one after the other; a view where its base is. For graphs without loops.
-pub fn unaliased(graph: &Graph, layouts: Vec<Layout>, needs: &[TensorRequirements]) -> TensorPlan {
-    let mut end = Bytes(0);
-    let granularity = Alignment::new(1 << 16).expect("not 0");
-    let mut tensors: Vec<PlacedTensor> = Vec::new();
-    for ((tensor, layout), need) in graph.tensors().iter().zip(layouts).zip(needs) {
-        let constant = tensor.source == Source::Constant;
-        let place = match tensor.view {
-            Some(view) => tensors[view.base.index()].placement.clone(),
-            None if constant => None,
-            None => {
-                let (memory, size) = (MemoryId(0), need.size);
-                let offset = end.align_up(granularity).align_up(need.alignment);
-                end = offset + size;
-                Some(Placement::At(Region { memory, offset, size }))
-            }
-        };
-        tensors.push(PlacedTensor {
-            backing: if constant {
-                Backing::Constant
-            } else {
-                Backing::Planned
-            },
-            layout,
-            size: need.size,
-            placement: place,
-            lifetimes: vec![Span::new(0, graph.nodes().len() as u32)],
-        });
-    }
-    TensorPlan {
-        memories: vec![MemoryPlan {
-            name: "device".to_owned(),
-            size: end,
-            lower_bound: end,
-            alignment: Alignment::ONE,
-            capacity: None,
-        }],
-        tensors,
-        allocations: Vec::new(),
-        timeline: Vec::new(),
-        aliasing: Vec::new(),
-        copies: Vec::new(),
-        unrolled: Vec::new(),
-    }
-}
-
-/// Numbers between -1 and 1 that look like noise and are always the same.
-pub fn noise(seed: u64, count: usize) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
-
 /// Noise for every input and constant.
 pub fn values(graph: &Graph, symbols: &[u64]) -> Values {
-    let given = graph.tensor_ids().filter(|id| {
-        let source = graph.tensor(*id).source;
-        source == Source::Constant || graph.inputs().contains(id)
-    });
-    let noisy = given.map(|id| {
-        let values = noise(u64::from(id.0) + 1, count(graph, id, symbols) as usize);
-        match graph.tensor(id).element {
-            ElementType::Float16 => (id, values.into_iter().map(half_of).collect()),
-            _ => (id, values),
-        }
-    });
-    noisy.collect()
+    tileheap_testkit::tensor::values(graph, symbols, 1)
 }
 
 /// How many elements a tensor has.
@@ -180,11 +98,6 @@ pub fn submit<T>(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer) -> T) -> 
     // SAFETY: as above.
     unsafe { device.queue_wait_idle(queue) }.expect("done");
     recorded
-}
-
-/// The nearest number of 11 significant bits.
-fn half_of(value: f32) -> f32 {
-    f32::from_bits((value.to_bits() + 0x1000) & !0x1FFF)
 }
 
 /// Runs a network with its inputs filled from `values`; the outputs.
@@ -242,8 +155,27 @@ pub fn run_once(
 fn network(gpu: &Gpu, graph: Graph, layouts: Vec<Layout>, values: &Values) -> Network {
     let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), &graph, &layouts);
     let needs = needs.unwrap_or_else(|error| panic!("{error}"));
-    let plan = Arc::new(unaliased(&graph, layouts, &needs));
-    let made = Network::new(gpu.tile(), &Arc::new(graph), &plan, values, KernelSet::new());
+    let options = TensorPlanOptions {
+        strategy: &Offsets(Strategy::Naive),
+        in_place: false,
+        granularity: gpu.tile().profile().limits.buffer_image_granularity,
+        ..TensorPlanOptions::default()
+    };
+    let planned = plan(&graph, &layouts, &needs, &options);
+    let mut planned = planned.unwrap_or_else(|error| panic!("{error}"));
+    // A view is where its base is.
+    for (index, tensor) in graph.tensors().iter().enumerate() {
+        if let Some(view) = tensor.view {
+            planned.tensors[index].placement = planned.tensor(view.base).placement.clone();
+        }
+    }
+    let made = Network::new(
+        gpu.tile(),
+        &Arc::new(graph),
+        &Arc::new(planned),
+        values,
+        KernelSet::new(),
+    );
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -188,7 +188,7 @@ fn a_branch_takes_the_arm_that_was_declared() {
     let z = graph.operator("z", "mul", [], &[y, y]).expect("inferred")[0];
     graph.output(z);
     let graph = Arc::new(graph.build().expect("a graph"));
-    let values = BTreeMap::from([(x, rig::noise(3, 16))]);
+    let values = BTreeMap::from([(x, tileheap_testkit::tensor::noise(3, 16))]);
     let node = named(&graph, "if");
     let layouts = rig::layouts(&graph, |_| Stored::Buffers);
     for (arm, of) in [(0, (|x| x.max(0.0)) as fn(f64) -> f64), (1, f64::tanh)] {
@@ -215,6 +215,9 @@ fn what_was_not_decided_is_named() {
     let ends = graph.inputs().iter().chain(graph.outputs());
     let bound: Vec<_> = ends.map(|&id| (id, PassTensor::Itself(image))).collect();
     let node = named(&graph, "rounds");
+    let desc = rig::passes_of("refused", &graph, &layouts, &values, &[]);
+    let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+    assert_says(refused.expect_err("nothing is bound"), &["no buffer is bound"]);
     let missing_exit = [(node, Decision::Rounds { rounds: 2, exit: 1 })];
     for decisions in [&[][..], &missing_exit] {
         let desc = NetworkPassesDesc {

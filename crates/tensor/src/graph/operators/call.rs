@@ -33,16 +33,13 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     pub(super) fn dims_of(&self, input: usize, rank: Option<usize>) -> Answer<&[Dim]> {
-        let tensor = self
-            .inputs
-            .get(input)
-            .ok_or_else(|| format!("input {input} is missing"))?;
-        match rank {
-            Some(rank) if tensor.shape.rank() != rank => Err(format!(
-                "input {input} is {}, where {rank} dimensions are expected",
-                tensor.shape
+        let tensor = self.inputs.get(input);
+        let shape = &tensor.ok_or_else(|| format!("input {input} is missing"))?.shape;
+        match rank.filter(|&rank| shape.rank() != rank) {
+            Some(rank) => Err(format!(
+                "input {input} is {shape}, where {rank} dimensions are expected"
             )),
-            _ => Ok(&tensor.shape.0),
+            None => Ok(&shape.0),
         }
     }
 

@@ -88,17 +88,24 @@ pub enum OperandForm {
 #[allow(missing_docs)] // Named as the operators are.
 pub enum BuiltInKernel {
     Convolution,
+    TransposedConvolution,
     Dense,
     MatMul,
     MaxPool,
     AveragePool,
     GlobalAveragePool,
-    Add,
-    Multiply,
     Softmax,
     LayerNorm,
     Copy,
     Reshape,
+    Concat,
+    Slice,
+    Split,
+    Transpose,
+    Pad,
+    Resize,
+    /// The way of this number of `binary.comp`.
+    Binary(u32),
     /// The function of this number in `activation.glsl`.
     Activation(u32),
 }

@@ -87,11 +87,8 @@ fn same_shape(call: &Call<'_>) -> Answer<Inferred> {
 
 fn arithmetic(call: &Call<'_>) -> Answer<Inferred> {
     // Without inputs, `broadcast` refuses.
-    let element = call
-        .inputs
-        .first()
-        .map_or(ElementType::Float32, |input| input.element);
-    broadcast(call, element)
+    let first = call.inputs.first();
+    broadcast(call, first.map_or(ElementType::Float32, |input| input.element))
 }
 
 fn compare(call: &Call<'_>) -> Answer<Inferred> {

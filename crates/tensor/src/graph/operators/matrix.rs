@@ -1,7 +1,8 @@
-//! Products of matrices.
+//! Products of matrices, and reductions over axes.
 
-use super::call::{Answer, Call, Inferred, agree, broadcast};
+use super::call::{Answer, Call, Inferred, agree, broadcast, wrap};
 use super::definition::{BuiltInKernel, Definition, OperatorClass};
+use crate::graph::shape::Dim;
 
 /// `[.., k]` by `[o, k]`, and a bias.
 pub(super) const DENSE: Definition = Definition {
@@ -42,4 +43,23 @@ fn matmul(call: &Call<'_>) -> Answer<Inferred> {
     let mut dims = broadcast(a_outer, b_outer)?;
     dims.extend([rows.clone(), columns.clone()]);
     Ok(call.same_element(dims))
+}
+
+pub(super) const REDUCE: Definition = Definition::new("reduce", OperatorClass::Reduction, reduce);
+
+fn reduce(call: &Call<'_>) -> Answer<Inferred> {
+    let data = call.dims_of(0, None)?;
+    let keep = call.int("keep", 1)? != 0;
+    let axes = call.ints("axes")?;
+    let axes = axes
+        .unwrap_or_else(|| (0..data.len() as i64).collect())
+        .into_iter();
+    let axes: Vec<usize> = axes
+        .map(|axis| wrap(axis, data.len()))
+        .collect::<Result<_, _>>()?;
+    let reduced = |(axis, dim): (usize, &Dim)| match axes.contains(&axis) {
+        false => Some(dim.clone()),
+        true => keep.then(|| 1.into()),
+    };
+    Ok(call.same_element(data.iter().enumerate().filter_map(reduced).collect()))
 }

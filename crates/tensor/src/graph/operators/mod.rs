@@ -3,14 +3,12 @@
 //! To add an operator, write its [`Definition`] in one of the files here and list it in [`OPERATORS`].
 
 mod call;
-mod convolution;
 mod definition;
 mod elementwise;
 mod matrix;
 mod movement;
-mod pooling;
-mod reduction;
 mod table;
+mod windows;
 
 pub use definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
 pub(super) use table::infer;

@@ -15,12 +15,17 @@ pub(super) const FLATTEN: Definition = Definition {
 pub(super) const CONCAT: Definition = Definition {
     inputs: usize::MAX,
     form: OperandForm::ConcatChannels,
+    kernel: Some(BuiltInKernel::Concat),
     ..Definition::new("concat", OperatorClass::Injective, concat)
 };
-pub(super) const TRANSPOSE: Definition = Definition::new("transpose", OperatorClass::Injective, transpose);
-pub(super) const SLICE: Definition = Definition::new("slice", OperatorClass::Injective, slice);
-pub(super) const SPLIT: Definition = Definition::new("split", OperatorClass::Injective, split);
-pub(super) const PAD: Definition = Definition::new("pad", OperatorClass::Injective, pad);
+pub(super) const TRANSPOSE: Definition =
+    Definition::new("transpose", OperatorClass::Injective, transpose).computed_by(BuiltInKernel::Transpose);
+pub(super) const SLICE: Definition =
+    Definition::new("slice", OperatorClass::Injective, slice).computed_by(BuiltInKernel::Slice);
+pub(super) const SPLIT: Definition =
+    Definition::new("split", OperatorClass::Injective, split).computed_by(BuiltInKernel::Split);
+pub(super) const PAD: Definition =
+    Definition::new("pad", OperatorClass::Injective, pad).computed_by(BuiltInKernel::Pad);
 
 fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;
@@ -29,11 +34,9 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
     // 0 keeps a dimension, and one -1 is what is left.
     let mut dims = Vec::new();
     for (axis, &dim) in shape.iter().enumerate() {
+        let kept = || data.get(axis).cloned();
         dims.push(match dim {
-            0 => data
-                .get(axis)
-                .cloned()
-                .ok_or("`shape` keeps a dimension that is not there")?,
+            0 => kept().ok_or("`shape` keeps a dimension that is not there")?,
             dim => Dim::from(dim),
         });
     }
@@ -48,10 +51,9 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
         }
         dims[open] = product(&left).floor_div(product(&by));
     }
-    if let (Some(from), Some(to)) = (all.fixed(), product(&dims).fixed()) {
-        if from != to {
-            return Err(format!("{from} elements cannot be {to}"));
-        }
+    let both = all.fixed().zip(product(&dims).fixed());
+    if let Some((from, to)) = both.filter(|(from, to)| from != to) {
+        return Err(format!("{from} elements cannot be {to}"));
     }
     Ok(call.reshaped(dims))
 }
@@ -64,9 +66,8 @@ fn flatten(call: &Call<'_>) -> Answer<Inferred> {
 
 fn transpose(call: &Call<'_>) -> Answer<Inferred> {
     let data = call.dims_of(0, None)?;
-    let axes = call
-        .ints("axes")?
-        .unwrap_or_else(|| (0..data.len() as i64).rev().collect());
+    let axes = call.ints("axes")?;
+    let axes = axes.unwrap_or_else(|| (0..data.len() as i64).rev().collect());
     let mut sorted = axes.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..data.len() as i64) {

@@ -1,16 +1,14 @@
 //! The table of operators.
 
 use super::call::{Answer, Call, Inferred};
-use super::convolution::{CONV2D, CONV2D_TRANSPOSE};
-use super::definition::BuiltInKernel::{Activation, Add, Copy, Multiply};
+use super::definition::BuiltInKernel::{Activation, Binary, Copy};
 use super::definition::Definition;
 use super::elementwise::{
     BATCH_NORM, GROUP_NORM, LAYER_NORM, SOFTMAX, activation, binary, comparison, sum, unary,
 };
-use super::matrix::{DENSE, MATMUL};
+use super::matrix::{DENSE, MATMUL, REDUCE};
 use super::movement::{CONCAT, FLATTEN, PAD, RESHAPE, SLICE, SPLIT, TRANSPOSE};
-use super::pooling::{AVG_POOL2D, GLOBAL_AVG_POOL2D, MAX_POOL2D, RESIZE2D};
-use super::reduction::REDUCE;
+use super::windows::{AVG_POOL2D, CONV2D, CONV2D_TRANSPOSE, GLOBAL_AVG_POOL2D, MAX_POOL2D, RESIZE2D};
 use crate::graph::node::Operator;
 use crate::graph::tensor::Tensor;
 
@@ -42,10 +40,10 @@ pub static OPERATORS: &[Definition] = &[
     activation("sigmoid", &["Sigmoid"]).computed_by(Activation(4)),
     activation("tanh", &["Tanh"]).computed_by(Activation(5)),
     activation("hard_sigmoid", &["HardSigmoid"]),
-    activation("exp", &["Exp"]),
-    activation("sqrt", &["Sqrt"]),
-    activation("gelu", &["Gelu"]),
-    activation("silu", &[]),
+    activation("exp", &["Exp"]).computed_by(Activation(9)),
+    activation("sqrt", &["Sqrt"]).computed_by(Activation(10)),
+    activation("gelu", &["Gelu"]).computed_by(Activation(6)),
+    activation("silu", &[]).computed_by(Activation(7)),
     activation("selu", &["Selu"]),
     activation("celu", &["Celu"]),
     activation("mish", &["Mish"]),
@@ -67,18 +65,18 @@ pub static OPERATORS: &[Definition] = &[
     unary("cast", &[]).computed_by(Copy),
     unary("log", &["Log"]),
     unary("rsqrt", &[]),
-    unary("erf", &["Erf"]),
+    unary("erf", &["Erf"]).computed_by(Activation(8)),
     unary("log_softmax", &["LogSoftmax"]),
     unary("cumulative_sum", &["CumSum"]),
     unary("triangle", &["Trilu"]),
     unary("not", &["Not"]),
-    sum("add", &["Add"]).computed_by(Add),
-    sum("sub", &["Sub"]),
-    sum("mul", &["Mul"]).computed_by(Multiply),
-    sum("div", &["Div"]),
+    sum("add", &["Add"]).computed_by(Binary(0)),
+    sum("sub", &["Sub"]).computed_by(Binary(2)),
+    sum("mul", &["Mul"]).computed_by(Binary(1)),
+    sum("div", &["Div"]).computed_by(Binary(3)),
     sum("prelu", &["PRelu"]),
-    sum("max", &["Max"]),
-    sum("min", &["Min"]),
+    sum("max", &["Max"]).computed_by(Binary(4)),
+    sum("min", &["Min"]).computed_by(Binary(5)),
     binary("pow", &["Pow"]),
     binary("mod", &["Mod"]),
     comparison("less", &["Less"]),

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use ash::vk;
 use ash::vk::Handle;
 
+pub use pool_policy::GrowthPolicy;
 use pool_policy::{Allocation, choose};
-pub use pool_policy::{GrowthPolicy, StagingCost};
 
 use super::dispatch::{Dispatch, Dispatcher};
 use super::hazards::{ObjectId, Space, Tracker};
@@ -225,44 +225,6 @@ impl ScratchPool {
         if let Some(entry) = self.entries[scratch.entry].as_mut() {
             entry.free = true;
         }
-    }
-
-    /// Stages a buffer in a texture if that pays for a kernel that reads every vector `reads` times: the staged tensor, or
-    /// `None` where the kernel should read the buffer.
-    ///
-    /// # Errors
-    /// As [`ScratchPool::allocate`] and [`ScratchPool::dispatch`].
-    ///
-    /// # Safety
-    /// As [`ScratchPool::dispatch`].
-    pub unsafe fn stage(
-        &mut self,
-        commands: vk::CommandBuffer,
-        (buffer, shape): (Buffer, &[u64]),
-        element: ElementType,
-        scope: ScratchScope,
-        (cost, reads): (StagingCost, u64),
-    ) -> Result<Option<Scratch>> {
-        if !cost.pays(reads) {
-            return Ok(None);
-        }
-        let staged = self.allocate(shape, element, scope)?;
-        let filled = true;
-        let source = ScratchOperand::Buffer {
-            buffer,
-            shape,
-            filled,
-        };
-        let call = KernelCall {
-            kernel: "copy",
-            operands: &[source, ScratchOperand::Scratch(&staged)],
-            element,
-            numbers: [[0; 4]; 4],
-            tile: [1, 1],
-        };
-        // SAFETY: the caller's duty.
-        unsafe { self.dispatch(commands, &call) }?;
-        Ok(Some(staged))
     }
 
     /// Records a kernel, with the barrier that it needs.

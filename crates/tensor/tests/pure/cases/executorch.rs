@@ -1,9 +1,8 @@
-//! ExecuTorch: memory planning, and layouts on Vulkan.
+//! ExecuTorch: memory planning, and aliasing on Vulkan.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tileheap_tensor::layout::executorch::PackedLayout;
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::{
     ElementType, Graph, GraphBuilder, MemoryDesc, Shape, TensorId, TensorPlan, TensorPlanOptions,
@@ -11,7 +10,7 @@ use tileheap_tensor::{
 
 use crate::{apart_by, node, strategy};
 
-use super::{case, indices, list, number, numbers, planned, region, shape, text};
+use super::{case, list, number, numbers, planned, region, shape, text};
 
 const F32: ElementType = ElementType::Float32;
 
@@ -152,123 +151,6 @@ fn bodies_of_maps_are_tensors_of_their_parents() {
     parent.output(last);
     let outer = planned(&parent.build().unwrap(), &options("parent"), alignment);
     assert_eq!(outer.size().0, number(&of["bytes"]));
-}
-
-/// The caches of keys and values in one memory of their own.
-#[test]
-fn memories_of_their_own_are_numbered_after_the_constants() {
-    let of = &planning()["caches"];
-    let (k, v) = (number(&of["k_offset"]), number(&of["v_offset"]));
-    let mut graph = GraphBuilder::new("caches");
-    let x = graph.input("x", F32, [4]);
-    let size = (v - k) / 4;
-    // Of equal sizes the later is placed first.
-    let caches = ["v_cache", "k_cache"].map(|name| graph.input(name, F32, [size]));
-    caches.iter().for_each(|&cache| graph.pin(cache, "cache"));
-    let y = node(&mut graph, "y", &[x, caches[0], caches[1]], [4]);
-    graph.output(y);
-    let graph = graph.build().unwrap();
-    let default = |graph: &Graph, id| graph.tensor(id).memory.is_none().then(|| "default".to_owned());
-    let options = TensorPlanOptions {
-        strategy: strategy("executorch"),
-        memories: ["constants", "default", "cache"].map(MemoryDesc::new).to_vec(),
-        memory_of: Some(&default),
-        ..TensorPlanOptions::default()
-    };
-    let plan = planned(&graph, &options, 16);
-    assert_eq!(plan.memories.len() as u64, number(&of["memories"]));
-    assert_eq!(caches.map(|id| region(&plan, id).offset.0), [v, k]);
-}
-
-#[test]
-fn layouts_on_vulkan() {
-    let cases = case("executorch_layouts");
-    for of in list(&cases["images"]) {
-        let (sizes, name) = (numbers(&of["sizes"]), text(&of["layout"]));
-        let layout = PackedLayout::named(name).unwrap_or_else(|| panic!("{name} is a layout"));
-        let at = format!("{name} {sizes:?}");
-        for (expected, texture) in [(&of["buffer"], false), (&of["texture"], true)] {
-            let padded = layout.padded(&sizes, texture).to_vec();
-            assert_eq!(padded, numbers(&expected["padded"]), "{at}");
-            let elements = layout.physical_elements(&sizes, texture);
-            assert_eq!(elements, number(&expected["elements"]), "{at}");
-        }
-        assert_eq!(layout.dim_order(sizes.len()), indices(&of["order"]), "{at}");
-        if let Some(strides) = of["buffer"].get("strides") {
-            assert_eq!(layout.strides(&sizes), numbers(strides), "{at}");
-        }
-        let element = if layout.int8 { ElementType::Int8 } else { F32 };
-        let image = layout.rule(&sizes).apply("t", &sizes, element).unwrap();
-        let extent = vec![image.extent.width, image.extent.height, image.extent.layers];
-        assert_eq!(extent, numbers(&of["texture"]["extent"]), "{at}");
-    }
-    for of in list(&cases["layouts"]) {
-        let layout = PackedLayout::named(text(&of["layout"])).unwrap();
-        let axis = |name: &Value| ["W", "H", "C"].iter().position(|known| known == name).unwrap();
-        assert_eq!(
-            (layout.packed, layout.outer),
-            (axis(&of["packed"]), axis(&of["outer"]))
-        );
-        let flags = [layout.block, layout.transposed, layout.int8];
-        assert_eq!(
-            flags.map(Value::from),
-            ["block", "transposed", "int8"].map(|key| of[key].clone())
-        );
-    }
-    // Every size of the published sweep, in every layout, there and back.
-    for sizes in list(&cases["sizes"]).iter().map(numbers) {
-        for name in ["kWidthPacked", "kHeightPacked", "kChannelsPacked"] {
-            let rule = PackedLayout::named(name).unwrap().rule(&sizes);
-            let layout = rule.apply("t", &sizes, F32).unwrap();
-            let values: Vec<u32> = (0..layout.elements() as u32).collect();
-            assert_eq!(layout.unpack(&layout.pack(&values)), values, "{name} {sizes:?}");
-        }
-    }
-}
-
-/// A memory for each device that has a tensor, after that of the constants: the CPU first, then in the order of their first tensors.
-#[test]
-fn devices_have_memories_of_their_own() {
-    let cases = planning();
-    let graph = accumulation(&cases["reuse"]["accumulate"]);
-    let count = graph.tensors().len();
-    for of in list(&cases["devices"]) {
-        let name = text(&of["name"]);
-        let known: Vec<&str> = list(&of["devices"]).iter().map(text).collect();
-        let device = |index: usize| match text(&of["split"]) {
-            "half" => known[index * 2 / count],
-            _ => known[index.min(known.len() - 1)],
-        };
-        let devices: Vec<&str> = (0..count).map(device).collect();
-        let mut memories = vec!["constants", "cpu"];
-        memories.retain(|&memory| memory == "constants" || devices.contains(&memory));
-        for device in &devices {
-            if !memories.contains(device) {
-                memories.push(device);
-            }
-        }
-        let of_device = |_: &Graph, id: TensorId| Some(devices[id.index()].to_owned());
-        let options = TensorPlanOptions {
-            memories: memories.iter().map(|&memory| MemoryDesc::new(memory)).collect(),
-            memory_of: Some(&of_device),
-            ..apart_by(strategy("executorch"))
-        };
-        let plan = planned(&graph, &options, 16);
-        assert_eq!(plan.memories.len() as u64, number(&of["memories"]), "{name}");
-        let used = plan.memories.iter().map(|memory| memory.size.0 > 0);
-        assert!(
-            used.eq((0..memories.len()).map(|memory| memory > 0)),
-            "{name}: constants are outside"
-        );
-        let memory_of = |device: &str| memories.iter().position(|memory| *memory == device).unwrap() as u64;
-        for (device, expected) in of["memory_of"].as_object().unwrap() {
-            assert_eq!(memory_of(device), number(expected), "{name} {device}");
-        }
-        for id in graph.tensor_ids() {
-            let memory = region(&plan, id).memory.0;
-            assert_eq!(u64::from(memory), memory_of(devices[id.index()]), "{name}");
-        }
-    }
 }
 
 /// Inputs that are filled when they are needed, and operators on them, in order; `share` says which tensors have one allocation.

@@ -3,10 +3,8 @@
 mod executorch;
 mod litert;
 mod nnc;
-mod relay;
 mod tvm;
 mod usmp;
-mod vgg_d;
 
 use std::collections::BTreeMap;
 

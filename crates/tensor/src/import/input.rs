@@ -1,0 +1,47 @@
+//! Files of any of the formats.
+
+use serde_json::Value;
+
+use super::tvm::TvmGraph;
+use super::{read_graph, read_lines, read_records};
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::plan::placement::SpaceItem;
+
+/// A graph, or records of lifetimes.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A graph.
+    Graph(Graph),
+    /// TVM's, with its document.
+    Tvm(TvmGraph),
+    /// Lifetimes and sizes.
+    Records(Vec<SpaceItem>),
+}
+
+impl Input {
+    /// Detects the format: a table, lines of JSON, TVM's JSON, or tileheap's own. `inputs` as in [`TvmGraph::read`].
+    ///
+    /// # Errors
+    /// As of the reader of the format.
+    pub fn parse(text: &str, inputs: &[String]) -> Result<Input> {
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+            return read_records(text).map(Input::Records);
+        }
+        if first.contains("\"op_types\"") {
+            return read_lines(text).map(Input::Graph);
+        }
+        let is_tvm = serde_json::from_str::<Value>(text)
+            .is_ok_and(|value| value.get("format").is_none() && value.get("heads").is_some());
+        if is_tvm {
+            return TvmGraph::read(text, inputs).map(Input::Tvm);
+        }
+        read_graph(text).map(Input::Graph)
+    }
+
+    /// Whether [`Input::parse`] accepts a text.
+    pub fn accepts(text: &str) -> bool {
+        Input::parse(text, &[]).is_ok()
+    }
+}
