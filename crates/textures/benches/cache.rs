@@ -50,22 +50,15 @@ fn frame(policy: &mut dyn Policy, requests: &[Request], journal: &mut Journal) {
     policy.end_frame(journal);
 }
 
-/// Nanoseconds of a request in the quickest of the frames.
-fn quickest(policy: &mut dyn Policy, frames: &[&[Request]], rounds: u32) -> u128 {
-    let mut journal = Journal::new();
-    let mut least = u128::MAX;
+/// Nanoseconds of a request in the quickest of the frames; of single requests the 99.9th percentile, and the slowest: medians of rounds.
+fn measure(policy: &mut dyn Policy, frames: &[&[Request]], rounds: u32) -> [u128; 3] {
+    let (mut journal, mut least) = (Journal::new(), u128::MAX);
     for requests in (0..rounds).flat_map(|_| frames) {
         let start = Instant::now();
         frame(policy, requests, &mut journal);
         least = least.min(start.elapsed().as_nanos() / requests.len() as u128);
     }
-    least
-}
-
-/// The 99.9th percentile of single requests, and the slowest: medians of rounds.
-fn tail(policy: &mut dyn Policy, frames: &[&[Request]], rounds: u32) -> (u128, u128) {
-    let mut journal = Journal::new();
-    let mut found = Vec::new();
+    let [mut late, mut slowest] = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         let mut spent = Vec::new();
         for requests in frames {
@@ -78,14 +71,12 @@ fn tail(policy: &mut dyn Policy, frames: &[&[Request]], rounds: u32) -> (u128, u
             policy.end_frame(&mut journal);
         }
         spent.sort_unstable();
-        found.push((spent[spent.len() * 999 / 1000], spent[spent.len() - 1]));
+        late.push(spent[spent.len() * 999 / 1000]);
+        slowest.push(spent[spent.len() - 1]);
     }
-    let median = |figure: fn(&(u128, u128)) -> u128| {
-        let mut values: Vec<u128> = found.iter().map(figure).collect();
-        values.sort_unstable();
-        values[values.len() / 2]
-    };
-    (median(|found| found.0), median(|found| found.1))
+    late.sort_unstable();
+    slowest.sort_unstable();
+    [least, late[late.len() / 2], slowest[slowest.len() / 2]]
 }
 
 fn main() {
@@ -103,20 +94,13 @@ fn main() {
             continue;
         }
         let mut policy = full(kind, &all, warm);
-        let hit = quickest(&mut *policy, &[still], rounds);
-        let hits = tail(&mut *policy, &[still], rounds);
+        let hits = measure(&mut *policy, &[still], rounds);
         // What was still there from the frames of hits is gone after one walk.
-        quickest(&mut *policy, &frames, 1);
-        let miss = quickest(&mut *policy, &frames, rounds);
-        let misses = tail(&mut *policy, &frames, rounds);
-        let over = if hit > LIMITS.0 || miss > LIMITS.1 {
-            "  over"
-        } else {
-            ""
-        };
-        println!(
-            "{:<20} {hit:>9} {:>7} {:>8} {miss:>7} {:>7} {:>8}{over}",
-            kind.name, hits.0, hits.1, misses.0, misses.1
-        );
+        measure(&mut *policy, &frames, 1);
+        let misses = measure(&mut *policy, &frames, rounds);
+        let is_over = hits[0] > LIMITS.0 || misses[0] > LIMITS.1;
+        let over = if is_over { "  over" } else { "" };
+        print!("{:<20} {:>9} {:>7} {:>8}", kind.name, hits[0], hits[1], hits[2]);
+        println!(" {:>7} {:>7} {:>8}{over}", misses[0], misses[1], misses[2]);
     }
 }

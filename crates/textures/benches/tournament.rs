@@ -1,15 +1,14 @@
 //! The tournament of cache policies: every one on every scenario at every budget over ten seeds, as tables in Markdown.
 //!
 //! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--scenario NAME] [--budget HUNDREDTHS] [--seeds N]
-//! [--frames N] [--policies NAME,NAME]`. `docs/cache_tournament.md` is what it writes. There is no clock in it: the same on every
+//! [--first-seed N] [--frames N] [--policies NAME,NAME]`. `docs/cache_tournament.md` is what it writes. There is no clock in it: the same on every
 //! machine.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::{Coherent, PolicyDesc};
+use tileheap_textures::{Coherent, PolicyDesc, Uploads};
 
 /// Ours: which moves textures; which keeps levels besides; for who cannot move any.
 const OURS: PolicyDesc<'static> = Coherent::DESC;
@@ -23,7 +22,7 @@ struct Options {
     scenarios: Vec<Scenario>,
     budgets: Vec<u64>,
     policies: Vec<PolicyDesc<'static>>,
-    seeds: u64,
+    seeds: std::ops::Range<u64>,
     frames: u32,
 }
 
@@ -32,7 +31,7 @@ fn main() {
     let field = Field {
         policies: &options.policies,
         belady: true,
-        seeds: options.seeds,
+        seeds: options.seeds.clone(),
         frames: options.frames,
     };
     let mut rows = Vec::new();
@@ -52,42 +51,39 @@ fn main() {
 }
 
 fn options() -> Options {
-    let mut options = Options {
-        write: None,
-        scenarios: Scenario::ALL.to_vec(),
-        budgets: BUDGETS.to_vec(),
-        policies: ALL.to_vec(),
-        seeds: 10,
-        frames: 240,
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let known = [
+        "--bench",
+        "--write",
+        "--scenario",
+        "--budget",
+        "--seeds",
+        "--first-seed",
+        "--frames",
+        "--policies",
+    ];
+    let unknown = arguments
+        .iter()
+        .find(|name| name.starts_with("--") && !known.contains(&name.as_str()));
+    assert_eq!(unknown, None, "see the head of benches/tournament.rs");
+    let value = |name: &str| Some(&arguments[1 + arguments.iter().position(|argument| argument == name)?]);
+    let number = |name: &str, default| value(name).map_or(default, |text| text.parse::<u64>().expect(name));
+    let kind = |name: &str| PolicyDesc::parse(&ALL, name).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = |name: &String| vec![name.parse().unwrap_or_else(|fault| panic!("{fault}"))];
+    // Cargo says so when it measures; without, a look at whether it runs.
+    let (seeds, frames) = match arguments.iter().any(|argument| argument == "--bench") {
+        true => (10, 240),
+        false => (1, 4),
     };
-    let mut arguments = std::env::args().skip(1);
-    let mut measures = false;
-    while let Some(argument) = arguments.next() {
-        let missing = || panic!("{argument} takes a value");
-        let mut value = || arguments.next().unwrap_or_else(missing);
-        match argument.as_str() {
-            // Cargo says so when it measures and not when it tests.
-            "--bench" => measures = true,
-            "--write" => options.write = Some(value()),
-            "--scenario" => {
-                options.scenarios = vec![value().parse().unwrap_or_else(|fault| panic!("{fault}"))]
-            }
-            "--budget" => options.budgets = vec![value().parse().expect("hundredths of the working set")],
-            "--seeds" => options.seeds = value().parse().expect("a number of seeds"),
-            "--frames" => options.frames = value().parse().expect("a number of frames"),
-            "--policies" => {
-                let kind =
-                    |name: &str| PolicyDesc::find(&ALL, name).unwrap_or_else(|error| panic!("{error}"));
-                options.policies = value().split(',').map(kind).collect();
-            }
-            other => panic!("no option {other}: see the head of benches/tournament.rs"),
-        }
+    let first = number("--first-seed", 0);
+    Options {
+        write: value("--write").cloned(),
+        scenarios: value("--scenario").map_or(Scenario::ALL.to_vec(), scenario),
+        budgets: value("--budget").map_or(BUDGETS.to_vec(), |_| vec![number("--budget", 0)]),
+        policies: value("--policies").map_or(ALL.to_vec(), |names| names.split(',').map(kind).collect()),
+        seeds: first..first + number("--seeds", seeds),
+        frames: number("--frames", frames) as u32,
     }
-    if !measures {
-        // A look at whether it runs.
-        (options.seeds, options.frames) = (1, 4);
-    }
-    options
 }
 
 /// Traffic over the bound.
@@ -103,7 +99,7 @@ fn best(
 ) -> Option<(&'static str, u64)> {
     let peers = ALL.into_iter().filter(|kind| {
         ![OURS, LEVELS, STILL].iter().any(|ours| ours.name == kind.name)
-            && (kind.uploads_whole || !ours.uploads_whole)
+            && (kind.uploads == Uploads::Whole || ours.uploads != Uploads::Whole)
             && (!kind.relocates || ours.relocates)
     });
     let found = peers.filter_map(|kind| Some((kind.name, figure(cells.get(kind.name)?))));
@@ -115,32 +111,20 @@ fn against(own: u64, best: Option<(&str, u64)>) -> String {
         return "—".to_owned();
     };
     let factor = own as f64 / other.max(1) as f64;
-    let mark = if own * 100 > other * 105 { "**" } else { "" };
+    let mark = if own * 100 > other * 102 { "**" } else { "" };
     format!("{mark}{factor:.2} × {name}{mark}")
-}
-
-/// Mean and 99th percentile against the best of the others.
-fn contested(kind: PolicyDesc<'static>, ours: &Cell, cells: &Cells) -> (String, String) {
-    (
-        against(ours.mean, best(cells, kind, |cell| cell.mean)),
-        against(ours.p99, best(cells, kind, |cell| cell.p99)),
-    )
-}
-
-fn over_belady(ours: &Cell, cells: &Cells) -> f64 {
-    ours.mean as f64 / cells[BELADY].mean.max(1) as f64
 }
 
 fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
     let mut text = format!(
         "<!-- Written by `cargo bench -p tileheap-textures --bench tournament -- --write docs/cache_tournament.md`. -->\n\
          # The tournament of cache policies\n\n\
-         Every policy on every scenario, at budgets given as parts of the largest frame's working set: medians of {} seeds, {} \
+         Every policy on every scenario, at budgets given as parts of the largest frame's working set: medians of seeds {:?}, {} \
          frames each (switch: {}). Every step is checked by `replay`. Traffic is what crosses the bus: uploads and bypasses.\n\n\
          - *bound*: `replay::lower_bound`: no policy that uploads whole chains needs less, whatever its placement.\n\
          - *belady*: evicts the texture whose next use is furthest, in a heap that compacts; it knows the future.\n\
          - *coherent* is ours. *Mean* and *p99*: its bytes a frame against the best of the other online policies, bold where it is \
-         worse by more than a twentieth.\n\
+         worse by more than a fiftieth.\n\
          - *levels* is `coherent-levels`, which uploads only the levels that are missing when a texture comes finer. So does \
          `first-attempt`, which is therefore among its rivals and not among those of `coherent`: the bound stands on whole chains.\n\
          - *still* is `coherent-still`, which does not relocate and is compared with those that do not either.\n\n",
@@ -151,74 +135,47 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
     text += "| scenario | budget | bound, B a frame | coherent / bound | spread over seeds | / belady | mean | p99 | levels / bound | mean | p99 | still / bound | mean | p99 |\n";
     text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (scenario, budget, cells) in rows {
-        let (Some(ours), Some(levels), Some(still)) = (
-            cells.get(OURS.name),
-            cells.get(LEVELS.name),
-            cells.get(STILL.name),
-        ) else {
+        if [OURS, LEVELS, STILL]
+            .iter()
+            .any(|kind| !cells.contains_key(kind.name))
+        {
             continue;
-        };
-        let floors = &cells[LOWER_BOUND].means;
-        let each = ours.means.iter().zip(floors);
+        }
+        let (ours, bound) = (&cells[OURS.name], &cells[LOWER_BOUND]);
+        let each = ours.means.iter().zip(&bound.means);
         let each = each.map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
         let (low, high) = each.fold((f64::MAX, 0.0_f64), |(low, high), each| {
             (low.min(each), high.max(each))
         });
-        let (mean, p99) = contested(OURS, ours, cells);
-        let (levels_mean, levels_p99) = contested(LEVELS, levels, cells);
-        let (still_mean, still_p99) = contested(STILL, still, cells);
-        writeln!(
-            text,
-            "| {} | {:.2} | {} | {:.3} | {low:.2} – {high:.2} | {:.3} | {mean} | {p99} | {:.3} | {levels_mean} | {levels_p99} | {:.3} | {still_mean} | {still_p99} |",
-            scenario.name(),
-            *budget as f64 / 100.0,
-            cells[LOWER_BOUND].mean,
-            ratio(ours, cells),
-            over_belady(ours, cells),
-            ratio(levels, cells),
-            ratio(still, cells),
-        )
-        .expect("a string");
+        let budget = *budget as f64 / 100.0;
+        text += &format!("| {} | {budget:.2} | {}", scenario.name(), bound.mean);
+        for kind in [OURS, LEVELS, STILL] {
+            let cell = &cells[kind.name];
+            text += &format!(" | {:.3}", ratio(cell, cells));
+            if kind.name == OURS.name {
+                let belady = ours.mean as f64 / cells[BELADY].mean.max(1) as f64;
+                text += &format!(" | {low:.2} – {high:.2} | {belady:.3}");
+            }
+            let mean = against(cell.mean, best(cells, kind, |cell| cell.mean));
+            let p99 = against(cell.p99, best(cells, kind, |cell| cell.p99));
+            text += &format!(" | {mean} | {p99}");
+        }
+        text += " |\n";
     }
     let names: Vec<&str> = std::iter::once(BELADY)
         .chain(options.policies.iter().map(|kind| kind.name))
         .collect();
-    type Figure = fn(&Cell, &Cells) -> String;
-    let figures: [(&str, Figure); 6] = [
-        ("Mean traffic over the bound", |cell, cells| {
-            format!("{:.2}", ratio(cell, cells))
-        }),
-        ("99th percentile of traffic, KiB a frame", |cell, _| {
-            (cell.p99 / 1024).to_string()
-        }),
-        ("Largest frame, KiB", |cell, _| (cell.max / 1024).to_string()),
-        ("Bypasses", |cell, _| cell.bypasses.to_string()),
-        ("Textures evicted in the frame that used them", |cell, _| {
-            cell.wrongful.to_string()
-        }),
-        ("Moved within the cache, KiB a frame", |cell, _| {
-            (cell.moved / 1024).to_string()
-        }),
-    ];
-    for (title, figure) in figures {
-        write!(
-            text,
-            "\n## {title}\n\n| scenario | budget | {} |\n|---|---{}|\n",
-            names.join(" | "),
-            "|---".repeat(names.len())
-        )
-        .expect("a string");
-        for (scenario, budget, cells) in rows {
-            let figures: Vec<String> = names.iter().map(|name| figure(&cells[name], cells)).collect();
-            let budget = *budget as f64 / 100.0;
-            writeln!(
-                text,
-                "| {} | {budget:.2} | {} |",
-                scenario.name(),
-                figures.join(" | ")
-            )
-            .expect("a string");
+    let line = "|---".repeat(names.len());
+    text += &format!(
+        "\n## Mean traffic over the bound\n\n| scenario | budget | {} |\n|---|---{line}|\n",
+        names.join(" | ")
+    );
+    for (scenario, budget, cells) in rows {
+        text += &format!("| {} | {:.2}", scenario.name(), *budget as f64 / 100.0);
+        for name in &names {
+            text += &format!(" | {:.2}", ratio(&cells[name], cells));
         }
+        text += " |\n";
     }
     text
 }

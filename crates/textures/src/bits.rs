@@ -1,7 +1,7 @@
 //! A set of small numbers that knows its smallest and largest member in a range.
 
 /// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Every operation is O(log64 capacity) and allocates nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bits {
     /// From the leaves to the root; a bit of a higher layer says that the word below has one.
     layers: Vec<Box<[u64]>>,

@@ -11,23 +11,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A chain has no levels, more than 32, or sizes that are 0 or decrease.
-    #[error(
-        "level {level} of chain {chain} has {size} after {before}; a chain has 1 to 32 levels of non-zero sizes that do not decrease"
-    )]
-    InvalidChain {
-        /// Index of the chain in the geometry.
-        chain: usize,
-        /// The first invalid level; the number of levels if there are none or too many.
-        level: usize,
-        /// Size at that level.
-        size: Bytes,
-        /// Size at the level before.
-        before: Bytes,
-    },
-    /// A geometry has so many chains: none, or more than 65,536.
-    #[error("the geometry has {0} chains; it needs 1 to 65,536")]
-    ChainCount(usize),
+    /// A geometry has no chains or too many, or the sizes of a chain are none, too many, 0 or decreasing.
+    #[error("{0}")]
+    Geometry(String),
     /// A budget that does not hold the largest texture, of the second size.
     #[error("a budget of {0} is smaller than the largest texture, which takes {1}")]
     BudgetTooSmall(Bytes, Bytes),
@@ -46,47 +32,26 @@ pub enum Error {
     /// A texture is created with a chain that the geometry, which has so many, does not have.
     #[error("texture {0} has chain {1}; the geometry has {2} chains")]
     UnknownChain(TextureId, ChainId, usize),
-    /// A texture is requested at a level that its chain does not have.
-    #[error("texture {texture} is requested at level {level}; its chain {chain} has levels 0 to {finest}")]
-    UnknownLevel {
-        /// The id.
-        texture: TextureId,
-        /// The level.
-        level: Level,
-        /// Its chain.
-        chain: ChainId,
-        /// The finest level of the chain.
-        finest: Level,
-    },
-    /// No policy has the first name; the second text lists those there are.
-    #[error("unknown policy `{0}`; known policies: {1}")]
-    UnknownPolicy(String, String),
-    /// No scenario has the first name; the second text lists those there are.
-    #[error("unknown scenario `{0}`; known scenarios: {1}")]
-    UnknownScenario(String, String),
-    /// The named policy uploads single levels, which the Vulkan cache does not support; built-in policies that do not.
+    /// A texture is requested at a level that its chain, with this finest level, does not have.
+    #[error("texture {0} is requested at level {1}; its chain {2} has levels 0 to {3}")]
+    UnknownLevel(TextureId, Level, ChainId, Level),
+    /// No such thing, a policy or a scenario, has this name; the last text lists those there are.
+    #[error("unknown {0} `{1}`; known ones: {2}")]
+    UnknownName(&'static str, String, String),
+    /// The first text sets no parameter of the named policy; the third lists those there are.
+    #[error("`{0}` sets no parameter of policy `{1}`; write name=value; its parameters: {2}")]
+    PolicyParameter(String, String, String),
+    /// The named policy places the levels of a texture apart; built-in policies that do not.
     #[error(
-        "policy `{0}` uploads single levels, but the Vulkan cache uploads a texture as one whole image; built-in policies that upload whole textures: {1}"
+        "policy `{0}` places every level in a block of its own, but a texture is one image, whose levels are bound together; built-in policies that place textures whole: {1}"
     )]
-    SingleLevelPolicy(String, String),
-    /// The named policy relocates textures, and uploads have a transfer queue; built-in policies that can be used.
+    SingleLevels(String, String),
+    /// A frame number is out of order: the frame, the newest complete one, and the frame before.
     #[error(
-        "relocating policy `{0}` does not support a transfer queue; built-in policies that do not relocate: {1}"
+        "frame {0} cannot begin after frame {2} with frame {1} complete: the next frame is {next}, and only earlier ones can be complete",
+        next = .2 + 1
     )]
-    RelocatingPolicy(String, String),
-    /// A frame number is out of order.
-    #[error(
-        "frame {frame} cannot begin after frame {last} with frame {complete} complete: the next frame is {}, and only earlier ones can be complete",
-        last + 1
-    )]
-    FrameOrder {
-        /// The frame number.
-        frame: u64,
-        /// The newest complete frame, as passed by the caller.
-        complete: u64,
-        /// The frame before.
-        last: u64,
-    },
+    FrameOrder(u64, u64, u64),
     /// A policy breaks a rule: a defect of the policy.
     #[error(transparent)]
     Violation(#[from] Violation),
@@ -99,26 +64,12 @@ pub enum Error {
     /// The trace has an unknown version.
     #[error("the trace has version {0}; only version {1} can be read")]
     TraceVersion(u64, u64),
-    /// The trace ends without its end record.
-    #[error("the trace is truncated at byte {at}, in frame {frame}: the end record is missing")]
-    TraceTruncated {
-        /// Length of the file.
-        at: u64,
-        /// The frame that is cut off.
-        frame: u64,
-    },
-    /// A number in the trace is invalid.
-    #[error("the trace is damaged at byte {at}, in frame {frame}: invalid {what} {found}")]
-    TraceDamaged {
-        /// Offset in the file.
-        at: u64,
-        /// The frame.
-        frame: u64,
-        /// What the number stands for.
-        what: &'static str,
-        /// The number.
-        found: u64,
-    },
+    /// The trace ends at a byte, in a frame, without its end record.
+    #[error("the trace is truncated at byte {0}, in frame {1}: the end record is missing")]
+    TraceTruncated(u64, u64),
+    /// A number at a byte of the trace, in a frame, is invalid.
+    #[error("the trace is damaged at byte {0}, in frame {1}: invalid {2} {3}")]
+    TraceDamaged(u64, u64, &'static str, u64),
     /// A record in this frame of the trace is inconsistent with those before it.
     #[error("frame {0} of the trace: {1}")]
     TraceRecord(u64, Box<Error>),

@@ -56,7 +56,10 @@ impl Geometry {
     /// If there are no chains or too many, or the sizes of a chain decrease or are 0.
     pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry> {
         if chains.is_empty() || chains.len() > 1 << 16 {
-            return Err(Error::ChainCount(chains.len()));
+            let count = chains.len();
+            return Err(Error::Geometry(format!(
+                "the geometry has {count} chains; it needs 1 to 65,536"
+            )));
         }
         for (index, chain) in chains.iter().enumerate() {
             check_chain(index, chain.sizes(), unit)?;
@@ -105,23 +108,16 @@ impl Geometry {
 const EIGHT: Alignment = Alignment::new(8).unwrap();
 
 fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<()> {
-    let fault = |level, size, before| {
-        Err(Error::InvalidChain {
-            chain,
-            level,
-            size,
-            before,
-        })
-    };
-    if sizes.is_empty() || sizes.len() > 32 {
-        return fault(sizes.len(), Bytes::ZERO, Bytes::ZERO);
-    }
     let mut before = Bytes(1);
-    for (level, &size) in sizes.iter().enumerate() {
-        if size < before || size.checked_align_up(unit).is_none() {
-            return fault(level, size, before);
-        }
-        before = size;
+    let is_wrong =
+        |&size: &Bytes| std::mem::replace(&mut before, size) > size || size.checked_align_up(unit).is_none();
+    let wrong = sizes.iter().position(is_wrong);
+    if wrong.is_none() && (1..=32).contains(&sizes.len()) {
+        return Ok(());
     }
-    Ok(())
+    let level = wrong.unwrap_or(sizes.len());
+    let size = sizes.get(level).copied().unwrap_or_default();
+    Err(Error::Geometry(format!(
+        "level {level} of chain {chain} has {size}; a chain has 1 to 32 levels of non-zero sizes that do not decrease"
+    )))
 }

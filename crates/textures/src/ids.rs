@@ -13,30 +13,23 @@ impl TextureId {
     }
 }
 
-impl fmt::Display for TextureId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// A mip level, counted from the coarsest: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
 ///
 /// Vulkan counts from the finest: Vulkan's level `m` of a texture with `k` levels is level `k - 1 - m`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u8);
 
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// Index of a chain in a [`Geometry`](crate::Geometry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
 
-impl fmt::Display for ChainId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+macro_rules! display {
+    ($($id:ident)*) => {$(
+        impl fmt::Display for $id {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    )*};
 }
+display!(TextureId Level ChainId);

@@ -1,6 +1,5 @@
 //! What changes in memory: events, in order.
 
-use crate::heap::Heap;
 use crate::ids::{Level, TextureId};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
@@ -88,6 +87,19 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The texture that it concerns; none for walls.
+    pub fn texture(&self) -> Option<TextureId> {
+        match *self {
+            Event::Evict { texture, .. }
+            | Event::Place { texture, .. }
+            | Event::Move { texture, .. }
+            | Event::Shrink { texture, .. } => Some(texture),
+            Event::Walls { .. } => None,
+        }
+    }
+}
+
 /// Events in order. Keep one and clear it every frame, so that the steady state allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
@@ -110,6 +122,11 @@ impl Journal {
     /// Removes all events; the capacity is kept.
     pub fn clear(&mut self) {
         self.events.clear();
+    }
+
+    /// Removes the last events; `count` remain.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.events.truncate(count);
     }
 
     /// Appends an event: for policies.
@@ -141,15 +158,13 @@ impl Journal {
         });
     }
 
-    /// Merges free blocks of a heap by moving textures; the free block of at least `size` bytes. See [`Heap::gather`].
-    pub fn gather(&mut self, heap: &mut Heap, size: u64, limit: u32) -> u32 {
-        heap.gather(size, limit, |texture, block, from, to| {
-            self.push(Event::Move {
-                texture: TextureId(texture),
-                from: Bytes(from),
-                to: Bytes(to),
-                block: Bytes(block),
-            });
-        })
+    /// Appends the move of a texture that is placed as a whole.
+    pub fn moved(&mut self, texture: u32, block: u64, from: u64, to: u64) {
+        self.push(Event::Move {
+            texture: TextureId(texture),
+            from: Bytes(from),
+            to: Bytes(to),
+            block: Bytes(block),
+        });
     }
 }

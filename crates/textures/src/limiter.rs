@@ -1,13 +1,14 @@
-//! An upload budget per frame; coarser levels stand in for textures that wait.
+#![doc = include_str!("../docs/limiter.md")]
 
-use crate::Geometry;
 use crate::arenas::ArenaView;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Level, TextureId};
-use crate::journal::{Event, Journal};
-use crate::policy::Policy;
+use crate::journal::Event;
+use crate::policy::{PolicyDesc, Uploads};
+use crate::replay::JudgedPolicy;
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
+use crate::{Geometry, POLICIES};
 
 /// What a request can draw with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,56 +34,26 @@ pub struct FrameUploads {
     pub missing: u32,
     /// Bytes of requests that were not served at the requested level.
     pub waiting: Bytes,
+    /// Prefetched textures that were placed.
+    pub prefetched: u32,
+    /// Bytes of evicted blocks.
+    pub evicted: Bytes,
+    /// Bytes of blocks that moved.
+    pub moved: Bytes,
 }
 
-/// A policy under an upload budget per frame; uploads that exceed it wait for a later frame.
-///
-/// ```text
-/// requests, the most urgent first    a   b   c   d   e   f
-/// uploads of this frame              █████████           ░       then coarse levels from a reserve
-///                                    a   b   c           f
-/// ```
-/// Requests are served in order of priority; frames repeat those they still need. A texture larger than the budget of a frame is
-/// uploaded alone, and the excess is subtracted from the following frames. A waiting texture keeps its resident levels; one
-/// without any gets a level of less than a hundredth of the budget, from a reserve of an eighth.
-///
-/// A texture that the policy bypasses at the requested level is served at the finest level that the policy accepts. If it lost its
-/// resident levels by that (policies evict the old block first), it is not requested in full again for 16 frames.
-///
-/// For policies that upload textures whole ([`PolicyDesc::uploads_whole`](crate::PolicyDesc::uploads_whole)).
-///
-/// ```
-/// use tileheap_textures::limiter::UploadLimiter;
-/// use tileheap_textures::*;
-/// use tileheap_textures::units::Bytes;
-///
-/// let mut textures = Textures::new(Geometry::wulfram());
-/// let policy = Coherent::DESC.create(textures.geometry(), Bytes::mib(2), 0)?;
-/// let mut cache = UploadLimiter::new(policy, textures.geometry(), Bytes::kib(32)); // of uploads a frame
-/// let near: Vec<TextureId> = (0..3).map(TextureId).collect();
-/// for &texture in &near {
-///     textures.create(texture, ChainId(0))?;
-/// }
-/// for _ in 0..4 {
-///     cache.begin_frame();
-///     for &texture in &near {
-///         cache.request(textures.request(texture, Level(7))?); // about 21 KiB each
-///     }
-///     cache.end_frame();
-///     assert!(cache.uploads().uploaded <= Bytes::kib(32 + 4)); // with the reserve
-/// }
-/// assert_eq!(cache.uploads().whole, 3);
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
+/// A policy under an upload budget per frame: see the [module](self).
 pub struct UploadLimiter {
-    policy: Box<dyn Policy>,
+    policy: JudgedPolicy,
     geometry: Geometry,
-    journal: Journal,
-    /// Number of events that were processed.
+    /// Number of events that were counted.
     seen: usize,
-    states: Vec<TextureState>,
+    /// By texture: the first frame in which a bypassed request is repeated.
+    again: Vec<u32>,
     frame: u32,
-    /// Bytes per frame.
+    /// Requested in every frame, before all others.
+    pins: Vec<Request>,
+    /// Bytes per frame without the reserve.
     uploads: i64,
     /// Remaining bytes of this frame; negative after an upload that exceeds the budget.
     left: i64,
@@ -91,57 +62,67 @@ pub struct UploadLimiter {
     /// Whether the last frame had requests without a resident level: the reserve is then taken from the uploads.
     hungry: bool,
     figures: FrameUploads,
+    /// A violation that the end of the frame reports.
+    fault: Option<Error>,
 }
 
 /// Number of frames before a bypassed texture is requested from the policy again.
 const RETRY_FRAMES: u32 = 16;
 
-#[derive(Clone, Copy, Debug, Default)]
-struct TextureState {
-    level: Option<Level>,
-    /// The first frame in which a bypassed request is repeated.
-    again: u32,
-}
-
 impl UploadLimiter {
     /// Limits a policy to `uploads` bytes per frame, or more if a single texture is larger.
-    pub fn new(policy: Box<dyn Policy>, geometry: &Geometry, uploads: Bytes) -> UploadLimiter {
+    ///
+    /// # Errors
+    /// As [`PolicyDesc::create`]; if the policy uploads [single levels](Uploads::SingleLevels).
+    pub fn new(
+        policy: &PolicyDesc<'_>,
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        uploads: Bytes,
+    ) -> Result<UploadLimiter> {
+        if policy.uploads == Uploads::SingleLevels {
+            let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads != Uploads::SingleLevels);
+            return Err(Error::SingleLevels(policy.name.to_owned(), known));
+        }
         let mut levelled = UploadLimiter {
-            policy,
+            policy: JudgedPolicy::new(policy, geometry, budget, seed)?,
             geometry: geometry.clone(),
-            journal: Journal::new(),
             seen: 0,
-            states: Vec::new(),
+            again: Vec::new(),
             frame: 0,
+            pins: Vec::new(),
             uploads: 0,
             left: 0,
             reserve: 0,
             hungry: false,
             figures: FrameUploads::default(),
+            fault: None,
         };
         levelled.set_uploads(uploads);
         levelled.left = levelled.uploads;
-        levelled
+        Ok(levelled)
     }
 
     /// Changes the upload budget from the next frame on.
     pub fn set_uploads(&mut self, uploads: Bytes) {
-        self.uploads = i64::try_from(uploads.0).unwrap_or(i64::MAX / 4).max(1);
+        let uploads = i64::try_from(uploads.0).unwrap_or(i64::MAX / 4);
+        self.uploads = (uploads - uploads / 9).max(1);
     }
 
     /// An arena of the policy, by its index from the left.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
-        self.policy.arena(index)
+        self.policy.policy.arena(index)
     }
 
     /// The events since [`clear_events`](UploadLimiter::clear_events), in order.
     pub fn events(&self) -> &[Event] {
-        self.journal.events()
+        self.policy.journal.events()
     }
 
     /// Removes all events.
     pub fn clear_events(&mut self) {
-        self.journal.clear();
+        self.policy.journal.clear();
         self.seen = 0;
     }
 
@@ -152,93 +133,152 @@ impl UploadLimiter {
 
     /// The resident level of a texture.
     pub fn level(&self, texture: TextureId) -> Option<Level> {
-        self.states.get(texture.index())?.level
+        Some(self.place(texture)?.1)
+    }
+
+    /// Offset and level of a resident texture.
+    pub fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
+        self.policy.place(texture)
     }
 
     /// Begins a frame.
     pub fn begin_frame(&mut self) {
         self.frame += 1;
-        self.left = (self.left + self.uploads).min(self.uploads);
+        // What exceeded the budget is made up for with the reserve, too.
+        let repaid = if self.left < 0 { self.uploads / 8 } else { 0 };
+        self.left = (self.left + self.uploads + repaid).min(self.uploads);
         // While some have no resident level, half of the uploads are reserved for coarse levels of them.
         self.hungry = self.figures.missing > 0;
         self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
+        for index in 0..self.pins.len() {
+            let fault = self.request(self.pins[index]).err();
+            self.fault = self.fault.take().or(fault);
+        }
+    }
+
+    /// Requests a texture in every frame from the next on, before all others.
+    pub fn pin(&mut self, request: Request) {
+        self.unpin(request.texture);
+        self.pins.push(request);
+    }
+
+    /// Ends that.
+    pub fn unpin(&mut self, texture: TextureId) {
+        self.pins.retain(|pinned| pinned.texture != texture);
+    }
+
+    /// The pinned textures.
+    pub fn pins(&self) -> &[Request] {
+        &self.pins
+    }
+
+    /// Uploads a texture that later frames will request, if the requests of this frame left enough of the budget; whether it is
+    /// resident at that level. Call it after them.
+    ///
+    /// # Errors
+    /// If the policy breaks a rule.
+    pub fn prefetch(&mut self, request: Request) -> Result<bool> {
+        let is_there = self.level(request.texture) >= Some(request.level);
+        let waits = self.again.get(request.texture.index()) > Some(&self.frame);
+        let fits = self.left >= self.policy.missing(request).0 as i64;
+        if !is_there && (!fits || waits || self.figures.missing > 0) {
+            return Ok(false);
+        }
+        let before = self.figures.uploaded;
+        let is_there = self.offer(request)?;
+        self.left -= (self.figures.uploaded - before).0 as i64;
+        self.figures.prefetched += u32::from(self.figures.uploaded > before);
+        Ok(is_there)
     }
 
     /// Requests a texture; the most urgent ones first.
-    pub fn request(&mut self, request: Request) -> Served {
+    ///
+    /// # Errors
+    /// If the policy breaks a rule.
+    pub fn request(&mut self, request: Request) -> Result<Served> {
         let index = request.texture.index();
-        if self.states.len() <= index {
-            self.states.resize(index + 1, TextureState::default());
+        if self.again.len() <= index {
+            self.again.resize(index + 1, 0);
         }
-        if self.states[index].level >= Some(request.level) {
-            self.offer(request);
+        if self.level(request.texture) >= Some(request.level) {
+            self.offer(request)?;
             self.figures.whole += 1;
-            return Served::Whole;
+            return Ok(Served::Whole);
         }
-        let had = self.states[index].level.is_some();
+        let had = self.level(request.texture).is_some();
         let alone = self.left == self.uploads;
-        let mut refused = self.states[index].again > self.frame;
+        let mut refused = self.again[index] > self.frame;
         let withheld = if self.hungry { self.reserve.max(0) } else { 0 };
-        if !refused && (alone || self.left - withheld >= request.size.0 as i64) {
-            if self.offer(request) {
-                self.left -= request.size.0 as i64;
+        let bytes = self.policy.missing(request).0 as i64;
+        if !refused && (alone || self.left - withheld >= bytes) {
+            if self.offer(request)? {
+                self.left -= bytes;
+                // One that exceeds what the reserve leaves takes of it, too.
+                self.reserve = match self.hungry {
+                    true => self.reserve.min(self.left),
+                    false => self.reserve + self.left.min(0),
+                };
                 self.figures.whole += 1;
-                return Served::Whole;
+                return Ok(Served::Whole);
             }
             refused = true;
-            if had && self.states[index].level.is_none() {
-                self.states[index].again = self.frame + RETRY_FRAMES;
+            if had && self.level(request.texture).is_none() {
+                self.again[index] = self.frame + RETRY_FRAMES;
             }
         }
         self.figures.waiting += request.size;
-        let served = self.stand_in(request, refused);
+        let served = self.stand_in(request, refused)?;
         match served {
             Served::Missing => self.figures.missing += 1,
             _ => self.figures.coarser += 1,
         }
-        served
+        Ok(served)
     }
 
-    /// Releases a texture, or its former contents.
+    /// Releases a texture, or its former contents. If the policy breaks a rule by it, the end of the frame says so.
     pub fn release(&mut self, texture: TextureId) {
-        self.policy.release(texture, &mut self.journal);
-        self.follow();
-        if let Some(state) = self.states.get_mut(texture.index()) {
-            state.again = 0;
+        let fault = self.policy.release(texture).err();
+        self.fault = self.fault.take().or(fault);
+        self.unpin(texture);
+        self.count();
+        if let Some(again) = self.again.get_mut(texture.index()) {
+            *again = 0;
         }
     }
 
     /// Ends a frame.
-    pub fn end_frame(&mut self) {
-        self.policy.end_frame(&mut self.journal);
-        self.follow();
+    ///
+    /// # Errors
+    /// If the policy breaks a rule, or broke one for a pinned or released texture. The frame has ended in any case.
+    pub fn end_frame(&mut self) -> Result<()> {
+        let ended = self.policy.end_frame();
+        self.count();
+        self.fault.take().map_or(ended, Err)
     }
 
     /// Changes the memory budget.
     ///
     /// # Errors
-    /// Those of [`Policy::set_budget`].
+    /// Those of [`Policy::set_budget`](crate::Policy::set_budget), or if the policy breaks a rule; the budget is unchanged then.
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
-        self.policy.set_budget(budget, &mut self.journal)?;
-        self.follow();
-        self.states.iter_mut().for_each(|state| state.again = 0);
+        let changed = self.policy.set_budget(budget);
+        self.count();
+        changed?;
+        self.again.fill(0);
         Ok(())
     }
 
     /// Requests from the policy; whether the texture is resident then.
-    fn offer(&mut self, request: Request) -> bool {
-        let outcome = self.policy.request(request, &mut self.journal);
-        if matches!(outcome, Outcome::Upload { .. }) {
-            self.figures.uploaded += request.size;
-        }
-        self.follow();
-        outcome != Outcome::Bypass
+    fn offer(&mut self, request: Request) -> Result<bool> {
+        let outcome = self.policy.request(request)?;
+        self.count();
+        Ok(outcome != Outcome::Bypass)
     }
 
     /// Serves a coarser level: the resident one, or one that can still be uploaded. If the policy bypassed the requested level,
     /// ever coarser ones are requested.
-    fn stand_in(&mut self, request: Request, refused: bool) -> Served {
+    fn stand_in(&mut self, request: Request, refused: bool) -> Result<Served> {
         let coarser = |level: Level, size: Bytes| Request {
             level,
             size,
@@ -246,8 +286,8 @@ impl UploadLimiter {
         };
         if let Some(level) = self.level(request.texture) {
             let size = self.geometry.size(request.chain, level);
-            self.offer(coarser(level, size.expect("it is there at that level")));
-            return Served::Coarser(level);
+            self.offer(coarser(level, size.expect("it is there at that level")))?;
+            return Ok(Served::Coarser(level));
         }
         for level in (0..request.level.0).rev().map(Level) {
             let size = self.geometry.size(request.chain, level).expect("a coarser level");
@@ -269,24 +309,23 @@ impl UploadLimiter {
             if from_reserve && self.hungry {
                 self.left -= bytes;
             }
-            if self.offer(coarser(level, size)) {
-                return Served::Coarser(level);
+            if self.offer(coarser(level, size))? {
+                return Ok(Served::Coarser(level));
             }
         }
-        Served::Missing
+        Ok(Served::Missing)
     }
 
-    /// Processes new events.
-    fn follow(&mut self) {
-        for event in &self.journal.events()[self.seen..] {
+    /// Counts new events.
+    fn count(&mut self) {
+        for event in &self.policy.journal.events()[self.seen..] {
             match *event {
-                Event::Place { texture, level, .. } | Event::Shrink { texture, level, .. } => {
-                    self.states[texture.index()].level = Some(level);
-                }
-                Event::Evict { texture, .. } => self.states[texture.index()].level = None,
-                Event::Move { .. } | Event::Walls { .. } => {}
+                Event::Place { upload, .. } => self.figures.uploaded += upload,
+                Event::Evict { block, .. } => self.figures.evicted += block,
+                Event::Move { block, .. } => self.figures.moved += block,
+                Event::Shrink { .. } | Event::Walls { .. } => {}
             }
         }
-        self.seen = self.journal.events().len();
+        self.seen = self.policy.journal.events().len();
     }
 }

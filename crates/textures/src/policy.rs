@@ -46,71 +46,189 @@ pub trait Policy {
     }
 }
 
-/// Describes a policy by name, with a constructor and what it does, so that one can be chosen before the geometry is known.
+/// The most parameters that a policy can have.
+const MOST: usize = 12;
+
+/// The values of a policy's [parameters](PolicyDesc::parameters), in their order; 0 past the last one.
+pub type Values = [u64; MOST];
+
+/// A parameter of a policy: a number, or one of several names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Name, in lower case with hyphens.
+    pub name: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// The value unless another is given; of a name, its index.
+    pub default: u64,
+    /// The largest value; the smallest is 0.
+    pub most: u64,
+    /// Names of the values from 0 up; none for numbers.
+    pub names: &'static [&'static str],
+}
+
+impl Parameter {
+    /// A number from 0 to `most`.
+    pub const fn number(name: &'static str, default: u64, most: u64, description: &'static str) -> Parameter {
+        Parameter {
+            name,
+            description,
+            default,
+            most,
+            names: &[],
+        }
+    }
+
+    /// One of several names.
+    pub const fn choice(
+        name: &'static str,
+        default: u64,
+        names: &'static [&'static str],
+        description: &'static str,
+    ) -> Parameter {
+        Parameter {
+            names,
+            ..Parameter::number(name, default, names.len() as u64 - 1, description)
+        }
+    }
+
+    /// The values of parameters if none is given.
+    pub const fn defaults(parameters: &[Parameter]) -> Values {
+        let (mut values, mut index) = ([0; MOST], 0);
+        while index < parameters.len() {
+            values[index] = parameters[index].default;
+            index += 1;
+        }
+        values
+    }
+
+    fn parse(&self, text: &str) -> Option<u64> {
+        match self.names {
+            [] => text.parse().ok().filter(|&value| value <= self.most),
+            names => names.iter().position(|&name| name == text).map(|at| at as u64),
+        }
+    }
+
+    fn text(&self, value: u64) -> String {
+        let name = self.names.get(value as usize);
+        name.map_or_else(|| value.to_string(), |&name| name.to_owned())
+    }
+}
+
+/// `search-blocks=48 (0 to 65536)`, `walls=equal-blocks (equal-bytes, equal-blocks, largest)`.
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={} ", self.name, self.text(self.default))?;
+        match self.names {
+            [] => write!(f, "(0 to {})", self.most),
+            names => write!(f, "({})", names.join(", ")),
+        }
+    }
+}
+
+/// What a request of a texture uploads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uploads {
+    /// All levels up to the requested one, into one block.
+    Whole,
+    /// The levels that are not resident, into one block with the others, which are copied within the cache.
+    MissingLevels,
+    /// The levels that are not resident, each into a block of its own: in [replays](crate::replay) only, since the levels of an image
+    /// are bound to memory together.
+    SingleLevels,
+}
+
+/// Describes a policy by name, with a constructor, its parameters and what it does, so that one can be chosen before the geometry is
+/// known.
 ///
-/// [`POLICIES`](crate::POLICIES) lists the built-in ones. A policy of your own, or a built-in one with other parameters, enters
-/// by the same door:
-///
-/// ```
-/// use tileheap_textures::arenas::{Arenas, ArenasDesc};
-/// use tileheap_textures::replay::Replay;
-/// use tileheap_textures::scenario::Scenario;
-/// use tileheap_textures::units::Bytes;
-/// use tileheap_textures::{POLICIES, PolicyDesc};
-///
-/// let slow = ArenasDesc { stride: 20, ..ArenasDesc::default() };
-/// let slow_arenas = PolicyDesc {
-///     name: "slow-arenas",
-///     description: "Arenas whose walls move slowly.",
-///     create: &move |geometry, budget, seed| Ok(Box::new(Arenas::new(geometry, budget, seed, slow)?)),
-///     ..Arenas::DESC
-/// };
-/// let (geometry, budget) = (Scenario::Strafe.geometry(), Bytes::mib(2));
-/// for policy in POLICIES.iter().chain([&slow_arenas]) {
-///     let mut replay = Replay::new(policy.create(&geometry, budget, 1)?, &geometry, budget);
-///     for entry in Scenario::Strafe.entries(0, 20) {
-///         replay.play(entry)?;
-///     }
-///     println!("{}: {} a frame", policy.name, replay.finish().traffic.mean);
-/// }
-/// # Ok::<(), tileheap_textures::Error>(())
-/// ```
+/// [`POLICIES`](crate::POLICIES) lists the built-in ones. A policy of your own enters by the same door: replay, limiter and Vulkan cache
+/// take any description, and [`parse`](PolicyDesc::parse) takes any table.
+/// The [front page](crate) has an example.
 #[derive(Clone, Copy)]
 pub struct PolicyDesc<'a> {
     /// Name, in lower case with hyphens.
     pub name: &'a str,
     /// One sentence on what it does.
     pub description: &'a str,
-    /// Whether a texture is uploaded with all its levels at once, into one block. [`UploadLimiter`](crate::limiter::UploadLimiter) and the
-    /// Vulkan cache require it, and [`lower_bound`](crate::replay::lower_bound) holds for no others.
-    pub uploads_whole: bool,
+    /// What a request uploads. [`lower_bound`](crate::replay::lower_bound) holds for [`Uploads::Whole`] alone.
+    pub uploads: Uploads,
+    /// Whether textures, pinned ones included, may be evicted in the frame that requested them; for others that is a
+    /// [violation](crate::replay::Rule::InUse).
+    pub evicts_in_use: bool,
     /// Whether textures move within the cache ([`Event::Move`](crate::Event::Move) and
     /// [`Event::Shrink`](crate::Event::Shrink)).
     pub relocates: bool,
+    /// Its parameters.
+    pub parameters: &'a [Parameter],
+    /// Their values.
+    pub values: Values,
     /// Creates the policy; called by [`create`](PolicyDesc::create).
     pub create: &'a CreatePolicy,
 }
 
-/// Creates a policy for a geometry, a budget and a seed of random choices.
-pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64) -> Result<Box<dyn Policy>> + Sync;
+/// Creates a policy for a geometry, a budget, a seed of random choices, and values of its parameters.
+pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64, &Values) -> Result<Box<dyn Policy>> + Sync;
 
 impl<'a> PolicyDesc<'a> {
+    /// A policy that uploads textures whole, evicts none that the frame requested, never moves them, and has no parameters.
+    pub const fn new(name: &'a str, description: &'a str, create: &'a CreatePolicy) -> PolicyDesc<'a> {
+        PolicyDesc {
+            name,
+            description,
+            uploads: Uploads::Whole,
+            evicts_in_use: false,
+            relocates: false,
+            parameters: &[],
+            values: [0; MOST],
+            create,
+        }
+    }
+
+    /// The same with parameters, at their defaults.
+    pub const fn with_parameters(mut self, parameters: &'a [Parameter]) -> PolicyDesc<'a> {
+        (self.parameters, self.values) = (parameters, Parameter::defaults(parameters));
+        self
+    }
+
+    /// The same for a policy that may evict textures in the frame that requested them.
+    pub const fn evicting_in_use(mut self) -> PolicyDesc<'a> {
+        self.evicts_in_use = true;
+        self
+    }
+
     /// Creates the policy.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or exceeds what the policy can address.
     pub fn create(&self, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Box<dyn Policy>> {
-        (self.create)(geometry, budget, seed)
+        (self.create)(geometry, budget, seed, &self.values)
     }
 
-    /// The policy called `name` in a table.
+    /// A policy of a table by its name, perhaps with values of parameters: `arenas:stride=20:walls=largest`.
     ///
     /// # Errors
-    /// If there is none: the error lists the names there are.
-    pub fn find(policies: &[PolicyDesc<'a>], name: &str) -> Result<PolicyDesc<'a>> {
+    /// If there is no policy or parameter of that name, or the value is out of range: the error lists what there is.
+    pub fn parse(policies: &[PolicyDesc<'a>], text: &str) -> Result<PolicyDesc<'a>> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
         let found = policies.iter().find(|policy| policy.name == name);
-        let unknown = || Error::UnknownPolicy(name.to_owned(), PolicyDesc::names(policies, |_| true));
-        found.copied().ok_or_else(unknown)
+        let known = || PolicyDesc::names(policies, |_| true);
+        let mut policy = *found.ok_or_else(|| Error::UnknownName("policy", name.to_owned(), known()))?;
+        for part in parts {
+            let (parameter, value) = part.split_once('=').unwrap_or((part, ""));
+            let index = policy.parameters.iter().position(|one| one.name == parameter);
+            let value = index.and_then(|index| Some((index, policy.parameters[index].parse(value)?)));
+            let Some((index, value)) = value else {
+                let known: Vec<String> = policy.parameters.iter().map(Parameter::to_string).collect();
+                return Err(Error::PolicyParameter(
+                    part.to_owned(),
+                    name.to_owned(),
+                    known.join("; "),
+                ));
+            };
+            policy.values[index] = value;
+        }
+        Ok(policy)
     }
 
     /// The names of those policies of a table that satisfy a predicate, separated by commas.
@@ -120,8 +238,21 @@ impl<'a> PolicyDesc<'a> {
     }
 }
 
+/// As [`parse`](PolicyDesc::parse) reads it: the name, and values other than the defaults.
+impl fmt::Display for PolicyDesc<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        for (parameter, &value) in self.parameters.iter().zip(&self.values) {
+            if value != parameter.default {
+                write!(f, ":{}={}", parameter.name, parameter.text(value))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for PolicyDesc<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PolicyDesc").field(&self.name).finish()
+        write!(f, "PolicyDesc({self})")
     }
 }

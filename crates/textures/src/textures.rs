@@ -82,12 +82,9 @@ impl Textures {
     pub fn request(&self, texture: TextureId, level: Level) -> Result<Request> {
         let chain = self.chains.get(texture.index()).copied().flatten();
         let chain = chain.ok_or(Error::UnknownTexture(texture))?;
-        let size = self.geometry.size(chain, level).ok_or(Error::UnknownLevel {
-            texture,
-            level,
-            chain,
-            finest: self.geometry.chains()[usize::from(chain.0)].finest(),
-        })?;
+        let finest = self.geometry.chains()[usize::from(chain.0)].finest();
+        let unknown = Error::UnknownLevel(texture, level, chain, finest);
+        let size = self.geometry.size(chain, level).ok_or(unknown)?;
         Ok(Request {
             texture,
             level,

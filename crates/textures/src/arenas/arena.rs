@@ -8,7 +8,7 @@ use crate::units::Bytes;
 
 /// Blocks `[first, end)`; block n starts at `phase + n * block`. The phase only changes while there are no blocks, so that a
 /// block keeps its number while walls slide.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Arena {
     pub(super) block: u64,
     pub(super) phase: u64,
@@ -39,19 +39,9 @@ impl Arena {
         let capacity = usable / block + 1;
         Arena {
             block,
-            phase: 0,
-            first: 0,
-            end: 0,
             free: Bits::new(capacity),
-            free_count: 0,
             owner: vec![NONE; capacity as usize].into_boxed_slice(),
-            recency: List::default(),
-            active: 0,
-            boiled: 0,
-            wanting: 0,
-            logged: (Bytes::ZERO, Bytes::ZERO),
-            recent: Temperature::ZERO,
-            side: Side::Left,
+            ..Arena::default()
         }
     }
 

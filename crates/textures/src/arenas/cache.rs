@@ -8,7 +8,7 @@ use crate::blocks::BlockTable;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
 use crate::journal::{Event, EvictionReason, Journal};
-use crate::policy::{Policy, PolicyDesc};
+use crate::policy::{Policy, PolicyDesc, Uploads, Values};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
@@ -23,56 +23,39 @@ use crate::units::Bytes;
 pub struct Arenas {
     engine: Engine,
     geometry: Geometry,
-    single_levels: bool,
 }
 
 impl Arenas {
     /// The policy with default parameters.
-    pub const DESC: PolicyDesc<'static> = PolicyDesc {
-        name: "arenas",
-        description: "An arena for each size of block, with walls that move by temperature (Blow 1998).",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, seed| {
-            let arenas = Arenas::new(geometry, budget, seed, ArenasDesc::default())?;
-            Ok(Box::new(arenas))
-        },
-    };
+    pub const DESC: PolicyDesc<'static> = PolicyDesc::new(
+        "arenas",
+        "An arena for each size of block, with walls that move by temperature (Blow 1998).",
+        &create::<false>,
+    )
+    .with_parameters(ArenasDesc::PARAMETERS)
+    .evicting_in_use();
 
-    /// The first attempt with default parameters.
+    /// The [first attempt](ArenasDesc::single_levels) with default parameters.
     pub const FIRST_ATTEMPT: PolicyDesc<'static> = PolicyDesc {
         name: "first-attempt",
         description: "Arenas that store every level of a texture in a block of its own (Blow 1998).",
-        uploads_whole: false,
-        create: &|geometry, budget, seed| {
-            let arenas = Arenas::first_attempt(geometry, budget, seed, ArenasDesc::default())?;
-            Ok(Box::new(arenas))
-        },
+        uploads: Uploads::SingleLevels,
+        create: &create::<true>,
         ..Arenas::DESC
     };
 
-    /// A cache with the classes of [`BlockTable::new`].
+    /// A cache with the classes of [`BlockTable::new`], or of [`BlockTable::per_mip`].
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas> {
-        Ok(Arenas {
-            engine: Engine::new(BlockTable::new(geometry), geometry, budget, seed, desc, 1)?,
-            geometry: geometry.clone(),
-            single_levels: false,
-        })
-    }
-
-    /// The first attempt, with a class for each size of a single level.
-    ///
-    /// # Errors
-    /// As [`Arenas::new`].
-    pub fn first_attempt(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas> {
-        let (table, levels) = (BlockTable::per_mip(geometry), geometry.levels() as u32);
+        let (table, levels) = match desc.single_levels {
+            true => (BlockTable::per_mip(geometry), geometry.levels() as u32),
+            false => (BlockTable::new(geometry), 1),
+        };
         Ok(Arenas {
             engine: Engine::new(table, geometry, budget, seed, desc, levels)?,
             geometry: geometry.clone(),
-            single_levels: true,
         })
     }
 
@@ -128,9 +111,22 @@ impl Arenas {
     }
 }
 
+fn create<const SINGLE_LEVELS: bool>(
+    geometry: &Geometry,
+    budget: Bytes,
+    seed: u64,
+    values: &Values,
+) -> Result<Box<dyn Policy>> {
+    let desc = ArenasDesc {
+        single_levels: SINGLE_LEVELS,
+        ..ArenasDesc::of(values)
+    };
+    Ok(Box::new(Arenas::new(geometry, budget, seed, desc)?))
+}
+
 impl Policy for Arenas {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
-        if self.single_levels {
+        if self.engine.desc.single_levels {
             return self.request_levels(request, journal);
         }
         let key = request.texture.0;

@@ -1,6 +1,7 @@
 //! Parameters that the paper leaves open.
 
 use super::temperature::Temperature;
+use crate::policy::{Parameter, Values};
 
 /// Initial positions of the walls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,22 +33,10 @@ pub enum IdleVictim {
 }
 
 /// The parameters that the paper leaves open.
-///
-/// Source of the defaults: measured traffic over [`lower_bound`](crate::replay::lower_bound), geometric mean over nine scenarios of
-/// 130 frames, seed 0, November 2026, at 0.8, 1.05, 1.5 and 3 times the working set.
-///
-/// | | 0.8 | 1.05 | 1.5 | 3 |
-/// |---|---|---|---|---|
-/// | a first guess: one active frame, equal bytes, bonus 0.05, stride 250 | 4.06 | 9.72 | 7.96 | 5.60 |
-/// | … two active frames | 2.51 | 6.45 | 6.52 | 5.41 |
-/// | … equal blocks | 4.05 | 4.59 | 2.57 | 1.93 |
-/// | two active frames, equal blocks, bonus 0.01 | 2.25 | 3.38 | 2.31 | 1.93 |
-/// | … stride 100: the default | 2.07 | 2.89 | 2.21 | 1.57 |
-/// | … stride 600 | 2.16 | 5.48 | 3.53 | 2.03 |
-/// | … margin 0.3, stride 250 | 2.25 | 5.18 | 2.46 | 1.91 |
-/// | … averages by arenas, stride 250 | 2.23 | 5.48 | 3.51 | 1.62 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenasDesc {
+    /// Whether every level of a texture has a block of its own: the paper's first attempt.
+    pub single_levels: bool,
     /// "Substantially lower": how much cooler the average of a side must be for an arena to grow into it.
     pub margin: Temperature,
     /// Added to the instantaneous temperature for each wrongful eviction and each request without a block.
@@ -69,18 +58,70 @@ pub struct ArenasDesc {
     pub damping: u32,
 }
 
+impl ArenasDesc {
+    /// The parameters by name, for [`PolicyDesc::parameters`](crate::PolicyDesc::parameters); temperatures in thousandths.
+    pub const PARAMETERS: &[Parameter] = &[
+        Parameter::number("margin", 100, 1 << 20, "how much cooler a side must be"),
+        Parameter::number("bonus", 10, 1 << 20, "for each wrongful eviction"),
+        Parameter::number("ceiling", 2000, 1 << 20, "of the instantaneous temperature"),
+        Parameter::number("active-frames", 2, 1 << 16, "for which a texture is active"),
+        Parameter::number(
+            "stride",
+            100,
+            1 << 20,
+            "thousandths of blocks per degree and update",
+        ),
+        Parameter::choice(
+            "walls",
+            1,
+            &["equal-bytes", "equal-blocks", "largest"],
+            "at first",
+        ),
+        Parameter::choice("average", 1, &["arenas", "bytes"], "what counts for a side"),
+        Parameter::choice("idle-victim", 0, &["oldest", "any"], "unless an arena is boiling"),
+        Parameter::number(
+            "damping",
+            8,
+            1 << 20,
+            "updates with twice the margin for going back",
+        ),
+    ];
+
+    /// Of values of [`PARAMETERS`](ArenasDesc::PARAMETERS).
+    pub fn of(values: &Values) -> ArenasDesc {
+        let &[
+            margin,
+            bonus,
+            ceiling,
+            active_frames,
+            stride,
+            walls,
+            average,
+            idle_victim,
+            damping,
+            ..,
+        ] = values;
+        ArenasDesc {
+            single_levels: false,
+            margin: Temperature::thousandths(margin),
+            bonus: Temperature::thousandths(bonus),
+            ceiling: Temperature::thousandths(ceiling),
+            active_frames: active_frames as u32,
+            stride: stride as u32,
+            walls: [
+                InitialWalls::EqualBytes,
+                InitialWalls::EqualBlocks,
+                InitialWalls::Largest,
+            ][walls as usize],
+            average: [Average::Arenas, Average::Bytes][average as usize],
+            idle_victim: [IdleVictim::Oldest, IdleVictim::Any][idle_victim as usize],
+            damping: damping as u32,
+        }
+    }
+}
+
 impl Default for ArenasDesc {
     fn default() -> ArenasDesc {
-        ArenasDesc {
-            margin: Temperature::thousandths(100),
-            bonus: Temperature::thousandths(10),
-            ceiling: Temperature::thousandths(2000),
-            active_frames: 2,
-            stride: 100,
-            walls: InitialWalls::EqualBlocks,
-            average: Average::Bytes,
-            idle_victim: IdleVictim::Oldest,
-            damping: 8,
-        }
+        ArenasDesc::of(&Parameter::defaults(ArenasDesc::PARAMETERS))
     }
 }

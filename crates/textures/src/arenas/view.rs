@@ -4,9 +4,10 @@ use super::temperature::Temperature;
 use crate::units::Bytes;
 
 /// The side of an arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     /// Toward lower addresses, smaller blocks.
+    #[default]
     Left,
     /// Toward higher addresses, larger blocks.
     Right,

@@ -1,12 +1,4 @@
-//! Growth of arenas: walls move, and each gap stays below the block size of the smaller neighbour.
-//!
-//! ```text
-//!        arena L        gap      arena i             grow left: L gives blocks until i has room for one of its own;
-//! ├──┬──┬──┬──┬──┬──┤         ├─────┬─────┬─────┤    what is over is less than a block of L
-//! ├──┬──┬──┬──┤     ├─────┬─────┬─────┬─────┤        grow right is the mirror image: R gives one of its larger
-//!                                                    blocks, and i takes as many of its own as fit
-//! ```
-//! An arena without blocks is located at the start of the next arena to the right; the first one at the left end of memory.
+//! Growth of arenas: walls move, as the chapter draws it.
 
 use super::arena::Arena;
 use super::desc::{Average, InitialWalls};

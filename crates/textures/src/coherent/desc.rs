@@ -1,5 +1,7 @@
 //! Parameters of the policy.
 
+use crate::policy::{Parameter, Values};
+
 /// Parameters of [`Coherent`](super::Coherent); the defaults come from measurements on generated traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherentDesc {
@@ -8,12 +10,11 @@ pub struct CoherentDesc {
     /// Whether a texture that is requested at a finer level keeps its resident levels, which are copied within the cache, so that
     /// only the missing ones are uploaded. Otherwise it is uploaded whole, as in the paper.
     pub keeps_levels: bool,
-    /// How many of the least recently used textures are compared for the one least likely to be requested again.
-    pub oldest_candidates: u32,
-    /// How many of the least recently used textures are tried as the start of a window of neighbouring blocks.
-    pub window_seeds: u32,
-    /// How many blocks a search by address visits.
-    pub search_blocks: u32,
+    /// How many stale textures, at most 64, are compared for those of the least value: three quarters of them are the least recently
+    /// used.
+    pub candidates: u64,
+    /// How many blocks or textures a search visits.
+    pub search_blocks: u64,
     /// The highest accepted cost of evictions, in 1024ths of the value of the new texture.
     pub accepted_cost: u64,
     /// Weight of the learnt coherence between frames against the current frame, in requests.
@@ -21,34 +22,49 @@ pub struct CoherentDesc {
 }
 
 impl CoherentDesc {
-    /// Moves no textures, for callers that cannot copy within the cache.
-    pub fn without_relocation() -> CoherentDesc {
-        CoherentDesc {
-            relocates: false,
-            search_blocks: 256,
-            ..CoherentDesc::default()
-        }
-    }
+    /// The numbers among the parameters, for [`PolicyDesc::parameters`](crate::PolicyDesc::parameters).
+    pub const PARAMETERS: &[Parameter] = &[
+        Parameter::number(
+            "candidates",
+            32,
+            64,
+            "stale textures compared for the least valuable",
+        ),
+        Parameter::number(
+            "search-blocks",
+            48,
+            1 << 16,
+            "blocks or textures that a search visits",
+        ),
+        Parameter::number(
+            "accepted-cost",
+            768,
+            1 << 16,
+            "of evictions, in 1024ths of the value",
+        ),
+        Parameter::number(
+            "confidence",
+            16,
+            1 << 16,
+            "weight of the learnt coherence, in requests",
+        ),
+    ];
 
-    /// Keeps resident levels of textures that are requested at finer ones.
-    pub fn keeping_levels() -> CoherentDesc {
+    /// Of values of [`PARAMETERS`](CoherentDesc::PARAMETERS).
+    pub fn of(&[candidates, search_blocks, accepted_cost, confidence, ..]: &Values) -> CoherentDesc {
         CoherentDesc {
-            keeps_levels: true,
-            ..CoherentDesc::default()
+            relocates: true,
+            keeps_levels: false,
+            candidates,
+            search_blocks,
+            accepted_cost,
+            confidence,
         }
     }
 }
 
 impl Default for CoherentDesc {
     fn default() -> CoherentDesc {
-        CoherentDesc {
-            relocates: true,
-            keeps_levels: false,
-            oldest_candidates: 64,
-            window_seeds: 32,
-            search_blocks: 48,
-            accepted_cost: 768,
-            confidence: 16,
-        }
+        CoherentDesc::of(&Parameter::defaults(CoherentDesc::PARAMETERS))
     }
 }

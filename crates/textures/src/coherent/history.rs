@@ -1,18 +1,16 @@
 //! Learns how frames follow each other, and derives the cost of evicting a texture.
 
+use super::absences::ONE;
 use super::state::{Coherent, NEVER};
-use crate::list::NONE;
-
 /// Overdue textures count as stale if a smaller share of them is requested after all, in 1024ths.
 const OVERDUE: u64 = 256;
 
-/// Prior for textures without history: returns in 1024ths, and frames.
-const PRIOR: u64 = 512;
-const CALM: u64 = 32;
+/// Returns of a texture after which the older ones count half.
+const MEMORY: u64 = 32;
 
 impl Coherent {
-    /// Counts a texture of `size` bytes once per frame; whether the last frame requested it too.
-    pub(super) fn note_request(&mut self, key: usize, size: u64) -> bool {
+    /// Counts a texture once per frame; whether the last frame requested it too.
+    pub(super) fn note_request(&mut self, key: usize) -> bool {
         if self.states.len() <= key {
             self.states.resize(key + 1, NEVER);
             self.links.reach(key + 1);
@@ -24,12 +22,16 @@ impl Coherent {
         if requested != self.frame {
             if requested != 0 && requested + 1 < self.frame {
                 state.returns += 1;
-                state.absent += self.frame - requested - 1;
+                state.expected += self.absences.at(self.frame - requested).1;
+                if state.returns > MEMORY {
+                    state.returns /= 2;
+                    state.expected /= 2;
+                }
             }
+            self.absences.request(requested, self.frame);
             state.requested = self.frame;
             state.place = self.requested as u32;
             self.requested += 1;
-            self.small.request(size);
         }
         if requested + 1 == self.frame {
             self.returned += 1;
@@ -49,36 +51,32 @@ impl Coherent {
         rest.min(seen)
     }
 
-    /// Whether a texture is probably no longer in use: the last frame did not request it, or it is overdue and overdue textures are
-    /// rarely requested.
+    /// Whether a texture is probably not in use: the last frame did not request it, or it is overdue and overdue textures are
+    /// rarely requested, or frames do not repeat.
     pub(super) fn is_stale(&self, key: u32) -> bool {
         let state = &self.states[key as usize];
         match self.frame - state.requested {
             0 => false,
-            1 => u64::from(state.place) < self.passed && self.lateness < OVERDUE,
+            1 => u64::from(state.place) < self.passed && self.lateness < OVERDUE || self.coherence < OVERDUE,
             _ => true,
         }
     }
 
-    /// Probability per frame that a stale texture is requested again, in 2^20ths: its returns over the frames without it.
-    pub(super) fn hazard(&self, key: u32) -> u64 {
-        let state = &self.states[key as usize];
-        let absent = u64::from(state.absent) + u64::from(self.frame - state.requested);
-        ((u64::from(state.returns) << 20) + (PRIOR << 10)) / (absent + CALM)
+    /// Value of keeping a texture that this frame has not requested, per byte and frame: that of its age, times its own returns over
+    /// those expected.
+    pub(super) fn value(&self, key: u32) -> u64 {
+        let age = self.frame - self.states[key as usize].requested;
+        self.value_at(key, age.max(2))
     }
 
-    /// Cost of evicting the owner of a node, in 1024ths of bytes; `None` if this frame used it.
-    pub(super) fn cost(&self, node: u32, likely: u64) -> Option<u64> {
-        let node = self.heap.at(node);
-        if node.owner == NONE {
-            return Some(0);
-        }
-        let age = u64::from(self.frame - self.states[node.owner as usize].requested);
-        match age {
-            0 => None,
-            1 if self.is_stale(node.owner) => Some(node.size * self.lateness.max(64)),
-            1 => Some(self.states[node.owner as usize].wanted * likely),
-            _ => Some(node.size * 128 / age),
-        }
+    /// The same for a texture that is now requested: at least the probability that the next frame requests it.
+    pub(super) fn value_of_new(&self, key: u32) -> u64 {
+        self.value_at(key, 1).max(self.coherence * (ONE / 1024))
+    }
+
+    fn value_at(&self, key: u32, age: u32) -> u64 {
+        let state = &self.states[key as usize];
+        let (value, expected) = self.absences.at(age);
+        value * (state.returns + 1) * 1024 / (state.expected + expected + 1024)
     }
 }

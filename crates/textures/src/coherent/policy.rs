@@ -7,48 +7,63 @@ use crate::error::Result;
 use crate::ids::TextureId;
 use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
-use crate::policy::{Policy, PolicyDesc};
+use crate::policy::{Policy, PolicyDesc, Uploads, Values};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
 impl Coherent {
     /// The policy with default parameters: textures are uploaded whole and move within the cache.
     pub const DESC: PolicyDesc<'static> = PolicyDesc {
-        name: "coherent",
-        description: "Keeps what the next frame most likely requests; compacts memory.",
-        uploads_whole: true,
         relocates: true,
-        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::default()),
+        ..PolicyDesc::new(
+            "coherent",
+            "Keeps what the next frame most likely requests; compacts memory.",
+            &create::<true, false>,
+        )
+        .with_parameters(CoherentDesc::PARAMETERS)
     };
 
-    /// The policy with [`CoherentDesc::keeping_levels`].
+    /// The policy that [keeps levels](CoherentDesc::keeps_levels).
     pub const KEEPING_LEVELS: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-levels",
         description: "The same; uploads only the missing levels of a texture that is requested at a finer one.",
-        uploads_whole: false,
-        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::keeping_levels()),
+        uploads: Uploads::MissingLevels,
+        create: &create::<true, true>,
         ..Coherent::DESC
     };
 
-    /// The policy with [`CoherentDesc::without_relocation`].
+    /// The policy that never [relocates](CoherentDesc::relocates), for callers that cannot copy within the cache.
     pub const WITHOUT_RELOCATION: PolicyDesc<'static> = PolicyDesc {
         name: "coherent-still",
-        description: "The same without moving textures.",
+        description: "The same without moving textures: evicts more until a free block is large enough.",
         relocates: false,
-        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::without_relocation()),
+        create: &create::<false, false>,
         ..Coherent::DESC
     };
 }
 
-fn boxed(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Box<dyn Policy>> {
+fn create<const RELOCATES: bool, const KEEPS_LEVELS: bool>(
+    geometry: &Geometry,
+    budget: Bytes,
+    _seed: u64,
+    values: &Values,
+) -> Result<Box<dyn Policy>> {
+    let desc = CoherentDesc {
+        relocates: RELOCATES,
+        keeps_levels: KEEPS_LEVELS,
+        ..CoherentDesc::of(values)
+    };
     Ok(Box::new(Coherent::new(geometry, budget, desc)?))
 }
+
+/// Before all of a memory is searched for blocks to merge, this part of it is freed of stale textures.
+const SLACK: u64 = 128;
 
 impl Policy for Coherent {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         let key = request.texture.0;
         let size = request.size.0.next_multiple_of(self.limits.unit);
-        let again = self.note_request(key as usize, size);
+        let again = self.note_request(key as usize);
         let state = &mut self.states[key as usize];
         (state.wanted, state.wanted_level, state.wanted_texels) = (size, request.level, request.size.0);
         let (mut kept, state) = (0, *state);
@@ -63,31 +78,42 @@ impl Policy for Coherent {
             self.evict(key, EvictionReason::Upgraded, journal);
             kept = if self.desc.keeps_levels { state.held } else { 0 };
         }
-        let reserved = self.small.reserved(size);
-        let has_room = self.heap.free() >= size + reserved;
-        let hole = has_room.then(|| self.heap.best_fit(size)).flatten();
-        let node = hole.or_else(|| {
+        let node = self.heap.best_fit(size).or_else(|| {
             let value = size * self.coherence.max(512);
             let most = match again {
                 true => value / 1024 * self.desc.accepted_cost,
                 false => value,
             };
-            if !self.desc.relocates {
-                let window = self.window(size, most)?;
-                return Some(self.clear(window, journal));
-            }
-            if !self.make_room(size + reserved, most, journal) {
+            let own_value = self.value_of_new(key);
+            if !self.make_room(size, most, own_value, journal) {
                 return None;
             }
-            let limit = self.desc.search_blocks;
-            let hole = self.heap.best_fit(size);
-            Some(hole.unwrap_or_else(|| journal.gather(&mut self.heap, size, limit)))
+            let (slack, limit) = (self.heap.size() / SLACK, self.desc.search_blocks as u32);
+            loop {
+                let hole = self.heap.best_fit(size);
+                if let Some(hole) = hole.or_else(|| {
+                    self.desc
+                        .relocates
+                        .then_some(&mut self.heap)?
+                        .evacuate(size, journal)
+                }) {
+                    return Some(hole);
+                }
+                let (end, most) = match self.desc.relocates {
+                    true => (size + slack, 0),
+                    false => (u64::MAX, most),
+                };
+                let free = self.heap.free();
+                if free >= end || !self.make_room(free + size / 4 + 1, most, own_value, journal) {
+                    let heap = self.desc.relocates.then_some(&mut self.heap)?;
+                    return Some(heap.gather(size, limit, journal));
+                }
+            }
         });
         let Some(node) = node else {
             return Outcome::Bypass;
         };
         self.heap.take(node, size, key);
-        self.small.add(size);
         let state = &mut self.states[key as usize];
         (state.node, state.level, state.held) = (node, request.level, request.size.0);
         self.links.push_back(&mut self.recency, key);
@@ -122,7 +148,7 @@ impl Policy for Coherent {
                 self.lateness = (3 * self.lateness + observed) / 4;
             }
         }
-        self.small.end_frame(self.heap.size());
+        self.absences.end_frame(self.frame);
         self.before = self.requested;
         (self.requested, self.returned, self.passed, self.late) = (0, 0, 0, 0);
         self.first_now = NONE;

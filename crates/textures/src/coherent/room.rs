@@ -9,20 +9,48 @@ use crate::units::Bytes;
 
 /// The most textures of the last frame that are evicted for one missing texture.
 const DUE: usize = 16;
+/// The most stale textures that are compared.
+const CANDIDATES: usize = 64;
 
 impl Coherent {
-    /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`.
+    /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`, or textures of the value of
+    /// the new one, `own_value`, or more.
     ///
-    /// In order: stale textures, of the least recently used the one least likely to return; levels finer than last requested; then
+    /// In order: stale textures, of the least and the most recently used those of the least value; levels finer than last requested; then
     /// textures that this frame will request last.
-    pub(super) fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
-        let (mut free, mut stale) = (self.heap.free(), self.recency.first);
-        while free < size && stale != NONE && self.is_stale(stale) {
-            free += self.heap.at(self.states[stale as usize].node).size;
-            stale = self.links.next(stale);
+    pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
+        let (mut candidates, rest) = self.stale_candidates();
+        let (mut free, mut chosen) = (self.heap.free(), 0);
+        while free < size && chosen < candidates.1 {
+            let left = &mut candidates.0[chosen..candidates.1];
+            let least = (0..left.len())
+                .min_by_key(|&at| left[at].0)
+                .expect("some are left");
+            left.swap(0, least);
+            let (value, key) = left[0];
+            if value >= own_value {
+                break;
+            }
+            free += self.heap.at(self.states[key as usize].node).size;
+            chosen += 1;
+        }
+        // Those after the candidates, in order of recency.
+        let (mut more, mut next) = (0, rest);
+        while free < size
+            && chosen == candidates.1
+            && next != NONE
+            && self.is_stale(next)
+            && self.value(next) < own_value
+        {
+            free += self.heap.at(self.states[next as usize].node).size;
+            next = self.links.next(next);
+            more += 1;
         }
         let mut over = self.oversized.last;
-        while free < size && over != NONE {
+        for _ in 0..self.desc.search_blocks {
+            if free >= size || over == NONE {
+                break;
+            }
             if !self.is_stale(over) {
                 let state = &self.states[over as usize];
                 free += self.heap.at(state.node).size - state.wanted;
@@ -33,11 +61,14 @@ impl Coherent {
         if free < size && !self.choose_due(size - free, most, &mut due) {
             return false;
         }
-        while self.heap.free() < size {
-            let Some(victim) = self.least_likely() else { break };
-            self.evict(victim, EvictionReason::Replaced, journal);
+        let mut next = rest;
+        for _ in 0..more {
+            let key = next;
+            next = self.links.next(key);
+            self.evict(key, EvictionReason::Replaced, journal);
         }
-        for key in due.into_iter().filter(|&key| key != NONE) {
+        let chosen = candidates.0[..chosen].iter().map(|&(_, key)| key);
+        for key in chosen.chain(due.into_iter().filter(|&key| key != NONE)) {
             self.evict(key, EvictionReason::Replaced, journal);
         }
         while self.heap.free() < size {
@@ -50,20 +81,32 @@ impl Coherent {
         true
     }
 
-    /// Of the least recently used stale textures, the one least likely to return.
-    fn least_likely(&self) -> Option<u32> {
-        let (mut key, mut best) = (self.recency.first, None);
-        for _ in 0..self.desc.oldest_candidates {
-            if key == NONE || !self.is_stale(key) {
+    /// Stale textures from both ends of the list by recency, with their values, and how many; the first that is not among them.
+    fn stale_candidates(&self) -> (([(u64, u32); CANDIDATES], usize), u32) {
+        let (mut found, mut count) = ([(0, NONE); CANDIDATES], 0);
+        let most = (self.desc.candidates as usize).min(CANDIDATES);
+        let mut rest = self.recency.first;
+        while count < most - most / 4 && rest != NONE && self.is_stale(rest) {
+            found[count] = (self.value(rest), rest);
+            count += 1;
+            rest = self.links.next(rest);
+        }
+        let oldest = count;
+        let mut key = match self.first_now {
+            NONE => self.recency.last,
+            first => self.links.previous(first),
+        };
+        for _ in 0..most / 4 {
+            if key == NONE || oldest == 0 || key == found[oldest - 1].1 {
                 break;
             }
-            let hazard = self.hazard(key);
-            if best.is_none_or(|(least, _)| hazard < least) {
-                best = Some((hazard, key));
+            if self.is_stale(key) {
+                found[count] = (self.value(key), key);
+                count += 1;
             }
-            key = self.links.next(key);
+            key = self.links.previous(key);
         }
-        best.map(|(_, key)| key)
+        ((found, count), rest)
     }
 
     /// Selects textures that this frame will request last, until they free `size` bytes; false if they cost more than `most`.
@@ -111,8 +154,6 @@ impl Coherent {
         let &Node { offset, size, .. } = self.heap.at(state.node);
         if state.wanted < size {
             self.heap.shrink(state.node, state.wanted);
-            self.small.remove(size);
-            self.small.add(state.wanted);
         }
         journal.push(Event::Shrink {
             texture: TextureId(key),

@@ -1,7 +1,7 @@
 //! The policy's state: residents in a heap, their recency, and counts of frames.
 
+use super::absences::Absences;
 use super::desc::CoherentDesc;
-use super::small::Small;
 use crate::Geometry;
 use crate::budget::BudgetLimits;
 use crate::error::Result;
@@ -28,9 +28,9 @@ pub(super) struct TextureState {
     pub(super) held: u64,
     /// Whether it is resident at a finer level than that.
     pub(super) is_oversized: bool,
-    /// How often it was requested after frames without it, and the number of those frames.
-    pub(super) returns: u32,
-    pub(super) absent: u32,
+    /// How often it was requested after frames without it, and how often textures are on average, in 1024ths.
+    pub(super) returns: u64,
+    pub(super) expected: u64,
 }
 
 pub(super) const NEVER: TextureState = TextureState {
@@ -44,43 +44,10 @@ pub(super) const NEVER: TextureState = TextureState {
     held: 0,
     is_oversized: false,
     returns: 0,
-    absent: 0,
+    expected: 0,
 };
 
-/// Keeps the textures that the next frame most likely requests.
-///
-/// ```text
-/// recency   stale …      │ used in the last frame, not yet in this one │ used in this frame
-/// cost      little, less │ size times the learnt probability that      │ never evicted
-///           with age     │ frames repeat, less as soon as this frame   │
-///                        │ turns out to differ                         │
-/// ```
-/// A texture is overdue if the last frame requested it before others that this frame has requested already. The policy learns
-/// how often overdue textures are requested after all; while that is rare, they count as stale.
-///
-/// A missing texture takes a free block. If none fits, space is freed in this order: stale textures, of the least recently used the
-/// one least likely to return; levels finer than last requested; textures that this frame will request last, but only if they cost
-/// less than the new texture. Then free blocks are merged by moving textures ([`CoherentDesc::relocates`]), or else a window of
-/// neighbouring blocks of low cost is evicted. If all of that costs more than the texture, it is bypassed. So if frames need more
-/// than there is, a stable part stays resident, the rest is bypassed, and no texture is evicted in the frame that uses it.
-///
-/// A hit is O(1). A miss is O(evictions) and a search of [`CoherentDesc::search_blocks`] blocks; the search for blocks to merge
-/// visits all of them at worst.
-///
-/// If frames request more than the budget, up to an eighth of it is reserved for the smallest textures, which are requested unchanged
-/// when the view moves.
-///
-/// Source: `docs/cache_tournament.md` (ten scenarios, five budgets, ten seeds, November 2026, by `benches/tournament.rs`). In mean
-/// bytes it matches or beats all other policies that upload whole chains, and needs at most 1.10 times those of Belady's policy,
-/// which knows the future. It is within 1.09 of [`lower_bound`](crate::replay::lower_bound) if memory holds more than a frame, and
-/// otherwise within 1.15 except in two scenarios: zoom, 1.20 and 1.25 at 0.8 and 0.95 of the working set, and cyclic, 1.50 at 0.95,
-/// where the bound keeps parts of textures, which no policy can. The 99th percentile of bytes per frame is within 1.03 of the best.
-/// [Without relocation](CoherentDesc::without_relocation) it is within 1.19 of the best policy that does not relocate (mixed at 1.05;
-/// 1.04 elsewhere), in the 99th percentile within 1.08. [Keeping levels](CoherentDesc::keeping_levels) it needs at most 0.82 times the
-/// bytes of the paper's first attempt, which also uploads single levels; its 99th percentile is within 1.16 of that.
-///
-/// On a flight captured from `examples/terrain` (320 x 180, 300 frames, 6 MiB on lavapipe) the lower bound is 91,496 B per frame;
-/// this policy and a compacting LRU heap need 91,709 B, without relocation 94,790 B, plain LRU 96,593 B.
+#[doc = include_str!("../../docs/coherent.md")]
 #[derive(Clone, Debug)]
 pub struct Coherent {
     pub(super) desc: CoherentDesc,
@@ -90,7 +57,7 @@ pub struct Coherent {
     pub(super) links: Links,
     /// Resident textures by recency.
     pub(super) recency: List,
-    pub(super) small: Small,
+    pub(super) absences: Absences,
     /// Textures resident at finer levels than last requested, the longest so first. The latest are shrunk first: a texture
     /// that has been coarse for long is refined again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
@@ -126,7 +93,7 @@ impl Coherent {
             states: Vec::new(),
             links: Links::default(),
             recency: List::default(),
-            small: Small::new(),
+            absences: Absences::new(),
             oversized_links: Links::default(),
             oversized: List::default(),
             first_now: NONE,
@@ -172,7 +139,6 @@ impl Coherent {
         }
         self.links.remove(&mut self.recency, key);
         self.set_oversized(key, false);
-        self.small.remove(size);
         self.heap.release(node)
     }
 }

@@ -27,25 +27,8 @@ struct Object {
 /// A lower bound on the total traffic of a trace: no policy that uploads whole chains when they are requested has fewer bytes in
 /// all, wherever it places them and whatever it bypasses.
 ///
-/// The relaxation: each byte of a texture is kept or dropped alone, dropping the finest levels is free, there is no rounding
-/// and no placement. Of equal pages with equal costs, evicting those whose next use is furthest is optimal (and bypassing is
-/// allowed, so also the page just used may go). A use above every level before is an upload in any case, and so is the
-/// first one after a release: there the texture becomes a new object.
-///
-/// Returns the bytes of each frame of one schedule that attains the bound. O(uses × levels × log uses) time, O(uses) memory.
-///
-/// ```
-/// use tileheap_textures::replay::lower_bound;
-/// use tileheap_textures::scenario::Scenario;
-/// use tileheap_textures::units::Bytes;
-///
-/// let entries = Scenario::Strafe.entries(0, 20);
-/// let (small, large) = (lower_bound(&entries, Bytes::kib(256)), lower_bound(&entries, Bytes::mib(2)));
-/// assert_eq!(small.len(), 20); // bytes of each frame
-/// assert!(small.iter().sum::<u64>() >= large.iter().sum());
-/// ```
-///
-/// Source: Belady 1966 for equal pages; a proof of the relaxation is the argument above.
+/// The bytes of each frame of one schedule that attains it; the [module](super) has argument and example. O(uses × levels × log uses)
+/// time, O(uses) memory.
 pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut objects, mut needs) = objects(entries);
     let mut segments = 0;

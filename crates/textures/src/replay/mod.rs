@@ -1,28 +1,12 @@
-//! Runs a policy over a trace, checks every step of it, and measures.
-//!
-//! ```
-//! use tileheap_textures::arenas::Arenas;
-//! use tileheap_textures::replay::Replay;
-//! use tileheap_textures::scenario::Scenario;
-//! use tileheap_textures::units::Bytes;
-//!
-//! let (scenario, budget) = (Scenario::Cyclic, Bytes::mib(1));
-//! let policy = Arenas::DESC.create(&scenario.geometry(), budget, 0)?;
-//! let mut replay = Replay::new(policy, &scenario.geometry(), budget);
-//! for entry in scenario.entries(0, 30) {
-//!     replay.play(entry)?; // an error names the rule that was broken
-//! }
-//! let summary = replay.finish();
-//! assert_eq!(summary.frames, 30);
-//! println!("{} a frame, {} at most", summary.traffic.mean, summary.traffic.max);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../../docs/replay.md")]
 
 mod checker;
+mod judged;
 mod lower_bound;
 mod stats;
 mod violation;
 
+pub(crate) use judged::JudgedPolicy;
 pub use lower_bound::lower_bound;
 pub use stats::{Distribution, FrameStats, Summary};
 pub use violation::{Rule, Violation};
@@ -31,19 +15,15 @@ use crate::Geometry;
 use crate::arenas::WallStats;
 use crate::error::Result;
 use crate::ids::TextureId;
-use crate::journal::{Event, EvictionReason, Journal};
-use crate::policy::Policy;
+use crate::journal::{Event, EvictionReason};
+use crate::policy::PolicyDesc;
 use crate::request::{Outcome, Request};
 use crate::trace::Entry;
 use crate::units::Bytes;
-use checker::{Checker, chosen};
 
 /// Plays a trace through a policy, and checks and measures it.
 pub struct Replay {
-    policy: Box<dyn Policy>,
-    journal: Journal,
-    checker: Checker,
-    budget: Bytes,
+    policy: JudgedPolicy,
     /// By texture: the frames of its last use and of its last eviction, counted from 1; 0 for never.
     used: Vec<(u64, u64)>,
     frame: FrameStats,
@@ -58,13 +38,13 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay of a policy that was created with this geometry and budget.
-    pub fn new(policy: Box<dyn Policy>, geometry: &Geometry, budget: Bytes) -> Replay {
-        Replay {
-            policy,
-            journal: Journal::new(),
-            checker: Checker::new(geometry, budget),
-            budget,
+    /// A replay of a policy, with a seed for its random choices.
+    ///
+    /// # Errors
+    /// As [`PolicyDesc::create`].
+    pub fn new(policy: &PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Replay> {
+        Ok(Replay {
+            policy: JudgedPolicy::new(policy, geometry, budget, seed)?,
             used: Vec::new(),
             frame: FrameStats::default(),
             last: FrameStats::default(),
@@ -74,7 +54,7 @@ impl Replay {
             internal: 0,
             internal_sum: 0,
             samples: (0, 0),
-        }
+        })
     }
 
     /// Statistics of the last complete frame.
@@ -84,7 +64,7 @@ impl Replay {
 
     /// Figures of the walls between arenas.
     pub fn wall_stats(&self) -> WallStats {
-        self.policy.wall_stats()
+        self.policy.policy.wall_stats()
     }
 
     /// The traffic of every frame so far, in bytes.
@@ -105,26 +85,25 @@ impl Replay {
     /// # Errors
     /// As [`play`](Replay::play).
     pub fn play_with(&mut self, entry: Entry, see: impl FnMut(&Event)) -> Result<()> {
-        self.journal.clear();
+        self.policy.journal.clear();
         match entry {
             Entry::Use(request) => {
-                let outcome = self.policy.request(request, &mut self.journal);
+                let outcome = self.policy.request(request)?;
                 self.record_use(request.texture);
-                self.apply_events(Some(request))?;
-                self.checker.judge(request, outcome, self.journal.events())?;
+                self.count_events(Some(request));
                 self.count(request, outcome);
             }
             Entry::Release(texture) => {
-                self.policy.release(texture, &mut self.journal);
-                self.apply_events(None)?;
+                self.policy.release(texture)?;
+                self.count_events(None);
             }
             Entry::EndFrame => {
-                self.policy.end_frame(&mut self.journal);
-                self.apply_events(None)?;
-                self.end_frame()?;
+                self.policy.end_frame()?;
+                self.count_events(None);
+                self.end_frame();
             }
         }
-        self.journal.events().iter().for_each(see);
+        self.policy.journal.events().iter().for_each(see);
         Ok(())
     }
 
@@ -133,11 +112,10 @@ impl Replay {
     /// # Errors
     /// If the policy refuses it, or a block extends past it.
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
-        self.journal.clear();
-        self.policy.set_budget(budget, &mut self.journal)?;
-        self.apply_events(None)?;
-        self.budget = budget;
-        Ok(self.checker.set_budget(budget)?)
+        self.policy.journal.clear();
+        self.policy.set_budget(budget)?;
+        self.count_events(None);
+        Ok(())
     }
 
     /// Statistics of all complete frames.
@@ -147,7 +125,7 @@ impl Replay {
             traffic: Distribution::of(&self.traffic),
             fragmentation: self.samples.0 / self.samples.1.max(1),
             internal: Bytes((self.internal_sum / u128::from(frames.max(1))) as u64),
-            wall_stats: self.policy.wall_stats(),
+            wall_stats: self.policy.policy.wall_stats(),
             ..self.summary
         }
     }
@@ -160,12 +138,11 @@ impl Replay {
         self.used[texture.index()].0 = self.summary.frames + 1;
     }
 
-    /// Checks and counts the events of the journal: those of a request, or others.
-    fn apply_events(&mut self, request: Option<Request>) -> Result<()> {
+    /// Counts the events of a request, or others.
+    fn count_events(&mut self, request: Option<Request>) {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
-        for &event in self.journal.events() {
-            self.checker.apply(event)?;
+        for &event in self.policy.journal.events() {
             match event {
                 Event::Place {
                     texture,
@@ -189,7 +166,7 @@ impl Replay {
                 Event::Evict { texture, reason, .. } => {
                     let (used, left) = &mut self.used[texture.index()];
                     upgraded |= reason == EvictionReason::Upgraded;
-                    if chosen(reason) {
+                    if matches!(reason, EvictionReason::Replaced | EvictionReason::Wall) {
                         *left = now;
                         self.frame.wrongful += u64::from(*used == now);
                     }
@@ -204,7 +181,6 @@ impl Replay {
                 Event::Walls { .. } => {}
             }
         }
-        Ok(())
     }
 
     fn count(&mut self, request: Request, outcome: Outcome) {
@@ -224,13 +200,12 @@ impl Replay {
         }
     }
 
-    fn end_frame(&mut self) -> Result<()> {
-        let wall_stats = self.policy.wall_stats();
-        self.checker.gauge(wall_stats)?;
+    fn end_frame(&mut self) {
+        let (wall_stats, checker) = (self.policy.policy.wall_stats(), &self.policy.checker);
         if self.summary.frames % 16 == 0 {
-            let free = self.budget - self.checker.taken();
+            let free = checker.budget() - checker.taken();
             if free > Bytes::ZERO {
-                let hole = self.checker.largest_hole();
+                let hole = checker.largest_hole();
                 self.samples.0 += 1000 - (u128::from(hole.0) * 1000 / u128::from(free.0)) as u64;
                 self.samples.1 += 1;
             }
@@ -241,6 +216,5 @@ impl Replay {
         self.traffic.push(self.frame.traffic().0);
         self.last = std::mem::take(&mut self.frame);
         self.summary.frames += 1;
-        Ok(())
     }
 }

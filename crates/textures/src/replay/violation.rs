@@ -2,8 +2,10 @@
 
 /// A rule that a policy broke, and how.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
+#[error("policy `{policy}`: {what}")]
 pub struct Violation {
+    /// Name of the policy.
+    pub policy: String,
     /// The rule.
     pub rule: Rule,
     /// Textures, offsets and sizes, in words.
@@ -22,10 +24,14 @@ pub enum Rule {
     Size,
     /// Blocks do not overlap.
     Overlap,
-    /// An event names a block that the texture has.
+    /// An event names a block that the texture has; a released texture has none.
     Residence,
     /// A texture, or a part of one, is placed again only after an eviction.
     PlacedOnce,
+    /// No other texture and no other level is placed than the requested one.
+    Requested,
+    /// A texture that this frame requested is evicted only by policies that [say so](crate::PolicyDesc::evicts_in_use).
+    InUse,
     /// Outcomes agree with the events.
     Outcome,
     /// A texture that shrinks drops a level, and takes no more bytes.
@@ -37,7 +43,9 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// By a policy that is to be named.
     pub(super) fn broken(self, what: String) -> Violation {
-        Violation { rule: self, what }
+        let (policy, rule) = (String::new(), self);
+        Violation { policy, rule, what }
     }
 }

@@ -35,11 +35,17 @@ pub enum Scenario {
     Mixed,
     /// Flight over a landscape whose textures are made as it comes into view, changed now and then, and released behind.
     Flight,
+    /// By popularity, which drifts.
+    Zipf,
+    /// A hot set in every frame, and a scan over many others.
+    Scan,
+    /// In turn, a third of three frames' worth: no frame requests what the last one did.
+    Loop,
 }
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Scenario; 10] = [
+    pub const ALL: [Scenario; 13] = [
         Scenario::Still,
         Scenario::Insertion,
         Scenario::Cyclic,
@@ -50,6 +56,9 @@ impl Scenario {
         Scenario::DoubleLoad,
         Scenario::Mixed,
         Scenario::Flight,
+        Scenario::Zipf,
+        Scenario::Scan,
+        Scenario::Loop,
     ];
 
     /// Name and generator.
@@ -65,6 +74,9 @@ impl Scenario {
             Scenario::DoubleLoad => ("double-load", |scene| scene.double_load()),
             Scenario::Mixed => ("mixed", |scene| scene.mixed()),
             Scenario::Flight => ("flight", |scene| scene.flight()),
+            Scenario::Zipf => ("zipf", |scene| scene.zipf()),
+            Scenario::Scan => ("scan", |scene| scene.scan(80, 60, 1120)),
+            Scenario::Loop => ("loop", |scene| scene.scan(0, 120, 360)),
         }
     }
 
@@ -108,9 +120,8 @@ impl std::str::FromStr for Scenario {
 
     fn from_str(name: &str) -> Result<Scenario> {
         let found = Scenario::ALL.into_iter().find(|scenario| scenario.name() == name);
-        found.ok_or_else(|| {
-            Error::UnknownScenario(name.to_owned(), Scenario::ALL.map(Scenario::name).join(", "))
-        })
+        let known = || Scenario::ALL.map(Scenario::name).join(", ");
+        found.ok_or_else(|| Error::UnknownName("scenario", name.to_owned(), known()))
     }
 }
 

@@ -80,6 +80,39 @@ impl Scene<'_> {
         }
     }
 
+    fn levelled(&mut self, count: u32) -> Vec<(TextureId, Level)> {
+        let textures = self.create_many(count);
+        textures
+            .into_iter()
+            .map(|texture| (texture, self.level()))
+            .collect()
+    }
+
+    pub(super) fn zipf(&mut self) {
+        let textures = self.levelled(1200);
+        for frame in 0..self.frames {
+            let shown = (0..200).map(|_| (self.popular(1200) + frame / 8 * 7) % 1200);
+            for index in shown.collect::<std::collections::BTreeSet<u32>>() {
+                let (texture, level) = textures[index as usize];
+                self.use_at(texture, level);
+            }
+            self.end_frame();
+        }
+    }
+
+    /// Frames of `hot` textures and the next `step` of `others`.
+    pub(super) fn scan(&mut self, hot: u32, step: u32, others: u32) {
+        let textures = self.levelled(hot + others);
+        for frame in 0..self.frames {
+            let scanned = (frame * step..(frame + 1) * step).map(|at| hot + at % others);
+            for index in (0..hot).chain(scanned) {
+                let (texture, level) = textures[index as usize];
+                self.use_at(texture, level);
+            }
+            self.end_frame();
+        }
+    }
+
     pub(super) fn flight(&mut self) {
         /// Rows of 40 places ahead; 8 rows are in view, nearer ones at finer levels; 4 more are kept behind.
         const ACROSS: u32 = 40;

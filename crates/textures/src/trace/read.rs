@@ -91,21 +91,20 @@ impl<R: BufRead> TraceReader<R> {
             }
             tag @ (USE | USE_AT | CREATE | REPLACE | RELEASE) => {
                 let texture = self.texture(head >> 3)?;
+                let chain = match tag {
+                    CREATE | REPLACE => ChainId(self.small("chain", u64::from(u16::MAX))? as u16),
+                    _ => ChainId(0),
+                };
+                if tag == USE_AT {
+                    self.level = Level(self.small("level", 31)? as u8);
+                }
+                self.uses += u64::from(tag <= USE_AT);
+                let level = self.level;
                 match tag {
-                    USE => self.used(texture),
-                    USE_AT => {
-                        self.level = Level(self.small("level", 31)? as u8);
-                        self.used(texture)
-                    }
-                    CREATE => Record::Create {
-                        texture,
-                        chain: self.chain()?,
-                    },
-                    REPLACE => Record::Replace {
-                        texture,
-                        chain: self.chain()?,
-                    },
-                    _ => Record::Release { texture },
+                    CREATE => Record::Create { texture, chain },
+                    REPLACE => Record::Replace { texture, chain },
+                    RELEASE => Record::Release { texture },
+                    _ => Record::Use { texture, level },
                 }
             }
             _ => return Err(self.damaged("record", head)),
@@ -128,14 +127,6 @@ impl<R: BufRead> TraceReader<R> {
         Ok(None)
     }
 
-    fn used(&mut self, texture: TextureId) -> Record {
-        self.uses += 1;
-        Record::Use {
-            texture,
-            level: self.level,
-        }
-    }
-
     fn texture(&mut self, zigzag: u64) -> Result<TextureId> {
         let step = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let id = i64::from(self.last.0).checked_add(step).map(u32::try_from);
@@ -146,10 +137,6 @@ impl<R: BufRead> TraceReader<R> {
             }
             _ => Err(self.damaged("texture step", zigzag)),
         }
-    }
-
-    fn chain(&mut self) -> Result<ChainId> {
-        Ok(ChainId(self.small("chain", u64::from(u16::MAX))? as u16))
     }
 
     fn header(&mut self) -> Result<Geometry> {
@@ -182,8 +169,7 @@ impl<R: BufRead> TraceReader<R> {
         let (mut number, mut shift) = (0, 0);
         loop {
             let Some(&byte) = self.from.fill_buf()?.first() else {
-                let (at, frame) = (self.at, self.frames);
-                return Err(Error::TraceTruncated { at, frame });
+                return Err(Error::TraceTruncated(self.at, self.frames));
             };
             self.from.consume(1);
             self.at += 1;
@@ -200,11 +186,6 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     fn damaged(&self, what: &'static str, found: u64) -> Error {
-        Error::TraceDamaged {
-            at: self.at,
-            frame: self.frames,
-            what,
-            found,
-        }
+        Error::TraceDamaged(self.at, self.frames, what, found)
     }
 }

@@ -52,23 +52,15 @@ impl<W: Write> TraceWriter<W> {
     /// Those of the writer.
     pub fn write(&mut self, record: Record) -> io::Result<()> {
         match record {
-            Record::Create { texture, chain } => {
-                self.head(CREATE, texture)?;
-                number(&mut self.to, u64::from(chain.0))
-            }
-            Record::Replace { texture, chain } => {
-                self.head(REPLACE, texture)?;
-                number(&mut self.to, u64::from(chain.0))
-            }
-            Record::Release { texture } => self.head(RELEASE, texture),
+            Record::Create { texture, chain } => self.head(CREATE, texture, Some(chain.0)),
+            Record::Replace { texture, chain } => self.head(REPLACE, texture, Some(chain.0)),
+            Record::Release { texture } => self.head(RELEASE, texture, None),
             Record::Use { texture, level } => {
                 self.uses += 1;
-                if level == self.level {
-                    return self.head(USE, texture);
+                match std::mem::replace(&mut self.level, level) == level {
+                    true => self.head(USE, texture, None),
+                    false => self.head(USE_AT, texture, Some(level.0.into())),
                 }
-                self.level = level;
-                self.head(USE_AT, texture)?;
-                number(&mut self.to, u64::from(level.0))
             }
             Record::EndFrame => {
                 self.frames += 1;
@@ -89,11 +81,12 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.to)
     }
 
-    fn head(&mut self, tag: u64, texture: TextureId) -> io::Result<()> {
+    fn head(&mut self, tag: u64, texture: TextureId, then: Option<u16>) -> io::Result<()> {
         let step = i64::from(texture.0) - i64::from(self.last.0);
         self.last = texture;
         let zigzag = (step << 1 ^ step >> 63) as u64;
-        number(&mut self.to, zigzag << 3 | tag)
+        number(&mut self.to, zigzag << 3 | tag)?;
+        then.map_or(Ok(()), |then| number(&mut self.to, then.into()))
     }
 }
 

@@ -1,7 +1,9 @@
-//! `VK_EXT_memory_budget`, and the size of a cache that follows it.
+//! The size of a cache: set by the caller, or by `VK_EXT_memory_budget`.
 
 use ash::vk;
 
+use super::state::TextureCache;
+use crate::Result;
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;
 
@@ -14,8 +16,60 @@ pub struct HeapUsage {
     pub used: Bytes,
 }
 
+impl TextureCache {
+    /// Changes the size of the cache, between two frames. Textures that extend past a smaller one are evicted; the next recorded
+    /// frame copies the others, and the old allocation is freed when it is complete.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, the policy breaks a rule, or the device is out of memory: the size is unchanged
+    /// then.
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
+        if budget == self.budget {
+            return Ok(());
+        }
+        let memory = self.allocate(budget)?;
+        if let Err(fault) = self.levelled.set_budget(budget) {
+            // SAFETY: nothing was bound to it.
+            unsafe { self.device.raw().free_memory(memory, None) };
+            return Err(fault);
+        }
+        tracing::info!(from = %self.budget, to = %budget, "texture cache resized");
+        self.former.push(std::mem::replace(&mut self.memory, memory));
+        self.budget = budget;
+        self.follow();
+        Ok(())
+    }
+
+    /// Adapts the size of the cache to the memory budget of the process: smaller if usage exceeds it, up to the full size if there
+    /// is room. Call it between two frames, about every second. Returns the new size if it changed.
+    ///
+    /// Does nothing if the device lacks `VK_EXT_memory_budget`.
+    ///
+    /// # Errors
+    /// If the device is out of memory: the cache is unchanged then.
+    pub fn adapt_to_memory_budget(&mut self) -> Result<Option<Bytes>> {
+        let Some(heap) = self.heap_usage() else {
+            return Ok(None);
+        };
+        let (least, most) = self.limits;
+        let adjusted = adjusted(self.budget, least, most, heap);
+        if adjusted == self.budget {
+            return Ok(None);
+        }
+        self.set_budget(adjusted)?;
+        Ok(Some(adjusted))
+    }
+
+    /// Budget and usage of the cache's heap; `None` if the device lacks `VK_EXT_memory_budget`.
+    pub fn heap_usage(&self) -> Option<HeapUsage> {
+        let kind = self.device.profile().memory_types[self.memory_type as usize];
+        self.budget_extension
+            .then(|| heap_usage(&self.device, kind.heap as usize))
+    }
+}
+
 /// Queries a heap.
-pub(super) fn heap_usage(device: &Device, heap: usize) -> HeapUsage {
+fn heap_usage(device: &Device, heap: usize) -> HeapUsage {
     let mut budgets = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
     let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budgets);
     // SAFETY: the physical device lists the extension (`is_supported`).
@@ -47,7 +101,7 @@ pub(super) fn is_supported(device: &Device) -> ash::prelude::VkResult<bool> {
 ///
 /// Smaller by the excess if the process exceeds its budget; larger again if the old and the new allocation fit together with an
 /// eighth of `most` to spare. At least `least`, at most `most`.
-pub(super) fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -> Bytes {
+fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -> Bytes {
     let over = heap.used.0.saturating_sub(heap.budget.0);
     if over > 0 {
         return Bytes(now.0.saturating_sub(over).max(least.0).min(now.0));

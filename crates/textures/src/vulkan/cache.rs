@@ -1,20 +1,21 @@
 //! The interface of the cache: textures, requests, frames.
 
+use std::time::Duration;
+
 use ash::vk;
 
-use super::budget::{self, HeapUsage};
+use super::budget;
 use super::commands::BarrierLists;
 use super::image::{Images, Texture};
-use super::move_buffer::MoveBuffer;
 use super::shape::{TextureShape, measure, unsupported};
 use super::staging::Staging;
-use super::state::{CachedTexture, TextureCache};
-use super::transfer::{Transfer, TransferQueue};
+use super::state::{CachedTexture, Moves, TextureCache};
+use super::transfer::Transfer;
 use crate::arenas::ArenaView;
 use crate::limiter::{FrameUploads, Served, UploadLimiter};
-use crate::{ChainId, Coherent, Error, Geometry, Level, POLICIES, PolicyDesc, Result, TextureId, Textures};
+use crate::{ChainId, Coherent, Error, Geometry, Level, PolicyDesc, Result, TextureId, Textures};
 use tileheap::runtime::objects::VkResultExt;
-use tileheap::runtime::{Device, RuntimeError};
+use tileheap::runtime::{Device, DeviceQueue, RuntimeError};
 use tileheap::units::Bytes;
 
 /// Describes a [`TextureCache`].
@@ -26,12 +27,14 @@ pub struct TextureCacheDesc<'a> {
     pub budget: Bytes,
     /// The smallest budget if the system is short of memory; at least the largest texture.
     pub min_budget: Bytes,
-    /// Upload budget per frame in bytes of device memory; exceeded only by a single larger texture.
+    /// Upload budget per frame in bytes of device memory; exceeded only by a single larger level.
     pub uploads: Bytes,
-    /// The policy: one that [uploads textures whole](PolicyDesc::uploads_whole).
+    /// After so much time of a frame for writing texels, further uploads wait for the next frame, except one level.
+    pub upload_time: Option<Duration>,
+    /// The policy: one that does not upload [single levels](crate::Uploads::SingleLevels).
     pub policy: PolicyDesc<'a>,
-    /// For policies that relocate: size of the buffer through which textures move, at least the largest texture. Moves of a frame
-    /// that exceed it become uploads.
+    /// For policies that relocate: size of the buffer through which textures move, at least the largest texture. Levels of a frame
+    /// that exceed it are uploaded again.
     pub move_buffer: Bytes,
     /// Seed of random choices.
     pub seed: u64,
@@ -41,20 +44,23 @@ pub struct TextureCacheDesc<'a> {
     pub reader_stages: vk::PipelineStageFlags,
     /// The queue family that draws; used with a transfer queue.
     pub graphics_family: u32,
-    /// A queue for uploads; without one, uploads are recorded with the frame.
-    pub transfer: Option<TransferQueue>,
+    /// A queue for uploads, of another family than the one that draws: while earlier frames are rendered, it fills images in bytes that
+    /// those do not use. Other uploads, and all without such a queue, are recorded with the frame. No other thread uses it while the
+    /// cache records.
+    pub transfer: Option<DeviceQueue>,
 }
 
 impl<'a> TextureCacheDesc<'a> {
     /// A cache of `budget` bytes for fragment shaders: uploads of 1/32 of it per frame, two frames in flight,
-    /// [`Coherent::WITHOUT_RELOCATION`].
+    /// [`Coherent`].
     pub fn new(shapes: &'a [TextureShape], budget: Bytes) -> TextureCacheDesc<'a> {
         TextureCacheDesc {
             shapes,
             budget,
             min_budget: Bytes(budget.0 / 8),
             uploads: Bytes(budget.0 / 32),
-            policy: Coherent::WITHOUT_RELOCATION,
+            upload_time: None,
+            policy: Coherent::DESC,
             move_buffer: Bytes(budget.0 / 16),
             seed: 0,
             frames_in_flight: 2,
@@ -69,13 +75,18 @@ impl TextureCache {
     /// Measures the shapes, and creates the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported, or the budget does not hold the largest one; if the policy uploads single levels, or relocates
-    /// and there is a transfer queue; if the device has no such queue; if the device is out of memory. No objects remain in that case.
+    /// If a shape is not supported, or the budget does not hold the largest one; if the policy places levels apart; if the device has
+    /// no such queue; if the device is out of memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
-        check_policy(desc)?;
         check_queues(device, desc)?;
         let measured = measure(device, desc.shapes)?;
-        let policy = desc.policy.create(&measured.geometry, desc.budget, desc.seed)?;
+        let levelled = UploadLimiter::new(
+            &desc.policy,
+            &measured.geometry,
+            desc.budget,
+            desc.seed,
+            desc.uploads,
+        )?;
         let types = measured.memory_types;
         if types == 0 {
             return Err(unsupported(
@@ -85,7 +96,6 @@ impl TextureCache {
         }
         let budget_extension = budget::is_supported(device)
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
-        let levelled = UploadLimiter::new(policy, &measured.geometry, desc.uploads);
         let largest = measured.geometry.largest();
         let transfer = |queue| Transfer::new(queue, desc.graphics_family);
         let transfer = desc.transfer.map(transfer);
@@ -95,11 +105,11 @@ impl TextureCache {
             textures: Textures::new(measured.geometry),
             levelled,
             cached: Vec::new(),
-            images: Images::none(),
+            images: Images::default(),
             staging: Staging::none(),
             owned: device.owned_objects(),
             transfer,
-            moves: MoveBuffer::default(),
+            moves: Moves::default(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
             former: Vec::new(),
@@ -109,9 +119,15 @@ impl TextureCache {
             reader_stages: desc.reader_stages,
             frame: 0,
             complete: 0,
-            pending_uploads: Vec::new(),
+            changing: Vec::new(),
+            making: Vec::new(),
             changed: Vec::new(),
+            reported: 0,
             lists: BarrierLists::default(),
+            sent: BarrierLists::default(),
+            in_use: Vec::new(),
+            uploads: desc.uploads,
+            upload_time: desc.upload_time,
             destroyed: false,
         };
         match cache.make(desc) {
@@ -172,13 +188,13 @@ impl TextureCache {
             self.cached.resize(index + 1, CachedTexture::default());
             // So that frames allocate nothing.
             let textures = self.cached.len();
-            self.pending_uploads
-                .reserve(textures - self.pending_uploads.len());
-            self.changed
-                .reserve((2 * textures).saturating_sub(self.changed.len()));
-            self.moves.reserve(textures);
+            for list in [&mut self.changing, &mut self.making, &mut self.changed] {
+                list.reserve((2 * textures).saturating_sub(list.len()));
+            }
+            self.in_use
+                .reserve((2 * textures).saturating_sub(self.in_use.len()));
         }
-        self.cached[index].chain = shape;
+        (self.cached[index].chain, self.cached[index].fallback) = (shape, None);
         Ok(())
     }
 
@@ -211,29 +227,75 @@ impl TextureCache {
     /// The device has completed frame `complete` and all before it: images that only they used are destroyed.
     pub unsafe fn begin(&mut self, frame: u64, complete: u64) -> Result<()> {
         if frame != self.frame + 1 || complete >= frame {
-            let last = self.frame;
-            return Err(Error::FrameOrder {
-                frame,
-                complete,
-                last,
-            });
+            return Err(Error::FrameOrder(frame, complete, self.frame));
         }
         (self.frame, self.complete) = (frame, complete);
         // SAFETY: the caller's duty: they are complete.
         unsafe { self.images.free(self.device.raw(), complete) };
         self.staging.free(complete);
-        self.changed.clear();
+        self.in_use.retain(|&(frame, ..)| frame > complete);
+        self.changed.drain(..std::mem::take(&mut self.reported));
         self.levelled.begin_frame();
+        for pinned in self.levelled.pins() {
+            self.cached[pinned.texture.index()].used = frame;
+        }
         Ok(())
     }
 
     /// Requests a texture at `level` for this frame; the most urgent ones first.
     ///
     /// # Errors
-    /// If the texture or the level does not exist.
+    /// If the texture or the level does not exist, or the policy breaks a rule: nothing has changed then but that the textures that it
+    /// named are evicted at the end of the frame.
     pub fn request(&mut self, texture: TextureId, level: Level) -> Result<Served> {
         let request = self.textures.request(texture, level)?;
-        Ok(self.levelled.request(request))
+        self.cached[texture.index()].used = self.frame;
+        if let Some(fallback) = self.cached[texture.index()].fallback {
+            self.cached[fallback.index()].used = self.frame;
+        }
+        self.levelled.request(request)
+    }
+
+    /// Requests a texture at `level` in every frame from the next on, before all others, until it is released or pinned at `None`.
+    ///
+    /// # Errors
+    /// If the texture or the level does not exist.
+    pub fn pin(&mut self, texture: TextureId, level: Option<Level>) -> Result<()> {
+        let request = self.textures.request(texture, level.unwrap_or_default())?;
+        match level {
+            Some(_) => self.levelled.pin(request),
+            None => self.levelled.unpin(texture),
+        }
+        Ok(())
+    }
+
+    /// Uploads a texture that later frames will request, if this frame's requests left enough of the upload budget; whether it is
+    /// resident at `level`. Call it after them.
+    ///
+    /// # Errors
+    /// As [`request`](TextureCache::request).
+    pub fn prefetch(&mut self, texture: TextureId, level: Level) -> Result<bool> {
+        let request = self.textures.request(texture, level)?;
+        self.levelled.prefetch(request)
+    }
+
+    /// Sets the texture that [`drawable`](TextureCache::drawable) returns while another is not resident, such as a
+    /// [pinned](TextureCache::pin) placeholder.
+    ///
+    /// # Errors
+    /// If one of them does not exist.
+    pub fn set_fallback(&mut self, texture: TextureId, fallback: Option<TextureId>) -> Result<()> {
+        for texture in [Some(texture), fallback].into_iter().flatten() {
+            self.textures.request(texture, Level(0))?;
+        }
+        self.cached[texture.index()].fallback = fallback;
+        Ok(())
+    }
+
+    /// The resident texture or else its fallback, as [`texture`](TextureCache::texture).
+    pub fn drawable(&self, texture: TextureId) -> Option<Texture> {
+        let fallback = || self.texture(self.cached.get(texture.index())?.fallback?);
+        self.texture(texture).or_else(fallback)
     }
 
     /// The resident texture, after [`record`](TextureCache::record) and in the same frame.
@@ -248,9 +310,13 @@ impl TextureCache {
     }
 
     /// Ends a frame, after all uses of textures are recorded.
-    pub fn end(&mut self) {
+    ///
+    /// # Errors
+    /// If the policy breaks a rule, or broke one for a pinned or released texture. The frame has ended in any case.
+    pub fn end(&mut self) -> Result<()> {
         self.staging.end_frame(self.frame);
-        self.levelled.end_frame();
+        self.reported = self.changed.len();
+        self.levelled.end_frame()
     }
 
     /// Outcome of the requests of this frame so far.
@@ -258,10 +324,10 @@ impl TextureCache {
         self.levelled.uploads()
     }
 
-    /// Number of textures that are placed and not uploaded yet: 0 after [`record`](TextureCache::record), unless the staging ring is
-    /// full.
+    /// Number of textures of which levels are placed and not uploaded yet: 0 after [`record`](TextureCache::record), unless the upload
+    /// budget is spent or the staging ring is full.
     pub fn pending(&self) -> usize {
-        self.pending_uploads.len()
+        self.changing.len()
     }
 
     /// An arena of the policy by its index from the left; `None` for policies without arenas.
@@ -273,9 +339,9 @@ impl TextureCache {
     pub fn blocks(&self) -> impl Iterator<Item = (TextureId, Bytes, Bytes, Level)> {
         let geometry = self.textures.geometry();
         self.cached.iter().enumerate().filter_map(move |(index, entry)| {
-            let (offset, level) = entry.place?;
+            let (offset, level) = self.levelled.place(TextureId(index as u32))?;
             let block = geometry.size(entry.chain, level)?.align_up(geometry.unit());
-            Some((TextureId(index as u32), Bytes(offset), block, level))
+            Some((TextureId(index as u32), offset, block, level))
         })
     }
 
@@ -287,13 +353,7 @@ impl TextureCache {
     /// Changes the upload budget from the next frame on; the staging ring keeps its size.
     pub fn set_uploads(&mut self, uploads: Bytes) {
         self.levelled.set_uploads(uploads);
-    }
-
-    /// Budget and usage of the cache's heap; `None` if the device lacks `VK_EXT_memory_budget`.
-    pub fn heap_usage(&self) -> Option<HeapUsage> {
-        let kind = self.device.profile().memory_types[self.memory_type as usize];
-        self.budget_extension
-            .then(|| budget::heap_usage(&self.device, kind.heap as usize))
+        self.uploads = uploads;
     }
 
     /// Destroys everything.
@@ -309,8 +369,8 @@ impl TextureCache {
 /// The queues named are the device's own.
 fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
     let mut families = device.queues().iter().map(|queue| queue.family);
-    let is_known = |transfer: TransferQueue| {
-        device.queues().contains(&transfer.queue) && families.any(|family| family == desc.graphics_family)
+    let is_known = |transfer: DeviceQueue| {
+        device.queues().contains(&transfer) && families.any(|family| family == desc.graphics_family)
     };
     if desc.transfer.is_none_or(is_known) {
         return Ok(());
@@ -320,18 +380,4 @@ fn check_queues(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<()> {
         needs: vk::QueueFlags::TRANSFER,
     }
     .into())
-}
-
-fn check_policy(desc: &TextureCacheDesc<'_>) -> Result<()> {
-    let policy = desc.policy;
-    let name = policy.name.to_owned();
-    if !policy.uploads_whole {
-        let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole);
-        return Err(Error::SingleLevelPolicy(name, known));
-    }
-    if policy.relocates && desc.transfer.is_some() {
-        let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole && !policy.relocates);
-        return Err(Error::RelocatingPolicy(name, known));
-    }
-    Ok(())
 }

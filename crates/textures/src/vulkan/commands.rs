@@ -1,11 +1,18 @@
 //! Barriers and copies of images, and the lists in which a frame collects them.
 
+use std::ops::Range;
+
 use ash::vk;
+
+use super::shape::TextureShape;
+use crate::Level;
 use tileheap::runtime::objects::full_subresource_range;
 
-/// Lists that a frame fills.
+/// What a command buffer of a frame copies, and the barriers around it.
 #[derive(Default)]
 pub(super) struct BarrierLists {
+    /// Images to upload to, each with the number of its regions in `copies`.
+    pub(super) uploads: Vec<(vk::Image, usize)>,
     pub(super) before: Vec<vk::ImageMemoryBarrier<'static>>,
     pub(super) after: Vec<vk::ImageMemoryBarrier<'static>>,
     pub(super) copies: Vec<vk::BufferImageCopy>,
@@ -13,36 +20,45 @@ pub(super) struct BarrierLists {
 
 impl BarrierLists {
     pub(super) fn clear(&mut self) {
+        self.uploads.clear();
         self.before.clear();
         self.after.clear();
         self.copies.clear();
     }
 
-    /// The barriers around the copies to an image: from nothing, to reading.
-    pub(super) fn add(&mut self, image: vk::Image) {
+    /// The barriers around the copies to mip levels of an image: from nothing, to reading.
+    pub(super) fn add(&mut self, image: vk::Image, mips: Range<u8>) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
-        let before = image_barrier(image, (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL), (none, copied));
+        let layouts = (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL);
+        let before = image_barrier(image, mips.clone(), layouts, (none, copied));
         let layouts = (L::TRANSFER_DST_OPTIMAL, L::SHADER_READ_ONLY_OPTIMAL);
-        let after = image_barrier(image, layouts, (copied, vk::AccessFlags::SHADER_READ));
+        let after = image_barrier(image, mips, layouts, (copied, vk::AccessFlags::SHADER_READ));
         self.before.push(before);
         self.after.push(after);
     }
 }
 
-/// The barrier before copies from an image that was read.
-pub(super) fn leaving(image: vk::Image) -> vk::ImageMemoryBarrier<'static> {
+/// The barrier before copies from mip levels of an image that were read.
+pub(super) fn leaving(image: vk::Image, mips: Range<u8>) -> vk::ImageMemoryBarrier<'static> {
     use vk::ImageLayout as L;
     let layouts = (L::SHADER_READ_ONLY_OPTIMAL, L::TRANSFER_SRC_OPTIMAL);
-    image_barrier(
-        image,
-        layouts,
-        (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ),
-    )
+    let access = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ);
+    image_barrier(image, mips, layouts, access)
+}
+
+/// All layers of mip levels.
+pub(super) fn subresources(mips: Range<u8>) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        base_mip_level: mips.start.into(),
+        level_count: (mips.end - mips.start).into(),
+        ..full_subresource_range(vk::ImageAspectFlags::COLOR)
+    }
 }
 
 fn image_barrier(
     image: vk::Image,
+    mips: Range<u8>,
     (old, new): (vk::ImageLayout, vk::ImageLayout),
     (before, after): (vk::AccessFlags, vk::AccessFlags),
 ) -> vk::ImageMemoryBarrier<'static> {
@@ -54,7 +70,7 @@ fn image_barrier(
         .dst_access_mask(after)
         .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
+        .subresource_range(subresources(mips))
 }
 
 /// Barriers of Vulkan 1.0, which suffice here.
@@ -69,16 +85,22 @@ pub(super) fn barrier(
     unsafe { device.cmd_pipeline_barrier(commands, before, after, none, &[], &[], images) };
 }
 
-pub(super) fn copy(extent: &vk::Extent2D, mip: u32, offset: u64) -> vk::BufferImageCopy {
+/// All layers of a mip level.
+pub(super) fn layers(shape: &TextureShape, mip: u32) -> vk::ImageSubresourceLayers {
+    vk::ImageSubresourceLayers {
+        aspect_mask: vk::ImageAspectFlags::COLOR,
+        mip_level: mip,
+        base_array_layer: 0,
+        layer_count: shape.layers.count(),
+    }
+}
+
+/// The copy of all layers of a level, which is mip level `mip` of the image, to or from a buffer.
+pub(super) fn copy(shape: &TextureShape, level: Level, mip: u32, offset: u64) -> vk::BufferImageCopy {
     vk::BufferImageCopy {
         buffer_offset: offset,
-        image_subresource: vk::ImageSubresourceLayers {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            mip_level: mip,
-            base_array_layer: 0,
-            layer_count: 1,
-        },
-        image_extent: (*extent).into(),
+        image_subresource: layers(shape, mip),
+        image_extent: shape.extent_at(level).into(),
         ..Default::default()
     }
 }

@@ -1,38 +1,52 @@
 //! Images bound at offsets, with views and descriptor sets, and their deferred destruction.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ash::vk;
 
-use super::shape::{Shape, name};
+use super::commands::subresources;
+use super::shape::{Layers, Shape, TextureShape, name};
 use crate::Level;
 use crate::Result;
-use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
-use tileheap::runtime::objects::full_subresource_range;
 
 /// A resident texture, to draw with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
     pub image: vk::Image,
-    /// A view of all levels.
+    /// A view of the resident levels.
     pub view: vk::ImageView,
     /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view; written once, before any
     /// frame uses it.
     pub set: vk::DescriptorSet,
-    /// Its finest resident level; the image has one mip level more than that number.
+    /// Its finest resident level; the view has one mip level more than that number.
     pub level: Level,
+    /// The finest level of the image: finer ones than `level` are not uploaded yet.
+    pub(super) finest: Level,
+    /// Its bytes.
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+impl Texture {
+    /// Mip levels of the image that are levels `from` and up to `to`.
+    pub(super) fn mips(&self, from: Level, to: Level) -> Range<u8> {
+        self.finest.0 - to.0..self.finest.0 - from.0 + 1
+    }
 }
 
 /// What is destroyed when a frame completes.
 #[derive(Clone, Copy, Debug)]
 enum Retired {
     Image(Texture),
+    View(Texture),
     Memory(vk::DeviceMemory),
 }
 
 /// Creates and destroys images; descriptor sets are reused, from pools created on demand.
+#[derive(Default)]
 pub(super) struct Images {
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,
@@ -45,17 +59,9 @@ pub(super) struct Images {
 const SETS: usize = 256;
 
 impl Images {
-    pub(super) fn none() -> Images {
-        Images {
-            set_layout: vk::DescriptorSetLayout::null(),
-            pools: Vec::new(),
-            free_sets: Vec::new(),
-            retired: VecDeque::with_capacity(1024),
-        }
-    }
-
     /// Creates the layout of the sets: one sampled image.
     pub(super) fn make_layout(&mut self, device: &ash::Device, stages: vk::ShaderStageFlags) -> Result<()> {
+        self.retired.reserve(1024);
         let binding = [vk::DescriptorSetLayoutBinding::default()
             .binding(0)
             .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
@@ -93,57 +99,94 @@ impl Images {
         Ok(())
     }
 
-    /// Creates an image at an offset of `memory`.
+    /// Creates an image in a range of `memory`, without a view.
     pub(super) fn make(
-        &mut self,
-        device: &Device,
+        device: &ash::Device,
         shape: &Shape,
-        level: Level,
+        finest: Level,
         memory: vk::DeviceMemory,
-        offset: u64,
+        (start, end): (u64, u64),
     ) -> Result<Texture> {
-        let device = device.raw();
+        let what = || name(&shape.shape);
+        // SAFETY: checked when the shape was measured.
+        let image = unsafe { device.create_image(&shape.image_info(finest), None) }
+            .with_call("vkCreateImage", what)?;
+        // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, the block as large as measured.
+        let bound = unsafe { device.bind_image_memory(image, memory, start) };
+        if let Err(error) = bound.with_call("vkBindImageMemory", what) {
+            // SAFETY: no other reference exists.
+            unsafe { device.destroy_image(image, None) };
+            return Err(error.into());
+        }
+        Ok(Texture {
+            image,
+            view: vk::ImageView::null(),
+            set: vk::DescriptorSet::null(),
+            level: finest,
+            finest,
+            start,
+            end,
+        })
+    }
+
+    /// Creates a view of the levels up to `texture.level`, and writes it to a set.
+    pub(super) fn make_view(
+        &mut self,
+        device: &ash::Device,
+        shape: &TextureShape,
+        texture: &mut Texture,
+    ) -> Result<()> {
         if self.free_sets.is_empty() {
             self.add_pool(device)?;
         }
-        let what = || name(&shape.shape);
-        // SAFETY: checked when the shape was measured.
-        let image = unsafe { device.create_image(&shape.image_info(level), None) }
-            .with_call("vkCreateImage", what)?;
-        match view_of(device, shape, image, memory, offset) {
-            Ok(view) => {
-                let set = self.free_sets.pop().expect("a pool was added");
-                write(device, set, view);
-                Ok(Texture {
-                    image,
-                    view,
-                    set,
-                    level,
-                })
-            }
-            Err(error) => {
-                // SAFETY: no other reference exists.
-                unsafe { device.destroy_image(image, None) };
-                Err(error)
-            }
+        let info = vk::ImageViewCreateInfo::default()
+            .image(texture.image)
+            .view_type(match shape.layers {
+                Layers::One => vk::ImageViewType::TYPE_2D,
+                Layers::Array(_) => vk::ImageViewType::TYPE_2D_ARRAY,
+                Layers::Cube => vk::ImageViewType::CUBE,
+            })
+            .format(shape.format)
+            .subresource_range(subresources(texture.mips(Level(0), texture.level)));
+        // SAFETY: the image is bound, of that format, with these layers and levels.
+        let view = unsafe { device.create_image_view(&info, None) };
+        texture.view = view.with_call("vkCreateImageView", || name(shape))?;
+        texture.set = self.free_sets.pop().expect("a pool was added");
+        write(device, texture.set, texture.view);
+        Ok(())
+    }
+
+    /// Destroys a view.
+    ///
+    /// # Safety
+    /// No pending frame uses it.
+    pub(super) unsafe fn destroy_view(&mut self, device: &ash::Device, live: Texture) {
+        // SAFETY: the caller's duty; null is ignored.
+        unsafe { device.destroy_image_view(live.view, None) };
+        if live.set != vk::DescriptorSet::null() {
+            self.free_sets.push(live.set);
         }
     }
 
-    /// Destroys an image.
+    /// Destroys an image and its view.
     ///
     /// # Safety
     /// No pending frame uses it.
     pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: Texture) {
         // SAFETY: the caller's duty.
-        unsafe { device.destroy_image_view(live.view, None) };
-        // SAFETY: its only view is gone.
+        unsafe { self.destroy_view(device, live) };
+        // SAFETY: its only view is gone, or goes in order of retirement.
         unsafe { device.destroy_image(live.image, None) };
-        self.free_sets.push(live.set);
     }
 
     /// Destroys an image when `frame` is complete.
     pub(super) fn retire(&mut self, frame: u64, live: Texture) {
         self.retired.push_back((frame, Retired::Image(live)));
+    }
+
+    /// Destroys a view when `frame` is complete.
+    pub(super) fn retire_view(&mut self, frame: u64, live: Texture) {
+        self.retired.push_back((frame, Retired::View(live)));
     }
 
     /// Frees memory when `frame` is complete: after the images that were retired before.
@@ -161,6 +204,8 @@ impl Images {
             match retired {
                 // SAFETY: the caller's duty.
                 Retired::Image(live) => unsafe { self.destroy(device, live) },
+                // SAFETY: the caller's duty.
+                Retired::View(live) => unsafe { self.destroy_view(device, live) },
                 // SAFETY: its images were retired before it.
                 Retired::Memory(memory) => unsafe { device.free_memory(memory, None) },
             }
@@ -183,26 +228,6 @@ impl Images {
         unsafe { device.destroy_descriptor_set_layout(self.set_layout, None) };
         self.set_layout = vk::DescriptorSetLayout::null();
     }
-}
-
-fn view_of(
-    device: &ash::Device,
-    shape: &Shape,
-    image: vk::Image,
-    memory: vk::DeviceMemory,
-    offset: u64,
-) -> Result<vk::ImageView> {
-    let what = || name(&shape.shape);
-    // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, the block as large as measured.
-    unsafe { device.bind_image_memory(image, memory, offset) }.with_call("vkBindImageMemory", what)?;
-    let info = vk::ImageViewCreateInfo::default()
-        .image(image)
-        .view_type(vk::ImageViewType::TYPE_2D)
-        .format(shape.shape.format)
-        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
-    // SAFETY: the image is bound, of that format and two dimensions.
-    let view = unsafe { device.create_image_view(&info, None) };
-    Ok(view.with_call("vkCreateImageView", what)?)
 }
 
 fn write(device: &ash::Device, set: vk::DescriptorSet, view: vk::ImageView) {

@@ -1,97 +1,117 @@
-//! Moves: a relocated texture gets an image at its new offset, and its texels are copied through a buffer.
-//!
-//! ```text
-//! memory   ├─ a ─┼─ free ─┼── b ──┼─ c ─┤          b moves to the left, over bytes of its own
-//! buffer                   ▼ b           all copies to the buffer precede all copies from it, and all uploads
-//! memory   ├─ a ─┼── b ──┼─ new ──┼─ c ─┤
-//! ```
-//! Images cannot be rebound, and old and new ranges may overlap: with a buffer between, the order of moves does not matter. Moves
-//! that exceed the buffer become uploads.
+//! Moves of textures to other images, as the chapter draws them.
 
 use ash::vk;
 
 use super::commands::{barrier, copy, leaving};
-use super::move_buffer::Arrival;
-use super::state::TextureCache;
-use crate::{Level, Result};
+use super::staging::create_buffer;
+use super::state::{Move, Moves, TextureCache};
+use crate::{Level, Result, TextureId};
+use tileheap::runtime::Device;
+use tileheap::runtime::objects::OwnedObjects;
+use tileheap::units::Bytes;
 
-impl TextureCache {
-    /// Creates the images of moves. Those that the buffer does not hold become uploads.
-    ///
-    /// # Errors
-    /// If the device is out of memory: no texture has moved then, and the lists are unchanged.
-    pub(super) fn prepare_moves(&mut self) -> Result<()> {
-        let moves = &mut self.moves;
-        moves.leaving.clear();
-        moves.out.clear();
-        moves.back.clear();
-        let mut end = 0_u64;
-        for index in 0..moves.listed.len() {
-            let texture = moves.listed[index];
-            let entry = &mut self.cached[texture.0 as usize];
-            // It was evicted meanwhile.
-            let (Some((offset, level)), Some(former)) = (entry.place, entry.live) else {
-                continue;
-            };
-            let shape = &self.shapes[usize::from(entry.chain.0)];
-            let (start, first) = (end, moves.out.len());
-            let dropped = u32::from(former.level.0 - level.0);
-            for (mip, level) in (0..=level.0).rev().map(Level).enumerate() {
-                let at = end.next_multiple_of(shape.alignment());
-                end = at + shape.texels_at(level) as u64;
-                let extent = shape.shape.extent_at(level);
-                moves.out.push(copy(&extent, dropped + mip as u32, at));
-                moves.back.push(copy(&extent, mip as u32, at));
-            }
-            if end > moves.size {
-                moves.out.truncate(first);
-                moves.back.truncate(first);
-                end = start;
-                entry.live = None;
-                self.images.retire(self.frame, former);
-                self.changed.push(texture);
-                if !std::mem::replace(&mut entry.listed, true) {
-                    self.pending_uploads.push(texture);
-                }
-                continue;
-            }
-            let live = match self.images.make(&self.device, shape, level, self.memory, offset) {
-                Ok(live) => live,
-                Err(error) => {
-                    self.take_back_moves();
-                    return Err(error);
-                }
-            };
-            moves.arrivals.push(Arrival { texture, live, first });
-            moves.leaving.push(leaving(former.image));
-            self.lists.add(live.image);
-        }
+impl Moves {
+    /// Creates the buffer.
+    pub(super) fn make(&mut self, device: &Device, owned: &mut OwnedObjects, size: Bytes) -> Result<()> {
+        let name = format!("a buffer of {size} for moves");
+        let info = vk::BufferCreateInfo::default()
+            .size(size.0)
+            .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
+        let types = device.profile().ordinary_type_bits();
+        // SAFETY: the size is not 0.
+        self.buffer = unsafe { create_buffer(device, owned, &name, &info, types) }?.0;
+        self.size = size.0;
         Ok(())
     }
 
-    /// Destroys the images of moves that were not recorded.
-    pub(super) fn take_back_moves(&mut self) {
-        for arrival in self.moves.arrivals.drain(..) {
-            // SAFETY: it was made for commands that were not submitted.
-            unsafe { self.images.destroy(self.device.raw(), arrival.live) };
+    pub(super) fn clear(&mut self) {
+        self.listed.clear();
+        self.leaving.clear();
+        self.out.clear();
+        self.back.clear();
+        self.end = 0;
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.listed.len()
+    }
+}
+
+impl TextureCache {
+    /// Creates the images of moves.
+    ///
+    /// # Errors
+    /// If the device is out of memory.
+    pub(super) fn prepare_moves(&mut self) -> Result<()> {
+        if self.former.is_empty() {
+            (0..self.changing.len()).try_for_each(|index| self.prepare_move(self.changing[index]))
+        } else {
+            (0..self.cached.len()).try_for_each(|index| self.prepare_move(TextureId(index as u32)))
         }
+    }
+
+    fn prepare_move(&mut self, texture: TextureId) -> Result<()> {
+        let entry = self.cached[texture.index()];
+        let (Some(place), Some(former)) = (self.levelled.place(texture), entry.live) else {
+            return Ok(());
+        };
+        let stays = (former.start, former.finest) == (place.0.0, place.1);
+        let resized = !self.former.is_empty();
+        if stays && !resized {
+            return Ok(());
+        }
+        let (shape, moves) = (&self.shapes[usize::from(entry.chain.0)], &mut self.moves);
+        let (level, first, mut end) = (former.level.min(place.1), moves.out.len(), moves.end);
+        for n in (0..=level.0).map(Level) {
+            let at = end.next_multiple_of(shape.alignment());
+            end = at + shape.texels_at(n) as u64;
+            let mip = |finest: Level| u32::from(finest.0 - n.0);
+            moves.out.push(copy(&shape.shape, n, mip(former.finest), at));
+            moves.back.push(copy(&shape.shape, n, mip(place.1), at));
+        }
+        if end > moves.size && !resized {
+            moves.out.truncate(first);
+            moves.back.truncate(first);
+            self.cached[texture.index()].live = None;
+            self.retire(texture, former);
+            return Ok(());
+        }
+        moves.end = end;
+        let mut next = self.make_image(entry.chain, place)?;
+        next.level = level;
+        self.cached[texture.index()].next = Some(next);
+        self.making.push(texture);
+        // Uploads of this frame to these bytes come behind the copies from them.
+        self.in_use.push((self.frame, former.start, former.end));
+        self.lists.add(next.image, next.mips(Level(0), level));
+        let moves = &mut self.moves;
+        let arrived = former.mips(Level(0), former.level);
+        moves.leaving.push(leaving(former.image, arrived));
+        moves.listed.push(Move {
+            from: former.image,
+            to: next.image,
+            first,
+            count: moves.out.len() - first,
+        });
+        Ok(())
     }
 
     /// Copies moving textures into the buffer, before any write to the memory of the cache.
     pub(super) fn record_departures(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
-        if moves.arrivals.is_empty() {
+        if moves.listed.is_empty() {
             return;
         }
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
         barrier(device, commands, (reading | copying, copying), &moves.leaving);
-        for (arrival, leaving) in moves.arrivals.iter().zip(&moves.leaving) {
-            let regions = &moves.out[arrival.first..][..usize::from(arrival.live.level.0) + 1];
+        if !self.former.is_empty() {
+            return;
+        }
+        for one in &moves.listed {
+            let regions = &moves.out[one.first..][..one.count];
             let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
             // SAFETY: recording (the caller's duty); the barrier brought the old image to the layout, and it has these levels.
-            unsafe {
-                device.cmd_copy_image_to_buffer(commands, leaving.image, layout, moves.buffer, regions)
-            };
+            unsafe { device.cmd_copy_image_to_buffer(commands, one.from, layout, moves.buffer, regions) };
         }
         let copied = [vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
@@ -101,42 +121,32 @@ impl TextureCache {
         unsafe { device.cmd_pipeline_barrier(commands, copying, copying, none, &copied, &[], &[]) };
     }
 
-    /// Copies moving textures out of the buffer, after the barriers of the new images.
+    /// Copies moving textures to their new images, after the barriers of those.
     pub(super) fn record_arrivals(&self, commands: vk::CommandBuffer) {
-        for arrival in &self.moves.arrivals {
-            let regions = &self.moves.back[arrival.first..][..usize::from(arrival.live.level.0) + 1];
-            let (device, layout) = (self.device.raw(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
-            // SAFETY: recording (the caller's duty); a barrier brought the image to the layout, and it has these levels.
-            unsafe {
-                device.cmd_copy_buffer_to_image(
-                    commands,
-                    self.moves.buffer,
-                    arrival.live.image,
-                    layout,
-                    regions,
-                )
+        let (device, moves) = (self.device.raw(), &self.moves);
+        let (source, target) = (
+            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+        );
+        for one in &moves.listed {
+            let (out, back) = (
+                &moves.out[one.first..][..one.count],
+                &moves.back[one.first..][..one.count],
+            );
+            if self.former.is_empty() {
+                // SAFETY: recording (the caller's duty); a barrier brought the image to the layout, and it has these levels.
+                unsafe { device.cmd_copy_buffer_to_image(commands, moves.buffer, one.to, target, back) };
+                continue;
+            }
+            let region = |(out, back): (&vk::BufferImageCopy, &vk::BufferImageCopy)| vk::ImageCopy {
+                src_subresource: out.image_subresource,
+                dst_subresource: back.image_subresource,
+                extent: back.image_extent,
+                ..Default::default()
             };
-        }
-    }
-
-    /// Replaces old images by new ones; returns how many.
-    pub(super) fn finish_moves(&mut self) -> u32 {
-        let count = self.moves.arrivals.len() as u32;
-        for arrival in self.moves.arrivals.drain(..) {
-            let entry = &mut self.cached[arrival.texture.0 as usize];
-            let former = entry.live.replace(arrival.live);
-            self.images
-                .retire(self.frame, former.expect("it was there to move"));
-            self.changed.push(arrival.texture);
-        }
-        self.forget_moves();
-        count
-    }
-
-    /// Clears the list of moves.
-    pub(super) fn forget_moves(&mut self) {
-        for texture in self.moves.listed.drain(..) {
-            self.cached[texture.0 as usize].moving = false;
+            let regions: Vec<_> = out.iter().zip(back).map(region).collect();
+            // SAFETY: as above; both images are of one shape.
+            unsafe { device.cmd_copy_image(commands, one.from, source, one.to, target, &regions) };
         }
     }
 }

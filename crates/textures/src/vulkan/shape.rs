@@ -10,16 +10,50 @@ use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::MemoryRequirements;
 use tileheap::units::{Alignment, Bytes};
 
-/// The shape of textures: format, extent, and a full mip chain.
+/// The shape of textures: format, extent, layers, and a full mip chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Format of the texels; it must support sampling and transfers.
+    /// Format of the texels, perhaps block-compressed; it must support sampling and transfers.
     pub format: vk::Format,
     /// Extent of the finest level, in texels.
     pub extent: vk::Extent2D,
+    /// Its layers, which are resident at the same levels.
+    pub layers: Layers,
+}
+
+/// The layers of a texture, and the type of its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layers {
+    /// One layer: `VK_IMAGE_VIEW_TYPE_2D`.
+    One,
+    /// So many layers: `VK_IMAGE_VIEW_TYPE_2D_ARRAY`.
+    Array(u32),
+    /// The six faces of a cube: `VK_IMAGE_VIEW_TYPE_CUBE`.
+    Cube,
+}
+
+impl Layers {
+    /// Number of layers.
+    pub fn count(self) -> u32 {
+        match self {
+            Layers::One => 1,
+            Layers::Array(count) => count,
+            Layers::Cube => 6,
+        }
+    }
 }
 
 impl TextureShape {
+    /// A shape of one layer.
+    pub const fn new(format: vk::Format, extent: vk::Extent2D) -> TextureShape {
+        let layers = Layers::One;
+        TextureShape {
+            format,
+            extent,
+            layers,
+        }
+    }
+
     /// The finest level.
     pub fn finest(&self) -> Level {
         Level(self.extent.width.max(self.extent.height).max(1).ilog2() as u8)
@@ -44,20 +78,30 @@ pub(super) struct Shape {
 
 impl Shape {
     fn new(shape: TextureShape) -> Result<Shape> {
-        let TextureShape { format, extent } = shape;
+        let TextureShape {
+            format,
+            extent,
+            layers,
+        } = shape;
         let unknown = || unsupported(name(&shape), "its texel size is unknown");
         let block = texel_block(format).ok_or_else(unknown)?;
-        if extent.width.min(extent.height) == 0 {
-            return Err(unsupported(name(&shape), "its extent is empty or too large"));
+        if extent.width.min(extent.height) == 0 || layers.count() == 0 {
+            return Err(unsupported(
+                name(&shape),
+                "its extent or its number of layers is 0",
+            ));
+        }
+        if layers == Layers::Cube && extent.width != extent.height {
+            return Err(unsupported(name(&shape), "the faces of a cube are square"));
         }
         Ok(Shape { shape, block })
     }
 
-    /// Bytes of one level alone, tightly packed.
+    /// Bytes of all layers of one level alone, tightly packed.
     pub(super) fn texels_at(&self, level: Level) -> usize {
         let vk::Extent2D { width, height } = self.shape.extent_at(level);
         let blocks = width.div_ceil(self.block.width) as usize * height.div_ceil(self.block.height) as usize;
-        blocks * self.block.bytes as usize
+        blocks * self.block.bytes as usize * self.shape.layers.count() as usize
     }
 
     /// Alignment of buffer offsets in copies.
@@ -70,12 +114,17 @@ impl Shape {
     /// Create info of the image of a texture at `level`.
     pub(super) fn image_info(&self, level: Level) -> vk::ImageCreateInfo<'static> {
         use vk::ImageUsageFlags as U;
+        let flags = match self.shape.layers {
+            Layers::Cube => vk::ImageCreateFlags::CUBE_COMPATIBLE,
+            _ => vk::ImageCreateFlags::empty(),
+        };
         vk::ImageCreateInfo::default()
+            .flags(flags)
             .image_type(vk::ImageType::TYPE_2D)
             .format(self.shape.format)
             .extent(self.shape.extent_at(level).into())
             .mip_levels(u32::from(level.0) + 1)
-            .array_layers(1)
+            .array_layers(self.shape.layers.count())
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
             // A transfer source when it moves.
@@ -146,7 +195,11 @@ pub(super) fn unsupported(resource: String, why: impl Into<String>) -> Error {
 /// The name of a shape in messages.
 pub(super) fn name(shape: &TextureShape) -> String {
     let vk::Extent2D { width, height } = shape.extent;
-    format!("texture of {width} x {height}, {:?}", shape.format)
+    let layers = match shape.layers {
+        Layers::One => String::new(),
+        layers => format!(", {layers:?}"),
+    };
+    format!("texture of {width} x {height}, {:?}{layers}", shape.format)
 }
 
 #[cfg(test)]
@@ -157,7 +210,7 @@ mod tests {
     fn levels_count_from_a_single_texel() {
         let extent = vk::Extent2D { width: 20, height: 6 };
         let format = vk::Format::R8G8B8A8_UNORM;
-        let shape = Shape::new(TextureShape { format, extent }).expect("sound");
+        let shape = Shape::new(TextureShape::new(format, extent)).expect("sound");
         let extents = (0..=4).map(|level| {
             let vk::Extent2D { width, height } = shape.shape.extent_at(Level(level));
             (width, height, shape.texels_at(Level(level)))
@@ -168,12 +221,16 @@ mod tests {
         );
         assert_eq!(shape.image_info(Level(3)).mip_levels, 4);
         let empty = vk::Extent2D { width: 0, height: 6 };
-        assert!(
-            Shape::new(TextureShape {
-                format,
-                extent: empty
-            })
-            .is_err()
-        );
+        assert!(Shape::new(TextureShape::new(format, empty)).is_err());
+        // Whole blocks of 4 x 4 texels, in each of the layers.
+        let layered = |layers| {
+            let whole = TextureShape::new(vk::Format::BC1_RGBA_UNORM_BLOCK, extent);
+            let shape = Shape::new(TextureShape { layers, ..whole }).ok()?;
+            let sizes = [4, 0].map(|level| shape.texels_at(Level(level)));
+            Some((sizes, shape.alignment()))
+        };
+        assert_eq!(layered(Layers::One), Some(([80, 8], 8)));
+        assert_eq!(layered(Layers::Array(3)), Some(([240, 24], 8)));
+        assert_eq!([Layers::Cube, Layers::Array(0)].map(layered), [None; 2]);
     }
 }

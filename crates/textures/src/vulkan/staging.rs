@@ -66,9 +66,6 @@ pub(super) struct Staging {
     ring: Ring,
 }
 
-/// A position of the ring, to return what was allocated after it.
-pub(super) struct Mark(u64);
-
 impl Staging {
     /// An empty ring.
     pub(super) fn none() -> Staging {
@@ -109,22 +106,31 @@ impl Staging {
         Ok(())
     }
 
-    /// `bytes` bytes to write and their offset, at a multiple of `alignment`; `None` while pending frames use them.
-    pub(super) fn take(&mut self, bytes: usize, alignment: u64) -> Option<(u64, &mut [u8])> {
-        let offset = self.ring.take(bytes as u64, alignment)?;
-        // SAFETY: inside the mapping.
-        let start = unsafe { self.bytes.add(offset as usize) };
-        // SAFETY: mapped up to the end of the ring, and bytes that the ring allocates are in no other use.
-        Some((offset, unsafe { std::slice::from_raw_parts_mut(start, bytes) }))
+    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while pending frames use them.
+    pub(super) fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
+        self.ring.take(bytes, alignment)
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark(self.ring.head)
+    /// Bytes to write, of those that were taken last.
+    pub(super) fn texels(&mut self, bytes: std::ops::Range<u64>) -> &mut [u8] {
+        assert!(
+            bytes.start <= bytes.end && bytes.end <= self.ring.size,
+            "they were taken"
+        );
+        // SAFETY: inside the mapping.
+        let start = unsafe { self.bytes.add(bytes.start as usize) };
+        // SAFETY: mapped up to the end of the ring, and borrowed with it; no pending frame reads bytes that were just taken.
+        unsafe { std::slice::from_raw_parts_mut(start, (bytes.end - bytes.start) as usize) }
+    }
+
+    /// A position of the ring, to return what is allocated after it.
+    pub(super) fn mark(&self) -> u64 {
+        self.ring.head
     }
 
     /// Returns what was allocated since a mark.
-    pub(super) fn take_back(&mut self, mark: &Mark) {
-        self.ring.head = mark.0;
+    pub(super) fn take_back(&mut self, mark: u64) {
+        self.ring.head = mark;
     }
 
     /// Allocations so far are in use until `frame` is complete.

@@ -1,12 +1,12 @@
 //! The objects of a cache, and their destruction.
 
 use std::fmt;
+use std::time::Duration;
 
 use ash::vk;
 
 use super::commands::BarrierLists;
 use super::image::{Images, Texture};
-use super::move_buffer::MoveBuffer;
 use super::shape::{Shape, unsupported};
 use super::staging::Staging;
 use super::transfer::Transfer;
@@ -21,14 +21,16 @@ use tileheap::units::Bytes;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: ChainId,
-    /// Offset and level by the policy.
-    pub(super) place: Option<(u64, Level)>,
     /// Its image; none before it is uploaded.
     pub(super) live: Option<Texture>,
-    /// Whether it is in `pending_uploads`.
+    /// What replaces that with the frame that is recorded: another image, or a view of more levels.
+    pub(super) next: Option<Texture>,
+    /// Whether it is in `changing`.
     pub(super) listed: bool,
-    /// Whether it is in the list of moves.
-    pub(super) moving: bool,
+    /// The last frame that may use its image.
+    pub(super) used: u64,
+    /// Drawn while it is not resident.
+    pub(super) fallback: Option<TextureId>,
 }
 
 /// Streamed textures in device memory; see the [module](super).
@@ -43,7 +45,7 @@ pub struct TextureCache {
     /// Buffers of `staging` and `moves`.
     pub(super) owned: OwnedObjects,
     pub(super) transfer: Option<Transfer>,
-    pub(super) moves: MoveBuffer,
+    pub(super) moves: Moves,
     pub(super) memory: vk::DeviceMemory,
     pub(super) memory_type: u32,
     /// Former allocations, which the next recorded frame copies from.
@@ -54,14 +56,33 @@ pub struct TextureCache {
     pub(super) reader_stages: vk::PipelineStageFlags,
     pub(super) frame: u64,
     pub(super) complete: u64,
-    /// Placed, and not uploaded yet.
-    pub(super) pending_uploads: Vec<TextureId>,
+    /// Textures whose image is not what the policy placed.
+    pub(super) changing: Vec<TextureId>,
+    /// Textures with a `next`.
+    pub(super) making: Vec<TextureId>,
     pub(super) changed: Vec<TextureId>,
+    /// How many of them the frame before had.
+    pub(super) reported: usize,
+    /// Recorded with the frame, and for the transfer queue.
     pub(super) lists: BarrierLists,
+    pub(super) sent: BarrierLists,
+    /// Bytes of former images, each with the last frame that may use them.
+    pub(super) in_use: Vec<(u64, u64, u64)>,
+    /// The most bytes and the most time for writing texels that a frame spends on uploads.
+    pub(super) uploads: Bytes,
+    pub(super) upload_time: Option<Duration>,
     pub(super) destroyed: bool,
 }
 
 impl TextureCache {
+    /// Creates the image of a texture where the policy placed it.
+    pub(super) fn make_image(&self, chain: ChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
+        let size = self.textures.geometry().size(chain, level);
+        let end = offset + size.expect("placements are checked");
+        let shape = &self.shapes[usize::from(chain.0)];
+        Images::make(self.device.raw(), shape, level, self.memory, (offset.0, end.0))
+    }
+
     /// Allocates memory for the whole cache.
     pub(super) fn allocate(&self, budget: Bytes) -> Result<vk::DeviceMemory> {
         let profile = self.device.profile();
@@ -115,4 +136,27 @@ impl Drop for TextureCache {
             tracing::warn!("TextureCache dropped without TextureCache::destroy: its images and memory leak");
         }
     }
+}
+
+/// Copies between two images of a texture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub(super) from: vk::Image,
+    pub(super) to: vk::Image,
+    /// Index of its first region in `out` and `back`, and how many there are.
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+/// The buffer through which textures move (none for policies that do not relocate), and the moves of a frame.
+#[derive(Default)]
+pub(super) struct Moves {
+    pub(super) buffer: vk::Buffer,
+    pub(super) size: u64,
+    pub(super) listed: Vec<Move>,
+    pub(super) leaving: Vec<vk::ImageMemoryBarrier<'static>>,
+    /// Regions of the buffer, by levels of the old images and of the new ones, and their end.
+    pub(super) out: Vec<vk::BufferImageCopy>,
+    pub(super) back: Vec<vk::BufferImageCopy>,
+    pub(super) end: u64,
 }

@@ -7,18 +7,9 @@ use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Capabilities, Device};
 use tileheap::runtime::{DeviceQueue, RuntimeError};
 
-/// A queue for uploads.
-#[derive(Clone, Copy, Debug)]
-pub struct TransferQueue {
-    /// The queue, of another family than the one that draws. No other thread uses it while the cache records.
-    pub queue: DeviceQueue,
-    /// A timeline semaphore of the caller, which each frame signals with its number.
-    pub frame_semaphore: vk::Semaphore,
-}
-
 /// Records and submits uploads.
 pub(super) struct Transfer {
-    pub(super) queue: TransferQueue,
+    pub(super) queue: DeviceQueue,
     /// The queue family that draws.
     pub(super) family: u32,
     pool: vk::CommandPool,
@@ -30,7 +21,7 @@ pub(super) struct Transfer {
 
 impl Transfer {
     /// Without objects; [`make`](Transfer::make) creates them.
-    pub(super) fn new(queue: TransferQueue, family: u32) -> Transfer {
+    pub(super) fn new(queue: DeviceQueue, family: u32) -> Transfer {
         Transfer {
             queue,
             family,
@@ -51,7 +42,7 @@ impl Transfer {
         }
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
-            .queue_family_index(self.queue.queue.family);
+            .queue_family_index(self.queue.family);
         // SAFETY: the caller's device has the queue, and so the family.
         self.pool = unsafe { raw.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
@@ -91,7 +82,7 @@ impl Transfer {
         Ok(*commands)
     }
 
-    /// Submits the uploads of `frame` after all frames before it; returns what the frame must wait for.
+    /// Submits the uploads of `frame`, which wait for nothing; returns what the frame must wait for.
     pub(super) fn submit(
         &self,
         owner: &Device,
@@ -102,21 +93,15 @@ impl Transfer {
         let what = || format!("the uploads of frame {frame}");
         // SAFETY: recording.
         unsafe { device.end_command_buffer(commands) }.with_call("vkEndCommandBuffer", what)?;
-        let (waits, values) = ([self.queue.frame_semaphore], [frame - 1]);
-        let (signals, signalled) = ([self.uploaded], [frame]);
-        let (stages, buffers) = ([vk::PipelineStageFlags::TRANSFER], [commands]);
-        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
-            .wait_semaphore_values(&values)
-            .signal_semaphore_values(&signalled);
+        let (signals, signalled, buffers) = ([self.uploaded], [frame], [commands]);
+        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&signalled);
         let info = vk::SubmitInfo::default()
-            .wait_semaphores(&waits)
-            .wait_dst_stage_mask(&stages)
             .command_buffers(&buffers)
             .signal_semaphores(&signals)
             .push_next(&mut timeline);
         let _locked = owner.lock_queues();
         // SAFETY: everything named is alive; the queues are locked, and the program's own submissions are the caller's duty.
-        unsafe { device.queue_submit(self.queue.queue.handle, &[info], vk::Fence::null()) }
+        unsafe { device.queue_submit(self.queue.handle, &[info], vk::Fence::null()) }
             .with_call("vkQueueSubmit", what)?;
         Ok((self.uploaded, frame))
     }

@@ -1,9 +1,12 @@
 //! Uploads: texels into the staging ring, copies to images, and barriers.
 
+use std::time::Instant;
+
 use ash::vk;
 
-use super::commands::{barrier, copy};
-use super::state::{CachedTexture, TextureCache};
+use super::commands::{BarrierLists, barrier, copy};
+use super::image::Texture;
+use super::state::TextureCache;
 use crate::Result;
 use crate::{Level, TextureId};
 
@@ -11,7 +14,7 @@ use crate::{Level, TextureId};
 ///
 /// Implemented for closures.
 pub trait TexelSource {
-    /// Writes one level of a texture: rows from the top, tightly packed. Called for each level from the finest down to 0.
+    /// Writes one level of a texture: layer by layer, rows from the top, tightly packed. Called for each missing level, the coarsest first.
     fn write(&mut self, texture: TextureId, level: Level, texels: &mut [u8]);
 }
 
@@ -25,11 +28,13 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "the frame must wait for its uploads"]
 pub struct RecordedUploads {
-    /// Number of uploaded images.
+    /// Number of images to which levels were uploaded.
     pub images: u32,
-    /// Number of images that were moved or lost levels.
+    /// Number of textures that got another image and kept levels: they moved, lost levels or get finer ones.
     pub moved: u32,
-    /// Bytes written to the staging ring.
+    /// Number of uploaded images that the transfer queue fills, while earlier frames may still be rendered.
+    pub transferred: u32,
+    /// Bytes written to the staging ring: no more than [`uploads`](super::TextureCacheDesc::uploads), except for a single level.
     pub texels: u64,
     /// With a transfer queue: timeline semaphore and value that the submission of the frame must wait for in the stages that read
     /// textures.
@@ -46,7 +51,8 @@ impl TextureCache {
     /// # Safety
     /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, after the earlier frames.
     /// - Frames passed to [`begin`](TextureCache::begin) as complete are complete.
-    /// - With a transfer queue, no other thread uses it meanwhile, and the frame waits for [`RecordedUploads::wait`].
+    /// - With a transfer queue, no other thread uses it meanwhile, the frame waits for [`RecordedUploads::wait`], and frames read no
+    ///   textures but those that they requested, and fallbacks of those.
     pub unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,
@@ -54,185 +60,169 @@ impl TextureCache {
     ) -> Result<RecordedUploads> {
         self.follow();
         let mark = self.staging.mark();
-        let mut recorded = RecordedUploads::default();
         self.lists.clear();
+        self.sent.clear();
+        self.moves.clear();
         // Everything that can fail precedes the first command.
-        let relocated = self.prepare_relocation()?;
-        let mut staged = 0;
+        let recorded = self.prepare(source).inspect_err(|_| {
+            self.take_back();
+            self.staging.take_back(mark);
+        })?;
         // SAFETY: the caller's duty.
-        match unsafe { self.stage_and_upload(commands, source, &mut recorded, &mut staged) } {
-            Ok(wait) => recorded.wait = wait,
-            Err(error) => {
-                self.take_back_relocation(relocated);
-                self.take_back_moves();
-                self.take_back(staged);
-                self.staging.take_back(&mark);
-                return Err(error);
-            }
-        }
-        // SAFETY: the caller's duty.
-        unsafe { self.relocate(commands, relocated) };
-        recorded.moved = self.finish_moves();
-        for index in 0..staged {
-            let texture = self.pending_uploads[index];
-            let entry = &mut self.cached[texture.0 as usize];
-            entry.listed = false;
-            if entry.live.is_some() {
-                self.changed.push(texture);
-            }
-        }
-        self.pending_uploads.drain(..staged);
+        unsafe { self.upload(commands) };
+        self.commit();
         Ok(recorded)
     }
 
-    /// # Safety
-    /// As [`record`](TextureCache::record).
-    unsafe fn stage_and_upload(
-        &mut self,
-        commands: vk::CommandBuffer,
-        source: &mut impl TexelSource,
-        recorded: &mut RecordedUploads,
-        staged: &mut usize,
-    ) -> Result<Option<(vk::Semaphore, u64)>> {
+    fn prepare(&mut self, source: &mut impl TexelSource) -> Result<RecordedUploads> {
+        let mut recorded = RecordedUploads::default();
+        self.prepare_moves()?;
         if self.former.is_empty() {
-            // Otherwise moves are copies to the new allocation.
-            self.prepare_moves()?;
+            recorded.moved = self.moves.count() as u32;
         }
-        self.stage(source, recorded, staged)?;
-        if *staged == 0 && self.moves.count() == 0 {
-            return Ok(None);
+        self.stage(source, &mut recorded)?;
+        for texture in &self.making {
+            let entry = &mut self.cached[texture.index()];
+            let shape = &self.shapes[usize::from(entry.chain.0)].shape;
+            let next = entry.next.as_mut().expect("it is being made");
+            self.images.make_view(self.device.raw(), shape, next)?;
         }
-        // SAFETY: the caller's duty.
-        unsafe { self.upload(commands, *staged) }
+        recorded.transferred = self.sent.uploads.len() as u32;
+        recorded.wait = self.send()?;
+        Ok(recorded)
     }
 
-    /// Creates images of the first pending textures and writes their texels to the ring, until it is full; counts them.
-    fn stage(
-        &mut self,
-        source: &mut impl TexelSource,
-        recorded: &mut RecordedUploads,
-        staged: &mut usize,
-    ) -> Result<()> {
-        for index in 0..self.pending_uploads.len() {
-            *staged = index;
-            let texture = self.pending_uploads[index];
-            let entry = self.cached[texture.0 as usize];
-            // It was evicted before it was uploaded.
-            let Some((offset, level)) = entry.place else {
+    /// Creates images of placed textures and writes their missing levels to the ring, until it is full or the budget is spent: of
+    /// the last one as many as fit, the coarsest first. Uploads to bytes that no pending frame uses go to the transfer queue.
+    fn stage(&mut self, source: &mut impl TexelSource, recorded: &mut RecordedUploads) -> Result<()> {
+        let start_time = self.upload_time.map(|most| (Instant::now(), most));
+        for index in 0..self.changing.len() {
+            let texture = self.changing[index];
+            let entry = self.cached[texture.index()];
+            let Some(place) = self.levelled.place(texture) else {
                 continue;
             };
-            let shape = self.shapes[usize::from(entry.chain.0)];
-            let mut bytes = 0;
-            let alignment = shape.alignment();
-            let placed = |bytes: &mut usize, level: Level| {
-                let start = bytes.next_multiple_of(alignment as usize);
-                *bytes = start + shape.texels_at(level);
-                start
-            };
-            for level in (0..=level.0).rev().map(Level) {
-                placed(&mut bytes, level);
+            let there = entry.next.or(entry.live);
+            let first = there.map_or(0, |there| there.level.0 + 1);
+            if first > place.1.0 {
+                continue;
             }
-            let Some((start, texels)) = self.staging.take(bytes, alignment) else {
+            let late = start_time.is_some_and(|(start, most)| start.elapsed() >= most);
+            let room = if late {
+                0
+            } else {
+                self.uploads.0.saturating_sub(recorded.texels)
+            };
+            let shape = self.shapes[usize::from(entry.chain.0)];
+            let alignment = shape.alignment();
+            // Where levels start and end.
+            let ends = (first..=place.1.0).scan(0, |end, level| {
+                let start = u64::next_multiple_of(*end, alignment);
+                *end = start + shape.texels_at(Level(level)) as u64;
+                Some((Level(level), start, *end))
+            });
+            let alone = |level: Level| recorded.images == 0 && level.0 == first;
+            let levels = ends.take_while(|&(level, _, end)| end <= room || alone(level));
+            let Some((last, _, bytes)) = levels.clone().last() else {
                 return Ok(());
             };
-            let live = self
-                .images
-                .make(&self.device, &shape, level, self.memory, offset)?;
-            self.cached[texture.0 as usize].live = Some(live);
-            let mut end = 0;
-            for (mip, level) in (0..=level.0).rev().map(Level).enumerate() {
-                let first = placed(&mut end, level);
-                source.write(texture, level, &mut texels[first..end]);
-                self.lists.copies.push(copy(
-                    &shape.shape.extent_at(level),
-                    mip as u32,
-                    start + first as u64,
-                ));
+            let Some(start) = self.staging.take(bytes, alignment) else {
+                return Ok(());
+            };
+            let next = match there {
+                Some(there) => there,
+                None => self.make_image(entry.chain, place)?,
+            };
+            if entry.next.is_none() {
+                self.making.push(texture);
             }
-            self.lists.add(live.image);
+            let (view, set) = Default::default();
+            let next = Texture {
+                level: last,
+                view,
+                set,
+                ..next
+            };
+            self.cached[texture.index()].next = Some(next);
+            let overlaps = |&(frame, first, end): &(u64, u64, u64)| {
+                frame > self.complete && first < next.end && next.start < end
+            };
+            let lists = match self.transfer.is_some() && !self.in_use.iter().any(overlaps) {
+                true => &mut self.sent,
+                false => &mut self.lists,
+            };
+            for (level, from, to) in levels {
+                source.write(texture, level, self.staging.texels(start + from..start + to));
+                let mip = u32::from(next.finest.0 - level.0);
+                lists.copies.push(copy(&shape.shape, level, mip, start + from));
+            }
+            lists.uploads.push((next.image, usize::from(last.0 - first) + 1));
+            lists.add(next.image, next.mips(Level(first), last));
             recorded.images += 1;
-            recorded.texels += bytes as u64;
+            recorded.texels += bytes;
+            if last < place.1 {
+                return Ok(());
+            }
         }
-        *staged = self.pending_uploads.len();
         Ok(())
     }
 
-    /// Destroys the images of the first pending textures, which no commands use.
-    fn take_back(&mut self, staged: usize) {
-        for texture in &self.pending_uploads[..staged] {
-            let entry: &mut CachedTexture = &mut self.cached[texture.0 as usize];
-            if let Some(live) = entry.live.take() {
-                // SAFETY: it was made for commands that were not submitted.
-                unsafe { self.images.destroy(self.device.raw(), live) };
-            }
-        }
-    }
-
-    /// Records the copies of what was staged.
-    ///
-    /// # Safety
-    /// As [`record`](TextureCache::record).
-    unsafe fn upload(
-        &mut self,
-        commands: vk::CommandBuffer,
-        staged: usize,
-    ) -> Result<Option<(vk::Semaphore, u64)>> {
-        let device = self.device.raw();
-        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
-        let Some(transfer) = &mut self.transfer else {
-            self.record_departures(commands);
-            let device = self.device.raw();
-            // After reads of earlier frames from these bytes, as other images.
-            barrier(device, commands, (reading | copying, copying), &self.lists.before);
-            self.record_arrivals(commands);
-            self.copy_all(commands, staged);
-            barrier(self.device.raw(), commands, (copying, reading), &self.lists.after);
+    /// Submits the uploads of the transfer queue; what the frame must wait for.
+    fn send(&mut self) -> Result<Option<(vk::Semaphore, u64)>> {
+        let Some(transfer) = self.transfer.as_mut().filter(|_| !self.sent.uploads.is_empty()) else {
             return Ok(None);
         };
+        let device = self.device.raw();
         let own = transfer.begin(device, self.frame, self.complete)?;
-        let (from, to) = (transfer.queue.queue.family, transfer.family);
-        // After the wait for the frames before.
-        barrier(device, own, (copying, copying), &self.lists.before);
-        for after in &mut self.lists.after {
+        let (from, to) = (transfer.queue.family, transfer.family);
+        let (top, copying) = (
+            vk::PipelineStageFlags::TOP_OF_PIPE,
+            vk::PipelineStageFlags::TRANSFER,
+        );
+        // Frames that used these bytes are complete.
+        barrier(device, own, (top, copying), &self.sent.before);
+        for after in &mut self.sent.after {
             (after.src_queue_family_index, after.dst_queue_family_index) = (from, to);
             after.dst_access_mask = vk::AccessFlags::empty();
         }
-        self.copy_all(own, staged);
-        let device = self.device.raw();
+        copy_all(device, own, self.staging.buffer, &self.sent);
         let bottom = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
-        barrier(device, own, (copying, bottom), &self.lists.after);
-        let transfer = self.transfer.as_ref().expect("it was there above");
-        let wait = transfer.submit(&self.device, own, self.frame)?;
-        for after in &mut self.lists.after {
+        barrier(device, own, (copying, bottom), &self.sent.after);
+        for after in &mut self.sent.after {
             after.src_access_mask = vk::AccessFlags::empty();
             after.dst_access_mask = vk::AccessFlags::SHADER_READ;
         }
-        barrier(device, commands, (reading, reading), &self.lists.after);
-        Ok(Some(wait))
+        transfer.submit(&self.device, own, self.frame).map(Some)
     }
 
-    fn copy_all(&self, commands: vk::CommandBuffer, staged: usize) {
-        let mut copies = &self.lists.copies[..];
-        let mut images = self.lists.before.iter().skip(self.moves.count());
-        for texture in &self.pending_uploads[..staged] {
-            let Some(live) = self.cached[texture.0 as usize].live else {
-                continue;
-            };
-            let Some(before) = images.next() else { return };
-            debug_assert_eq!(before.image, live.image, "in the order of the list");
-            let (own, others) = copies.split_at(usize::from(live.level.0) + 1);
-            copies = others;
-            let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
-            // SAFETY: recording (the caller's duty); the texels are in the ring, and a barrier brought the image to the layout.
-            unsafe {
-                self.device.raw().cmd_copy_buffer_to_image(
-                    commands,
-                    self.staging.buffer,
-                    live.image,
-                    layout,
-                    own,
-                )
-            };
+    /// Records moves, uploads, and what the frame takes over from the transfer queue.
+    ///
+    /// # Safety
+    /// As [`record`](TextureCache::record).
+    unsafe fn upload(&self, commands: vk::CommandBuffer) {
+        let device = self.device.raw();
+        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
+        if !self.lists.before.is_empty() {
+            self.record_departures(commands);
+            // After reads of earlier frames from these bytes, as other images.
+            barrier(device, commands, (reading | copying, copying), &self.lists.before);
+            self.record_arrivals(commands);
+            copy_all(device, commands, self.staging.buffer, &self.lists);
+            barrier(device, commands, (copying, reading), &self.lists.after);
         }
+        if !self.sent.after.is_empty() {
+            barrier(device, commands, (reading, reading), &self.sent.after);
+        }
+    }
+}
+
+fn copy_all(device: &ash::Device, commands: vk::CommandBuffer, from: vk::Buffer, lists: &BarrierLists) {
+    let mut copies = &lists.copies[..];
+    for &(image, regions) in &lists.uploads {
+        let (own, others) = copies.split_at(regions);
+        copies = others;
+        let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+        // SAFETY: recording (the caller's duty); the texels are in the ring, and a barrier brought the image to the layout.
+        unsafe { device.cmd_copy_buffer_to_image(commands, from, image, layout, own) };
     }
 }

@@ -7,8 +7,8 @@ use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::{Entry, Record, TraceReader, TraceWriter};
 use tileheap_textures::units::{Alignment, Bytes};
 use tileheap_textures::{
-    Chain, ChainId, Error, Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc,
-    Request, TextureId, Textures,
+    Chain, ChainId, CreatePolicy, Error, Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy,
+    PolicyDesc, Request, TextureId, Textures, Uploads,
 };
 
 /// Odd sizes of two chains in a unit that is no power of two.
@@ -46,8 +46,7 @@ proptest! {
     fn every_policy_keeps_the_rules(steps in prop::collection::vec(entry(), 1..400), budget in 1008..6000_u64, seed in 0..9_u64) {
         let geometry = odd_geometry();
         for kind in ALL {
-            let policy = kind.create(&geometry, Bytes(budget), seed).expect("1008 B hold the largest");
-            let mut replay = Replay::new(policy, &geometry, Bytes(budget));
+            let mut replay = Replay::new(&kind, &geometry, Bytes(budget), seed).expect("1008 B hold the largest");
             let mut textures = thirty(&geometry);
             let mut entries = Vec::new();
             for &(what, texture, level) in &steps {
@@ -69,7 +68,7 @@ proptest! {
             }
             let traffic = replay.traffic().iter().sum::<u64>();
             let bound = lower_bound(&entries, Bytes(budget)).iter().sum::<u64>();
-            prop_assert!(!kind.uploads_whole || traffic >= bound, "{}: {traffic} below {bound}", kind.name);
+            prop_assert!(kind.uploads != Uploads::Whole || traffic >= bound, "{}: {traffic} below {bound}", kind.name);
         }
     }
 
@@ -79,8 +78,7 @@ proptest! {
         let geometry = odd_geometry();
         let textures = thirty(&geometry);
         for kind in ALL {
-            let policy = kind.create(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
-            let mut replay = Replay::new(policy, &geometry, Bytes(6000));
+            let mut replay = Replay::new(&kind, &geometry, Bytes(6000), seed).expect("6000 B hold the largest");
             for &((what, texture, level), budget) in &steps {
                 let played = if what > 2 {
                     replay.play(use_at(&textures, TextureId(texture), level))
@@ -108,30 +106,13 @@ proptest! {
         });
         let records: Vec<Record> = records.collect();
         let bytes = written(&records);
-        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
+        let reader = TraceReader::new(&bytes[..]).expect("a header");
         prop_assert_eq!(reader.geometry(), &odd_geometry());
-        let mut read = Vec::new();
-        while let Some(record) = reader.read().expect("it is whole") {
-            read.push(record);
-        }
-        prop_assert_eq!(&read, &records);
+        prop_assert_eq!(&read(&bytes).expect("it is whole"), &records);
         // Cut anywhere, it is truncated, or no trace; never whole, never a panic.
         for length in 0..bytes.len() {
-            let mut fault = None;
-            match TraceReader::new(&bytes[..length]) {
-                Err(early) => fault = Some(early),
-                Ok(mut reader) => loop {
-                    match reader.read() {
-                        Ok(Some(_)) => {}
-                        Ok(None) => break,
-                        Err(late) => {
-                            fault = Some(late);
-                            break;
-                        }
-                    }
-                },
-            }
-            prop_assert!(matches!(fault, Some(Error::TraceTruncated { .. } | Error::NotATrace)), "{length}: {fault:?}");
+            let fault = read(&bytes[..length]);
+            prop_assert!(matches!(fault, Err(Error::TraceTruncated(..) | Error::NotATrace)), "{length}: {fault:?}");
         }
     }
 
@@ -140,9 +121,7 @@ proptest! {
     fn damage_is_no_panic(mut bytes in Just(written(&[Record::EndFrame; 3])), at in 15..40_usize, to in any::<u8>()) {
         let at = at % bytes.len();
         bytes[at] = to;
-        if let Ok(mut reader) = TraceReader::new(&bytes[..]) {
-            while let Ok(Some(_)) = reader.next_entry() {}
-        }
+        let _ = entries(&bytes);
     }
 }
 
@@ -154,22 +133,28 @@ fn written(records: &[Record]) -> Vec<u8> {
     writer.finish().expect("a vector takes all")
 }
 
+/// All records of a trace.
+fn read(bytes: &[u8]) -> tileheap_textures::Result<Vec<Record>> {
+    let mut reader = TraceReader::new(bytes)?;
+    std::iter::from_fn(|| reader.read().transpose()).collect()
+}
+
+/// All entries of a trace.
+fn entries(bytes: &[u8]) -> tileheap_textures::Result<Vec<Entry>> {
+    let mut reader = TraceReader::new(bytes)?;
+    std::iter::from_fn(|| reader.next_entry().transpose()).collect()
+}
+
 #[test]
 fn scenarios_survive_their_files() {
     for scenario in Scenario::ALL {
         let mut writer = TraceWriter::new(Vec::new(), &scenario.geometry()).expect("a vector");
         scenario.generate(7, 20, |record| writer.write(record).expect("a vector"));
         let bytes = writer.finish().expect("a vector");
-        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
-        let mut entries = Vec::new();
-        while let Some(entry) = reader.next_entry().expect("it is sound") {
-            entries.push(entry);
-        }
+        let entries = entries(&bytes).expect("it is sound");
         assert_eq!(entries, scenario.entries(7, 20), "{}", scenario.name());
-        let uses = entries
-            .iter()
-            .filter(|entry| matches!(entry, Entry::Use(_)))
-            .count();
+        let is_use = |entry: &&Entry| matches!(entry, Entry::Use(_));
+        let uses = entries.iter().filter(is_use).count();
         assert!(
             bytes.len() < 4 * uses + 70_000,
             "{}: {} B for {uses} uses",
@@ -181,17 +166,9 @@ fn scenarios_survive_their_files() {
 
 #[test]
 fn uses_of_textures_that_are_not_there_are_named() {
-    let error = |records: &[Record]| {
-        let bytes = written(records);
-        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
-        loop {
-            match reader.next_entry() {
-                Ok(Some(_)) => {}
-                Ok(None) => panic!("it is wrong"),
-                Err(Error::TraceRecord(_, error)) => return error.to_string(),
-                Err(other) => panic!("{other}"),
-            }
-        }
+    let error = |records: &[Record]| match entries(&written(records)) {
+        Err(Error::TraceRecord(_, error)) => error.to_string(),
+        other => panic!("{other:?}"),
     };
     let (texture, chain) = (TextureId(0), ChainId(0));
     let create = Record::Create { texture, chain };
@@ -200,23 +177,29 @@ fn uses_of_textures_that_are_not_there_are_named() {
         level: Level(level),
     };
     let release = Record::Release { texture };
+    let again = |texture, chain| Record::Create {
+        texture: TextureId(texture),
+        chain: ChainId(chain),
+    };
     let unknown = "texture 0 does not exist: it was never created, or it was released";
-    assert_eq!(error(&[request(0)]), unknown);
-    assert_eq!(error(&[create, release, release]), unknown);
-    let second = Record::Create {
-        texture,
-        chain: ChainId(1),
-    };
-    let twice = "texture 0 has chain 0 and cannot be created again with chain 1";
-    assert_eq!(error(&[create, second]), twice);
-    let finer = "texture 0 is requested at level 4; its chain 0 has levels 0 to 3";
-    assert_eq!(error(&[create, request(4)]), finer);
-    let far = Record::Create {
-        texture: TextureId(5),
-        chain,
-    };
-    let order = "texture 5 is created before texture 0: new ids are consecutive";
-    assert_eq!(error(&[far]), order);
+    for (records, text) in [
+        (&[request(0)][..], unknown),
+        (&[create, release, release], unknown),
+        (
+            &[create, again(0, 1)],
+            "texture 0 has chain 0 and cannot be created again with chain 1",
+        ),
+        (
+            &[create, request(4)],
+            "texture 0 is requested at level 4; its chain 0 has levels 0 to 3",
+        ),
+        (
+            &[again(5, 0)],
+            "texture 5 is created before texture 0: new ids are consecutive",
+        ),
+    ] {
+        assert_eq!(error(records), text);
+    }
 }
 
 #[test]
@@ -241,7 +224,7 @@ fn budgets_below_one_texture_are_refused() {
     }
 }
 
-/// A policy that tells a story of texture 1.
+/// A policy that places textures 0 and 2, and tells a story of texture 1.
 struct Liar {
     events: Vec<Event>,
     outcome: Outcome,
@@ -254,7 +237,8 @@ impl Policy for Liar {
 
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         if request.texture != TextureId(1) {
-            return Outcome::Bypass;
+            let offset = Bytes(1008 * u64::from(request.texture.0));
+            return journal.place(request, offset, Bytes(1008), request.size);
         }
         self.events.iter().for_each(|&event| journal.push(event));
         self.outcome
@@ -263,7 +247,7 @@ impl Policy for Liar {
     fn release(&mut self, _texture: TextureId, _journal: &mut Journal) {}
 }
 
-/// Mutations of a right story: each is refused, for the right reason.
+/// Mutations of a right story: each is refused, for the right reason, by name and number, and changes nothing.
 #[test]
 fn the_checker_refuses_false_stories() {
     let request = Request {
@@ -290,43 +274,67 @@ fn the_checker_refuses_false_stories() {
     let upload = |offset| Outcome::Upload {
         offset: Bytes(offset),
     };
-    let tell = |events: &[Event], outcome| {
-        let liar = Liar {
-            events: events.to_vec(),
-            outcome,
+    let shrink = |level, block| Event::Shrink {
+        texture: TextureId(2),
+        level: Level(level),
+        offset: Bytes(2016),
+        from: Bytes(1008),
+        block: Bytes(block),
+    };
+    let tell = |events: &[Event], outcome: Outcome| {
+        let events = events.to_vec();
+        let create: &CreatePolicy = &move |_, _, _, _| {
+            let events = events.clone();
+            Ok(Box::new(Liar { events, outcome }))
         };
-        let mut replay = Replay::new(Box::new(liar), &odd_geometry(), Bytes(4032));
-        for texture in [0, 2].map(TextureId) {
-            // So that both were seen before.
-            let request = Request { texture, ..request };
-            replay.play(Entry::Use(request)).expect("nothing is there");
+        let (liar, geometry) = (PolicyDesc::new("liar", "Lies.", create), odd_geometry());
+        let mut replay = Replay::new(&liar, &geometry, Bytes(4032), 0).expect("any budget");
+        let other = |texture| Entry::Use(Request { texture, ..request });
+        // Only the second is in use.
+        for entry in [other(TextureId(0)), Entry::EndFrame, other(TextureId(2))] {
+            replay.play(entry).expect("they have places");
         }
         replay.play(Entry::Use(request))
     };
-    tell(&[place(1, 24, 1008)], upload(24)).expect("a true story");
-    let both = [place(2, 0, 1008), place(1, 984, 1008)];
-    let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
+    let free = 1008;
+    tell(&[place(1, free, 1008)], upload(free)).expect("a true story");
+    tell(&[evict(0, 0), place(1, 0, 1008)], upload(0)).expect("another");
+    tell(&[shrink(1, 48)], Outcome::Bypass).expect("a third");
+    let twice = [place(1, free, 1008), place(1, 3024, 1008)];
+    let hit = |offset| Outcome::Hit {
+        offset: Bytes(offset),
+    };
     for (events, outcome, rule) in [
-        (&[place(1, 25, 1008)][..], upload(25), Rule::Alignment),
+        (&[place(1, free + 1, 1008)][..], upload(free + 1), Rule::Alignment),
         (&[place(1, 3048, 1008)], upload(3048), Rule::Budget),
-        (&[place(1, 24, 984)], upload(24), Rule::Size),
-        (&both, upload(984), Rule::Overlap),
-        (&[evict(2, 0), place(1, 24, 1008)], upload(24), Rule::Residence),
-        (&twice, upload(0), Rule::PlacedOnce),
-        (&[], upload(24), Rule::Outcome),
-        (&[], Outcome::Hit { offset: Bytes(24) }, Rule::Outcome),
-        (&[place(1, 24, 1008)], upload(48), Rule::Outcome),
-        (&[place(1, 24, 1008)], Outcome::Bypass, Rule::Outcome),
+        (&[place(1, u64::MAX - 15, 1008)], upload(0), Rule::Budget),
+        (&[place(1, free, 984)], upload(free), Rule::Size),
+        (&[place(1, 984, 1008)], upload(984), Rule::Overlap),
+        (&[place(1, free + 24, 1008)], upload(free + 24), Rule::Overlap),
         (
-            &[place(1, 24, 1008)],
-            Outcome::Hit { offset: Bytes(24) },
-            Rule::Outcome,
+            &[evict(0, 24), place(1, free, 1008)],
+            upload(free),
+            Rule::Residence,
         ),
-        (&[place(2, 24, 1008)], upload(24), Rule::Outcome),
+        (&[evict(9, 0)], Outcome::Bypass, Rule::Residence),
+        (&[evict(2, 2016), place(1, 2016, 1008)], upload(2016), Rule::InUse),
+        (&twice, upload(free), Rule::PlacedOnce),
+        (&[place(9, free, 1008)], upload(free), Rule::Requested),
+        (&[shrink(3, 1008)], Outcome::Bypass, Rule::Shrink),
+        (&[shrink(1, 24)], Outcome::Bypass, Rule::Shrink),
+        (&[], upload(free), Rule::Outcome),
+        (&[], hit(free), Rule::Outcome),
+        (&[place(1, free, 1008)], upload(0), Rule::Outcome),
+        (&[place(1, free, 1008)], Outcome::Bypass, Rule::Outcome),
+        (&[place(1, free, 1008)], hit(free), Rule::Outcome),
     ] {
         let found = tell(events, outcome).expect_err("a false story");
         let same = matches!(&found, Error::Violation(violation) if violation.rule == rule);
         assert!(same, "{events:?} {outcome:?}: {found}");
+        assert!(
+            found.to_string().starts_with("policy `liar`: ") && found.to_string().contains("texture"),
+            "{found}"
+        );
     }
 }
 
@@ -335,11 +343,7 @@ fn policies_draw_from_their_seed_alone() {
     let entries = Scenario::Strafe.entries(2, 40);
     let geometry = Geometry::wulfram();
     let traffic = |kind: PolicyDesc<'static>, seed| {
-        let mut replay = Replay::new(
-            kind.create(&geometry, Bytes::mib(2), seed).expect("2 MiB"),
-            &geometry,
-            Bytes::mib(2),
-        );
+        let mut replay = Replay::new(&kind, &geometry, Bytes::mib(2), seed).expect("2 MiB");
         for &entry in &entries {
             replay.play(entry).expect("right");
         }
@@ -349,53 +353,5 @@ fn policies_draw_from_their_seed_alone() {
         assert_eq!(traffic(kind, 3), traffic(kind, 3));
         let draws = ["arenas", "first-attempt", "random"].contains(&kind.name);
         assert_eq!(traffic(kind, 3) != traffic(kind, 4), draws, "{}", kind.name);
-    }
-}
-
-/// A budget that shrinks takes those past it alone; one that grows back is used in full.
-#[test]
-fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
-    let geometry = Geometry::new(vec![Chain::new(vec![Bytes(100)])], Alignment::ONE).expect("a chain");
-    for kind in ALL {
-        let mut policy = kind.create(&geometry, Bytes(1000), 1).expect("1000 B");
-        let mut journal = Journal::new();
-        let frame = |policy: &mut dyn Policy, journal: &mut Journal| {
-            journal.clear();
-            for texture in 0..10 {
-                let request = Request {
-                    texture: TextureId(texture),
-                    level: Level(0),
-                    chain: ChainId(0),
-                    size: Bytes(100),
-                };
-                policy.request(request, journal);
-            }
-            policy.end_frame(journal);
-            let placed = |event: &&Event| matches!(event, Event::Place { .. });
-            journal.events().iter().filter(placed).count()
-        };
-        assert_eq!(frame(&mut *policy, &mut journal), 10, "{}", kind.name);
-        journal.clear();
-        policy.set_budget(Bytes(450), &mut journal).expect("450 B");
-        let gone: Vec<Bytes> = (journal.events().iter())
-            .filter_map(|event| match *event {
-                Event::Evict {
-                    offset,
-                    reason: EvictionReason::Budget,
-                    ..
-                } => Some(offset),
-                _ => None,
-            })
-            .collect();
-        assert!(
-            gone.len() == 6 && gone.iter().all(|&offset| offset >= Bytes(400)),
-            "{}: {gone:?}",
-            kind.name
-        );
-        policy.set_budget(Bytes(1000), &mut journal).expect("1000 B");
-        assert_eq!(frame(&mut *policy, &mut journal), 6, "{}", kind.name);
-        // The ring's cursor goes over whoever is in its way, room or not.
-        let again = if kind.name == "ring" { 4 } else { 0 };
-        assert_eq!(frame(&mut *policy, &mut journal), again, "{}", kind.name);
     }
 }

@@ -2,17 +2,18 @@
 
 use tileheap_baselines::textures::ALL;
 use tileheap_testkit::contest::{BUDGETS, Field, LOWER_BOUND};
-use tileheap_textures::Coherent;
 use tileheap_textures::scenario::Scenario;
+use tileheap_textures::{Coherent, Uploads};
 
-/// On every scenario and budget, ours is no worse than 1.05 of the best of the others in mean bytes, and nobody who uploads
+/// On every scenario and budget, ours is no worse than 1.02 of the best of the others in mean bytes, and nobody who uploads
 /// whole chains goes below the bound.
 #[test]
 fn ours_is_the_best_of_the_online_policies() {
     let field = Field {
         policies: &ALL,
         belady: true,
-        seeds: 1,
+        // Not one that parameters were chosen with.
+        seeds: 7331..7332,
         frames: 60,
     };
     for scenario in Scenario::ALL {
@@ -21,17 +22,17 @@ fn ours_is_the_best_of_the_online_policies() {
             let text = format!("{} at {budget} %: {cells:#?}", scenario.name());
             let ours = cells[Coherent::DESC.name].mean;
             let best = |whole: bool| {
-                let others = ALL
-                    .into_iter()
-                    .filter(|kind| !kind.name.starts_with("coherent") && (kind.uploads_whole || !whole));
+                let others = ALL.into_iter().filter(|kind| {
+                    !kind.name.starts_with("coherent") && (!whole || kind.uploads == Uploads::Whole)
+                });
                 others.map(|kind| cells[kind.name].mean).min().expect("others")
             };
-            assert!(ours * 100 <= best(true) * 105, "{text}");
+            assert!(ours * 100 <= best(true) * 102, "{text}");
             // And who uploads single levels is beaten by ours that does.
             let levels = cells[Coherent::KEEPING_LEVELS.name].mean;
             assert!(levels * 100 <= best(false) * 105, "{text}");
             assert!(levels * 100 <= ours * 105, "{text}");
-            for kind in ALL.into_iter().filter(|kind| kind.uploads_whole) {
+            for kind in ALL.into_iter().filter(|kind| kind.uploads == Uploads::Whole) {
                 assert!(
                     cells[kind.name].mean >= cells[LOWER_BOUND].mean,
                     "{}, {text}",

@@ -1,48 +1,14 @@
 //! What a cache calls, in which order, and what lives when.
 
-use std::collections::BTreeMap;
-use tileheap_textures::arenas::{Arenas, ArenasDesc};
-use tileheap_textures::limiter::Served;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Level, PolicyDesc, TextureId};
+use tileheap_textures::vulkan::{Layers, TextureCacheDesc, TextureShape};
+use tileheap_textures::{Level, TextureId};
 
 use ash::vk;
+use tileheap_testkit::on_fake;
 
 use crate::fake_driver::{Call, Command, Config, Touched};
 use crate::rig::{Rig, asynchronous, desc};
-
-#[test]
-fn images_lie_at_their_offsets_in_one_allocation() {
-    let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
-    let small = rig.create(12, 0);
-    let large = rig.create(5, 1);
-    for _ in 0..3 {
-        let _ = rig.draw(&small, 6, 0).expect("drawn");
-        let _ = rig.draw(&large, 8, 0).expect("drawn");
-    }
-    let mut blocks: Vec<_> = rig.cache().blocks().collect();
-    blocks.sort_by_key(|&(_, offset, ..)| offset);
-    assert_eq!(blocks.len(), 17);
-    assert!(blocks.is_sorted_by(|a, b| a.1 + a.2 <= b.1), "{blocks:?}");
-    // One allocation for the cache, one for staging; an image and a view for each texture.
-    assert_eq!(rig.live(vk::ObjectType::DEVICE_MEMORY), 2);
-    assert_eq!(rig.live(vk::ObjectType::IMAGE), 17);
-    assert_eq!(rig.live(vk::ObjectType::IMAGE_VIEW), 17);
-    let bound = rig.driver.journal().into_iter().filter_map(|call| match call {
-        Call::Bind { object, offset, .. } if object.kind == vk::ObjectType::IMAGE => {
-            Some((object.handle, offset))
-        }
-        _ => None,
-    });
-    let bound: BTreeMap<u64, u64> = bound.collect();
-    for (texture, offset, _, level) in blocks {
-        let found = rig.cache().texture(texture).expect("it was uploaded");
-        assert_eq!(bound[&ash::vk::Handle::as_raw(found.image)], offset.0);
-        assert_eq!(found.level, level);
-    }
-    rig.finish();
-}
 
 #[test]
 fn bytes_are_handed_over_by_barriers_behind_their_readers() {
@@ -80,64 +46,27 @@ fn bytes_are_handed_over_by_barriers_behind_their_readers() {
     rig.finish();
 }
 
-/// The fake driver objects to anything that is destroyed while a frame uses it.
-#[test]
-fn what_frames_under_way_use_outlives_them() {
-    let mut rig = Rig::new(asynchronous(), &desc(Bytes(10 * 24_576)));
-    let textures = rig.create(40, 0);
-    for (step, some) in textures.chunks(10).enumerate() {
-        let step = step as u64;
-        let _ = rig.draw(some, 6, 0).expect("drawn");
-        assert_eq!(rig.live(vk::ObjectType::IMAGE), 10 * (step as usize + 1));
-    }
-    // Done with the first two on the device; what they alone used goes.
-    rig.driver.complete();
-    let _ = rig.draw(&textures[30..], 6, 3).expect("drawn");
-    assert_eq!(rig.live(vk::ObjectType::IMAGE), 20);
-    rig.driver.complete();
-    let _ = rig.draw(&textures[30..], 6, 5).expect("drawn");
-    assert_eq!(rig.live(vk::ObjectType::IMAGE), 10);
-    rig.finish();
-}
-
-#[test]
-fn staging_that_is_in_use_lets_uploads_wait_and_loses_none() {
-    let desc = TextureCacheDesc {
-        uploads: Bytes(150_000),
-        frames_in_flight: 1,
-        ..desc(Bytes::mib(4))
-    };
-    let mut rig = Rig::new(asynchronous(), &desc);
-    let textures = rig.create(40, 0);
-    let mut waited = false;
-    // Seven frames under way, where the ring was told there would be one.
-    for _ in 0..7 {
-        let _ = rig.draw(&textures, 6, 0).expect("drawn");
-        waited |= rig.cache().pending() > 0;
-    }
-    assert!(waited);
-    for _ in 0..30 {
-        rig.driver.complete();
-        let complete = rig.frame;
-        let _ = rig.draw(&textures, 6, complete).expect("drawn");
-    }
-    assert_eq!(rig.cache().pending(), 0);
-    for &texture in &textures {
-        let level = rig.cache().texture(texture).map(|found| found.level);
-        assert_eq!(level, Some(Level(6)));
-    }
-    rig.finish();
-}
-
 #[test]
 fn uploads_on_a_queue_of_their_own_change_hands() {
-    let mut rig = Rig::with_transfer_queue(asynchronous(), &desc(Bytes(3 * 24_576 + 90_112)));
+    let mut rig = Rig::with_transfer_queue(asynchronous(), &desc(Bytes(6 * 24_576)));
     let (graphics, transfer) = (rig.context().queues()[0].family, rig.context().queues()[1].family);
     let textures = rig.create(12, 0);
     for (index, some) in textures.chunks(3).enumerate() {
         let frame = index as u64 + 1;
         rig.driver.clear_journal();
-        let recorded = rig.draw(some, 6, 0).expect("drawn");
+        // Frame 3 takes over bytes of frame 1, which is complete, while frame 2 is not; frame 4 those of frame 2.
+        if frame == 3 {
+            rig.driver.complete();
+        }
+        let recorded = rig.draw(some, 6, u64::from(frame > 2)).expect("drawn");
+        if frame == 4 {
+            assert_eq!(
+                (recorded.images, recorded.transferred, recorded.wait),
+                (3, 0, None)
+            );
+            continue;
+        }
+        assert_eq!((recorded.images, recorded.transferred), (3, 3));
         let (uploaded, value) = recorded.wait.expect("a queue of its own");
         assert_eq!(value, frame);
         let submits = rig.driver.journal().into_iter().filter_map(|call| match call {
@@ -148,8 +77,8 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         let [uploads, draws] = &submits[..] else {
             panic!("{submits:?}")
         };
-        // Behind the frame before, whose bytes may be written.
-        assert_eq!(uploads[0].waits, [(rig.frames, frame - 1)]);
+        // Beside the frame before.
+        assert_eq!(uploads[0].waits, []);
         assert_eq!(uploads[0].signals, [(uploaded, frame)]);
         assert_eq!(draws[0].waits, [(uploaded, frame)]);
         let barriers = |commands: Vec<Command>| -> Vec<_> {
@@ -220,81 +149,72 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     rig.finish();
 }
 
+/// Pinned textures stay without requests, prefetched ones are there when they are requested, and a placeholder is drawn meanwhile.
 #[test]
-fn without_the_extension_the_cache_keeps_its_size() {
-    let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
-    rig.driver.set_heap_use(0, 1 << 30);
-    assert_eq!(rig.cache().heap_usage(), None);
-    assert_eq!(
-        rig.cache().adapt_to_memory_budget().expect("nothing to ask"),
-        None
-    );
-    rig.finish();
-}
-
-#[test]
-fn new_contents_are_uploaded_and_what_is_released_is_gone() {
-    let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
-    let textures = rig.create(2, 0);
-    let _ = rig.draw(&textures, 6, 0).expect("drawn");
-    let before = rig.cache().texture(textures[0]).expect("uploaded");
-    rig.cache()
-        .replace(textures[0], tileheap_textures::ChainId(1))
-        .expect("it is there");
-    rig.cache().release(textures[1]).expect("it is there");
-    let recorded = rig.draw(&textures[..1], 8, 1).expect("drawn");
-    assert_eq!(recorded.images, 1);
-    let after = rig.cache().texture(textures[0]).expect("uploaded");
-    assert_ne!(before.image, after.image);
-    assert_eq!(rig.cache().changed().len(), 1);
-    assert_eq!(rig.cache().texture(textures[1]), None);
-    assert_eq!(rig.cache().texture(TextureId(77)), None);
-    rig.finish();
-}
-
-#[test]
-fn upload_budgets_hold_and_coarser_levels_stand_in() {
+fn pins_prefetches_and_fallbacks_are_resident() {
     let desc = TextureCacheDesc {
-        uploads: Bytes(10 * 24_576),
-        ..desc(Bytes::mib(4))
+        uploads: Bytes(4 * 24_576),
+        ..desc(Bytes(8 * 24_576))
     };
     let mut rig = Rig::new(Config::modern(), &desc);
-    let textures = rig.create(40, 0);
-    let mut images = Vec::new();
-    // Two frames until each has something, three more until each is whole.
-    for _ in 0..6 {
-        let complete = rig.frame;
-        let recorded = rig.draw(&textures, 6, complete).expect("drawn");
-        images.push(recorded.images);
-        let cache = rig.cache();
-        assert!(cache.uploads().uploaded <= Bytes(12 * 24_576));
-        let level = cache.request(textures[0], Level(6)).expect("it is there");
-        assert_eq!(level, Served::Whole);
+    let textures = rig.create(24, 0);
+    let (placeholder, ahead) = (textures[0], textures[23]);
+    rig.cache().pin(placeholder, Some(Level(6))).expect("it exists");
+    for &texture in &textures[1..] {
+        rig.cache()
+            .set_fallback(texture, Some(placeholder))
+            .expect("both exist");
     }
-    assert!(images[..4].iter().all(|&images| images >= 10), "{images:?}");
-    assert_eq!(images[5], 0, "{images:?}");
+    for chunk in textures[1..].chunks(3).take(6) {
+        let complete = rig.frame;
+        let _ = rig.draw(chunk, 6, complete).expect("drawn");
+        let cache = rig.cache();
+        assert_eq!(cache.texture(placeholder).expect("pinned").level, Level(6));
+        assert_eq!(cache.drawable(ahead), cache.texture(placeholder));
+        assert!(cache.uploads().uploaded <= Bytes(4 * 24_576));
+    }
+    let complete = rig.frame;
+    rig.frame += 1;
+    let frame = rig.frame;
+    let cache = rig.cache();
+    on_fake!(cache.begin(frame, complete)).expect("in turn");
+    assert!(cache.prefetch(ahead, Level(6)).expect("it exists"));
+    assert_eq!(cache.uploads().prefetched, 1);
+    cache.end().expect("by the rules");
+    let recorded = rig.draw(&[ahead], 6, complete).expect("drawn");
+    assert_eq!(
+        (recorded.images, rig.cache().uploads().uploaded),
+        (1, Bytes::ZERO)
+    );
+    assert_ne!(rig.cache().drawable(ahead), rig.cache().texture(placeholder));
+    rig.cache().pin(placeholder, None).expect("it exists");
+    assert!(rig.cache().pin(TextureId(99), Some(Level(0))).is_err());
+    assert!(rig.cache().set_fallback(ahead, Some(TextureId(99))).is_err());
     rig.finish();
 }
 
-/// A policy with parameters of the caller's, through the same description as the built-in ones.
 #[test]
-fn policies_of_the_caller_place_images() {
-    let params = ArenasDesc {
-        active_frames: 3,
-        ..ArenasDesc::default()
+fn cubes_and_arrays_are_copied_layer_by_layer() {
+    let extent = vk::Extent2D {
+        width: 64,
+        height: 64,
     };
-    let policy = PolicyDesc {
-        name: "own",
-        create: &move |geometry, budget, seed| Ok(Box::new(Arenas::new(geometry, budget, seed, params)?)),
-        ..Arenas::DESC
-    };
+    let format = vk::Format::R8G8B8A8_UNORM;
+    let shapes = [Layers::Cube, Layers::Array(3)].map(|layers| TextureShape {
+        format,
+        extent,
+        layers,
+    });
     let desc = TextureCacheDesc {
-        policy,
+        shapes: &shapes,
         ..desc(Bytes::mib(1))
     };
     let mut rig = Rig::new(Config::modern(), &desc);
-    let textures = rig.create(4, 0);
-    assert_eq!(rig.draw(&textures, 6, 0).expect("drawn").images, 4);
-    assert!(rig.cache().arena(0).is_some(), "the policy of the caller decides");
+    let textures = [rig.create(1, 0), rig.create(1, 1)].concat();
+    let recorded = rig.draw(&textures, 6, 0).expect("drawn");
+    assert_eq!(
+        (recorded.images, recorded.texels),
+        (2, 9 * 4 * (4096 * 4 - 1) / 3)
+    );
     rig.finish();
 }

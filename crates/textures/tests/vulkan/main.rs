@@ -6,6 +6,7 @@ mod allocations;
 mod calls;
 mod failures;
 mod rig;
+mod stories;
 mod texels;
 
 /// Counts allocations per thread, except those of the fake driver.

@@ -3,18 +3,17 @@
 use ash::vk;
 use tileheap::runtime::{Context, ContextDesc};
 use tileheap_baselines::textures::HeapCache;
+use tileheap_testkit::on_fake;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::vulkan::{
-    RecordedUploads, TextureCache, TextureCacheDesc, TextureShape, TransferQueue,
-};
-use tileheap_textures::{ChainId, Level, TextureId};
+use tileheap_textures::vulkan::{RecordedUploads, TextureCache, TextureCacheDesc, TextureShape};
+use tileheap_textures::{ChainId, Error, Level, TextureId};
 
 use crate::fake_driver::{Config, FakeDriver};
 
 const fn square(format: vk::Format, side: u32) -> TextureShape {
     let (width, height) = (side, side);
     let extent = vk::Extent2D { width, height };
-    TextureShape { format, extent }
+    TextureShape::new(format, extent)
 }
 
 /// In four bytes, levels 0 to 6: the fake driver wants 24,576 bytes of memory for all of them; and in one byte: 90,112.
@@ -50,6 +49,9 @@ pub(crate) struct Rig {
     /// Signalled with the number of each frame.
     pub(crate) frames: vk::Semaphore,
     pub(crate) frame: u64,
+    /// The blocks of the last frame, and what policies did wrong.
+    pub(crate) blocks: Vec<(TextureId, Bytes, Bytes, Level)>,
+    pub(crate) faults: Vec<Error>,
 }
 
 impl Rig {
@@ -65,17 +67,14 @@ impl Rig {
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(context.queues()[0].family);
-        // SAFETY: the device has the family.
-        let pool = unsafe { device.create_command_pool(&info, None) }.expect("a pool");
+        let pool = on_fake!(device.create_command_pool(&info, None)).expect("a pool");
         let info = vk::CommandBufferAllocateInfo::default()
             .command_pool(pool)
             .command_buffer_count(8);
-        // SAFETY: just created.
-        let commands = unsafe { device.allocate_command_buffers(&info) }.expect("command buffers");
+        let commands = on_fake!(device.allocate_command_buffers(&info)).expect("command buffers");
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-        // SAFETY: timelines are enabled.
-        let frames = unsafe { device.create_semaphore(&info, None) }.expect("a semaphore");
+        let frames = on_fake!(device.create_semaphore(&info, None)).expect("a semaphore");
         Rig {
             driver,
             context: Some(context),
@@ -84,6 +83,8 @@ impl Rig {
             commands,
             frames,
             frame: 0,
+            blocks: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -106,10 +107,7 @@ impl Rig {
         let queues = self.context().queues();
         TextureCacheDesc {
             graphics_family: queues[0].family,
-            transfer: Some(TransferQueue {
-                queue: queues[1],
-                frame_semaphore: self.frames,
-            }),
+            transfer: Some(queues[1]),
             ..desc
         }
     }
@@ -144,12 +142,22 @@ impl Rig {
         level: u8,
         complete: u64,
     ) -> tileheap_textures::Result<RecordedUploads> {
+        let shown: Vec<_> = textures.iter().map(|&texture| (texture, Level(level))).collect();
+        self.draw_each(&shown, complete)
+    }
+
+    /// Draws textures, each at a level.
+    pub(crate) fn draw_each(
+        &mut self,
+        shown: &[(TextureId, Level)],
+        complete: u64,
+    ) -> tileheap_textures::Result<RecordedUploads> {
         let frame = self.frame + 1;
-        // SAFETY: the driver completes what is submitted at once.
-        unsafe { self.cache().begin(frame, complete) }?;
+        on_fake!(self.cache().begin(frame, complete))?;
         self.frame = frame;
-        for &texture in textures {
-            self.cache().request(texture, Level(level))?;
+        for &(texture, level) in shown {
+            let served = self.cache().request(texture, level);
+            self.faults.extend(served.err());
         }
         let commands = self.commands_of(frame);
         let device = self.context().device().clone();
@@ -159,16 +167,15 @@ impl Rig {
             driver.without_failures(call).expect("a call of the test's");
         };
         quiet(&self.driver, &|| {
-            // SAFETY: its last frame is complete.
-            unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
+            on_fake!(device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()))
         });
         let cache = self.cache.as_mut().expect("not finished");
         let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
             texels.fill(texture.0 as u8 ^ level.0);
         };
-        // SAFETY: recording.
-        let recorded = unsafe { cache.record(commands, &mut paint) };
-        cache.end();
+        let recorded = on_fake!(cache.record(commands, &mut paint));
+        self.blocks = cache.blocks().collect();
+        self.faults.extend(cache.end().err());
         if let Err(error) = &recorded {
             assert_eq!(self.driver.recorded(commands), [], "{error}");
         }
@@ -177,8 +184,7 @@ impl Rig {
         let stages = [vk::PipelineStageFlags::FRAGMENT_SHADER];
         let (signals, signalled) = ([self.frames], [frame]);
         quiet(&self.driver, &|| {
-            // SAFETY: recording.
-            unsafe { device.end_command_buffer(commands) }?;
+            on_fake!(device.end_command_buffer(commands))?;
             let buffers = [commands];
             let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
                 .wait_semaphore_values(&values)
@@ -189,8 +195,7 @@ impl Rig {
                 .command_buffers(&buffers)
                 .signal_semaphores(&signals)
                 .push_next(&mut timeline);
-            // SAFETY: everything is alive.
-            unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }
+            on_fake!(device.queue_submit(queue, &[info], vk::Fence::null()))
         });
         recorded
     }
@@ -206,15 +211,13 @@ impl Rig {
         self.driver.complete();
         let context = self.context.take().expect("not finished");
         if let Some(cache) = self.cache.take() {
-            // SAFETY: everything is complete.
-            unsafe { cache.destroy() };
+            on_fake!(cache.destroy());
         }
-        // SAFETY: as above.
-        unsafe { context.device().destroy_command_pool(self.pool, None) };
-        // SAFETY: as above.
-        unsafe { context.device().destroy_semaphore(self.frames, None) };
+        on_fake!(context.device().destroy_command_pool(self.pool, None));
+        on_fake!(context.device().destroy_semaphore(self.frames, None));
         context.destroy();
         assert_eq!(self.driver.violations(), [""; 0]);
+        assert!(self.faults.is_empty(), "{:?}", self.faults);
         assert!(self.driver.live().is_empty(), "{:?}", self.driver.live());
     }
 }

@@ -4,16 +4,15 @@ use ash::vk;
 use tileheap::runtime::Capabilities;
 use tileheap_baselines::textures::{HeapCache, Ring};
 use tileheap_textures::arenas::Arenas;
-use tileheap_textures::limiter::UploadLimiter;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId, Textures};
+use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId};
 
 use crate::gpu::{Binding, Gpu};
 
 const fn shape(format: vk::Format, width: u32, height: u32) -> TextureShape {
     let extent = vk::Extent2D { width, height };
-    TextureShape { format, extent }
+    TextureShape::new(format, extent)
 }
 
 /// The second is neither square nor a power of two.
@@ -72,47 +71,24 @@ fn expected(texture: TextureId, shape: usize, level: Level) -> u32 {
     })
 }
 
-/// What has to be there: the policy under its upload budget, without a device.
-struct Model {
-    levelled: UploadLimiter,
-    textures: Textures,
-}
-
-impl Model {
-    fn new(cache: &TextureCache, desc: &TextureCacheDesc<'_>) -> Model {
-        let geometry = cache.geometry();
-        let policy = desc.policy.create(geometry, desc.budget, desc.seed);
-        Model {
-            levelled: UploadLimiter::new(policy.expect("the cache has one"), geometry, desc.uploads),
-            textures: Textures::new(geometry.clone()),
-        }
-    }
-
-    fn request(&mut self, texture: TextureId, level: Level) -> tileheap_textures::limiter::Served {
-        self.levelled
-            .request(self.textures.request(texture, level).expect("there"))
-    }
-}
-
 fn check(policy: PolicyDesc<'static>) {
     let mut gpu = Gpu::new(Capabilities::empty());
     let desc = TextureCacheDesc {
         policy,
         uploads: Bytes::kib(96),
+        move_buffer: Bytes::kib(450),
         reader_stages: vk::PipelineStageFlags::COMPUTE_SHADER,
         ..TextureCacheDesc::new(&SHAPES, Bytes::kib(400))
     };
     let mut cache = TextureCache::new(gpu.tile(), &desc).expect("a cache");
-    let mut model = Model::new(&cache, &desc);
     for id in 0..60 {
         let chain = ChainId(shape_of(TextureId(id)) as u16);
         cache.create(TextureId(id), chain).expect("in order");
-        model.textures.create(TextureId(id), chain).expect("in order");
     }
     let sums = gpu.host_buffer(4 * 64);
     let commands = gpu.primaries(2);
-    let sum = Sum::new(&mut gpu, cache.set_layout());
-    let set = gpu.set(&sum.buffer, &[Binding::Storage(sums.buffer)]);
+    let sum = gpu.compute_after(&[cache.set_layout()], &[vk::DescriptorType::STORAGE_BUFFER], SUM);
+    let set = gpu.set(&sum, &[Binding::Storage(sums.buffer)]);
     let device = gpu.device().clone();
     let queue = gpu.context.queues()[0].handle;
     let (mut whole, mut coarser, mut compared, mut moved) = (0, 0, 0, 0);
@@ -121,21 +97,17 @@ fn check(policy: PolicyDesc<'static>) {
         let at = if frame < 20 { frame } else { 40 - frame } as u32 * 2;
         // SAFETY: each frame is waited for.
         unsafe { cache.begin(frame, frame - 1) }.expect("in turn");
-        model.levelled.begin_frame();
         for (_, budget) in [(24, 250), (32, 420)]
             .into_iter()
             .filter(|&(when, _)| when == frame)
         {
-            let budget = Bytes::kib(budget);
-            cache.set_budget(budget).expect("it is another");
-            model.levelled.set_budget(budget).expect("it is another");
+            cache.set_budget(Bytes::kib(budget)).expect("it is another");
         }
         let shown: Vec<TextureId> = (at..at + 14).map(TextureId).collect();
         for &texture in &shown {
             let finest = SHAPES[shape_of(texture)].finest();
             let level = Level(finest.0 - ((texture.0 as u64 + frame / 4) % 3) as u8);
-            let served = cache.request(texture, level).expect("there");
-            assert_eq!(served, model.request(texture, level));
+            cache.request(texture, level).expect("there");
         }
         let buffer = commands[frame as usize % 2];
         let info = vk::CommandBufferBeginInfo::default();
@@ -146,10 +118,14 @@ fn check(policy: PolicyDesc<'static>) {
         moved += recorded.moved;
         // Everything that the policy keeps is there, as it keeps it, and nothing else.
         assert_eq!(cache.pending(), 0);
+        let mut places = cache.blocks().map(|(texture, _, _, level)| (texture, level));
         for texture in (0..60).map(TextureId) {
-            let found = cache.texture(texture).map(|found| found.level);
-            assert_eq!(found, model.levelled.level(texture), "{texture} in frame {frame}");
+            let found = cache.texture(texture).map(|found| (texture, found.level));
+            let place = found.and_then(|_| places.next());
+            assert_eq!(found, place, "{texture} in frame {frame}");
         }
+        assert_eq!(places.next(), None);
+        drop(places);
         let mut checks = Vec::new();
         for &texture in &shown {
             let shape = shape_of(texture);
@@ -158,8 +134,13 @@ fn check(policy: PolicyDesc<'static>) {
             };
             let mip = (frame as u32 + texture.0) % (u32::from(found.level.0) + 1);
             let level = Level(found.level.0 - mip as u8);
-            let push = [mip, [1, 4][shape], checks.len() as u32, 0];
-            sum.run(&gpu, buffer, [found.set, set], &push);
+            let sets = [found.set, set];
+            sum.bind(&device, buffer, None);
+            // SAFETY: recording, with sets of the layout.
+            unsafe { device.cmd_bind_descriptor_sets(buffer, sum.bind_point, sum.layout, 0, &sets, &[]) };
+            sum.push(&device, buffer, &[mip, [1, 4][shape], checks.len() as u32]);
+            // SAFETY: recording.
+            unsafe { device.cmd_dispatch(buffer, 1, 1, 1) };
             checks.push(expected(texture, shape, level));
         }
         let finest = |&&texture: &&TextureId| {
@@ -177,9 +158,7 @@ fn check(policy: PolicyDesc<'static>) {
         unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }.expect("submitted");
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }.expect("complete");
-        cache.end();
-        model.levelled.end_frame();
-        model.levelled.clear_events();
+        cache.end().expect("by the rules");
         compared += checks.len();
         assert_eq!(
             sums.words()[..checks.len()],
@@ -191,81 +170,9 @@ fn check(policy: PolicyDesc<'static>) {
     assert!(whole > 100 && coarser > 100, "{whole} {coarser}");
     assert!(compared > 40 * 12, "{compared} of {}", 40 * 14);
     assert_eq!(moved > 0, policy.relocates, "{moved}");
-    sum.destroy(&device);
     // SAFETY: idle.
     unsafe { cache.destroy() };
     gpu.finish();
-}
-
-/// A pipeline with the cache's sets and one of the test's.
-struct Sum {
-    handle: vk::Pipeline,
-    layout: vk::PipelineLayout,
-    /// Has the layout of the second set.
-    buffer: crate::gpu::Pipeline,
-}
-
-impl Sum {
-    fn new(gpu: &mut Gpu, textures: vk::DescriptorSetLayout) -> Sum {
-        let nothing = "#version 460
-            layout(local_size_x = 1) in;
-            layout(set = 0, binding = 0) buffer Sums { uint sums[]; };
-            void main() { sums[0] = 1; }";
-        let buffer = gpu.compute(&[vk::DescriptorType::STORAGE_BUFFER], nothing);
-        let device = gpu.device();
-        let layouts = [textures, buffer.set_layout];
-        let ranges = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::COMPUTE,
-            offset: 0,
-            size: 16,
-        }];
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&layouts)
-            .push_constant_ranges(&ranges);
-        // SAFETY: both layouts are alive.
-        let layout = unsafe { device.create_pipeline_layout(&info, None) }.expect("a layout");
-        let words = crate::gpu::compile(tileheap_testkit::glsl::Stage::Compute, SUM);
-        let info = vk::ShaderModuleCreateInfo::default().code(&words);
-        // SAFETY: the words are a module, says the compiler.
-        let module = unsafe { device.create_shader_module(&info, None) }.expect("a module");
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default()
-            .stage(stage)
-            .layout(layout);
-        // SAFETY: module and layout are alive and match.
-        let made = unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
-        // SAFETY: pipelines keep nothing of it.
-        unsafe { device.destroy_shader_module(module, None) };
-        Sum {
-            handle: made.expect("a pipeline")[0],
-            layout,
-            buffer,
-        }
-    }
-
-    fn run(&self, gpu: &Gpu, commands: vk::CommandBuffer, sets: [vk::DescriptorSet; 2], push: &[u32; 4]) {
-        let (device, compute) = (gpu.device(), vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: recording.
-        unsafe { device.cmd_bind_pipeline(commands, compute, self.handle) };
-        // SAFETY: recording, with sets of the layout.
-        unsafe { device.cmd_bind_descriptor_sets(commands, compute, self.layout, 0, &sets, &[]) };
-        let bytes: Vec<u8> = push.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let stages = vk::ShaderStageFlags::COMPUTE;
-        // SAFETY: recording, within the range.
-        unsafe { device.cmd_push_constants(commands, self.layout, stages, 0, &bytes) };
-        // SAFETY: recording.
-        unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
-    }
-
-    fn destroy(&self, device: &ash::Device) {
-        // SAFETY: idle.
-        unsafe { device.destroy_pipeline(self.handle, None) };
-        // SAFETY: idle.
-        unsafe { device.destroy_pipeline_layout(self.layout, None) };
-    }
 }
 
 fn host_reads(device: &ash::Device, commands: vk::CommandBuffer) {
@@ -287,6 +194,7 @@ fn every_texel_is_the_right_one() {
     for policy in [
         Coherent::WITHOUT_RELOCATION,
         Coherent::DESC,
+        Coherent::KEEPING_LEVELS,
         Arenas::DESC,
         HeapCache::LRU_COMPACTING,
         Ring::DESC,

@@ -1,13 +1,12 @@
 //! The paper's numbers, and its claims in measurement.
 
-use tileheap_textures::replay::{Replay, Summary};
+use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{ChainId, Geometry, Level, Policy, PolicyDesc, Request, TextureId};
+use tileheap_textures::{ChainId, Geometry, Level, PolicyDesc, Request, TextureId};
 mod numbers;
 mod ring;
 mod walls;
-mod weak;
 
 use serde_json::Value;
 
@@ -30,14 +29,9 @@ fn request(texture: u32, level: u8) -> Request {
     }
 }
 
-/// The summary, and the number of uploads in each frame.
-fn play(
-    policy: Box<dyn Policy>,
-    geometry: &Geometry,
-    budget: Bytes,
-    entries: &[Entry],
-) -> (Summary, Vec<u64>) {
-    let mut replay = Replay::new(policy, geometry, budget);
+/// A replay of all entries, and the number of uploads in each frame.
+fn play(policy: PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> (Replay, Vec<u64>) {
+    let mut replay = Replay::new(&policy, geometry, budget, 1).expect("it fits");
     let mut uploads = Vec::new();
     for &entry in entries {
         replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
@@ -45,20 +39,9 @@ fn play(
             uploads.push(replay.last_frame().uploads);
         }
     }
-    (replay.finish(), uploads)
+    (replay, uploads)
 }
 
-fn summary(kind: PolicyDesc<'static>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Summary {
-    let policy = kind.create(geometry, budget, 1).expect("it fits");
+fn replayed(policy: PolicyDesc<'_>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Replay {
     play(policy, geometry, budget, entries).0
-}
-
-/// Every frame's uploads in bytes.
-fn uploaded(kind: PolicyDesc<'static>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Vec<u64> {
-    let policy = kind.create(geometry, budget, 1).expect("it fits");
-    let mut replay = Replay::new(policy, geometry, budget);
-    for &entry in entries {
-        replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
-    }
-    replay.traffic().to_vec()
 }

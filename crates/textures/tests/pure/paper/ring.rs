@@ -6,11 +6,11 @@ use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::{Alignment, Bytes};
 use tileheap_textures::{
-    Chain, ChainId, Coherent, Event, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request,
+    Chain, ChainId, Coherent, CreatePolicy, Event, Geometry, Journal, Level, Outcome, PolicyDesc, Request,
     TextureId,
 };
 
-use super::{facts, play, summary, uploaded};
+use super::{facts, play, replayed};
 
 #[test]
 fn twenty_six_textures_in_twenty_five_slots() {
@@ -28,13 +28,12 @@ fn twenty_six_textures_in_twenty_five_slots() {
         other => other,
     });
     let entries: Vec<Entry> = uses.collect();
-    let measure = |policy: Box<dyn Policy>| {
+    let kind = |policy: PolicyDesc<'_>| {
         let (_, uploads) = play(policy, &geometry, budget, &entries);
         let steady = &uploads[1..];
         let mean = steady.iter().sum::<u64>() as f64 / steady.len() as f64;
         (mean, *steady.iter().max().expect("frames"))
     };
-    let kind = |kind: PolicyDesc<'static>| measure(kind.create(&geometry, budget, 1).expect("25 slots"));
     for (name, policy) in [
         ("ring", Ring::DESC),
         ("lru", HeapCache::LRU),
@@ -45,8 +44,12 @@ fn twenty_six_textures_in_twenty_five_slots() {
     }
     assert_eq!(expected["mru"], 200);
     assert_eq!(kind(HeapCache::FRAME_MRU), (2.0, 2));
-    let belady = HeapCache::new(&geometry, budget, Order::Belady(next_uses(&entries)), 0).expect("25 slots");
-    let (mean, max) = measure(Box::new(belady));
+    let uses = next_uses(&entries);
+    let belady: &CreatePolicy = &move |geometry, budget, seed, _| {
+        let belady = HeapCache::new(geometry, budget, Order::Belady(uses.clone()), seed)?;
+        Ok(Box::new(belady))
+    };
+    let (mean, max) = kind(PolicyDesc::new("belady", "", belady).evicting_in_use());
     assert!(
         (100.0 * mean - expected["belady"].as_f64().expect("a number")).abs() < 0.5,
         "{mean}"
@@ -58,7 +61,7 @@ fn twenty_six_textures_in_twenty_five_slots() {
         assert!((1.9..2.2).contains(&mean) && max <= 10, "{mean}, at most {max}");
     }
     // Ours never uploads what does not stay: one texture in each frame passes by.
-    let summary = summary(Coherent::DESC, &geometry, budget, &entries);
+    let summary = replayed(Coherent::DESC, &geometry, budget, &entries).finish();
     assert_eq!((summary.total.uploads, summary.total.bypasses), (25, 1800));
 }
 
@@ -103,8 +106,10 @@ fn the_ring_spikes_as_the_paper_saw_it() {
     let entries = Scenario::Strafe.entries(3, 600);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 115 / 100);
-    let ring = summary(Ring::DESC, &geometry, budget, &entries).traffic;
-    let lru = summary(HeapCache::LRU, &geometry, budget, &entries).traffic;
+    let ring = replayed(Ring::DESC, &geometry, budget, &entries).finish().traffic;
+    let lru = replayed(HeapCache::LRU, &geometry, budget, &entries)
+        .finish()
+        .traffic;
     assert!(ring.max > Bytes(800_000), "{ring:?}");
     assert!(ring.mean > lru.mean, "{ring:?} and {lru:?}");
 }
@@ -118,8 +123,8 @@ fn uploads_are_more_level_than_those_of_the_ring() {
         let geometry = scenario.geometry();
         let budget = Bytes(working_set(&entries, geometry.unit()).0 * 105 / 100);
         let most = |kind| {
-            let bytes = uploaded(kind, &geometry, budget, &entries);
-            *bytes[60..].iter().max().expect("frames")
+            let replay = replayed(kind, &geometry, budget, &entries);
+            *replay.traffic()[60..].iter().max().expect("frames")
         };
         let (arenas, ring) = (most(Arenas::DESC), most(Ring::DESC));
         println!(

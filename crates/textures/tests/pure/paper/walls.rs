@@ -1,12 +1,12 @@
 //! Walls: where arenas allocate, when they grow, over whom, and where they settle.
 
-use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side, Temperature};
+use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls, Side};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{Event, EvictionReason, Geometry, Journal, Outcome, Policy};
 
-use super::{TWO_MIB, request, uploaded};
+use super::{TWO_MIB, replayed, request};
 
 fn equal_bytes() -> ArenasDesc {
     ArenasDesc {
@@ -92,37 +92,11 @@ fn growth_comes_before_the_first_ejection() {
 }
 
 #[test]
-fn hot_arenas_grow_over_hotter_neighbours() {
-    // Figure 8: the average to the left counts, not the neighbour. Level 6 is boiling, so is 7; all to their left is cold.
-    let mut arenas = arenas(ArenasDesc {
-        bonus: Temperature::thousandths(50),
-        stride: 250,
-        ..equal_bytes()
-    });
-    let mut journal = Journal::new();
-    for _ in 0..30 {
-        for texture in 0..30 {
-            arenas.request(request(texture, 6), &mut journal);
-        }
-        for texture in 0..16 {
-            arenas.request(request(100 + texture, 7), &mut journal);
-        }
-        arenas.end_frame(&mut journal);
-    }
-    let wall = EvictionReason::Wall;
-    let wrongful = |event: &Event| matches!(*event, Event::Evict { reason, texture, .. } if reason == wall && texture.0 < 100);
-    let blocks = extent(&arenas, 7).0 / arenas.arenas().nth(7).expect("nine").block.0;
-    assert!(blocks >= 16, "it has room for all of them: {blocks}");
-    assert!(
-        journal.events().iter().any(wrongful),
-        "and took some of that from a warm neighbour"
-    );
-}
-
-#[test]
 fn the_first_attempt_takes_a_block_in_each_arena() {
-    let geometry = Geometry::wulfram();
-    let mut cache = Arenas::first_attempt(&geometry, TWO_MIB, 1, ArenasDesc::default()).expect("2 MiB");
+    let mut cache = arenas(ArenasDesc {
+        single_levels: true,
+        ..ArenasDesc::default()
+    });
     let mut journal = Journal::new();
     let outcome = cache.request(request(0, 5), &mut journal);
     assert!(matches!(outcome, Outcome::Upload { .. }));
@@ -161,8 +135,7 @@ fn walls_settle_on_a_steady_trace() {
     let entries = Scenario::Still.entries(0, 400);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3);
-    let policy = Arenas::DESC.create(&geometry, budget, 1).expect("it fits");
-    let mut replay = Replay::new(policy, &geometry, budget);
+    let mut replay = Replay::new(&Arenas::DESC, &geometry, budget, 1).expect("it fits");
     let mut moves = Vec::new();
     for half in entries.chunks(entries.len() / 2) {
         for &entry in half {
@@ -184,7 +157,8 @@ fn another_scene_is_adapted_to_quickly() {
     let entries = Scenario::Switch.entries(1, 200);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3 / 2);
-    let uploaded = uploaded(Arenas::DESC, &geometry, budget, &entries);
+    let replay = replayed(Arenas::DESC, &geometry, budget, &entries);
+    let uploaded = replay.traffic();
     // A new scene is a peak; how many frames until less than a hundredth of that is uploaded.
     let peak = *uploaded.iter().max().expect("frames");
     let (mut took, mut since) = (Vec::new(), None);
@@ -202,29 +176,4 @@ fn another_scene_is_adapted_to_quickly() {
     assert!(took.len() >= 3 && since.is_none(), "{took:?}, since {since:?}");
     // Fights over the walls make one of them long.
     assert!(took.iter().all(|&frames| frames <= 48), "{took:?}");
-}
-
-#[test]
-fn fights_are_counted_and_damped() {
-    // Two classes take turns in being all that is asked for.
-    let fights = |damping: u32| {
-        let mut arenas = arenas(ArenasDesc {
-            damping,
-            margin: Temperature::thousandths(300),
-            ..ArenasDesc::default()
-        });
-        let mut journal = Journal::new();
-        for frame in 0..600_u32 {
-            let (level, count) = if frame / 3 % 2 == 0 { (7, 70) } else { (6, 280) };
-            for texture in 0..count {
-                arenas.request(request(u32::from(level) * 1000 + texture, level), &mut journal);
-            }
-            arenas.end_frame(&mut journal);
-            journal.clear();
-        }
-        (arenas.wall_stats().reversals, arenas.wall_stats().wall_moves)
-    };
-    let (free, damped) = (fights(0), fights(8));
-    assert!(free.0 > 0, "{free:?}");
-    assert!(damped.0 < free.0, "damped {damped:?}, free {free:?}");
 }

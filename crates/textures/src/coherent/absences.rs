@@ -1,0 +1,124 @@
+//! How long textures stay away, and what keeping one meanwhile is worth.
+
+/// The probability of a return by age, learnt from all textures, and what it makes of keeping one: see [`Coherent`](super::Coherent).
+#[derive(Clone, Debug)]
+pub(super) struct Absences {
+    /// How many textures were last requested in each of the last frames.
+    last: [u32; FRAMES],
+    /// Per bin, in 1024ths that decay: textures that could have returned, and those that did.
+    exposed: [u64; BINS],
+    returned: [u64; BINS],
+    /// Per bin: expected returns at earlier ages, in 1024ths; the value, in units of 1 / [`ONE`].
+    expected: [u64; BINS],
+    value: [u64; BINS],
+}
+
+/// Ages above are not told apart.
+const FRAMES: usize = 512;
+/// Bins of ages: four for each power of two.
+const BINS: usize = 33;
+/// Probabilities and values are multiples of 1 / ONE.
+pub(super) const ONE: u64 = 1 << 20;
+
+fn bin(age: u32) -> usize {
+    let power = age.max(1).ilog2().max(2) - 2;
+    (power as usize * 4 + (age >> power) as usize).min(BINS - 1)
+}
+
+impl Absences {
+    pub(super) fn new() -> Absences {
+        let (counts, nothing) = ([0; FRAMES], [0; BINS]);
+        let mut absences = Absences {
+            last: counts,
+            exposed: nothing,
+            returned: nothing,
+            expected: nothing,
+            value: nothing,
+        };
+        absences.derive();
+        absences
+    }
+
+    /// Counts a texture that `frame` is the first to request since frame `before`; 0 for never.
+    pub(super) fn request(&mut self, before: u32, frame: u32) {
+        self.last[frame as usize % FRAMES] += 1;
+        if before == 0 {
+            return;
+        }
+        let age = frame - before;
+        self.exposed[bin(age)] += 1024;
+        self.returned[bin(age)] += 1024;
+        if age < FRAMES as u32 {
+            self.last[before as usize % FRAMES] -= 1;
+        }
+    }
+
+    /// Ends a frame. O(1).
+    pub(super) fn end_frame(&mut self, frame: u32) {
+        for counts in [&mut self.exposed, &mut self.returned] {
+            counts.iter_mut().for_each(|count| *count -= *count / 64);
+        }
+        for age in 1..FRAMES as u32 {
+            self.exposed[bin(age)] += 1024 * u64::from(self.last[frame.wrapping_sub(age) as usize % FRAMES]);
+        }
+        self.last[(frame as usize + 1) % FRAMES] = 0;
+        self.derive();
+    }
+
+    /// Derives values from probabilities: from the oldest age back, a bin is pooled with later ones while they are worth more.
+    fn derive(&mut self) {
+        let (mut pools, mut top) = ([(0, 0); BINS + 1], BINS);
+        for bin in (1..BINS).rev() {
+            let power = (bin / 4).max(1) - 1;
+            let (width, age) = (1 << power, ((bin - 4 * power) << power) as u64);
+            let returns = (self.returned[bin] + 1024) * width * ONE / (self.exposed[bin] + 2048 * (age + 1));
+            let returns = returns.min(ONE);
+            self.expected[bin] = returns;
+            let mut pool = (returns, width * (ONE - returns / 2));
+            while top < BINS && pools[top].0 * pool.1 > pool.0 * pools[top].1 {
+                let rest = ONE - pool.0;
+                pool = (
+                    pool.0 + rest * pools[top].0 / ONE,
+                    pool.1 + rest * pools[top].1 / ONE,
+                );
+                top += 1;
+            }
+            top -= 1;
+            pools[top] = pool;
+            self.value[bin] = pool.0 * ONE / pool.1;
+        }
+        // A frame's own repetition is no absence.
+        let mut sum = 0;
+        self.expected[1] = 0;
+        for expected in &mut self.expected {
+            sum += *expected * 1024 / ONE;
+            *expected = sum;
+        }
+    }
+
+    /// Value of keeping a texture of this age, and how many returns to expect up to it, in 1024ths.
+    pub(super) fn at(&self, age: u32) -> (u64, u64) {
+        let bin = bin(age);
+        (self.value[bin], self.expected[bin - 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loops_make_the_longest_absent_worth_the_most() {
+        let mut absences = Absences::new();
+        let values = |absences: &Absences| [1, 3, 9].map(|age| absences.at(age).0);
+        let before = values(&absences);
+        assert!(before.is_sorted_by(|a, b| a > b), "{before:?}");
+        for frame in 2..200 {
+            absences.request(if frame < 12 { 0 } else { frame - 10 }, frame);
+            absences.end_frame(frame);
+        }
+        let after = values(&absences);
+        assert!(after.is_sorted_by(|a, b| a < b), "{after:?}");
+        assert!(after[2] > ONE / 4, "{after:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! A policy whose every answer is checked before it takes effect.
+
+use super::checker::{Call, Checker};
+use crate::Geometry;
+use crate::error::{Error, Result};
+use crate::ids::{Level, TextureId};
+use crate::journal::{Event, EvictionReason, Journal};
+use crate::policy::{Policy, PolicyDesc, Uploads};
+use crate::request::{Outcome, Request};
+use crate::units::Bytes;
+
+/// A policy, and a checker of its answers: an answer that breaks a rule is an error and changes nothing.
+///
+/// The textures that such an answer names stay as they are until the end of the frame and are evicted then. The policy is told
+/// at once that they were released, so that both agree on what is resident.
+pub(crate) struct JudgedPolicy {
+    name: String,
+    uploads: Uploads,
+    pub(crate) policy: Box<dyn Policy>,
+    pub(super) checker: Checker,
+    pub(crate) journal: Journal,
+    /// Resident textures that the policy believes absent.
+    disputed: Vec<TextureId>,
+}
+
+impl JudgedPolicy {
+    /// # Errors
+    /// As [`PolicyDesc::create`].
+    pub(crate) fn new(
+        desc: &PolicyDesc<'_>,
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+    ) -> Result<JudgedPolicy> {
+        Ok(JudgedPolicy {
+            name: desc.name.to_owned(),
+            uploads: desc.uploads,
+            policy: desc.create(geometry, budget, seed)?,
+            checker: Checker::new(geometry, budget, desc.evicts_in_use),
+            journal: Journal::new(),
+            disputed: Vec::new(),
+        })
+    }
+
+    /// Offset and level of a resident texture.
+    pub(crate) fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
+        self.checker.place(texture)
+    }
+
+    /// Bytes that an accepted request would upload.
+    pub(crate) fn missing(&self, request: Request) -> Bytes {
+        let there = self.checker.size_of(request.texture).unwrap_or_default();
+        match self.uploads {
+            Uploads::Whole => request.size,
+            _ => request.size - there.min(request.size),
+        }
+    }
+
+    /// # Errors
+    /// If the policy breaks a rule.
+    pub(crate) fn request(&mut self, request: Request) -> Result<Outcome> {
+        if self.disputed.contains(&request.texture) {
+            let resident = self
+                .place(request.texture)
+                .filter(|place| place.1 >= request.level);
+            return Ok(resident.map_or(Outcome::Bypass, |(offset, _)| Outcome::Hit { offset }));
+        }
+        let start = self.journal.events().len();
+        let outcome = self.policy.request(request, &mut self.journal);
+        self.judge(start, Call::Request(request, outcome))?;
+        Ok(outcome)
+    }
+
+    /// Releases a texture in any case.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn release(&mut self, texture: TextureId) -> Result<()> {
+        let start = self.journal.events().len();
+        self.policy.release(texture, &mut self.journal);
+        let mut judged = Ok(());
+        if self.disputed.contains(&texture) {
+            self.journal.truncate(start);
+        } else {
+            judged = self.judge(start, Call::Release(texture));
+        }
+        self.disputed.retain(|&disputed| disputed != texture);
+        self.evict(texture, EvictionReason::Released);
+        judged
+    }
+
+    /// # Errors
+    /// As above. The frame has ended.
+    pub(crate) fn end_frame(&mut self) -> Result<()> {
+        let start = self.journal.events().len();
+        self.policy.end_frame(&mut self.journal);
+        let judged = self.judge(start, Call::EndFrame(self.policy.wall_stats()));
+        self.checker.end_frame();
+        self.evict_disputed();
+        judged
+    }
+
+    /// Changes the budget, between two frames.
+    ///
+    /// # Errors
+    /// If the policy refuses it, or as above; the budget is unchanged then.
+    pub(crate) fn set_budget(&mut self, budget: Bytes) -> Result<()> {
+        let (start, former) = (self.journal.events().len(), self.checker.budget());
+        let changed = self.policy.set_budget(budget, &mut self.journal);
+        if changed.is_err() {
+            self.journal.truncate(start);
+            return changed;
+        }
+        let judged = self.judge(start, Call::Budget(budget));
+        if judged.is_err() {
+            let start = self.journal.events().len();
+            // It had that budget before.
+            let _ = self.policy.set_budget(former, &mut self.journal);
+            self.journal.truncate(start);
+        }
+        self.evict_disputed();
+        judged
+    }
+
+    fn judge(&mut self, start: usize, call: Call) -> Result<()> {
+        let events = &self.journal.events()[start..];
+        let Err(mut violation) = self.checker.judge(call, events) else {
+            return Ok(());
+        };
+        let known = self.disputed.len();
+        self.disputed
+            .extend(events.iter().filter_map(Event::texture).chain(call.texture()));
+        for &texture in &self.disputed[known..] {
+            self.policy.release(texture, &mut self.journal);
+        }
+        self.journal.truncate(start);
+        self.disputed.sort_unstable();
+        self.disputed.dedup();
+        self.disputed.retain(|&texture| self.checker.is_resident(texture));
+        violation.policy.clone_from(&self.name);
+        Err(Error::Violation(violation))
+    }
+
+    fn evict_disputed(&mut self) {
+        while let Some(texture) = self.disputed.pop() {
+            self.evict(texture, EvictionReason::Replaced);
+        }
+    }
+
+    fn evict(&mut self, texture: TextureId, reason: EvictionReason) {
+        if !self.checker.is_resident(texture) {
+            return;
+        }
+        while let Some(block) = self.checker.evict(texture) {
+            self.journal.push(Event::Evict {
+                texture,
+                part: block.part,
+                offset: Bytes(block.offset),
+                block: Bytes(block.end - block.offset),
+                reason,
+            });
+        }
+    }
+}
