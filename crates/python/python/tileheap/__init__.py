@@ -1,0 +1,373 @@
+"""Packs lifetimes and sizes into memory, and plans the tensors of networks.
+
+    >>> from tileheap import Problem, pack
+    >>> packing = pack(Problem(spans=[(0, 3), (0, 3), (3, 9)], sizes=[4, 3, 7]))
+    >>> packing.height, packing.bound, packing.verdict
+    (7, 7, 'proved')
+
+Lifetimes are half-open: `[first, end)`. Sizes and offsets are bytes, in arrays of 64-bit integers. The same input gives the
+same answer on every machine, unless a time limit or Ctrl-C ends a search. Searches release the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._native import Error
+
+__all__ = ["Error", "Memory", "Packing", "Problem", "Reuse", "Selection", "Tensor", "TensorPlan", "ValueCopy"]
+__all__ += ["pack", "plan", "select"]
+
+Verdict = Literal["proved", "out-of-steps", "interrupted"]
+STEPS = 400_000
+"""The budget of a search, unless told otherwise; a million steps take a second or two."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What to pack: item `i` is live at the steps `spans[i]` and takes `sizes[i]` bytes."""
+
+    spans: ArrayLike
+    """Shape `[n, 2]`: the first step and the first after; an empty span conflicts with none."""
+    sizes: ArrayLike
+    """Shape `[n]`, bytes."""
+    alignments: ArrayLike = 1
+    """Bytes, shape `[n]` or one for all; not only powers of two."""
+    names: Sequence[str] = ()
+    """For messages and plans."""
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    """Given offsets, by item."""
+    lowest: Mapping[int, int] = field(default_factory=dict)
+    """The lowest offset, by item."""
+    highest: Mapping[int, int] = field(default_factory=dict)
+    """The highest offset, by item."""
+    together: Mapping[int, int] = field(default_factory=dict)
+    """A group, by item: items of one group share one offset. A lifetime with gaps is a group of an item for each span."""
+    conflicts: Sequence[tuple[int, int]] = ()
+    """Pairs that must not share bytes, whatever their lifetimes."""
+    capacity: int | None = None
+    """The bytes of the memory."""
+
+    def _fields(self) -> _native.Fields:
+        sizes = _whole("sizes", self.sizes)
+        count = len(sizes)
+        spans = _whole("spans", self.spans, top=2**32, shape=(count, 2))
+        alignments = _whole("alignments", self.alignments, shape=(count,), least=1)
+        if self.names and len(self.names) != count:
+            raise _error(f"names has {len(self.names)} entries for {count} items")
+        given: list[list[Any]] = []
+        for name, default in [("fixed", None), ("lowest", 0), ("highest", None), ("together", None)]:
+            column: list[Any] = [default] * count
+            for item, value in getattr(self, name).items():
+                if not 0 <= item < count:
+                    raise _error(f"{name}: item {item}, and the problem has {count} items", item)
+                if not 0 <= value < (2**32 if name == "together" else 2**64):
+                    raise _error(f"{name}: {value} at item {item}", item)
+                column[item] = int(value)
+            given.append(column)
+        return {
+            "names": list(self.names),
+            "items": list(zip(spans.tolist(), sizes.tolist(), alignments.tolist(), *given)),
+            "conflicts": [(int(a), int(b)) for a, b in self.conflicts],
+            "capacity": self.capacity,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """The answer of `pack`."""
+
+    offsets: NDArray[np.int64] | None
+    """Shape `[n]`; None if no packing was found, see `conflict`."""
+    height: int | None
+    """The end of the highest item."""
+    bound: int
+    """The lower bound of the height of every packing."""
+    verdict: Verdict
+    """`proved`: the lowest, or within the capacity, or that there is none."""
+    steps: int
+    """Steps of the search."""
+    found_by: str | None
+    """The strategy that found it."""
+    conflict: tuple[int, ...] | None
+    """Items that cannot be packed together, where it is proved that there is no packing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The answer of `select`."""
+
+    chosen: NDArray[np.bool_]
+    """Shape `[n]`."""
+    offsets: NDArray[np.int64]
+    """Shape `[n]`; -1 for what was not chosen."""
+    weight: int
+    """The weight of what was chosen."""
+    bound: int
+    """An upper bound of the weight of any selection."""
+    height: int
+    """The end of the highest item chosen."""
+    verdict: Verdict
+    """`proved`: the bound is reached."""
+    steps: int
+    """Steps of the search."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory of a plan."""
+
+    name: str
+    size: int
+    """The end of the highest tensor, bytes."""
+    lower_bound: int
+    """The largest live set: no plan of the same tensors is smaller."""
+    alignment: int
+    capacity: int | None
+    traffic: int
+    """Bytes of all reads and writes of its tensors in one run."""
+    traffic_bound: int
+    """No choice of tensors that fit has more traffic."""
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """A node writes bytes that other tensors used: their last accesses have to complete before."""
+
+    step: int
+    node: str
+    output: str
+    previous: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ValueCopy:
+    """A value of a loop or branch that could not be produced in place."""
+
+    node: str
+    source: str
+    target: str
+    size: int
+    time: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a plan, see `TensorPlan.tensor`."""
+
+    name: str
+    size: int
+    storage: str | None
+    """`buffer`, or which kind of image; None for records."""
+    reason: str | None
+    """Why its storage is not what the policy chose."""
+    backing: str
+    """`planned`, `external` (the caller's), or `constant`."""
+    regions: NDArray[np.int64]
+    """Rows of memory, offset, size: several where it moves from round to round of a loop."""
+    lifetimes: NDArray[np.int64]
+    """Rows of the first step and the first after."""
+
+
+@dataclass(frozen=True, eq=False)
+class TensorPlan:
+    """The answer of `plan`: tables of rows; tensors, and memories in `regions`, by index."""
+
+    memories: tuple[Memory, ...]
+    names: tuple[str, ...]
+    sizes: NDArray[np.int64]
+    storage: tuple[str, ...]
+    reasons: tuple[str | None, ...]
+    backing: tuple[str, ...]
+    regions: NDArray[np.int64]
+    """Rows of tensor, memory, offset, size."""
+    lifetimes: NDArray[np.int64]
+    """Rows of tensor, first step, first step after."""
+    reuses: tuple[Reuse, ...]
+    copies: tuple[ValueCopy, ...]
+    unrolled: Mapping[str, int]
+    """How often each loop is unrolled, by node."""
+    steps: tuple[str, ...]
+    """The node of each step."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all memories."""
+        return sum(memory.size for memory in self.memories)
+
+    @property
+    def lower_bound(self) -> int:
+        """The lower bounds of all memories together."""
+        return sum(memory.lower_bound for memory in self.memories)
+
+    def tensor(self, name: str) -> Tensor:
+        """A tensor by name; KeyError without one."""
+        if name not in self.names:
+            raise KeyError(name)
+        index = self.names.index(name)
+        storage, reason, backing = None, None, "planned"
+        if self.storage:
+            storage, reason, backing = self.storage[index], self.reasons[index], self.backing[index]
+        regions = self.regions[self.regions[:, 0] == index, 1:]
+        lifetimes = self.lifetimes[self.lifetimes[:, 0] == index, 1:]
+        return Tensor(name, int(self.sizes[index]), storage, reason, backing, regions, lifetimes)
+
+
+def pack(
+    problem: Problem, strategy: str = "auto", *, steps: int | None = STEPS, seconds: float | None = None
+) -> Packing:
+    """Finds an offset for every item: the lowest packing, or with a capacity one within it, or the proof that there is none.
+
+    A search ends after `steps`, or after `seconds`; with neither when its answer is proved. Raises `Error` for an impossible
+    problem.
+    """
+    answer = json.loads(_native.pack(problem._fields(), strategy, _steps(steps, seconds), seconds))
+    found, conflict = answer["packing"], answer["conflict"]
+    return Packing(
+        offsets=_array(found["offsets"]) if found else None,
+        height=found["height"] if found else None,
+        bound=answer["bound"],
+        verdict=answer["verdict"],
+        steps=answer["steps"],
+        found_by=answer["found_by"],
+        conflict=tuple(conflict["items"]) if conflict else None,
+    )
+
+
+def select(
+    problem: Problem, weights: ArrayLike, *, steps: int | None = STEPS, seconds: float | None = None
+) -> Selection:
+    """Chooses the items of the largest weight that fit in the problem's capacity, each at an offset.
+
+    `weights`: whole numbers, shape `[n]`; a group is chosen as one.
+    """
+    fields = problem._fields()
+    numbers = _whole("weights", weights, shape=(len(fields["items"]),)).tolist()
+    if sum(numbers) > 2**63:
+        raise _error(f"weights sum to {sum(numbers)}, past 2^63", max(range(len(numbers)), key=numbers.__getitem__))
+    answer = json.loads(_native.select(fields, numbers, _steps(steps, seconds), seconds))
+    offsets = _array([-1 if offset is None else offset for offset in answer.pop("offsets")])
+    return Selection(chosen=offsets >= 0, offsets=offsets, **answer)
+
+
+def plan(
+    source: str | os.PathLike[str] | bytes | Problem,
+    *,
+    strategy: str = "auto",
+    policy: str | None = None,
+    memories: Mapping[str, int | None] | None = None,
+    memory_of: Mapping[str, str] | None = None,
+    alignment: int = 64,
+    in_place: bool = True,
+    inputs: Iterable[str] = (),
+    keep_inputs: bool = False,
+    plan_inputs: bool = True,
+    plan_outputs: bool = True,
+    carry: Literal["avoid", "forbid", "copy"] = "avoid",
+    unroll_limit: int = 8,
+    bound: Literal["ranges", "examples"] = "ranges",
+    ranges: Mapping[str, tuple[int, int]] | None = None,
+    image_limit: int = 16_384,
+) -> TensorPlan:
+    """Plans the memory of a network's tensors, and checks the plan.
+
+    `source`: the path or the bytes of a graph (ONNX, TVM's graph JSON, tileheap's JSON) or of a table of lifetimes
+    (`id,lower,upper,size`), or a `Problem` of spans, sizes, alignments and names.
+    `memories`: capacities by name, in order of preference; what is accessed most stays in the first.
+    `memory_of`: the memory that a tensor has to be in. `alignment`: of tensors and of image rows in a graph.
+    `inputs`: the `null` nodes of a TVM graph that are activations. `ranges`: of an ONNX file's open dimensions, both ends
+    included. The other switches are those of `tileheap tensors`.
+    """
+    given: bytes | _native.Fields
+    if isinstance(source, Problem):
+        given = source._fields()
+        for name in ["fixed", "lowest", "highest", "together", "conflicts", "capacity"]:
+            if getattr(source, name):
+                raise _error(f"a plan of tensors knows no `{name}`: see `pack`, and `memories`")
+        given["names"] = given["names"] or [str(index) for index in range(len(given["items"]))]
+    elif isinstance(source, bytes):
+        given = source
+    else:
+        with open(source, "rb") as file:
+            given = file.read()
+    options = {
+        "strategy": strategy,
+        "policy": policy,
+        "memories": list((memories or {}).items()),
+        "memory_of": dict(memory_of or {}),
+        "alignment": alignment,
+        "in_place": in_place,
+        "inputs": list(inputs),
+        "keep_inputs": keep_inputs,
+        "plan_inputs": plan_inputs,
+        "plan_outputs": plan_outputs,
+        "carry": carry,
+        "unroll_limit": unroll_limit,
+        "bound": bound,
+        "ranges": dict(ranges or {}),
+        "image_limit": image_limit,
+    }
+    found = json.loads(_native.plan(given, json.dumps(options)))
+    return TensorPlan(
+        memories=tuple(Memory(**{"capacity": None, **memory}) for memory in found["memories"]),
+        names=tuple(found["names"]),
+        sizes=_array(found["sizes"]),
+        storage=tuple(found["storage"]),
+        reasons=tuple(found["reasons"]),
+        backing=tuple(found["backing"]),
+        regions=_array(found["regions"]).reshape(-1, 4),
+        lifetimes=_array(found["lifetimes"]).reshape(-1, 3),
+        reuses=tuple(Reuse(step, node, output, tuple(before)) for step, node, output, before in found["reuses"]),
+        copies=tuple(ValueCopy(*row) for row in found["copies"]),
+        unrolled=found["unrolled"],
+        steps=tuple(found["steps"]),
+    )
+
+
+def _error(message: str, item: int | str | None = None) -> Error:
+    error = Error(message)
+    error.item = item
+    return error
+
+
+def _steps(steps: int | None, seconds: float | None) -> int | None:
+    return steps if seconds is None else None
+
+
+def _array(values: list[Any]) -> NDArray[np.int64]:
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise _error("offsets past 2^63 - 1") from None
+
+
+def _whole(
+    name: str, values: ArrayLike, *, top: int = 2**63, shape: tuple[int, ...] | None = None, least: int = 0
+) -> NDArray[np.int64]:
+    """Whole numbers in `[least, top)`, of a shape; one number stands for all."""
+    try:
+        array = np.asarray(values)
+        if array.size == 0:
+            array = array.astype(np.int64).reshape(0, *(shape or (0,))[1:])
+    except ValueError as error:
+        raise _error(f"{name}: {error}") from None
+    if shape is not None and array.ndim == 0:
+        array = np.broadcast_to(array, shape)
+    if array.shape != (shape or (array.size,)):
+        raise _error(f"{name} has the shape {list(array.shape)}, not {list(shape or (array.size,))}")
+    if array.dtype.kind not in "iuO":
+        raise _error(f"{name} are no whole numbers but {array.dtype}")
+    wrong = (array < least) | (array >= top)
+    if wrong.any():
+        item = int(np.argwhere(wrong)[0][0])
+        raise _error(f"{name}: {array.tolist()[item]} at item {item}, not in [{least}, {top})", item)
+    return array.astype(np.int64)

@@ -1,0 +1,79 @@
+//! Searches that Ctrl-C and a time limit end.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use tileheap_pack::{
+    Answer, Goal, Packer, Packing, PackingStrategy, Problem, Progress, Steps, Strategy, Watch,
+};
+
+/// How often a search looks for signals; for that it takes the interpreter's lock.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// What may end a search before its budget does: a signal that Python handles, or a time limit.
+#[derive(Debug)]
+pub(crate) struct Interrupts {
+    deadline: Option<Instant>,
+    looked: Mutex<(Instant, Option<PyErr>)>,
+}
+
+impl Interrupts {
+    pub(crate) fn new(seconds: Option<f64>) -> Interrupts {
+        let now = Instant::now();
+        let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Interrupts {
+            deadline: limit.and_then(|limit| now.checked_add(limit)),
+            looked: Mutex::new((now, None)),
+        }
+    }
+
+    /// The callback of a search.
+    pub(crate) fn look(&self) -> ControlFlow<()> {
+        let now = Instant::now();
+        let mut looked = self.looked.lock().expect("nobody panics with it");
+        if self.deadline.is_some_and(|deadline| now >= deadline) || looked.1.is_some() {
+            return ControlFlow::Break(());
+        }
+        if now - looked.0 >= PERIOD {
+            looked.0 = now;
+            looked.1 = Python::attach(|py| py.check_signals()).err();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What a search returned, unless a signal's handler raised an exception.
+    pub(crate) fn finish<T>(self, value: T) -> PyResult<T> {
+        match self.looked.into_inner().expect("nobody panics with it") {
+            (_, Some(raised)) => Err(raised),
+            _ => Ok(value),
+        }
+    }
+}
+
+/// A strategy whose searches look for signals.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interruptible<'a>(pub(crate) Strategy, pub(crate) &'a Interrupts);
+
+impl PackingStrategy for Interruptible<'_> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
+        self.0.pack_into(problem, packer, packing);
+    }
+
+    fn search_into(
+        &self,
+        problem: &Problem,
+        search: (Goal, Steps),
+        _: Watch<'_>,
+        packer: &mut Packer,
+        answer: &mut Answer,
+    ) {
+        let mut look = |_: Progress| self.1.look();
+        self.0.search_into(problem, search, &mut look, packer, answer);
+    }
+}

@@ -1,0 +1,243 @@
+//! `plan`.
+
+use std::collections::BTreeMap;
+
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use tileheap_pack::Item;
+use tileheap_tensor::graph::Bounding;
+use tileheap_tensor::import::Input;
+use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
+use tileheap_tensor::import::tvm::TvmGraph;
+use tileheap_tensor::layout::{ImageLimits, StorageReason};
+use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
+use tileheap_tensor::plan::{Backing, CarryRule, MemoryPlan, Offsets, Region};
+use tileheap_tensor::storage::{Policies, default_policy};
+use tileheap_tensor::units::{Alignment, Bytes, Span};
+use tileheap_tensor::{
+    Error, Graph, MemoryDesc, Result, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, check,
+    choose,
+};
+
+use crate::error::{error, of_plan};
+use crate::packing::{Fields, NUMBERS, strategy_of};
+use crate::search::{Interruptible, Interrupts};
+
+/// The keyword arguments of `tileheap.plan`.
+#[derive(Deserialize)]
+struct Options {
+    strategy: String,
+    policy: Option<String>,
+    /// Name, capacity.
+    memories: Vec<(String, Option<Bytes>)>,
+    /// Memory by tensor.
+    memory_of: BTreeMap<String, String>,
+    alignment: Alignment,
+    in_place: bool,
+    inputs: Vec<String>,
+    keep_inputs: bool,
+    plan_inputs: bool,
+    plan_outputs: bool,
+    carry: CarryRule,
+    unroll_limit: u32,
+    bound: Bounding,
+    ranges: BTreeMap<String, (u64, u64)>,
+    image_limit: u64,
+}
+
+/// `tileheap.TensorPlan`, as JSON.
+#[derive(Default, Serialize)]
+struct Plan {
+    memories: Vec<MemoryPlan>,
+    names: Vec<String>,
+    sizes: Vec<Bytes>,
+    storage: Vec<&'static str>,
+    reasons: Vec<Option<String>>,
+    backing: Vec<Backing>,
+    /// Rows of tensor, memory, offset, size.
+    regions: Vec<u64>,
+    /// Rows of tensor, first step, step after the last.
+    lifetimes: Vec<u64>,
+    /// Step, node, output, the tensors before.
+    reuses: Vec<(u32, String, String, Vec<String>)>,
+    /// Node, source, target, bytes, when, why.
+    copies: Vec<(String, String, String, Bytes, String, String)>,
+    unrolled: BTreeMap<String, u32>,
+    /// The node of each step.
+    steps: Vec<String>,
+}
+
+impl Plan {
+    fn row(&mut self, name: &str, size: Bytes, regions: Vec<Region>, lifetimes: &[Span]) {
+        let index = self.names.len() as u64;
+        for region in regions {
+            let row = [index, region.memory.0.into(), region.offset.0, region.size.0];
+            self.regions.extend(row);
+        }
+        for lifetime in lifetimes {
+            let row = [index, lifetime.first.0.into(), lifetime.end.0.into()];
+            self.lifetimes.extend(row);
+        }
+        self.names.push(name.to_owned());
+        self.sizes.push(size);
+    }
+
+    fn of_records(items: &[SpaceItem], options: &Options, strategy: Interruptible<'_>) -> Result<Plan> {
+        let mut memories = options.memories();
+        if memories.is_empty() {
+            memories.push(MemoryDesc::new("device"));
+        }
+        let Space { regions, memories } = place(items, &memories, &Offsets(strategy))?;
+        let mut plan = Plan {
+            memories,
+            ..Plan::default()
+        };
+        for (item, region) in items.iter().zip(regions) {
+            plan.row(&item.name, item.size, vec![region], &item.lifetimes);
+        }
+        Ok(plan)
+    }
+
+    fn of_graph(mut graph: Graph, options: &Options, strategy: Interruptible<'_>) -> Result<Plan> {
+        if options.keep_inputs {
+            graph = graph.with_kept_inputs();
+        }
+        let named = |name: &String| Policies::default().named(name);
+        let policy = options
+            .policy
+            .as_ref()
+            .map_or(Ok(default_policy(&graph)), named)?;
+        let storage = StorageOptions {
+            policy,
+            limits: ImageLimits {
+                side_2d: options.image_limit,
+                ..ImageLimits::default()
+            },
+            bounding: options.bound,
+            ..StorageOptions::default()
+        };
+        let choice = choose(&graph, &storage)?;
+        let graph = &choice.graph;
+        let of_layout = |layout| TensorRequirements::of_layout(layout, options.alignment);
+        let needs: Vec<TensorRequirements> = choice.layouts.iter().map(of_layout).collect();
+        let memory_of = |graph: &Graph, id: TensorId| options.memory_of.get(&graph.tensor(id).name).cloned();
+        let plan_options = TensorPlanOptions {
+            strategy: &Offsets(strategy),
+            memories: options.memories(),
+            plan_inputs: options.plan_inputs,
+            plan_outputs: options.plan_outputs,
+            in_place: options.in_place,
+            carry: options.carry,
+            unroll_limit: options.unroll_limit,
+            memory_of: Some(&memory_of),
+            ..TensorPlanOptions::default()
+        };
+        let planned = tileheap_tensor::plan(graph, &choice.layouts, &needs, &plan_options)?;
+        check(graph, &needs, &planned, 2)?; // Two runs in a row: the second finds its weights.
+        let tensor = |id: TensorId| graph.tensor(id).name.clone();
+        let mut plan = Plan::default();
+        for (id, placed) in graph.tensor_ids().zip(&planned.tensors) {
+            let mut regions: Vec<Region> = placed.placement.iter().flat_map(|of| of.regions()).collect();
+            regions.dedup();
+            plan.row(&tensor(id), placed.size, regions, &placed.lifetimes);
+            plan.storage.push(placed.layout.rule.storage.name());
+            plan.backing.push(placed.backing);
+            let reason = &choice.reasons[id.index()];
+            plan.reasons
+                .push((*reason != StorageReason::AsRequested).then(|| reason.to_string()));
+        }
+        let node = |id| graph.node(id).name.clone();
+        for reuse in &planned.aliasing {
+            let previous = reuse.previous.iter().map(|&id| tensor(id)).collect();
+            plan.reuses
+                .push((reuse.step.0, node(reuse.node), tensor(reuse.output), previous));
+        }
+        for copy in &planned.copies {
+            let (when, why) = (copy.time.to_string(), copy.reason.to_string());
+            plan.copies.push((
+                node(copy.node),
+                tensor(copy.from),
+                tensor(copy.to),
+                copy.size,
+                when,
+                why,
+            ));
+        }
+        let unrolled = planned.unrolled.iter().map(|&(id, count)| (node(id), count));
+        plan.unrolled.extend(unrolled);
+        plan.steps
+            .extend(planned.timeline.iter().map(|step| node(step.node)));
+        plan.memories = planned.memories;
+        Ok(plan)
+    }
+}
+
+impl Options {
+    fn memories(&self) -> Vec<MemoryDesc> {
+        let memory = |(name, capacity): &(String, Option<Bytes>)| MemoryDesc {
+            capacity: *capacity,
+            ..MemoryDesc::new(name)
+        };
+        self.memories.iter().map(memory).collect()
+    }
+}
+
+/// A file, or lists.
+#[derive(FromPyObject)]
+pub(crate) enum Source {
+    File(Vec<u8>),
+    Records(Fields),
+}
+
+impl Source {
+    fn read(self, options: &Options, py: Python<'_>) -> PyResult<Input> {
+        let bytes = match self {
+            Source::Records(fields) => return Ok(Input::Records(records(&fields, options))),
+            Source::File(bytes) => bytes,
+        };
+        let read = py.detach(|| match std::str::from_utf8(&bytes) {
+            // The tag of a model's first field, its version.
+            _ if bytes.first() == Some(&8) => {
+                let ranges = options.ranges.clone();
+                read_onnx(&bytes, &OnnxOptions { ranges }).map(Input::Graph)
+            }
+            Ok(text) => Input::parse(text, &options.inputs),
+            Err(problem) => Err(Error::Parse {
+                format: "neither an ONNX model nor text",
+                problem: problem.to_string(),
+            }),
+        });
+        read.map_err(|error| of_plan(&error, py))
+    }
+}
+
+fn records(fields: &Fields, options: &Options) -> Vec<SpaceItem> {
+    let item = |(name, item): (&String, Item)| SpaceItem {
+        alignment: item.alignment,
+        memory: options.memory_of.get(name).cloned(),
+        ..SpaceItem::record(name, item.span, item.size)
+    };
+    fields.names.iter().zip(fields.items()).map(item).collect()
+}
+
+/// As `tileheap.plan`: options and plan as JSON.
+#[pyfunction]
+pub(crate) fn plan(py: Python<'_>, source: Source, options: &str) -> PyResult<String> {
+    let options: Options = serde_json::from_str(options)
+        .map_err(|problem| error(format!("options: {problem}"), None::<u32>, py))?;
+    let strategy = strategy_of(&options.strategy, py)?;
+    let input = source.read(&options, py)?;
+    let interrupts = Interrupts::new(None);
+    let planned = py.detach(|| {
+        let strategy = Interruptible(strategy, &interrupts);
+        let plan = match input {
+            Input::Records(items) => Plan::of_records(&items, &options, strategy),
+            Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
+                Plan::of_graph(graph, &options, strategy)
+            }
+        };
+        plan.map(|plan| serde_json::to_string(&plan).expect(NUMBERS))
+    });
+    interrupts.finish(())?;
+    planned.map_err(|error| of_plan(&error, py))
+}
