@@ -20,6 +20,12 @@ layout(set = 0, binding = 0, std140) uniform Constants {
     uint frame_index;
 } constants;
 
+// Where a point of the shadow map is in that of what is near, which covers a third of its sides.
+vec2 near_shadow(vec2 clip) {
+    vec4 middle = constants.moon_view_projection * vec4(0.0, 0.0, 17.0, 1.0);
+    return (clip - middle.xy) * 3.0;
+}
+
 struct Light {
     vec4 position_radius;           // world position; no light reaches further than the radius
     vec4 colour;

@@ -57,6 +57,16 @@ float moon_visibility(vec3 position, vec3 normal) {
         return 1.0;
     }
     ivec2 size = textureSize(shadow_image, 0);
+    ivec2 corner = ivec2(0);
+    if (size.x > size.y) {
+        // Two maps side by side: the second is finer, where it has all that is looked at.
+        size.x = size.y;
+        vec2 near = near_shadow(clip.xy) * 0.5 + 0.5;
+        if (all(lessThan(abs(near - 0.5), vec2(0.49)))) {
+            at = near;
+            corner.x = size.x;
+        }
+    }
     vec2 texel = at * vec2(size) - 0.5;
     ivec2 first = ivec2(floor(texel)) - 1;
     vec2 within = fract(texel);
@@ -65,7 +75,7 @@ float moon_visibility(vec3 position, vec3 normal) {
         for (int x = 0; x < 4; ++x) {
             vec2 weight = mix(vec2(1.0), vec2(1.0 - within.x, 1.0 - within.y), equal(ivec2(x, y), ivec2(0)));
             weight = mix(weight, within, equal(ivec2(x, y), ivec2(3)));
-            float nearest = texelFetch(shadow_image, clamp(first + ivec2(x, y), ivec2(0), size - 1), 0).x;
+            float nearest = texelFetch(shadow_image, corner + clamp(first + ivec2(x, y), ivec2(0), size - 1), 0).x;
             sum += clip.z + 0.0008 >= nearest ? weight.x * weight.y : 0.0;
         }
     }

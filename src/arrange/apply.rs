@@ -136,7 +136,8 @@ impl Arrangement {
     /// # Errors
     /// As [`Arrangement::check`]; and [`Error::Frame`](crate::Error::Frame) where strips are more than a frame may have passes.
     pub fn apply(&self, frame: &Frame) -> crate::Result<Arranged> {
-        self.check(frame)?;
+        let frame = &self.description(frame)?;
+        self.check_described(frame)?;
         let mut work = Work::new(frame);
         for batch in &self.batches {
             work.begin_batch(batch.batches.first, batch.batches.end);
@@ -371,6 +372,9 @@ impl<'a> Work<'a> {
         }
         if let Some(bytes) = described.repeat_bytes {
             pass = pass.in_strips(bytes);
+        }
+        if let Some(outputs) = described.optional {
+            pass = pass.optional(outputs);
         }
         if let Some(area) = described.render_area {
             pass = pass.area(area);

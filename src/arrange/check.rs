@@ -12,6 +12,11 @@ impl Arrangement {
     /// # Errors
     /// [`ArrangeError`] with the first thing that is wrong.
     pub fn check(&self, frame: &Frame) -> Result<(), ArrangeError> {
+        self.check_described(&self.description(frame)?)
+    }
+
+    /// The same for the frame with the changes of its description.
+    pub(super) fn check_described(&self, frame: &Frame) -> Result<(), ArrangeError> {
         self.check_batches(frame)?;
         self.check_order(frame)?;
         self.groups().try_for_each(|group| check_group(frame, group))
@@ -126,7 +131,8 @@ pub(super) fn can_merge(frame: &Frame, passes: &[PassId]) -> Result<(), CannotGr
     for (at, &second) in passes.iter().enumerate().skip(1) {
         for &first in &passes[..at] {
             let render = [first, second].map(|pass| frame.pass(pass).kind) == [PassKind::Render; 2];
-            if !render || !frame.merges_with(first, second) {
+            let optional = [first, second].map(|pass| frame.pass(pass).optional.is_some());
+            if optional != [false; 2] || !render || !frame.merges_with(first, second) {
                 return Err(CannotGroup::NotOnePass {
                     first: name(first),
                     second: name(second),

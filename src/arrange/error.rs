@@ -56,8 +56,16 @@ pub enum ArrangeError {
         version: u64,
     },
     /// A name that the frame does not have.
-    #[error("arrangement JSON: the frame has no pass `{0}`")]
+    #[error("arrangement JSON: the frame has no pass or resource `{0}`")]
     Unknown(String),
+    /// The description cannot be changed so.
+    #[error("arrangement: {change}: {why}")]
+    Change {
+        /// What was to change.
+        change: String,
+        /// Why it cannot.
+        why: String,
+    },
 }
 
 /// Why passes cannot run as one.

@@ -5,16 +5,20 @@
 //!   { "fuses": 2, "groups": [
 //!     { "passes": ["shadow"] },
 //!     { "passes": ["gbuffer", "lighting"], "merged": true },
-//!     { "passes": ["bloom", "blur", "tonemap"], "strips": [1, 8] } ] } ] }
+//!     { "passes": ["bloom", "blur", "tonemap"], "strips": [1, 8] } ] } ],
+//!   "changes": [ { "resource": "hdr", "format": "B10G11R11_UFLOAT_PACK32" } ] }
 //! ```
 
+use ash::vk;
 use serde::{Deserialize, Serialize};
 use tileheap_json::{is_default, parse};
 
+use super::change::DescriptionChange;
 use super::check::fusible;
 use super::error::ArrangeError;
 use super::types::{ArrangedBatch, Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, Frame, PassId};
+use crate::names;
 use crate::units::Run;
 
 const FORMAT: &str = "tileheap-arrangement";
@@ -27,7 +31,69 @@ struct Document {
     version: u64,
     #[serde(default)]
     frame: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    changes: Vec<NamedChange>,
     batches: Vec<Batch>,
+}
+
+/// One of the three.
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedChange {
+    resource: String,
+    #[serde(default, skip_serializing_if = "is_default", with = "names::option")]
+    format: Option<vk::Format>,
+    /// Of width and height, also of what is attached with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    quarters: Option<u32>,
+    /// The pass that does not use it any more.
+    #[serde(default, skip_serializing_if = "is_default")]
+    not_in: Option<String>,
+}
+
+impl NamedChange {
+    fn of(change: DescriptionChange, frame: &Frame) -> NamedChange {
+        let (resource, format, quarters, not_in) = match change {
+            DescriptionChange::Format { image, format } => (image, Some(format), None, None),
+            DescriptionChange::Extent { image, quarters } => (image, None, Some(quarters), None),
+            DescriptionChange::Use { resource, pass } => {
+                (resource, None, None, Some(frame.pass(pass).name.clone()))
+            }
+        };
+        NamedChange {
+            resource: frame.resource(resource).name.clone(),
+            format,
+            quarters,
+            not_in,
+        }
+    }
+
+    fn read(&self, frame: &Frame) -> Result<DescriptionChange, ArrangeError> {
+        let unknown = |name: &String| ArrangeError::Unknown(name.clone());
+        let resource = frame
+            .resource_named(&self.resource)
+            .ok_or_else(|| unknown(&self.resource))?;
+        Ok(match (self.format, self.quarters, &self.not_in) {
+            (Some(format), None, None) => DescriptionChange::Format {
+                image: resource,
+                format,
+            },
+            (None, Some(quarters), None) => DescriptionChange::Extent {
+                image: resource,
+                quarters,
+            },
+            (None, None, Some(pass)) => DescriptionChange::Use {
+                resource,
+                pass: frame.pass_named(pass).ok_or_else(|| unknown(pass))?,
+            },
+            _ => {
+                return Err(ArrangeError::Change {
+                    change: format!("`{}`", self.resource),
+                    why: "give one of `format`, `quarters` and `not_in`".to_owned(),
+                });
+            }
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -81,6 +147,11 @@ impl Arrangement {
             format: FORMAT.to_owned(),
             version: VERSION,
             frame: frame.name().to_owned(),
+            changes: self
+                .changes
+                .iter()
+                .map(|&change| NamedChange::of(change, frame))
+                .collect(),
             batches: self.batches.iter().map(batch).collect(),
         })
     }
@@ -116,7 +187,9 @@ impl Arrangement {
                 groups: groups.collect::<Result<_, ArrangeError>>()?,
             });
         }
-        let arrangement = Arrangement { batches };
+        let changes = document.changes.iter().map(|change| change.read(frame));
+        let changes = changes.collect::<Result<_, _>>()?;
+        let arrangement = Arrangement { changes, batches };
         arrangement.check(frame)?;
         Ok(arrangement)
     }
@@ -129,6 +202,16 @@ impl Arrangement {
     pub fn repaired(text: &str, frame: &Frame) -> Result<Arrangement, ArrangeError> {
         let document = document(text)?;
         let mut repaired = Arrangement::described(frame);
+        for change in document
+            .changes
+            .iter()
+            .filter_map(|change| change.read(frame).ok())
+        {
+            repaired.changes.push(change);
+            if repaired.description(frame).is_err() {
+                repaired.changes.pop();
+            }
+        }
         for (fused, batch) in document.batches.iter().enumerate() {
             for _ in 1..batch.fuses.min(frame.batches().len() as u32) {
                 let (first, second) = (fused, fused + 1);

@@ -16,6 +16,7 @@
 //! a *halo*, again in the neighbouring strip. What is read anywhere is finished before the run of strips begins.
 
 mod apply;
+mod change;
 mod check;
 mod error;
 mod json;
@@ -25,6 +26,7 @@ mod traffic;
 mod types;
 
 pub use apply::{Arranged, ArrangedPass, Strip};
+pub use change::DescriptionChange;
 pub use error::{ArrangeError, CannotGroup};
 pub use search::{Allowed, Cap, Found, search};
 pub use traffic::{Costs, Traffic};

@@ -1,7 +1,9 @@
 //! The search for a good arrangement: runs of strips by dynamic programming, then small changes, one after the other, as long as they help.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
+use super::change::{DescriptionChange, candidates, replanned};
 use super::check::{can_merge, fusible};
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
@@ -23,6 +25,12 @@ pub struct Allowed {
     pub fuse: bool,
     /// Run passes strip by strip.
     pub strips: bool,
+    /// Give images a narrower format of the same kind: none below 10 bits a channel where it had more. Not by default.
+    pub format: bool,
+    /// Make images smaller, with all that is attached with them: to half of their width and height at the least. Not by default.
+    pub extent: bool,
+    /// Leave out a use that keeps a resource off chip. Not by default.
+    pub usage: bool,
     /// The most texels computed, over those computed as described.
     pub shaded: f64,
     /// What running passes otherwise costs.
@@ -38,6 +46,9 @@ impl Default for Allowed {
             merge: true,
             fuse: true,
             strips: true,
+            format: false,
+            extent: false,
+            usage: false,
             shaded: 1.5,
             costs: Costs::default(),
             steps: 20_000,
@@ -68,10 +79,18 @@ impl Found {
     pub fn of(plan: &Plan, arrangement: Arrangement, costs: Costs) -> Result<Found, ArrangeError> {
         arrangement.check(plan.described())?;
         let allowed = &Allowed::default();
-        let model = Model::new(plan, costs);
-        let mut search = Search { model, allowed };
+        let model = Model::new(plan, plan, costs);
         let start = Arrangement::described(plan.described());
-        let described = search.model.traffic(&start, CHOICE).unwrap_or_default();
+        let described = { model }.traffic(&start, CHOICE).unwrap_or_default();
+        let changed = arrangement
+            .changes
+            .iter()
+            .try_fold(None, |changed: Option<Plan>, &change| {
+                replanned(changed.as_ref().unwrap_or(plan), change).map(Some)
+            });
+        let changed = changed.flatten();
+        let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
+        let mut search = Search { model, allowed };
         Ok(Found {
             traffic: search.model.traffic(&arrangement, CHOICE).unwrap_or(described),
             described,
@@ -106,9 +125,75 @@ const CHOICE: u64 = 2_000;
 /// share so far after every improvement and may end the search.
 ///
 /// The plan is one of the described frame; what is found is no plan, and [applied](Arrangement::apply) and planned like any frame.
+/// Where the description may change, the change that saves most comes first, and each saves at least a hundredth of the traffic.
 pub fn search(plan: &Plan, allowed: &Allowed, watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>) -> Found {
+    let ended = Cell::new(false);
+    let watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()> = &mut |traffic| {
+        let flow = watch(traffic);
+        ended.set(ended.get() || flow.is_break());
+        flow
+    };
+    let mut best = search_as_described(plan, plan, allowed, watch);
+    let mut changed: Option<Plan> = None;
+    while !ended.get() {
+        let Some((change, next)) = best_change(changed.as_ref().unwrap_or(plan), plan, &best, allowed) else {
+            break;
+        };
+        let mut found = search_as_described(&next, plan, allowed, watch);
+        found.steps += best.steps;
+        if found.traffic.cost() >= best.traffic.cost() {
+            break;
+        }
+        found.described = best.described;
+        let changes = best.arrangement.changes.into_iter().chain([change]);
+        found.arrangement.changes = changes.collect();
+        (best, changed) = (found, Some(next));
+    }
+    best
+}
+
+/// The change of a description that saves most when the frame runs as it does so far, and a quick plan with it.
+fn best_change(
+    plan: &Plan,
+    described: &Plan,
+    best: &Found,
+    allowed: &Allowed,
+) -> Option<(DescriptionChange, Plan)> {
+    let mut saved = (best.traffic.eligible.0 / LEAST) as i64;
+    let mut found = None;
+    for change in candidates(
+        plan,
+        described.described(),
+        [allowed.format, allowed.extent, allowed.usage],
+    ) {
+        let Some(next) = replanned(plan, change) else {
+            continue;
+        };
+        let mut arrangement = best.arrangement.clone();
+        arrangement.changes.clear();
+        if arrangement.check_described(next.described()).is_err() {
+            arrangement = Arrangement::described(next.described());
+        }
+        let traffic = Model::new(&next, described, allowed.costs).traffic(&arrangement, 0);
+        let saves = traffic.map_or(0, |traffic| best.traffic.cost() - traffic.cost());
+        if saves > saved {
+            (saved, found) = (saves, Some((change, next)));
+        }
+    }
+    found
+}
+
+/// A change of the description saves more than this part of the eligible traffic.
+const LEAST: u64 = 100;
+
+fn search_as_described(
+    plan: &Plan,
+    described: &Plan,
+    allowed: &Allowed,
+    watch: &mut dyn FnMut(&Traffic) -> ControlFlow<()>,
+) -> Found {
     let mut search = Search {
-        model: Model::new(plan, allowed.costs),
+        model: Model::new(plan, described, allowed.costs),
         allowed,
     };
     let start = Arrangement::described(plan.described());
@@ -204,7 +289,10 @@ impl Search<'_> {
     /// With every two batches fused that nothing keeps apart.
     fn fused(&self, arrangement: &Arrangement) -> Arrangement {
         let frame = self.model.plan.described();
-        let mut fused = Arrangement { batches: Vec::new() };
+        let mut fused = Arrangement {
+            changes: Vec::new(),
+            batches: Vec::new(),
+        };
         for batch in &arrangement.batches {
             match fused.batches.last_mut() {
                 Some(last)

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ash::vk;
+use tileheap_device::format::texel_block;
 use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
 
 use super::error::CannotGroup;
@@ -14,11 +15,12 @@ use crate::frame::tables::{ResourceKind, Version};
 use crate::frame::{AccessKind, PassId, ReadReach, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::plan::{NotTile, PlacementReason, Plan};
+use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Span};
 
 /// What running a pass otherwise costs, in bytes of memory traffic.
 ///
-/// No device has been measured: these are assumptions, on the careful side.
+/// The defaults are assumptions, on the careful side; [`Costs::of`] has what was measured on a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// One more execution of a pass, in place of what it [declares](crate::frame::tables::Pass::repeat_bytes) where that is not 0.
@@ -36,6 +38,17 @@ impl Default for Costs {
             halo: 1.0,
             merged: Bytes::ZERO,
         }
+    }
+}
+
+impl Costs {
+    /// Those that a profile has, where they were measured; else the defaults.
+    pub fn of(profile: &DeviceProfile) -> Costs {
+        profile.costs.map_or_else(Costs::default, |measured| Costs {
+            repeat: Some(measured.repeat),
+            halo: measured.halo,
+            merged: measured.merged,
+        })
     }
 }
 
@@ -98,49 +111,73 @@ pub(super) struct Model<'a> {
 struct Candidate {
     /// Whether the rules let it be in tile memory, as described or in other batches.
     admitted: bool,
-    /// As the plan counts them; 0 for those of other batches.
+    /// As the plan of the described frame counts them; 0 for those of other batches.
     eligible: u64,
+    /// Bytes that it moves off chip as described.
+    described: u64,
     /// Bytes that it moves off chip.
     traffic: u64,
     size: u64,
     alignment: u64,
 }
 
+impl Candidate {
+    /// What it moves off chip of what was eligible as described, where it is not in tile memory.
+    fn moved(&self) -> u64 {
+        if self.eligible > 0 { self.traffic } else { 0 }
+    }
+
+    /// What it saves of what was not, on chip or not.
+    fn besides(&self, on_chip: bool) -> u64 {
+        match self.eligible {
+            0 if on_chip => self.described,
+            0 => self.described.saturating_sub(self.traffic),
+            _ => 0,
+        }
+    }
+}
+
+/// What a resource of a planned frame moves off chip, whether the rules let it be in tile memory, and whether it is eligible as planned.
+fn traffic_of(plan: &Plan, id: ResourceId) -> (u64, bool, bool) {
+    let (admitted, eligible) = match plan.resources[id.index()].reason {
+        PlacementReason::Tile { .. } => (true, true),
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => match why {
+            // Without a tile heap, merged passes can still keep it.
+            NotTile::NoTileHeap
+            | NotTile::NoRoom { .. }
+            | NotTile::CostExceedsSavings { .. }
+            | NotTile::TooLarge { .. } => (true, true),
+            NotTile::CrossesWindows { .. } => (true, false),
+            _ => (false, false),
+        },
+        _ => (false, false),
+    };
+    let frame = plan.described();
+    let needs = &plan.described_requirements().resources[id.index()];
+    let size = needs.tile.map_or(needs.size, |tile| tile.size);
+    let bytes = |range| frame.resource(id).bytes_in(range, size).0;
+    let uses = frame.accesses_to(id);
+    let traffic = uses
+        .map(|access| u64::from(access.count()) * bytes(access.range))
+        .sum();
+    (traffic, admitted, eligible)
+}
+
 impl<'a> Model<'a> {
-    pub(super) fn new(plan: &'a Plan, costs: Costs) -> Model<'a> {
+    /// A plan of the frame as described, or of one that describes it otherwise.
+    pub(super) fn new(plan: &'a Plan, described: &Plan, costs: Costs) -> Model<'a> {
         let frame = plan.described();
         let candidate = |id: ResourceId| {
-            let (admitted, eligible) = match plan.resources[id.index()].reason {
-                PlacementReason::Tile { .. } => (true, true),
-                PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => match why {
-                    // Without a tile heap, merged passes can still keep it.
-                    NotTile::NoTileHeap
-                    | NotTile::NoRoom { .. }
-                    | NotTile::CostExceedsSavings { .. }
-                    | NotTile::TooLarge { .. } => (true, true),
-                    NotTile::CrossesWindows { .. } => (true, false),
-                    _ => (false, false),
-                },
-                _ => (false, false),
-            };
-            if !admitted {
-                return Candidate::default();
-            }
+            let (traffic, admitted, _) = traffic_of(plan, id);
+            let (before, _, eligible) = traffic_of(described, id);
             let needs = &plan.described_requirements().resources[id.index()];
             let (size, alignment) = needs
                 .tile
                 .map_or((needs.size, needs.alignment), |tile| (tile.size, tile.alignment));
-            let uses = frame
-                .uses_of(id)
-                .iter()
-                .map(|&index| &frame.accesses()[index as usize]);
-            let bytes = |range| frame.resource(id).bytes_in(range, size).0;
-            let traffic = uses
-                .map(|access| u64::from(access.count()) * bytes(access.range))
-                .sum();
             Candidate {
                 admitted,
-                eligible: if eligible { traffic } else { 0 },
+                eligible: if eligible { before } else { 0 },
+                described: before,
                 traffic,
                 size: size.0,
                 alignment: alignment.get(),
@@ -167,7 +204,7 @@ impl<'a> Model<'a> {
     /// The bytes of a resource in tile memory, and those that it moves if it is not there; 0 where the rules keep it out.
     pub(super) fn size_and_traffic(&self, resource: ResourceId) -> (u64, u64) {
         let candidate = &self.candidates[resource.index()];
-        (candidate.size, candidate.eligible)
+        (candidate.size, candidate.moved())
     }
 
     pub(super) fn division(&mut self, run: &[PassId]) -> Rc<Result<Division, CannotGroup>> {
@@ -206,11 +243,37 @@ impl<'a> Model<'a> {
         for chosen in self.choose(&items, steps) {
             self.residents.push(items[chosen].resource);
             let candidate = &self.candidates[items[chosen].resource.index()];
-            traffic.moved = Bytes(traffic.moved.0 - candidate.eligible);
+            traffic.moved = Bytes(traffic.moved.0 - candidate.moved());
             traffic.halos = Bytes(traffic.halos.0 - laid.resources[items[chosen].resource.index()].halos);
-            traffic.besides += Bytes(candidate.traffic - candidate.eligible);
+            traffic.besides += Bytes(candidate.besides(true) - candidate.besides(false));
         }
         Some(traffic)
+    }
+
+    /// Whether the driver runs merged passes as one.
+    fn driver_merges(&self, passes: &[PassId]) -> bool {
+        let Some(limits) = self.plan.profile.merge else {
+            return true;
+        };
+        let frame = self.plan.described();
+        let mut attached = Vec::new();
+        let mut bits = 0;
+        for access in passes.iter().flat_map(|&pass| frame.accesses_of(pass)) {
+            let counts = matches!(
+                access.kind,
+                AccessKind::ColorAttachment | AccessKind::InputAttachment
+            );
+            let resource = frame.resource(access.resource);
+            let ResourceKind::Image { desc, .. } = resource.kind else {
+                continue;
+            };
+            let is_color = resource.aspects() == vk::ImageAspectFlags::COLOR;
+            if counts && is_color && !attached.contains(&access.resource) {
+                attached.push(access.resource);
+                bits += texel_block(desc.format).map_or(0, |texel| texel.bytes * 8) * desc.samples.as_raw();
+            }
+        }
+        attached.len() <= limits.attachments as usize && bits <= limits.color_bits
     }
 
     /// Lays a group behind those before it; texels computed, and as described.
@@ -238,6 +301,7 @@ impl<'a> Model<'a> {
         }
         laid.end += u32::from(group.way == Way::Merged);
         let whole = Span::new(start, laid.end);
+        let merged = group.way == Way::Merged && self.driver_merges(&group.passes);
         for &pass in &group.passes {
             for access in frame.accesses_of(pass) {
                 let at = laid.positions[pass.index()];
@@ -255,7 +319,7 @@ impl<'a> Model<'a> {
                 });
                 let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
                 one.pass = match one.pass {
-                    OnePass::Unused if group.way == Way::Merged && attached => OnePass::In(start),
+                    OnePass::Unused if merged && attached => OnePass::In(start),
                     OnePass::In(first) if first == start && attached => OnePass::In(first),
                     _ => OnePass::No,
                 };
@@ -336,15 +400,16 @@ impl Model<'_> {
             .zip(self.candidates.iter().zip(&laid.resources))
         {
             traffic.eligible += Bytes(candidate.eligible);
-            let Some(span) = laid.span.filter(|_| candidate.admitted) else {
-                continue;
-            };
-            if matches!(laid.pass, OnePass::In(_)) {
-                traffic.besides += Bytes(candidate.traffic - candidate.eligible);
+            if candidate.admitted && matches!(laid.pass, OnePass::In(_)) {
+                traffic.besides += Bytes(candidate.besides(true));
                 traffic.halos = Bytes(traffic.halos.0 - laid.halos);
                 continue;
             }
-            traffic.moved += Bytes(candidate.eligible);
+            traffic.moved += Bytes(candidate.moved());
+            traffic.besides += Bytes(candidate.besides(false));
+            let Some(span) = laid.span.filter(|_| candidate.admitted) else {
+                continue;
+            };
             let part = laid.part.and_then(|part| {
                 let resource = self.plan.described().resource(resource);
                 tile_requirements_of_part(resource, part, &self.plan.profile)

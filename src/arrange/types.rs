@@ -2,12 +2,16 @@
 
 use ash::vk;
 
+use super::change::{DescriptionChange, changed};
+use super::error::ArrangeError;
 use crate::frame::{BatchId, Frame, PassId};
 use crate::units::Run;
 
 /// Another way to run a described frame: its passes in batches, in an order, in groups.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arrangement {
+    /// What the frame describes otherwise first, one after the other.
+    pub changes: Vec<DescriptionChange>,
     /// In submission order.
     pub batches: Vec<ArrangedBatch>,
 }
@@ -82,8 +86,17 @@ impl Arrangement {
             }
         });
         Arrangement {
+            changes: Vec::new(),
             batches: batches.collect(),
         }
+    }
+
+    /// The frame with the changes of its description; passes and resources keep their ids.
+    ///
+    /// # Errors
+    /// As [`DescriptionChange::apply`].
+    pub fn description(&self, frame: &Frame) -> Result<Frame, ArrangeError> {
+        changed(frame, &self.changes)
     }
 
     /// Every group, in the order in which they run.

@@ -204,12 +204,7 @@ impl Access {
     /// How far its reads look: as declared; else [`ReadReach::PIXEL`] for attachments and input attachments, [`ReadReach::Anywhere`] for all
     /// others.
     pub fn reach(&self) -> ReadReach {
-        let own_pixel = self.kind.is_attachment()
-            || matches!(
-                self.kind,
-                AccessKind::InputAttachment | AccessKind::TileAttachment
-            );
-        let usual = if own_pixel {
+        let usual = if self.kind.is_attached() {
             ReadReach::PIXEL
         } else {
             ReadReach::Anywhere

@@ -271,6 +271,11 @@ impl AccessKind {
         &TABLE[self as usize]
     }
 
+    /// Whether a render pass attaches what is accessed so: attachments, and what shaders read at their own pixel or in their tile.
+    pub(crate) fn is_attached(self) -> bool {
+        self.is_attachment() || matches!(self, AccessKind::InputAttachment | AccessKind::TileAttachment)
+    }
+
     /// Whether the render pass itself accesses the resource: colour, depth and stencil, resolve.
     pub fn is_attachment(self) -> bool {
         self.row().accessor == Accessor::Attachment

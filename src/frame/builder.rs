@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::spare::Spare;
 use super::tables::Tables;
 use super::validate::finish;
 use super::*;
 use crate::frame::tables::{
     Access, Batch, CommandBuffer, Contents, Pass, PassKind, Queue, Resource, ResourceKind, Semaphore,
-    SemaphoreOp, Submit, Version, ViewDesc,
+    SemaphoreOp, SkippedOutputs, Submit, Version, ViewDesc,
 };
 use crate::units::{Bytes, Run};
 
@@ -36,26 +37,30 @@ use crate::units::{Bytes, Run};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FrameBuilder {
-    tables: Tables,
+    pub(super) tables: Tables,
     /// The first thing declared out of order, reported by `build`.
-    fault: Option<FrameError>,
+    pub(super) fault: Option<FrameError>,
+    pub(super) spare: Spare,
 }
 
 impl FrameBuilder {
     /// An empty frame; `base_extent` is what scaled images are a fraction of.
-    pub fn new(name: impl Into<String>, base_extent: vk::Extent2D) -> FrameBuilder {
+    pub fn new(name: impl AsRef<str>, base_extent: vk::Extent2D) -> FrameBuilder {
         FrameBuilder {
             tables: Tables {
-                name: name.into(),
+                name: name.as_ref().to_owned(),
                 base_extent,
                 ..Tables::default()
             },
-            fault: None,
+            ..FrameBuilder::default()
         }
     }
 
     pub(super) fn from_tables(tables: Tables) -> FrameBuilder {
-        FrameBuilder { tables, fault: None }
+        FrameBuilder {
+            tables,
+            ..FrameBuilder::default()
+        }
     }
 
     /// Changes the extent that scaled images are a fraction of.
@@ -69,24 +74,25 @@ impl FrameBuilder {
     }
 
     /// Declares a transient image.
-    pub fn image(&mut self, name: impl Into<String>, desc: ImageDesc) -> ResourceId {
+    pub fn image(&mut self, name: impl AsRef<str>, desc: ImageDesc) -> ResourceId {
         self.resource(name, desc, Persistence::Transient)
     }
 
     /// Declares a transient buffer.
-    pub fn buffer(&mut self, name: impl Into<String>, desc: BufferDesc) -> ResourceId {
+    pub fn buffer(&mut self, name: impl AsRef<str>, desc: BufferDesc) -> ResourceId {
         self.resource(name, desc, Persistence::Transient)
     }
 
     /// Declares an image or buffer of any lifetime.
     pub fn resource(
         &mut self,
-        name: impl Into<String>,
+        name: impl AsRef<str>,
         desc: impl Into<ResourceKind>,
         persistence: Persistence,
     ) -> ResourceId {
+        let name = self.named(name);
         self.tables.resources.push(Resource {
-            name: name.into(),
+            name,
             kind: desc.into(),
             persistence,
             tile_constraint: TileConstraint::None,
@@ -105,25 +111,24 @@ impl FrameBuilder {
     }
 
     /// Declares a queue with the capabilities that the frame needs of it.
-    pub fn queue(&mut self, name: impl Into<String>, capabilities: vk::QueueFlags) -> QueueId {
-        self.tables.queues.push(Queue {
-            name: name.into(),
-            capabilities,
-        });
+    pub fn queue(&mut self, name: impl AsRef<str>, capabilities: vk::QueueFlags) -> QueueId {
+        let name = self.named(name);
+        self.tables.queues.push(Queue { name, capabilities });
         QueueId(self.tables.queues.len() as u32 - 1)
     }
 
     /// Declares a semaphore between batches of the frame.
-    pub fn semaphore(&mut self, name: impl Into<String>) -> SemaphoreId {
+    pub fn semaphore(&mut self, name: impl AsRef<str>) -> SemaphoreId {
+        let name = self.named(name);
         self.tables.semaphores.push(Semaphore {
-            name: name.into(),
+            name,
             external: false,
         });
         SemaphoreId(self.tables.semaphores.len() as u32 - 1)
     }
 
     /// Declares a semaphore that the caller hands in with every frame (swapchain acquire, present).
-    pub fn external_semaphore(&mut self, name: impl Into<String>) -> SemaphoreId {
+    pub fn external_semaphore(&mut self, name: impl AsRef<str>) -> SemaphoreId {
         let id = self.semaphore(name);
         self.tables.semaphores[id.index()].external = true;
         id
@@ -148,10 +153,11 @@ impl FrameBuilder {
         if let Some(submit) = self.tables.submits.last_mut() {
             submit.batches.end += 1;
         }
+        let [waits, signals] = [self.operations(), self.operations()];
         self.tables.batches.push(Batch {
             submit,
-            waits: Vec::new(),
-            signals: Vec::new(),
+            waits,
+            signals,
             command_buffers: Run::new(end, end),
         });
         BatchId(self.tables.batches.len() as u32 - 1)
@@ -172,8 +178,8 @@ impl FrameBuilder {
     }
 
     /// Appends a command buffer to the last batch.
-    pub fn command_buffer(&mut self, batch: BatchId, name: impl Into<String>) -> CommandBufferId {
-        let name = name.into();
+    pub fn command_buffer(&mut self, batch: BatchId, name: impl AsRef<str>) -> CommandBufferId {
+        let name = self.named(name);
         let end = self.tables.passes.len() as u32;
         self.in_order(batch.index() + 1 == self.tables.batches.len(), || {
             format!("command buffer `{name}`")
@@ -190,19 +196,19 @@ impl FrameBuilder {
     }
 
     /// Appends a render pass to the last command buffer.
-    pub fn render_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+    pub fn render_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Render)
     }
 
     /// Appends a compute pass to the last command buffer.
     ///
     /// Any action commands outside a render pass may be declared so, also without accesses (query resets, timestamps).
-    pub fn compute_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+    pub fn compute_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Compute)
     }
 
     /// Appends a transfer pass to the last command buffer.
-    pub fn transfer_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+    pub fn transfer_pass(&mut self, commands: CommandBufferId, name: impl AsRef<str>) -> PassBuilder<'_> {
         self.pass(commands, name, PassKind::Transfer)
     }
 
@@ -210,10 +216,10 @@ impl FrameBuilder {
     pub fn pass(
         &mut self,
         command_buffer: CommandBufferId,
-        name: impl Into<String>,
+        name: impl AsRef<str>,
         kind: PassKind,
     ) -> PassBuilder<'_> {
-        let name = name.into();
+        let name = self.named(name);
         let last = command_buffer.index() + 1 == self.tables.command_buffers.len();
         self.in_order(last, || format!("pass `{name}`"));
         if let Some(commands) = self.tables.command_buffers.last_mut() {
@@ -232,6 +238,7 @@ impl FrameBuilder {
             layers: 1,
             view_mask: 0,
             repeat_bytes: None,
+            optional: None,
         });
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
@@ -331,6 +338,12 @@ impl PassBuilder<'_> {
     /// costs besides its accesses, in bytes of memory traffic. Not for passes with side effects (queries, atomics, appended lists).
     pub fn in_strips(self, repeat_bytes: Bytes) -> Self {
         self.change(|pass| pass.repeat_bytes = Some(repeat_bytes))
+    }
+
+    /// Declares that frames may leave the pass out ([`Commands::skip`](crate::runtime::Commands::skip)): they have the same plan, and
+    /// record its barriers, and the clears of its attachments, without its contents.
+    pub fn optional(self, outputs: SkippedOutputs) -> Self {
+        self.change(|pass| pass.optional = Some(outputs))
     }
 
     /// Declares how far the read declared last looks.

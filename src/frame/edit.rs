@@ -3,53 +3,12 @@
 use std::sync::Arc;
 
 use super::builder::FrameBuilder;
-use super::tables::{Access, Pass, PassKind, Tables};
+use super::tables::{Access, Pass, PassKind, ResourceKind, Tables};
 use super::weights::Weights;
-use super::{AccessKind, BatchId, Frame, FrameRule, LoadOp, PassId, ResourceId, SubmitId, TileConstraint};
+use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {
-    /// The frame with batch `first` and the one behind it submitted as one; `None` where something keeps them apart: they are
-    /// on two queues, the first signals a semaphore, the second waits for one, or there is no second.
-    ///
-    /// # Errors
-    /// As [`FrameBuilder::build`].
-    pub fn fused(&self, first: BatchId) -> Option<crate::Result<Frame>> {
-        let second = first.index() + 1;
-        let (before, after) = (self.batches().get(first.index())?, self.batches().get(second)?);
-        let queue = |submit: SubmitId| self.submits()[submit.index()].queue;
-        if queue(before.submit) != queue(after.submit)
-            || !before.signals.is_empty()
-            || !after.waits.is_empty()
-        {
-            return None;
-        }
-        let mut tables = (*self.tables).clone();
-        let gone = tables.batches.remove(second);
-        let fused = &mut tables.batches[first.index()];
-        fused.signals = gone.signals;
-        fused.command_buffers.end = gone.command_buffers.end;
-        for commands in &mut tables.command_buffers {
-            if commands.batch.index() >= second {
-                commands.batch.0 -= 1;
-            }
-        }
-        let second = second as u32;
-        for submit in &mut tables.submits {
-            submit.batches = without(submit.batches, second);
-        }
-        // A submit that had the second batch alone has none left.
-        if let Some(empty) = tables.submits.iter().position(|submit| submit.batches.is_empty()) {
-            tables.submits.remove(empty);
-            for batch in &mut tables.batches {
-                if batch.submit.index() > empty {
-                    batch.submit.0 -= 1;
-                }
-            }
-        }
-        Some(FrameBuilder::from_tables(tables).build())
-    }
-
     /// The frame without one pass: a renderer's features come and go.
     ///
     /// # Errors
@@ -196,6 +155,20 @@ impl Frame {
         Ok(frame)
     }
 
+    /// The frame with other images.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`].
+    pub(crate) fn with_images(&self, change: impl Fn(ResourceId, &mut ImageDesc)) -> crate::Result<Frame> {
+        let mut tables = (*self.tables).clone();
+        for (id, resource) in self.resource_ids().zip(&mut tables.resources) {
+            if let ResourceKind::Image { desc, .. } = &mut resource.kind {
+                change(id, desc);
+            }
+        }
+        FrameBuilder::from_tables(tables).build()
+    }
+
     /// The frame without one access: an index into [`Frame::accesses`].
     ///
     /// # Errors
@@ -231,122 +204,4 @@ fn remove_pass(tables: &mut Tables, pass: PassId, kept: Vec<Access>) {
 fn without(run: Run, gone: u32) -> Run {
     let moved = |index: u32| index - u32::from(index > gone);
     Run::new(moved(run.first), moved(run.end))
-}
-
-#[cfg(test)]
-mod tests {
-    use ash::vk;
-
-    use super::*;
-    use crate::frame::{ClearValue, ImageDesc, LoadOp};
-
-    const EXTENT: vk::Extent2D = vk::Extent2D {
-        width: 64,
-        height: 64,
-    };
-
-    /// Two submits of two batches and one: every batch has one pass that writes an image and reads the one before.
-    fn chain(signal: bool) -> Frame {
-        let mut frame = FrameBuilder::new("chain", EXTENT);
-        let images =
-            [0, 1, 2].map(|n| frame.image(format!("i{n}"), ImageDesc::new(vk::Format::R8_UNORM, EXTENT)));
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let done = frame.external_semaphore("done");
-        for (n, image) in images.into_iter().enumerate() {
-            let submit = match n {
-                0 | 2 => frame.submit(queue),
-                _ => SubmitId(0),
-            };
-            let batch = frame.batch(submit);
-            if signal && n == 0 {
-                frame.signal(batch, done, vk::PipelineStageFlags2::ALL_COMMANDS);
-            }
-            let commands = frame.command_buffer(batch, format!("c{n}"));
-            let pass = frame
-                .render_pass(commands, format!("p{n}"))
-                .color(image, LoadOp::Clear(ClearValue::ZERO));
-            if n > 0 {
-                pass.sampled(images[n - 1]);
-            }
-        }
-        frame.build().unwrap()
-    }
-
-    #[test]
-    fn batches_are_fused_within_and_across_submits() {
-        let frame = chain(false);
-        let one = frame.fused(BatchId(0)).unwrap().unwrap();
-        assert_eq!((one.submits().len(), one.batches().len()), (2, 2));
-        assert_eq!(one.batches()[0].command_buffers.len(), 2);
-        let two = one.fused(BatchId(0)).unwrap().unwrap();
-        assert_eq!((two.submits().len(), two.batches().len()), (1, 1));
-        assert_eq!(two.passes().len(), 3);
-        assert!(two.fused(BatchId(0)).is_none());
-        let across = frame.fused(BatchId(1)).unwrap().unwrap();
-        assert_eq!((across.submits().len(), across.batches().len()), (1, 2));
-    }
-
-    #[test]
-    fn semaphores_keep_batches_apart() {
-        let frame = chain(true);
-        assert!(frame.fused(BatchId(0)).is_none());
-        assert!(frame.fused(BatchId(1)).is_some());
-    }
-
-    /// A G-buffer pass, one that lights it pixel by pixel, and one that blurs the result.
-    #[test]
-    fn passes_that_read_the_same_pixel_are_merged() {
-        let mut frame = FrameBuilder::new("merge", EXTENT);
-        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let [albedo, lit, blurred] = ["albedo", "lit", "blurred"].map(|name| frame.image(name, image()));
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "main");
-        let clear = LoadOp::Clear(ClearValue::ZERO);
-        let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
-        let light = frame
-            .render_pass(commands, "light")
-            .read(albedo, AccessKind::InputAttachment)
-            .color(lit, clear)
-            .id();
-        frame
-            .render_pass(commands, "blur")
-            .sampled(lit)
-            .color(blurred, clear);
-        let end = frame.render_pass(commands, "end").sampled(blurred).id();
-        let frame = frame.build().unwrap();
-        let merged = frame.merged(draw).unwrap().unwrap();
-        assert_eq!(
-            (merged.passes().len(), merged.accesses().len()),
-            (3, frame.accesses().len())
-        );
-        assert_eq!(
-            (frame.lifetime_of(albedo).len(), merged.lifetime_of(albedo).len()),
-            (2, 1)
-        );
-        assert_eq!(merged.lifetime_of(blurred).len(), 2);
-        assert!(frame.merged(light).is_none(), "a blur reads other pixels");
-        assert!(frame.merged(end).is_none(), "nothing follows");
-        let without = frame.without_pass(end).unwrap();
-        assert_eq!(
-            (without.passes().len(), without.lifetime_of(blurred).len()),
-            (3, 1)
-        );
-        assert!(
-            frame.without_pass(draw).is_err(),
-            "nothing would write what is lit"
-        );
-    }
-
-    #[test]
-    fn an_access_less_is_a_life_less_long() {
-        let frame = chain(false);
-        let reads = frame.accesses().iter().position(|access| access.reads).unwrap();
-        let resource = frame.accesses()[reads].resource;
-        let without = frame.without_access(reads).unwrap();
-        assert_eq!(frame.lifetime_of(resource).len(), 2);
-        assert_eq!(without.lifetime_of(resource).len(), 1);
-        assert_eq!(without.accesses().len(), frame.accesses().len() - 1);
-    }
 }

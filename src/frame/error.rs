@@ -59,6 +59,8 @@ pub enum FrameRule {
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,
+    /// A pass that keeps its outputs when it is left out, and overwrites one.
+    Optional,
     /// The previous version of something that has none, or is written.
     Previous,
     /// A pass on a queue that cannot run it.

@@ -23,9 +23,11 @@ pub mod json;
 mod parts;
 mod reach;
 mod reaches;
+mod recycle;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
+mod spare;
 mod split;
 mod store;
 mod subresources;

@@ -129,6 +129,7 @@ impl Frame {
             layers: 1,
             view_mask: 0,
             repeat_bytes: None,
+            optional: None,
         };
         tables.passes.insert(store.index(), pass);
         for commands in &mut tables.command_buffers {

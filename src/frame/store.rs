@@ -161,53 +161,6 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::tables::Contents;
-    use crate::frame::{ClearValue, Frame, FrameBuilder, ImageDesc};
-
-    const EXTENT: vk::Extent2D = vk::Extent2D {
-        width: 64,
-        height: 64,
-    };
-
-    #[test]
-    fn what_is_read_late_is_read_from_the_resource_itself() {
-        let mut frame = FrameBuilder::new("split", EXTENT);
-        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let [albedo, other] = ["albedo", "other"].map(|name| frame.image(name, image()));
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "main");
-        let clear = LoadOp::Clear(ClearValue::ZERO);
-        let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
-        let light = frame
-            .render_pass(commands, "light")
-            .sampled(albedo)
-            .color(other, clear)
-            .id();
-        let batch = frame.batch(submit);
-        let late = frame.command_buffer(batch, "late");
-        let end = frame.render_pass(late, "end").sampled(albedo).sampled(other).id();
-        let frame = frame.build().unwrap();
-        let split = frame.split(albedo, light).unwrap().unwrap();
-        let apart = split.resource_named("albedo (until light)").unwrap();
-        assert_eq!(apart.index(), frame.resources().len());
-        let names: Vec<&str> = split.passes().iter().map(|pass| pass.name.as_str()).collect();
-        assert_eq!(names, ["draw", "light", "store albedo", "end"]);
-        assert_eq!(
-            (frame.lifetime_of(albedo).len(), split.lifetime_of(apart).len()),
-            (3, 3)
-        );
-        assert_eq!(split.lifetime_of(albedo).len(), 2);
-        let store = split.pass_named("store albedo").unwrap();
-        assert_eq!(split.batch_of(store).index(), 0);
-        assert_eq!(split.pass(store).contents, Contents::Store);
-        assert_eq!(split.command_buffers()[1].passes.len(), 1);
-        assert!(frame.split(albedo, end).is_none(), "nothing uses it later");
-        assert!(frame.split(other, draw).is_none(), "it is not there yet");
-        // As text and back it is the same frame.
-        assert_eq!(Frame::from_json(&split.to_json()).unwrap(), split);
-    }
 
     #[test]
     fn formats_that_would_change_are_not_stored() {

@@ -117,6 +117,19 @@ pub struct Pass {
     /// What one more execution costs besides its accesses (vertices, indices, visibility), in bytes of memory traffic; `None` for a pass
     /// that has not declared that it uses the origin it is given: it cannot run strip by strip.
     pub repeat_bytes: Option<Bytes>,
+    /// Whether a frame may leave it out, and what becomes of its outputs then.
+    pub optional: Option<SkippedOutputs>,
+}
+
+/// What becomes of the outputs of a pass that is left out of a frame. Its barriers, and the clears of its attachments, are recorded
+/// all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkippedOutputs {
+    /// They are what they were before, or cleared: the pass loads, clears or updates all that it writes.
+    Kept,
+    /// What the pass would overwrite is undefined: those that read it know what to do.
+    Lost,
 }
 
 /// A validated frame.

@@ -22,6 +22,7 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
         memory_type: object.memory_type,
         size: object.size,
     }));
+    lowered.images.reserve(placed.plan.placements.len());
     for placement in &placed.plan.placements {
         let resource = placed.plan.frame.resource(placement.resource);
         let first = lowered.families.len() as u32;

@@ -126,10 +126,16 @@ impl Resolver<'_> {
                 family,
             });
         }
-        let mut barrier = self.barrier(chain, &to, &first, source, BarrierCause::EarlierFrame);
+        // Writes that are not known may be through anything.
+        let cause = if source.access.contains(A::MEMORY_WRITE) {
+            BarrierCause::Aliasing
+        } else {
+            BarrierCause::EarlierFrame
+        };
+        let mut barrier = self.barrier(chain, &to, &first, source, cause);
         barrier.layouts.0 = state.layout;
         self.found.barriers.push(barrier);
-        self.follow(chain, &first, BarrierCause::EarlierFrame);
+        self.follow(chain, &first, cause);
         Ok(())
     }
 

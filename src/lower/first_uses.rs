@@ -148,18 +148,15 @@ impl Resolver<'_> {
 
     /// What holds the bytes of a space when the frame is over.
     fn leave(&mut self, space: Space, held: &[Held]) {
+        let mut uses = Vec::new();
         for one in held {
-            let mut uses = Vec::new();
             self.last_uses(space, one.by, &mut uses);
-            self.found
-                .after
-                .bytes
-                .extend(uses.into_iter().map(|last| ByteUse {
-                    space,
-                    first: Bytes(one.first),
-                    end: Bytes(one.end),
-                    last,
-                }));
+            self.found.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
+                space,
+                first: Bytes(one.first),
+                end: Bytes(one.end),
+                last,
+            }));
         }
     }
 

@@ -54,11 +54,13 @@ fn wanted(frame: &Frame) -> Vec<Wanted> {
         for &part in frame.parts_of(id) {
             // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
             let mut wanted = frame.resource(id).persistence != Persistence::Transient;
-            let of_part = |index: &&u32| frame.accesses()[**index as usize].range.intersects(part);
-            let uses: Vec<u32> = frame.uses_of(id).iter().filter(of_part).copied().collect();
             let access_of = |index: &u32| &frame.accesses()[*index as usize];
+            let uses = frame.uses_of(id);
             for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass).rev() {
-                for &index in in_pass {
+                let of_part = in_pass
+                    .iter()
+                    .filter(|index| access_of(index).range.intersects(part));
+                for &index in of_part.clone() {
                     let known = &mut all[index as usize];
                     let is_stencil = part.aspects.contains(vk::ImageAspectFlags::STENCIL);
                     let other = |aspect| !frame.resource(id).aspects().contains(aspect);
@@ -67,7 +69,7 @@ fn wanted(frame: &Frame) -> Vec<Wanted> {
                             || other(vk::ImageAspectFlags::DEPTH));
                     known.stencil |= wanted && (is_stencil || other(vk::ImageAspectFlags::STENCIL));
                 }
-                let current = in_pass.iter().map(access_of);
+                let current = of_part.map(access_of);
                 let mut current = current
                     .filter(|access| access.version == Version::Current)
                     .peekable();

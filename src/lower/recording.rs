@@ -37,6 +37,7 @@ pub(super) fn record(
     let mut stores = 0;
     let mut runs = Vec::with_capacity(frame.command_buffers().len());
     lowered.passes.reserve(frame.passes().len() + clears.len());
+    lowered.renderings.reserve(frame.passes().len());
     lowered.image_barriers.reserve(barriers.len());
     for commands in frame.command_buffers() {
         let first = lowered.passes.len() as u32;
@@ -93,6 +94,7 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
     lowered.accesses.reserve(chains.layouts.len());
     lowered.attachments.reserve(chains.layouts.len());
+    lowered.views.reserve(2 * lowered.images.len());
     for (access, layouts) in placed.plan.frame.accesses().iter().zip(&chains.layouts) {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
@@ -220,7 +222,7 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;
         let (stages, access) = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
-        let barrier = |scopes, layouts| Barrier {
+        let barrier = |scopes, layouts, cause| Barrier {
             pass,
             after: false,
             object: first.object,
@@ -229,7 +231,13 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             scopes,
             layouts,
             families: IGNORED,
-            cause: BarrierCause::EarlierFrame,
+            cause,
+        };
+        // What wrote the bytes before was another image or buffer.
+        let cause = if first.source.access.is_empty() {
+            BarrierCause::EarlierFrame
+        } else {
+            BarrierCause::Aliasing
         };
         let is_image = matches!(first.object, Object::Image(_));
         let clearing = if is_image {
@@ -249,8 +257,18 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             dst_stages: first.to.0,
             dst_access: first.to.1,
         };
-        let before = dependency_of(&[&barrier(into, (vk::ImageLayout::UNDEFINED, clearing))], lowered);
-        let after = dependency_of(&[&barrier(out, (clearing, first.layout))], lowered);
+        let before = dependency_of(
+            &[&barrier(into, (vk::ImageLayout::UNDEFINED, clearing), cause)],
+            lowered,
+        );
+        let after = dependency_of(
+            &[&barrier(
+                out,
+                (clearing, first.layout),
+                BarrierCause::EarlierFrame,
+            )],
+            lowered,
+        );
         let (value, range) = match first.object {
             Object::Image(image) => {
                 let row = &lowered.images[image as usize];

@@ -204,11 +204,8 @@ fn resolve(placed: &Placed<'_>, pass: PassId, sources: [Run; 2], targets: Run, l
 
 /// How samples become one: the average, or the first of formats that have no average.
 fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
-    let name = format!("{format:?}");
-    let color = crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR);
-    if color && !name.contains("UINT") && !name.contains("SINT") {
-        vk::ResolveModeFlags::AVERAGE
-    } else {
-        vk::ResolveModeFlags::SAMPLE_ZERO
+    match ClearValue::zero_of(format) {
+        ClearValue::Float(_) => vk::ResolveModeFlags::AVERAGE,
+        _ => vk::ResolveModeFlags::SAMPLE_ZERO,
     }
 }

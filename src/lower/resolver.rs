@@ -126,7 +126,11 @@ impl<'a> Resolver<'a> {
             before,
             untouched: Vec::new(),
             kept_sources: Vec::new(),
-            found: Dependencies::default(),
+            found: Dependencies {
+                // One before each epoch, and some after the last.
+                barriers: Vec::with_capacity(chains.epochs.len() + chains.chains.len() / 4),
+                ..Dependencies::default()
+            },
         }
     }
 

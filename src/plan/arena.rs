@@ -28,8 +28,9 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
     let mut of_resource = Vec::with_capacity(rulings.len());
-    // Placements in arenas, whose object and offset follow when all are known: (memory type, placement).
-    let mut waiting: Vec<(u32, u32)> = Vec::with_capacity(rulings.len());
+    // Placements in arenas, whose object and offset follow when all are known: (memory type and group, placement). A history
+    // is a group of its own: it shares no bytes, and the plan that comes next may have it too.
+    let mut waiting: Vec<((u32, u32), u32)> = Vec::with_capacity(rulings.len());
     let mut resident_of = vec![u32::MAX; rulings.len()];
     for (index, resident) in residents.iter().enumerate() {
         resident_of[resident.resource.index()] = index as u32;
@@ -106,7 +107,8 @@ pub(super) fn place_all(context: &Context<'_>, residency: &mut Residency) -> Res
                         placement.memory = MemoryKind::Dedicated;
                         placement.object = Some(ObjectId(objects.len() as u32 - 1));
                     } else {
-                        waiting.push((memory_type, placements.len() as u32));
+                        let at = placements.len() as u32;
+                        waiting.push(((memory_type, if history { 1 + at } else { 0 }), at));
                     }
                     placements.push(placement);
                 }
@@ -134,10 +136,10 @@ fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
         .any(|access| access.version == Version::Previous)
 }
 
-/// Packs the placements of one memory type into one object.
+/// Packs the placements of one group into one object.
 fn pack_arena(
     context: &Context<'_>,
-    group: &[(u32, u32)],
+    group: &[((u32, u32), u32)],
     placements: &mut [Placement],
     objects: &mut Vec<Object>,
 ) -> Result<(), PlanError> {
@@ -172,7 +174,7 @@ fn pack_arena(
         Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
         _ => smallest(&problem, options.budget),
     };
-    let memory_type = group[0].0;
+    let (memory_type, _) = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);
     if packing.height > limit {
@@ -236,7 +238,7 @@ fn smallest(problem: &Problem, budget: u64) -> Packing {
 /// queue 1   │   b        c              └─► wait   d …      a and b, a and c must not share bytes
 ///           a.end                           ordered from here on
 /// ```
-fn unordered_pairs(frame: &Frame, group: &[(u32, u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
+fn unordered_pairs(frame: &Frame, group: &[((u32, u32), u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     let queues = frame.queues().len();
     if queues < 2 {
@@ -314,7 +316,8 @@ mod tests {
                 span: frame.lifetime_of(id),
             };
             let placements: Vec<Placement> = frame.resource_ids().filter(used).map(placement).collect();
-            let group: Vec<(u32, u32)> = (0..placements.len() as u32).map(|item| (0, item)).collect();
+            let items = 0..placements.len() as u32;
+            let group: Vec<_> = items.map(|item| ((0, 0), item)).collect();
             let mut pairs = unordered_pairs(&frame, &group, &placements);
             pairs.sort_unstable();
             pairs.dedup();

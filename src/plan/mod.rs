@@ -38,7 +38,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod advise;
 mod arena;
 pub mod check;
 mod context;
@@ -52,8 +51,6 @@ mod planner;
 mod report;
 mod residency;
 mod split;
-#[cfg(test)]
-mod tests;
 mod timeline;
 mod totals;
 mod types;

@@ -5,7 +5,7 @@ use super::context::{Context, Ruling};
 use super::eligible::{could_be_whole, eligible_traffic};
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
-use super::{MemoryKind, NotTile, PassPlan, Placement, PlacementReason, ResourcePlan, Totals};
+use super::{MemoryKind, NotTile, PassPlan, Placement, PlacementReason, Plan, ResourcePlan, Totals, model};
 use crate::frame::tables::Contents;
 use crate::frame::{PassId, ResourceId};
 use crate::measure::Dedicated;
@@ -258,4 +258,30 @@ fn is_room_alone(why: NotTile) -> bool {
             | NotTile::TooLarge { .. }
             | NotTile::Excluded { .. }
     )
+}
+
+impl Plan {
+    /// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
+    pub fn dram_traffic(&self) -> Bytes {
+        let moved = self.frame.accesses().iter().map(|access| {
+            let placement = &self.placements[self.placement_of(access).index()];
+            let reason = self.resources[access.resource.index()].reason;
+            match placement.memory {
+                MemoryKind::Lazy | MemoryKind::Tile => Bytes::ZERO,
+                // Neither loaded nor stored: binning keeps it on chip.
+                _ if matches!(
+                    reason,
+                    PlacementReason::Arena(NotTile::OnePass { .. })
+                        | PlacementReason::Dedicated(NotTile::OnePass { .. })
+                ) =>
+                {
+                    Bytes::ZERO
+                }
+                MemoryKind::Arena | MemoryKind::Dedicated => {
+                    model::savings(&self.frame, access, placement.size)
+                }
+            }
+        });
+        moved.sum()
+    }
 }

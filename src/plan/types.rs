@@ -119,7 +119,7 @@ plan_ids! {
 }
 
 /// One stay of a resource in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// The resource that is placed here.
     pub resource: ResourceId,
@@ -259,7 +259,7 @@ pub enum NotTile {
 }
 
 /// One pass of the timeline, as planned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
     pub bound_object: Option<ObjectId>,

@@ -1,6 +1,7 @@
 //! Bind: from a plan to images, views, buffers and memory.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
@@ -12,10 +13,11 @@ use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::{RuntimeError, RuntimeRule};
 use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
+use super::pool::{Borrower, Ends};
 use super::progress::Progress;
 use super::queue_base::QueueBase;
 use super::render_pass::{self, Framebuffers};
-use super::resources::{self, Created, Handles};
+use super::resources::{self, Created, Creation, Handles};
 use super::retire::RetiredFrames;
 use super::store;
 use super::submission::Submission;
@@ -23,10 +25,11 @@ use super::target::Target;
 use super::tiles::check_shading;
 use super::timelines::Timelines;
 use crate::Result;
+use crate::frame::ResourceId;
 use crate::frame::tables::{Contents, Version};
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Situation, lower};
+use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Parity, Situation, lower};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan};
 
@@ -41,6 +44,16 @@ pub(super) struct Binder<'a> {
     pub(super) timelines: &'a Arc<Timelines>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
+    /// The dynamic frame that it is bound for, and the histories of which the second copy comes first.
+    pub(super) series: Option<(&'a Series, &'a [ResourceId])>,
+}
+
+/// What the bound frames of a dynamic frame have in common.
+pub(super) struct Series {
+    pub(super) borrower: Borrower,
+    pub(super) progress: Arc<Mutex<Progress>>,
+    /// The families that histories are shared by; none where there is but one.
+    pub(super) families: Vec<u32>,
 }
 
 impl Binder<'_> {
@@ -54,8 +67,10 @@ impl Binder<'_> {
                  Device::plan"
             )));
         }
-        // Its fields are public: it may come from anywhere.
-        plan.check()?;
+        // Its fields are public: it may come from anywhere, but for those that a dynamic frame had made.
+        if self.series.is_none() {
+            plan.check()?;
+        }
         check_shading(state, plan)?;
         check_stores(plan)?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {
@@ -76,8 +91,21 @@ impl Binder<'_> {
             let tables = lower(&plan, &first)?;
             self.check_clears(&plan, &tables)?;
             let mut guard = Guard::new(state.clone());
-            match resources::create(state, &plan, &tables, &mut guard.owned)? {
-                Created::All(handles) => return self.complete(plan, first, tables, guard, handles),
+            let number = state.pool.lock().next_number();
+            let own = Borrower {
+                number,
+                dynamic: false,
+            };
+            let creation = Creation {
+                state,
+                plan: &plan,
+                tables: &tables,
+                borrower: self.series.map_or(own, |(series, _)| series.borrower),
+                families: self.series.map_or(&[], |(series, _)| &series.families),
+                swapped: self.series.map_or(&[], |(_, swapped)| swapped),
+            };
+            match resources::create(&creation, &mut guard.owned)? {
+                Created::All(handles) => return self.complete(number, plan, first, tables, guard, handles),
                 Created::Grown { requirements, error } if attempt < ATTEMPTS => {
                     tracing::info!(reason = %error, "replanning");
                     let requirements = Arc::new(described(&plan, requirements));
@@ -127,6 +155,7 @@ impl Binder<'_> {
     /// Everything after the resources themselves.
     fn complete(
         self,
+        number: u64,
         plan: Arc<Plan>,
         situation: Situation,
         first: Checked<Lowered>,
@@ -167,7 +196,13 @@ impl Binder<'_> {
         let stores = store::create(state, &plan, owned, &targets, &tables, &handles)?;
         let bases = self.bases(&situation.queues, tables[0]);
         let used = bases.iter().filter(|base| base.batches > 0);
-        let progress = Progress::new(state, used.map(|base| base.semaphore).collect(), owned)?;
+        let progress = match self.series {
+            Some((series, _)) => series.progress.clone(),
+            None => {
+                let queues = used.map(|base| (base.number, base.semaphore));
+                Arc::new(Mutex::new(Progress::new(state, queues, owned)?))
+            }
+        };
         let submission = Submission::new(state, &plan, tables[0], owned)?;
         let mut labels = Vec::new();
         if state.functions.debug_utils.is_some() {
@@ -176,8 +211,8 @@ impl Binder<'_> {
         let slots = plan.frame.command_buffers().iter();
         tracing::info!(
             objects = plan.objects.len(),
-            images = owned.images.len(),
-            buffers = owned.buffers.len(),
+            images = handles.images.len(),
+            buffers = handles.buffers.len(),
             "bound"
         );
         let mut bound = BoundFrame {
@@ -199,13 +234,27 @@ impl Binder<'_> {
             targets,
             labels,
             slots: slots.map(|_| CommandSlot::default()).collect(),
+            skipped: plan
+                .frame
+                .passes()
+                .iter()
+                .map(|_| AtomicBool::new(false))
+                .collect(),
             stores,
+            number,
+            next: Parity::Even,
+            takeover: Ends::new(),
             progress,
+            dynamic: self.series.is_some(),
             submission,
             owned: Some(guard.keep()),
             queues: self.queues,
             plan,
         };
+        // What comes before a dynamic frame cannot be told.
+        if bound.dynamic {
+            return Ok(bound);
+        }
         match bound.lower_ahead() {
             Ok(()) => Ok(bound),
             Err(error) => {

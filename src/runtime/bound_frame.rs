@@ -2,7 +2,8 @@
 
 use std::ffi::CString;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
@@ -12,8 +13,8 @@ use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::owned::OwnedObjects;
-use super::progress::FrameNumber;
-use super::progress::Progress;
+use super::pool::Ends;
+use super::progress::{FrameNumber, Progress, lock};
 use super::queue_base::QueueBase;
 use super::render_pass::Framebuffers;
 use super::resources::Handles;
@@ -21,13 +22,13 @@ use super::retire::{RetiredFrame, RetiredFrames};
 use super::store::StorePass;
 use super::submission::Submission;
 use super::target::Target;
-use super::timelines::Timelines;
+use super::timelines::{Timelines, any_use};
 use crate::Result;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{ByteUse, Lowered, MemoryState, Parity, Situation, Space, lower};
-use crate::plan::Plan;
+use crate::lower::{ByteUse, ContentState, Lowered, MemoryState, Parity, Situation, Space, lower};
+use crate::plan::{MemoryKind, Plan};
 
 /// A plan whose images, buffers and memory are created and bound.
 ///
@@ -73,21 +74,37 @@ pub struct BoundFrame {
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
     pub(super) slots: Vec<CommandSlot>,
+    /// Per pass, whether the frame that is recorded has left it out.
+    pub(super) skipped: Vec<AtomicBool>,
     /// Per row of stores.
     pub(super) stores: Vec<StorePass>,
-    pub(super) progress: Progress,
+    /// The number that the pool knows it by.
+    pub(super) number: u64,
+    /// The parity of the next frame.
+    pub(super) next: Parity,
+    /// What the next frame waits for besides: work of others, on queues that are none of its own.
+    pub(super) takeover: Ends,
+    /// Of its own, or of the dynamic frame that it belongs to.
+    pub(super) progress: Arc<Mutex<Progress>>,
+    /// Whether it belongs to a dynamic frame.
+    pub(super) dynamic: bool,
     pub(super) submission: Submission,
     /// `None` once it was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
 }
 
 /// Lowered frames that are kept beside the first ones.
-const KEPT: usize = 6;
+const KEPT: usize = 12;
 
 impl BoundFrame {
     /// The plan that is bound (a newer one than was given, if requirements had grown).
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// A number that no other bound frame of the device has, for what a renderer keeps for each: descriptor sets of its views, say.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// The device queue that runs a queue of the frame.
@@ -174,11 +191,7 @@ impl BoundFrame {
 
     /// The parity of the next frame.
     pub fn parity(&self) -> Parity {
-        if self.progress.submitted() % 2 == 0 {
-            Parity::Even
-        } else {
-            Parity::Odd
-        }
+        self.next
     }
 
     /// The newest frame that is complete on the device, and with it all before it; `None` before the first.
@@ -186,7 +199,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost.
     pub fn completed(&self) -> Result<Option<FrameNumber>> {
-        self.progress.completed(&self.state)
+        lock(&self.progress).completed(&self.state)
     }
 
     /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
@@ -194,7 +207,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        self.progress.wait(&self.state, frame, timeout)
+        lock(&self.progress).wait(&self.state, frame, timeout)
     }
 
     /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are
@@ -214,23 +227,56 @@ impl BoundFrame {
         }
     }
 
-    /// Defers destruction to the first [`Device::collect`](super::Device::collect) after its last frame is complete.
-    pub fn retire(mut self) {
-        if let Some(owned) = self.owned.take() {
-            let progress = std::mem::take(&mut self.progress);
-            self.retired.push(RetiredFrame { owned, progress });
-        }
+    /// Gives its images, buffers and memory back to the device's pool, as dropping it does: whoever borrows them next waits on the device
+    /// for its last frame. What is its alone is destroyed by the first [`Device::collect`](super::Device::collect) after that.
+    pub fn retire(self) {
+        drop(self);
     }
 
-    /// Destroys everything now.
+    /// Destroys everything now that no other bound frame has borrowed too.
     ///
     /// # Safety
     /// None of its frames is in flight.
     pub unsafe fn destroy(mut self) {
         if let Some(mut owned) = self.owned.take() {
+            let mut lease = std::mem::take(&mut owned.lease);
             // SAFETY: the caller's duty.
             unsafe { owned.destroy() };
+            // SAFETY: the caller's duty.
+            unsafe {
+                self.state
+                    .pool
+                    .lock()
+                    .release(&self.state, &mut lease, self.number)
+            };
         }
+    }
+
+    /// The parity that lets every history's previous version be what was written last; `None` where some want the other one.
+    pub(super) fn parity_for_histories(&self) -> Option<Parity> {
+        let any = |parity| self.histories_for(parity).next().is_some();
+        match (any(Parity::Even), any(Parity::Odd)) {
+            (_, false) => Some(Parity::Even),
+            (false, true) => Some(Parity::Odd),
+            (true, true) => None,
+        }
+    }
+
+    /// The histories whose previous version is what was written last in frames of `parity` alone.
+    pub(super) fn histories_for(&self, parity: Parity) -> impl Iterator<Item = ResourceId> + '_ {
+        let pairs = self.handles.histories.iter().filter(|history| history.paired);
+        let wanted = pairs.filter(move |history| {
+            let pool = self.state.pool.lock();
+            let [first, second] = history.copies.map(|(_, block)| pool.written(block));
+            (parity == Parity::Even && first < second) || (parity == Parity::Odd && first > second)
+        });
+        wanted.map(|history| history.resource)
+    }
+
+    /// Whether a larger block of memory has taken the place of one of its own.
+    pub(super) fn is_superseded(&self) -> bool {
+        let lease = self.owned.as_ref().map(|owned| &owned.lease);
+        lease.is_some_and(|lease| self.state.pool.lock().is_superseded(lease))
     }
 
     /// The tables of the first frame of `parity`: which image or buffer each access uses is the same in all of them.
@@ -331,11 +377,41 @@ impl BoundFrame {
                 one.last.age(passed);
             }
             if self.uses_tile {
-                queue.tile_uses(index, &mut before.bytes);
+                queue.tile_uses(index, self.number, self.state.tile_bytes(), &mut before.bytes);
             }
         }
-        before.bytes.extend_from_slice(&self.left.bytes);
+        drop(queues);
         before.contents.clone_from(&self.left.contents);
+        let Some(owned) = &self.owned else { return };
+        let own = |number| self.bases.iter().any(|base| base.number == number);
+        let pool = self.state.pool.lock();
+        if !pool.taken_over(&owned.lease, self.number, own, &mut self.takeover) {
+            before.bytes.extend_from_slice(&self.left.bytes);
+            return;
+        }
+        // Whatever others did: one lowering serves after all of them.
+        let memory = (0..).zip(&self.encoded[0].tables.memory);
+        for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
+            let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
+            let uses = queues.map(|queue| any_use(Space::Memory(row), memory.size, queue));
+            before.bytes.extend(uses);
+        }
+        let histories = self.handles.histories.iter();
+        let copies = || {
+            histories
+                .clone()
+                .flat_map(|one| &one.copies[..1 + usize::from(one.paired)])
+        };
+        before
+            .contents
+            .retain(|one| copies().all(|(object, _)| *object != one.object));
+        for &(object, block) in copies() {
+            let kept = pool.contents(block).iter();
+            before
+                .contents
+                .extend(kept.map(|one| ContentState { object, ..*one }));
+        }
+        before.contents.sort_by_key(|one| one.object);
     }
 
     /// The object that stands for a version of a resource in frames of `parity`.
@@ -437,19 +513,27 @@ impl fmt::Debug for BoundFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bound")
             .field("frame", &self.plan.frame.name())
-            .field("submitted", &self.progress.submitted())
+            .field("submitted", &lock(&self.progress).submitted())
             .finish_non_exhaustive()
     }
 }
 
 impl Drop for BoundFrame {
     fn drop(&mut self) {
-        if self.owned.is_some() {
-            let frame = self.plan.frame.name();
-            tracing::warn!(
-                frame,
-                "runtime::BoundFrame dropped without retire or destroy: its objects leak"
-            );
+        if let Some(mut owned) = self.owned.take() {
+            let progress = lock(&self.progress);
+            // Without timelines, nobody could wait for its frames on the device.
+            if self.state.functions.timeline_semaphore.is_some() && !progress.has_failed() {
+                owned.give_back();
+            }
+            let submitted = progress.submitted();
+            drop(progress);
+            let progress = self.progress.clone();
+            self.retired.push(RetiredFrame {
+                owned,
+                progress,
+                submitted,
+            });
         }
     }
 }

@@ -217,13 +217,4 @@ mod tests {
             Some("geometry_shader".to_owned())
         );
     }
-
-    #[test]
-    fn a_choice_is_an_index_or_a_name() {
-        assert_eq!(DeviceChoice::parse("1"), DeviceChoice::Index(1));
-        assert_eq!(
-            DeviceChoice::parse("llvmpipe"),
-            DeviceChoice::Name("llvmpipe".to_owned())
-        );
-    }
 }

@@ -65,7 +65,7 @@ impl Context {
             queues: queues.clone(),
             enabled: capabilities,
             without: desc.without,
-            allocator: None,
+            ..DeviceDesc::default()
         };
         let Candidate {
             physical_device,

@@ -5,25 +5,29 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
-use super::bind::Binder;
+use super::bind::{Binder, Series};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
 use super::functions::Functions;
-use super::memory::MemoryAllocator;
+use super::memory::{BlockAllocator, MemoryAllocator};
+use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
-use super::retire::RetiredFrames;
+use super::pool::{Borrower, Pool};
+use super::progress::{Progress, lock};
+use super::retire::{RetiredFrame, RetiredFrames};
 use super::support::{Missing, Support, plan_features};
 use super::timelines::{QueueState, Timelines};
 use crate::Result;
-use crate::frame::Frame;
+use crate::frame::{Frame, ResourceId};
 use crate::measure::Requirements;
 #[cfg(doc)]
 use crate::plan::Planner;
 use crate::plan::{Plan, PlanOptions};
 use crate::profile::DeviceProfile;
+use crate::units::Bytes;
 
 /// The parameters of [`Device::new`] beside the handles.
 #[derive(Clone, Default)]
@@ -36,10 +40,13 @@ pub struct DeviceDesc {
     pub enabled: Capabilities,
     /// What not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
-    /// The caller's allocator to allocate from; `None` for one of the runtime's own.
+    /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` for one of the
+    /// runtime's own.
     ///
-    /// It must have been created with `buffer_device_address` if frames are to use device addresses.
-    pub allocator: Option<Arc<Mutex<gpu_allocator::vulkan::Allocator>>>,
+    /// Its blocks must allow device addresses if frames are to use them.
+    pub allocator: Option<Arc<dyn BlockAllocator>>,
+    /// The most bytes that bound frames may hold, all together; `None` for what the system allows (`VK_EXT_memory_budget`).
+    pub memory_limit: Option<Bytes>,
 }
 
 /// A Vulkan device that plans and binds frames. Clones are handles to the same device.
@@ -137,9 +144,14 @@ impl Device {
             profile: profile.clone(),
             capabilities,
             memory,
+            pool: Pool::new(desc.memory_limit),
+            says_budget: support.lists(ash::ext::memory_budget::NAME),
         };
         let state = Arc::new(state);
         let timelines = Arc::new(Timelines::new(&state, &desc.queues)?);
+        if state.functions.timeline_semaphore.is_some() {
+            state.pool.count_by(timelines.semaphores().to_vec());
+        }
         let shared = Shared {
             state,
             timelines,
@@ -151,6 +163,47 @@ impl Device {
         Ok(Device {
             shared: Arc::new(shared),
         })
+    }
+
+    /// What counts the frames of a dynamic frame, and what that owns.
+    pub(super) fn series(&self) -> Result<(Series, OwnedObjects)> {
+        let Shared {
+            state,
+            timelines,
+            queues,
+            ..
+        } = &*self.shared;
+        let mut guard = Guard::new(state.clone());
+        let numbered = (0..).zip(timelines.semaphores().iter().copied());
+        let progress = Progress::new(state, numbered, &mut guard.owned)?;
+        let mut families: Vec<u32> = queues.iter().map(|queue| queue.family).collect();
+        families.sort_unstable();
+        families.dedup();
+        if families.len() == 1 {
+            families.clear();
+        }
+        let number = state.pool.lock().next_number();
+        let series = Series {
+            borrower: Borrower {
+                number,
+                dynamic: true,
+            },
+            progress: Arc::new(Mutex::new(progress)),
+            families,
+        };
+        Ok((series, guard.keep()))
+    }
+
+    /// Destroys it once the device has come past the last frame.
+    pub(super) fn retire(&self, series: &Series, owned: OwnedObjects) {
+        let progress = series.progress.clone();
+        let submitted = lock(&progress).submitted();
+        self.shared.retired.push(RetiredFrame {
+            owned,
+            progress,
+            submitted,
+        });
+        self.shared.state.pool.lock().forget(series.borrower.number);
     }
 
     pub(super) fn state(&self) -> &Arc<DeviceState> {
@@ -239,9 +292,9 @@ impl Device {
     }
 
     /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on.
-    /// See [`Planner::adopt`].
+    /// See [`Planner::adopt`]. Refused, and false, where the checker finds a fault.
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
-        self.shared.planner.adopt(plan)
+        plan.check().is_ok() && self.shared.planner.adopt(plan)
     }
 
     /// Creates and binds every resource of `plan`.
@@ -252,8 +305,7 @@ impl Device {
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
     pub fn bind(&self, plan: &Arc<Plan>) -> Result<BoundFrame> {
-        let queues = self.shared.choose_queues(&plan.frame)?;
-        self.bind_on(plan, &queues)
+        self.bind_in(plan, None, None)
     }
 
     /// As [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
@@ -264,6 +316,25 @@ impl Device {
     /// # Panics
     /// If there is no such device queue.
     pub fn bind_on(&self, plan: &Arc<Plan>, queues: &[usize]) -> Result<BoundFrame> {
+        self.bind_in(plan, Some(queues), None)
+    }
+
+    /// As [`Device::bind`], for a dynamic frame.
+    pub(super) fn bind_for(
+        &self,
+        plan: &Arc<Plan>,
+        series: &Series,
+        swapped: &[ResourceId],
+    ) -> Result<BoundFrame> {
+        self.bind_in(plan, None, Some((series, swapped)))
+    }
+
+    fn bind_in(
+        &self,
+        plan: &Arc<Plan>,
+        queues: Option<&[usize]>,
+        series: Option<(&Series, &[ResourceId])>,
+    ) -> Result<BoundFrame> {
         let Shared {
             state,
             queues: all,
@@ -272,29 +343,53 @@ impl Device {
             timelines,
             ..
         } = &*self.shared;
-        for (declared, &index) in plan.frame.queues().iter().zip(queues) {
+        let queues = match queues {
+            Some(queues) => queues.to_vec(),
+            None => self.shared.choose_queues(&plan.frame)?,
+        };
+        for (declared, &index) in plan.frame.queues().iter().zip(&queues) {
             if !all[index].supports(declared.capabilities) {
                 let (queue, needs) = (declared.name.clone(), declared.capabilities);
                 return Err(RuntimeError::NoQueue { queue, needs }.into());
             }
         }
-        let queues = queues.iter().map(|&index| all[index]).collect();
+        let queues = queues.into_iter().map(|index| all[index]).collect();
         Binder {
             state,
             planner,
             retired,
             timelines,
             queues,
+            series,
         }
         .bind(plan)
     }
 
-    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait.
+    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait. What the pool
+    /// holds and nobody has borrowed for some hundred frames goes too.
     ///
     /// # Errors
     /// When the device is lost.
     pub fn collect(&self) -> Result<usize> {
-        self.shared.retired.collect(&self.shared.state)
+        self.shared.give_back(false)
+    }
+
+    /// As [`Device::collect`], but all that nobody has borrowed goes, however short ago it was used.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn trim(&self) -> Result<usize> {
+        self.shared.give_back(true)
+    }
+
+    /// Bytes of memory that the pool holds for bound frames, borrowed or not.
+    pub fn pool_bytes(&self) -> Bytes {
+        self.shared.state.pool.lock().bytes(None)
+    }
+
+    /// How many blocks of memory, images, buffers and views the pool has created so far.
+    pub fn pool_created(&self) -> u64 {
+        self.shared.state.pool.lock().created
     }
 
     /// Whether another handle to it is there, or something that was made on it and neither retired nor destroyed.
@@ -314,6 +409,8 @@ impl Device {
         unsafe { self.shared.retired.destroy() };
         // SAFETY: the caller's duty.
         unsafe { self.shared.timelines.destroy() };
+        // SAFETY: the caller's duty; what was borrowed is given back.
+        unsafe { self.shared.state.pool.destroy(&self.shared.state) };
         // SAFETY: the caller's duty.
         unsafe { self.shared.state.memory.destroy() };
     }
@@ -329,6 +426,13 @@ impl fmt::Debug for Device {
 }
 
 impl Shared {
+    /// Destroys what is not used any more, `at_once` or after a while; gives how many retired frames are.
+    fn give_back(&self, at_once: bool) -> Result<usize> {
+        let waiting = self.retired.collect(&self.state)?;
+        self.state.pool.lock().trim(&self.state, at_once)?;
+        Ok(waiting)
+    }
+
     /// A device queue for each queue of the frame; without timeline semaphores, one for all of them.
     fn choose_queues(&self, frame: &Frame) -> Result<Vec<usize>> {
         let capable = |index: &usize, needed| self.queues[*index].supports(needed);

@@ -8,6 +8,7 @@ use ash::vk;
 use super::capabilities::Capabilities;
 use super::functions::Functions;
 use super::memory::MemoryAllocator;
+use super::pool::Pool;
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
@@ -20,12 +21,32 @@ pub(super) struct DeviceState {
     pub(super) profile: Arc<DeviceProfile>,
     pub(super) capabilities: Capabilities,
     pub(super) memory: MemoryAllocator,
+    pub(super) pool: Pool,
+    /// Whether the driver says how much memory is left (`VK_EXT_memory_budget`).
+    pub(super) says_budget: bool,
 }
 
 impl DeviceState {
     /// Size of the tile heap; 0 where there is none.
     pub(super) fn tile_bytes(&self) -> Bytes {
         self.profile.tile.as_ref().map_or(Bytes::ZERO, |tile| tile.size)
+    }
+
+    /// Bytes in use of a memory type's heap, and how many this process may use; `None` where the driver does not say.
+    pub(super) fn budget_of(&self, memory_type: u32) -> Option<(Bytes, Bytes)> {
+        if !self.says_budget {
+            return None;
+        }
+        let heap = self.profile.memory_types[memory_type as usize].heap as usize;
+        let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
+        let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+        // SAFETY: the physical device is one of the instance, and lists the extension of the chained struct.
+        unsafe {
+            self.instance
+                .get_physical_device_memory_properties2(self.physical_device, &mut properties);
+        }
+        let (used, budget) = (Bytes(budget.heap_usage[heap]), Bytes(budget.heap_budget[heap]));
+        (budget > Bytes::ZERO).then_some((used, budget))
     }
 
     /// Names an object through `VK_EXT_debug_utils`, where that is enabled. Failures are ignored.

@@ -55,7 +55,10 @@ impl EncodedFrame {
     ) -> Result<EncodedFrame> {
         let mut views = Vec::with_capacity(tables.views.len());
         for row in &tables.views {
-            views.push(with.handles.view(row, &tables, with.plan, with.owned)?);
+            views.push(
+                with.handles
+                    .view(row, &tables, with.plan, with.state, with.owned)?,
+            );
         }
         let rows = (0..).zip(&tables.passes);
         let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));

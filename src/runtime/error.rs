@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::units::Bytes;
+
 /// An error of the runtime. Every message names the object, the requirement and the limit; a Vulkan error keeps its result and call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -16,13 +18,25 @@ pub enum RuntimeError {
         /// The object that it was called for.
         what: String,
     },
-    /// gpu-allocator failed for another reason than a Vulkan call.
-    #[error("gpu-allocator failed for {what}: {source}")]
+    /// The allocator of blocks failed for another reason than memory that has run out.
+    #[error("the allocator failed for {what}: {source}")]
     Allocator {
         /// What it was to allocate.
         what: String,
         /// Its error.
-        source: gpu_allocator::AllocationError,
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A budget would be exceeded, and nothing unused is left to give back.
+    #[error("{what} does not fit into the {budget}: {held} of {limit} are in use")]
+    OverBudget {
+        /// What was to be allocated.
+        what: String,
+        /// Whose limit it is.
+        budget: &'static str,
+        /// Bytes in use.
+        held: Bytes,
+        /// The limit.
+        limit: Bytes,
     },
     /// There is no Vulkan loader on this machine.
     #[error(
@@ -116,6 +130,8 @@ pub enum RuntimeRule {
     Order,
     /// A pass was recorded with the other kind of contents.
     Contents,
+    /// A pass was left out that is not optional.
+    NotOptional,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
     Recording,
     /// A wait for a frame that is not submitted.

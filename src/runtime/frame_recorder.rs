@@ -1,5 +1,7 @@
 //! The recording of one frame: its imports and command buffers.
 
+use std::sync::atomic::Ordering;
+
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
@@ -7,7 +9,7 @@ use super::bound_resource::{Buffer, Image};
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::import::Imports;
-use super::progress::FrameNumber;
+use super::progress::{FrameNumber, lock};
 use super::record::Commands;
 use super::rendering::Rendering;
 use super::submission::SubmitCall;
@@ -15,7 +17,6 @@ use super::submit::call;
 use super::tiles::Tiles;
 use crate::Result;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
-use crate::frame::tables::Version;
 use crate::frame::{CommandBufferId, PassId, ResourceId};
 use crate::lower::{Checked, Lowered, Parity};
 use crate::units::Bytes;
@@ -69,13 +70,16 @@ impl BoundFrame {
     /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are kept
     ///   by their views' handles, which a driver may give to a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
-        let number = self.progress.next()?;
+        let number = lock(&self.progress).next()?;
         let parity = self.parity();
         self.import_resources(imports)?;
         self.import_semaphores(imports, number)?;
         let encoded = self.encode(parity)?;
         for slot in &self.slots {
             slot.free();
+        }
+        for skipped in &mut self.skipped {
+            *skipped.get_mut() = false;
         }
         Ok(FrameRecorder {
             bound: self,
@@ -95,6 +99,11 @@ impl FrameRecorder<'_> {
     /// Which copies of history resources are current in this frame.
     pub fn parity(&self) -> Parity {
         self.parity
+    }
+
+    /// Whether a pass was [left out](Commands::skip) so far.
+    pub fn is_skipped(&self, pass: PassId) -> bool {
+        self.bound.skipped[self.bound.plan.pass_of(pass).index()].load(Ordering::Acquire)
     }
 
     fn encoded(&self) -> &EncodedFrame {
@@ -119,30 +128,12 @@ impl FrameRecorder<'_> {
         self.bound.image(resource, self.parity)
     }
 
-    /// What the frame before left in a history image.
-    ///
-    /// # Panics
-    /// If the resource has no previous version.
-    pub fn image_previous(&self, resource: ResourceId) -> Image {
-        let object = self.bound.object_of(resource, Version::Previous, self.parity);
-        self.bound.image_of(resource, object)
-    }
-
     /// The current version of a buffer (external ones included).
     ///
     /// # Panics
     /// If the resource is an image or used by no pass.
     pub fn buffer(&self, resource: ResourceId) -> Buffer {
         self.bound.buffer(resource, self.parity)
-    }
-
-    /// What the frame before left in a history buffer.
-    ///
-    /// # Panics
-    /// If the resource has no previous version.
-    pub fn buffer_previous(&self, resource: ResourceId) -> Buffer {
-        let object = self.bound.object_of(resource, Version::Previous, self.parity);
-        self.bound.buffer_of(resource, object)
     }
 
     /// Begins to record a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.

@@ -47,6 +47,35 @@ fn stages(flags: vk::PipelineStageFlags2, none: vk::PipelineStageFlags) -> vk::P
     if old.is_empty() { none } else { old }
 }
 
+/// The older barrier of an image.
+pub(super) fn image_barrier(barrier: &vk::ImageMemoryBarrier2<'_>) -> vk::ImageMemoryBarrier<'static> {
+    vk::ImageMemoryBarrier::default()
+        .src_access_mask(access(barrier.src_access_mask))
+        .dst_access_mask(access(barrier.dst_access_mask))
+        .old_layout(barrier.old_layout)
+        .new_layout(barrier.new_layout)
+        .src_queue_family_index(barrier.src_queue_family_index)
+        .dst_queue_family_index(barrier.dst_queue_family_index)
+        .subresource_range(barrier.subresource_range)
+}
+
+/// The older barrier of a buffer.
+pub(super) fn buffer_barrier(barrier: &vk::BufferMemoryBarrier2<'_>) -> vk::BufferMemoryBarrier<'static> {
+    vk::BufferMemoryBarrier::default()
+        .src_access_mask(access(barrier.src_access_mask))
+        .dst_access_mask(access(barrier.dst_access_mask))
+        .src_queue_family_index(barrier.src_queue_family_index)
+        .dst_queue_family_index(barrier.dst_queue_family_index)
+        .size(barrier.size)
+}
+
+/// The older barrier of all memory.
+pub(super) fn memory_barrier(barrier: &vk::MemoryBarrier2<'_>) -> vk::MemoryBarrier<'static> {
+    vk::MemoryBarrier::default()
+        .src_access_mask(access(barrier.src_access_mask))
+        .dst_access_mask(access(barrier.dst_access_mask))
+}
+
 /// One batch in the older structs.
 #[derive(Default)]
 pub(super) struct OlderBatch {

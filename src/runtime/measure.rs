@@ -5,6 +5,7 @@ use ash::vk;
 use super::create_info::{buffer_info, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
+use super::memory::MemoryRequirements;
 use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
@@ -17,21 +18,6 @@ use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
-
-/// What an image or a buffer requires of memory, as the driver reports it (`VkMemoryRequirements2` and what extends it).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryRequirements {
-    /// Size in ordinary memory.
-    pub size: Bytes,
-    /// Alignment in ordinary memory.
-    pub alignment: Alignment,
-    /// The memory types that it can be bound to, a bit each.
-    pub memory_type_bits: u32,
-    /// Whether the driver wants an allocation for it alone.
-    pub dedicated: Dedicated,
-    /// What it requires of tile memory; `None` without the tile usage bit, and where the driver refuses it.
-    pub tile: Option<TileRequirements>,
-}
 
 /// The image or the buffer of a resource, in memory of a kind.
 fn rows(id: ResourceId, resource: &Resource, memory: MemoryKind) -> (Option<ImageRow>, Option<BufferRow>) {

@@ -1,28 +1,137 @@
 //! Device memory: the one place that allocates it.
 //!
-//! Ordinary memory comes from gpu-allocator, which is only ever shown one memory type at a time, the planned one, and that
-//! is never a tile type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy
-//! objects are the driver's own, since a tile object must be exactly as large as planned and start at 0 of the heap.
+//! Ordinary memory comes in blocks from a [`BlockAllocator`], which is only ever shown one memory type at a time, the planned one, and
+//! that is never a tile type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy objects are
+//! the driver's own, since a tile object must be exactly as large as planned and start at 0 of the heap.
 
+use std::any::Any;
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
-use gpu_allocator::vulkan::{
-    Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
-};
+use gpu_allocator::vulkan::{AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc};
 use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
-use crate::profile::DeviceProfile;
+use crate::measure::Dedicated;
+use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Alignment, Bytes};
+
+/// Allocates blocks of ordinary device memory: gpu-allocator ([`Mutex`] of its `Allocator`), or an engine's own allocator.
+///
+/// It must leave memory types outside [`DeviceProfile::ordinary_type_bits`] alone, which is what a request's `memory_type_bits` says.
+///
+/// # Safety
+/// What [`allocate`](BlockAllocator::allocate) returns is memory of the device, of one of the requested types, at least as large and aligned
+/// as requested, mapped where it says so, and nobody else's until it is freed.
+pub unsafe trait BlockAllocator: Send + Sync {
+    /// Allocates a block.
+    ///
+    /// # Errors
+    /// [`BlockError::OutOfMemory`], for which unused memory is given back and the request made again; or any other.
+    fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError>;
+
+    /// Frees a block that it allocated.
+    ///
+    /// # Safety
+    /// Nothing is bound to the block any more, and nothing on the device uses it.
+    unsafe fn free(&self, block: AllocatedBlock);
+}
+
+/// A block that is requested of a [`BlockAllocator`].
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRequest<'a> {
+    /// Its name in reports.
+    pub name: &'a str,
+    /// Size, alignment and the memory types, of which one is allowed.
+    pub requirements: vk::MemoryRequirements,
+    /// The one resource that it is for, if the driver wants a dedicated allocation.
+    pub dedicated_to: Option<DedicatedTo>,
+}
+
+/// A block of a [`BlockAllocator`].
+#[derive(Debug)]
+pub struct AllocatedBlock {
+    /// The memory object.
+    pub memory: vk::DeviceMemory,
+    /// Offset of the block's first byte in it.
+    pub offset: vk::DeviceSize,
+    /// Its bytes, where the memory type is host-visible and the allocator maps it.
+    pub mapped: Option<NonNull<[u8]>>,
+    /// What the allocator knows the block by.
+    pub token: Box<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the block owns what is mapped, and hands it out by reference to itself alone.
+unsafe impl Send for AllocatedBlock {}
+// SAFETY: as above.
+unsafe impl Sync for AllocatedBlock {}
+
+/// Why a [`BlockAllocator`] gives no block.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// Memory has run out.
+    #[error("out of memory")]
+    OutOfMemory,
+    /// Anything else.
+    #[error(transparent)]
+    Other(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+// SAFETY: gpu-allocator's allocations are as requested, and freed by the one who has the token.
+unsafe impl BlockAllocator for Mutex<Allocator> {
+    fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError> {
+        let desc = AllocationCreateDesc {
+            name: request.name,
+            requirements: request.requirements,
+            // The plan has decided the type.
+            location: MemoryLocation::Unknown,
+            linear: matches!(request.dedicated_to, Some(DedicatedTo::Buffer(_))),
+            allocation_scheme: match request.dedicated_to {
+                None => AllocationScheme::GpuAllocatorManaged,
+                Some(DedicatedTo::Image(image)) => AllocationScheme::DedicatedImage(image),
+                Some(DedicatedTo::Buffer(buffer)) => AllocationScheme::DedicatedBuffer(buffer),
+            },
+        };
+        let allocated = self
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .allocate(&desc);
+        let allocation = allocated.map_err(|error| match error {
+            AllocationError::OutOfMemory => BlockError::OutOfMemory,
+            other => BlockError::Other(Box::new(other)),
+        })?;
+        let size = allocation.size() as usize;
+        let mapped = allocation.mapped_ptr();
+        Ok(AllocatedBlock {
+            // SAFETY: the allocation is alive, and its memory is neither mapped nor freed through this handle.
+            memory: unsafe { allocation.memory() },
+            offset: allocation.offset(),
+            mapped: mapped.map(|first| NonNull::slice_from_raw_parts(first.cast(), size)),
+            token: Box::new(allocation),
+        })
+    }
+
+    unsafe fn free(&self, block: AllocatedBlock) {
+        let allocation = block
+            .token
+            .downcast()
+            .expect("the token is an allocation of gpu-allocator");
+        let mut allocator = self.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = allocator.free(*allocation) {
+            tracing::error!(%error, "gpu-allocator refused to free");
+        }
+    }
+}
 
 /// A block of device memory.
 pub struct MemoryBlock(Source);
 
 enum Source {
-    /// From gpu-allocator.
-    Allocated(Allocation),
+    /// From the allocator.
+    Allocated(AllocatedBlock),
     /// From `vkAllocateMemory`.
     Raw(vk::DeviceMemory),
 }
@@ -31,29 +140,28 @@ impl MemoryBlock {
     /// The memory object, and the offset of the block's first byte in it.
     pub fn location(&self) -> (vk::DeviceMemory, vk::DeviceSize) {
         match &self.0 {
-            Source::Allocated(allocation) => {
-                // SAFETY: the allocation is alive, and its memory is neither mapped nor freed through this handle.
-                let memory = unsafe { allocation.memory() };
-                (memory, allocation.offset())
-            }
+            Source::Allocated(block) => (block.memory, block.offset),
             Source::Raw(memory) => (*memory, 0),
+        }
+    }
+
+    fn mapping(&self) -> Option<NonNull<[u8]>> {
+        match &self.0 {
+            Source::Allocated(block) => block.mapped,
+            Source::Raw(_) => None,
         }
     }
 
     /// Its bytes; `None` if its memory type is not host-visible. The device must not write them meanwhile.
     pub fn mapped(&self) -> Option<&[u8]> {
-        match &self.0 {
-            Source::Allocated(allocation) => allocation.mapped_slice(),
-            Source::Raw(_) => None,
-        }
+        // SAFETY: the allocator mapped them, for as long as the block lives.
+        self.mapping().map(|bytes| unsafe { bytes.as_ref() })
     }
 
     /// Its bytes, to write; `None` if its memory type is not host-visible. The device must not use them meanwhile.
     pub fn mapped_mut(&mut self) -> Option<&mut [u8]> {
-        match &mut self.0 {
-            Source::Allocated(allocation) => allocation.mapped_slice_mut(),
-            Source::Raw(_) => None,
-        }
+        // SAFETY: as above; the block is borrowed alone.
+        self.mapping().map(|mut bytes| unsafe { bytes.as_mut() })
     }
 
     /// The memory object, if it is this block's alone.
@@ -63,6 +171,21 @@ impl MemoryBlock {
             Source::Raw(memory) => Some(memory),
         }
     }
+}
+
+/// What an image or a buffer requires of memory, as the driver reports it (`VkMemoryRequirements2` and what extends it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRequirements {
+    /// Size in ordinary memory.
+    pub size: Bytes,
+    /// Alignment in ordinary memory.
+    pub alignment: Alignment,
+    /// The memory types that it can be bound to, a bit each.
+    pub memory_type_bits: u32,
+    /// Whether the driver wants an allocation for it alone.
+    pub dedicated: Dedicated,
+    /// What it requires of tile memory; `None` without the tile usage bit, and where the driver refuses it.
+    pub tile: Option<TileRequirements>,
 }
 
 /// The resource that a dedicated allocation is for.
@@ -111,7 +234,7 @@ impl<'a> MemoryDesc<'a> {
 /// The allocator of a device.
 pub(super) struct MemoryAllocator {
     /// Taken when the runtime's own is destroyed.
-    allocator: Mutex<Option<Arc<Mutex<Allocator>>>>,
+    allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
     /// Whether the caller brought it.
     shared: bool,
 }
@@ -121,7 +244,7 @@ impl MemoryAllocator {
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
-        shared: Option<Arc<Mutex<Allocator>>>,
+        shared: Option<Arc<dyn BlockAllocator>>,
         device_address: bool,
     ) -> Result<MemoryAllocator> {
         if let Some(allocator) = shared {
@@ -142,7 +265,7 @@ impl MemoryAllocator {
         };
         let allocator = Allocator::new(&desc).map_err(|source| RuntimeError::Allocator {
             what: "the allocator".to_owned(),
-            source,
+            source: Box::new(source),
         })?;
         Ok(MemoryAllocator {
             allocator: Mutex::new(Some(Arc::new(Mutex::new(allocator)))),
@@ -168,32 +291,24 @@ impl MemoryAllocator {
         // Whole pages, so that no neighbour of another kind shares one with the block's last resident.
         let granularity = profile.limits.buffer_image_granularity;
         let alignment = desc.alignment.get().max(granularity.get().next_power_of_two());
-        let allocation = AllocationCreateDesc {
+        let request = BlockRequest {
             name: desc.name,
             requirements: vk::MemoryRequirements {
                 size: desc.size.align_up(granularity).0,
                 alignment,
                 memory_type_bits: type_bits,
             },
-            // The plan has decided the type.
-            location: MemoryLocation::Unknown,
-            linear: matches!(desc.dedicated_to, Some(DedicatedTo::Buffer(_))),
-            allocation_scheme: match desc.dedicated_to {
-                None => AllocationScheme::GpuAllocatorManaged,
-                Some(DedicatedTo::Image(image)) => AllocationScheme::DedicatedImage(image),
-                Some(DedicatedTo::Buffer(buffer)) => AllocationScheme::DedicatedBuffer(buffer),
-            },
+            dedicated_to: desc.dedicated_to,
         };
         let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
         let allocator = allocator.as_ref().expect("the device is destroyed last");
-        let mut allocator = allocator.lock().unwrap_or_else(PoisonError::into_inner);
         let what = || format!("{} of {}", desc.size, desc.name);
-        match allocator.allocate(&allocation) {
-            Ok(allocation) => Ok(MemoryBlock(Source::Allocated(allocation))),
-            Err(AllocationError::OutOfMemory) => {
+        match allocator.allocate(&request) {
+            Ok(block) => Ok(MemoryBlock(Source::Allocated(block))),
+            Err(BlockError::OutOfMemory) => {
                 Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).with_call("vkAllocateMemory", what)?
             }
-            Err(source) => Err(RuntimeError::Allocator { what: what(), source }.into()),
+            Err(BlockError::Other(source)) => Err(RuntimeError::Allocator { what: what(), source }.into()),
         }
     }
 
@@ -207,15 +322,12 @@ impl MemoryAllocator {
                 // SAFETY: the caller's duty; the block was its only owner.
                 unsafe { device.free_memory(memory, None) };
             }
-            Source::Allocated(allocation) => {
+            Source::Allocated(block) => {
                 let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(allocator) = allocator.as_ref() else {
-                    tracing::warn!("memory freed after its device was destroyed");
-                    return;
-                };
-                let mut allocator = allocator.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Err(error) = allocator.free(allocation) {
-                    tracing::error!(%error, "gpu-allocator refused to free");
+                match allocator.as_ref() {
+                    // SAFETY: the caller's duty; the allocator is the one that allocated it.
+                    Some(allocator) => unsafe { allocator.free(block) },
+                    None => tracing::warn!("memory freed after its device was destroyed"),
                 }
             }
         }

@@ -48,7 +48,7 @@
 //! with input attachments is always a `VkRenderPass`, since only that gives input attachments on every device.
 //!
 //! # Not done
-//! Sparse resources, protected memory, multiview, multi-planar formats, device groups.
+//! Sparse resources, protected memory, multi-planar formats, device groups.
 
 mod adopt;
 mod barrier;
@@ -64,6 +64,7 @@ mod create_info;
 mod device;
 mod device_queue;
 mod device_state;
+mod dynamic_frame;
 mod enable;
 mod encoded_frame;
 mod enumerate;
@@ -79,6 +80,9 @@ pub mod objects;
 mod one_shot;
 mod owned;
 mod planning;
+mod pool;
+mod pool_key;
+mod pool_memory;
 mod progress;
 mod queue_base;
 mod record;
@@ -118,6 +122,7 @@ pub use context::Context;
 pub use context_desc::ContextDesc;
 pub use device::{Device, DeviceDesc};
 pub use device_queue::DeviceQueue;
+pub use dynamic_frame::DynamicFrame;
 pub use error::{RuntimeError, RuntimeRule};
 pub use frame_recorder::FrameRecorder;
 pub use import::Imports;

@@ -16,8 +16,10 @@ use crate::Result;
 pub use super::create_info::full_subresource_range;
 pub use super::device::QueuesLocked;
 pub use super::error::VkResultExt;
-pub use super::measure::MemoryRequirements;
-pub use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, allocate_memory};
+pub use super::memory::{
+    AllocatedBlock, BlockAllocator, BlockError, BlockRequest, DedicatedTo, MemoryBlock, MemoryDesc,
+    MemoryRequirements, allocate_memory,
+};
 pub use super::one_shot::OneShotCommands;
 pub use super::owned::OwnedObjects;
 

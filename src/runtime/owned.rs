@@ -6,8 +6,8 @@ use ash::vk;
 
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
-use super::measure::MemoryRequirements;
-use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc};
+use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, MemoryRequirements};
+use super::pool::Lease;
 use crate::Result;
 use crate::units::Bytes;
 
@@ -40,7 +40,6 @@ pub struct OwnedObjects {
     state: Arc<DeviceState>,
     pub(super) images: Vec<vk::Image>,
     pub(super) buffers: Vec<vk::Buffer>,
-    /// Of a bound frame, one for each object of the plan.
     pub(super) blocks: Vec<MemoryBlock>,
     pub(super) views: Vec<vk::ImageView>,
     pub(super) render_passes: Vec<vk::RenderPass>,
@@ -51,6 +50,8 @@ pub struct OwnedObjects {
     pub(super) pipelines: Vec<vk::Pipeline>,
     pub(super) semaphores: Vec<vk::Semaphore>,
     pub(super) fences: Vec<vk::Fence>,
+    /// Of a bound frame, what it has borrowed of the pool.
+    pub(super) lease: Lease,
 }
 
 impl OwnedObjects {
@@ -69,6 +70,7 @@ impl OwnedObjects {
             pipelines: Vec::new(),
             semaphores: Vec::new(),
             fences: Vec::new(),
+            lease: Lease::default(),
         }
     }
 
@@ -211,6 +213,12 @@ impl OwnedObjects {
             // SAFETY: everything that was bound to it is destroyed.
             unsafe { memory.free(device, block) };
         }
+        self.give_back();
+    }
+
+    /// Gives back what it has borrowed.
+    pub(super) fn give_back(&mut self) {
+        self.state.pool.lock().give_back(&mut self.lease);
     }
 }
 

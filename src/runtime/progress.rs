@@ -1,6 +1,7 @@
 //! How far the device has come: frames counted by timeline semaphores, or by fences where there are none.
 
 use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
@@ -9,11 +10,16 @@ use super::error::{RuntimeError, RuntimeRule, VkResultExt};
 use super::owned::OwnedObjects;
 use crate::Result;
 
-/// A frame of a [`BoundFrame`](super::BoundFrame): 0, 1, 2, ….
+/// A frame of a [`BoundFrame`](super::BoundFrame) or a [`DynamicFrame`](super::DynamicFrame): 0, 1, 2, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
-/// Frames of one bound plan, submitted and complete.
+/// The progress that several may share, for a moment.
+pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Frames of one bound plan, or of a [`DynamicFrame`](super::DynamicFrame), submitted and complete.
 #[derive(Default)]
 pub(super) struct Progress {
     submitted: u64,
@@ -24,10 +30,12 @@ pub(super) struct Progress {
 
 /// What counts the frames.
 enum Counting {
-    /// Per queue that the frame submits to, its timeline; and per frame not known to be complete, the oldest first, the values that
-    /// they reach.
+    /// Per queue that frames are submitted to, its timeline, the queue's number and the value it reaches last; and per frame not known
+    /// to be complete, the oldest first, the values that they reach.
     Timelines {
         semaphores: Vec<vk::Semaphore>,
+        numbers: Vec<usize>,
+        latest: Vec<u64>,
         ends: VecDeque<u64>,
     },
     /// Per frame in flight, a fence; there is one queue.
@@ -44,15 +52,20 @@ impl Default for Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    /// Counts by the timelines of the queues that the frame submits to; by fences where there are none.
+    /// Counts by the timelines of these queues (number and semaphore); by fences where there are none.
     pub(super) fn new(
         state: &DeviceState,
-        semaphores: Vec<vk::Semaphore>,
+        queues: impl Iterator<Item = (usize, vk::Semaphore)>,
         owned: &mut OwnedObjects,
     ) -> Result<Progress> {
         let counting = if state.functions.timeline_semaphore.is_some() {
-            let ends = VecDeque::with_capacity(4 * semaphores.len());
-            Counting::Timelines { semaphores, ends }
+            let (numbers, semaphores): (Vec<_>, Vec<_>) = queues.unzip();
+            Counting::Timelines {
+                ends: VecDeque::with_capacity(4 * semaphores.len()),
+                latest: vec![0; semaphores.len()],
+                semaphores,
+                numbers,
+            }
         } else {
             tracing::debug!(reason = "no timeline semaphores", "frames are counted by fences");
             let mut fences = [vk::Fence::null(); FENCED_FRAMES];
@@ -104,7 +117,7 @@ impl Progress {
         }
         let complete = self.completed(state)?.map_or(0, |frame| frame.0 + 1);
         let open = self.submitted - complete;
-        if let Counting::Timelines { semaphores, ends } = &mut self.counting {
+        if let Counting::Timelines { semaphores, ends, .. } = &mut self.counting {
             let known = ends.len() - open as usize * semaphores.len();
             ends.drain(..known);
         }
@@ -119,10 +132,21 @@ impl Progress {
         }
     }
 
-    /// The next frame was submitted, and reaches `ends` on the queues' timelines.
-    pub(super) fn advance(&mut self, ends: impl Iterator<Item = u64>) -> FrameNumber {
-        if let Counting::Timelines { ends: all, .. } = &mut self.counting {
-            all.extend(ends);
+    /// The next frame was submitted, and reaches `reached` on the queues' timelines; each with the queue's number.
+    pub(super) fn advance(&mut self, reached: &[(usize, u64)]) -> FrameNumber {
+        if let Counting::Timelines {
+            numbers,
+            latest,
+            ends,
+            ..
+        } = &mut self.counting
+        {
+            for (number, latest) in numbers.iter().zip(latest) {
+                if let Some((_, value)) = reached.iter().find(|(other, _)| other == number) {
+                    *latest = *value;
+                }
+                ends.push_back(*latest);
+            }
         }
         self.submitted += 1;
         FrameNumber(self.submitted - 1)
@@ -136,19 +160,24 @@ impl Progress {
         error.into()
     }
 
-    /// Whether every frame submitted is complete. Never, once a submission has failed halfway.
-    pub(super) fn is_idle(&self, state: &DeviceState) -> Result<bool> {
-        if self.failed.is_some() {
+    /// Whether a submission has failed halfway.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Whether the first `count` frames are complete. Never, once a submission has failed halfway.
+    pub(super) fn is_past(&self, state: &DeviceState, count: u64) -> Result<bool> {
+        if self.has_failed() {
             return Ok(false);
         }
-        Ok(self.completed(state)?.map_or(0, |frame| frame.0 + 1) == self.submitted)
+        Ok(self.completed(state)?.map_or(0, |frame| frame.0 + 1) >= count)
     }
 
     /// The newest complete frame.
     pub(super) fn completed(&self, state: &DeviceState) -> Result<Option<FrameNumber>> {
         let mut count;
         match &self.counting {
-            Counting::Timelines { semaphores, ends } => {
+            Counting::Timelines { semaphores, ends, .. } => {
                 let width = semaphores.len().max(1);
                 let open = ends.len() / width;
                 let mut complete = open;
@@ -179,7 +208,7 @@ impl Progress {
         }
         let back = (submitted - number) as usize;
         let waited = match &self.counting {
-            Counting::Timelines { semaphores, ends } => {
+            Counting::Timelines { semaphores, ends, .. } => {
                 // Frames that are not listed any more are complete.
                 let values = ends.len().checked_sub(back * semaphores.len());
                 let values = values.map(|first| ends.range(first..first + semaphores.len()).copied());
@@ -227,7 +256,7 @@ fn wait_for_values(
     Ok(())
 }
 
-fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Result<u64> {
+pub(super) fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Result<u64> {
     let functions = state
         .functions
         .timeline_semaphore

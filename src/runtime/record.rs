@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::sync::atomic::Ordering;
 
 use ash::vk;
 
@@ -96,8 +97,7 @@ impl<'a> Commands<'a> {
     /// # Errors
     /// When another pass is next, or its contents are declared secondary.
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
-        let span = self.span.clone();
-        let _span = span.enter();
+        let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
         self.before(false);
@@ -109,6 +109,30 @@ impl<'a> Commands<'a> {
         Ok(result)
     }
 
+    /// Leaves an optional pass out of this frame: its barriers are recorded, its tile memory is bound and its attachments are loaded,
+    /// cleared and stored as ever, but there are no commands in it. What becomes of its outputs, the pass
+    /// [declares](crate::frame::tables::Pass::optional).
+    ///
+    /// # Errors
+    /// When another pass is next, or it is not [optional](crate::frame::PassBuilder::optional).
+    pub fn skip(&mut self, pass: PassId) -> Result<()> {
+        let _span = self.span.clone().entered();
+        let pass = self.bound.plan.pass_of(pass);
+        let declared = self.bound.plan.frame.pass(pass);
+        self.check(pass, declared.contents)?;
+        if declared.optional.is_none() {
+            return Err(RuntimeRule::NotOptional.broken(format!(
+                "pass `{}` cannot be left out of a frame: declare it optional",
+                declared.name
+            )));
+        }
+        self.before(declared.contents == Contents::Secondary);
+        self.after();
+        self.bound.skipped[pass.index()].store(true, Ordering::Release);
+        self.own_passes();
+        Ok(())
+    }
+
     /// Records a render pass whose contents are in secondary command buffers (see
     /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
     ///
@@ -118,8 +142,7 @@ impl<'a> Commands<'a> {
     /// # Safety
     /// The command buffers are executable, begun for this pass in this frame, and not pending elsewhere.
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
-        let span = self.span.clone();
-        let _span = span.enter();
+        let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Secondary)?;
         self.before(true);
@@ -307,10 +330,10 @@ impl<'a> Commands<'a> {
     /// # Safety
     /// Recording outside render passes.
     unsafe fn barriers(&self, row: &DependencyRow) {
-        let EncodedFrame { barriers, tables, .. } = self.encoded;
+        let EncodedFrame { barriers, .. } = self.encoded;
         let state = &self.bound.state;
         // SAFETY: the caller's duty.
-        unsafe { barriers.record(tables, row, &state.device, &state.functions, self.handle) };
+        unsafe { barriers.record(row, &state.device, &state.functions, self.handle) };
     }
 
     /// Binds what a pass runs with, if something else is bound.
@@ -393,19 +416,7 @@ impl PassCommands<'_> {
     /// # Panics
     /// If the pass declares no such access.
     pub fn image(&self, resource: ResourceId) -> Image {
-        self.commands
-            .bound
-            .image_of(resource, self.object(resource, Version::Current))
-    }
-
-    /// The image that this pass uses for the previous version of `resource`.
-    ///
-    /// # Panics
-    /// If the pass declares no such access.
-    pub fn image_previous(&self, resource: ResourceId) -> Image {
-        self.commands
-            .bound
-            .image_of(resource, self.object(resource, Version::Previous))
+        self.commands.bound.image_of(resource, self.object(resource))
     }
 
     /// What this pass sees of an image, one for each of its accesses of `resource` in the order of their declaration.
@@ -428,19 +439,7 @@ impl PassCommands<'_> {
     /// # Panics
     /// If the pass declares no such access.
     pub fn buffer(&self, resource: ResourceId) -> Buffer {
-        self.commands
-            .bound
-            .buffer_of(resource, self.object(resource, Version::Current))
-    }
-
-    /// The buffer that this pass uses for the previous version of `resource`.
-    ///
-    /// # Panics
-    /// If the pass declares no such access.
-    pub fn buffer_previous(&self, resource: ResourceId) -> Buffer {
-        self.commands
-            .bound
-            .buffer_of(resource, self.object(resource, Version::Previous))
+        self.commands.bound.buffer_of(resource, self.object(resource))
     }
 
     /// Executes secondary command buffers of a compute or transfer pass, and binds the pass's tile memory again after them.
@@ -473,8 +472,8 @@ impl PassCommands<'_> {
         self.commands.bind_tile(row.tile_memory);
     }
 
-    fn object(&self, resource: ResourceId, version: Version) -> Object {
+    fn object(&self, resource: ResourceId) -> Object {
         let Commands { bound, parity, .. } = self.commands;
-        bound.object_in(self.pass, resource, version, *parity)
+        bound.object_in(self.pass, resource, Version::Current, *parity)
     }
 }

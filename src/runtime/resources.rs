@@ -1,4 +1,6 @@
-//! The images and buffers of a frame's tables: created, asked about again, given memory, seen through views.
+//! The images and buffers of a frame's tables: found in the pool, or created, asked about again, given memory; seen through views.
+
+use std::sync::MutexGuard;
 
 use ash::vk;
 
@@ -6,15 +8,17 @@ use super::bound_resource::{Buffer, Image};
 use super::create_info::{buffer_info, families, image_info, view_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeRule, VkResultExt};
-use super::measure::MemoryRequirements;
-use super::memory::{DedicatedTo, MemoryDesc};
+use super::memory::{DedicatedTo, MemoryDesc, MemoryRequirements};
 use super::owned::OwnedObjects;
+use super::pool::{Borrower, Handle, Lease, PoolContents};
+use super::pool_key::{BlockKey, Label, ResourceKey, Row};
 use crate::Result;
-use crate::frame::tables::Resource;
-use crate::frame::{ResourceId, SubresourceRange};
+use crate::frame::tables::{Resource, Version};
+use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::create::{level_0_view, whole_view};
-use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, ViewRow};
+use crate::lower::tables::Object;
+use crate::lower::tables::objects::{Binding, BufferRow, Sharing, ViewRow};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
@@ -24,10 +28,14 @@ use crate::units::{Alignment, Bytes};
 pub(super) struct Handles {
     /// Per row of memory.
     pub(super) memory: Vec<vk::DeviceMemory>,
+    /// Per row of memory, its block in the pool.
+    pub(super) blocks: Vec<u32>,
     /// Per row of images; imported ones change from frame to frame, and are null in between.
     pub(super) images: Vec<Image>,
     /// Per row of buffers; as above.
     pub(super) buffers: Vec<Buffer>,
+    /// Histories whose contents the pool keeps.
+    pub(super) histories: Vec<History>,
     /// The views of images that are not imported.
     views: Vec<(ViewRow, vk::ImageView)>,
     /// Per view of a part of an imported image, the row of the image, its levels and layers, and itself.
@@ -55,7 +63,8 @@ impl Handles {
         row: &ViewRow,
         tables: &Lowered,
         plan: &Plan,
-        owned: &mut OwnedObjects,
+        state: &DeviceState,
+        owned: &OwnedObjects,
     ) -> Result<vk::ImageView> {
         let image = &tables.images[row.image as usize];
         if image.binding == Binding::Imported {
@@ -65,12 +74,27 @@ impl Handles {
             return Ok(*view);
         }
         let info = view_info(row, self.images[row.image as usize].handle);
-        // SAFETY: the image is alive and bound, and its usage goes through views.
-        let view = unsafe { owned.create_image_view(&plan.frame.resource(image.resource).name, &info) }?;
+        let name = plan.frame.resource(image.resource).name.as_str();
+        let view = state.pool.lock().view(state, &owned.lease, row, (name, &info))?;
         self.views.push((*row, view));
         Ok(view)
     }
 }
+
+/// A history, in blocks of its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct History {
+    pub(super) resource: ResourceId,
+    /// Its copies, each with its block: the current one of even frames, and of odd ones where the previous version is read.
+    pub(super) copies: [(Object, u32); 2],
+    /// Whether there are two.
+    pub(super) paired: bool,
+    /// Whether a frame writes it.
+    pub(super) written: bool,
+}
+
+/// In place of the block of a row of memory that is for one resource, until that is there.
+const OWN: u32 = u32::MAX;
 
 /// What became of creating a frame's resources.
 pub(super) enum Created {
@@ -85,57 +109,71 @@ pub(super) enum Created {
     },
 }
 
-/// An image or a buffer before it has memory.
-#[derive(Clone, Copy)]
-enum Unbound {
-    Image(vk::Image),
-    Buffer(vk::Buffer),
-}
-
 /// One that is not imported: where it is to be bound, and what the driver asks for.
 struct UnboundRow {
     resource: ResourceId,
-    handle: Unbound,
-    memory: u32,
-    offset: Bytes,
-    size: Bytes,
+    handle: Handle,
+    place: Place,
     answer: MemoryRequirements,
 }
 
-/// Creates everything into `owned`.
-pub(super) fn create(
-    state: &DeviceState,
-    plan: &Plan,
-    tables: &Lowered,
-    owned: &mut OwnedObjects,
-) -> Result<Created> {
-    let creator = Creator { state, plan, tables };
-    let mut handles = Handles::default();
-    let mut residents = Vec::with_capacity(tables.images.len() + tables.buffers.len());
-    for row in &tables.images {
-        let image = creator.create_image(row, owned, &mut residents)?;
-        handles.images.push(Image {
-            handle: image,
+/// A place in a row of memory.
+#[derive(Clone, Copy)]
+struct Place {
+    memory: u32,
+    offset: Bytes,
+    size: Bytes,
+}
+
+/// For whom resources are created.
+pub(super) struct Creation<'a> {
+    pub(super) state: &'a DeviceState,
+    pub(super) plan: &'a Plan,
+    pub(super) tables: &'a Lowered,
+    pub(super) borrower: Borrower,
+    /// Queue families that may use a history, whatever this plan does: none if there is but one.
+    pub(super) families: &'a [u32],
+    /// Histories of which the second copy comes first.
+    pub(super) swapped: &'a [ResourceId],
+}
+
+/// Borrows everything from the pool, creating what it does not have.
+pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Result<Created> {
+    let (state, plan, tables) = (creation.state, creation.plan, creation.tables);
+    let mut creator = Creator {
+        creation,
+        pool: state.pool.lock(),
+        handles: Handles::default(),
+        grown: None,
+    };
+    creator.borrow_blocks(&mut owned.lease)?;
+    for (index, row) in (0..).zip(&tables.images) {
+        let key = ResourceKey::image(row, tables, creator.families(row.sharing, row.resource));
+        let at = (row.resource, Object::Image(index), row.binding);
+        let (handle, _) = creator.borrow(key, at, false, owned)?;
+        creator.handles.images.push(Image {
+            handle: handle.image,
             ..Image::default()
         });
     }
-    for row in &tables.buffers {
-        let handle = creator.create_buffer(row, owned, &mut residents)?;
-        handles.buffers.push(Buffer {
-            handle,
+    for (index, row) in (0..).zip(&tables.buffers) {
+        let key = ResourceKey::buffer(row, creator.families(row.sharing, row.resource));
+        let at = (row.resource, Object::Buffer(index), row.binding);
+        let (handle, address) = creator.borrow(key, at, has_address(row), owned)?;
+        creator.handles.buffers.push(Buffer {
+            handle: handle.buffer,
             offset: 0,
             size: row.size.0,
-            address: 0,
+            address,
         });
     }
-    if let Some(grown) = creator.grown(&residents) {
-        return Ok(grown);
+    if let Some((requirements, error)) = creator.grown {
+        return Ok(Created::Grown { requirements, error });
     }
-    creator.allocate(&residents, owned)?;
-    handles.memory = owned.blocks.iter().map(|block| block.location().0).collect();
-    for resident in &residents {
-        creator.bind(resident, owned)?;
-    }
+    let (pool, mut handles) = (creator.pool, creator.handles);
+    let blocks = handles.blocks.iter();
+    handles.memory = blocks.map(|&block| pool.location(block).0).collect();
+    drop(pool);
     for (index, row) in (0..).zip(&tables.images) {
         if row.binding == Binding::Imported {
             continue;
@@ -143,130 +181,272 @@ pub(super) fn create(
         let Some(reading) = whole_view(index, row) else {
             continue;
         };
-        let view = handles.view(&reading, tables, plan, owned)?;
+        let view = handles.view(&reading, tables, plan, state, owned)?;
         let attachment = if row.usage.intersects(crate::lower::create::ATTACHED) {
-            handles.view(&level_0_view(index, row), tables, plan, owned)?
+            handles.view(&level_0_view(index, row), tables, plan, state, owned)?
         } else {
             view
         };
         let image = &mut handles.images[index as usize];
         (image.view, image.attachment) = (view, attachment);
     }
-    for (row, buffer) in tables.buffers.iter().zip(&mut handles.buffers) {
-        if row.binding != Binding::Imported && has_address(row) {
-            buffer.address = creator.address(buffer.handle);
-        }
-    }
     Ok(Created::All(handles))
 }
 
 struct Creator<'a> {
-    state: &'a DeviceState,
-    plan: &'a Plan,
-    tables: &'a Lowered,
+    creation: &'a Creation<'a>,
+    pool: MutexGuard<'a, PoolContents>,
+    handles: Handles,
+    /// The requirements to plan with anew, and the first to have grown.
+    grown: Option<(Requirements, crate::Error)>,
 }
 
 impl<'a> Creator<'a> {
     fn resource(&self, id: ResourceId) -> &'a Resource {
-        self.plan.frame.resource(id)
+        self.creation.plan.frame.resource(id)
     }
 
-    /// Null for an imported one.
-    fn create_image(
-        &self,
-        row: &ImageRow,
-        owned: &mut OwnedObjects,
-        residents: &mut Vec<UnboundRow>,
-    ) -> Result<vk::Image> {
-        let Binding::Memory { memory, offset, size } = row.binding else {
-            return Ok(vk::Image::null());
-        };
-        let resource = self.resource(row.resource);
-        let formats = row.view_formats.of(&self.tables.formats);
-        let mut list = vk::ImageFormatListCreateInfo::default().view_formats(formats);
-        let mut info = image_info(row, families(self.tables, row.sharing));
-        if !formats.is_empty() {
-            info = info.push_next(&mut list);
+    fn is_history(&self, id: ResourceId) -> bool {
+        self.resource(id).persistence == Persistence::History
+    }
+
+    /// A block for each row of memory that several resources may share; the others get theirs with the one resource in them.
+    fn borrow_blocks(&mut self, lease: &mut Lease) -> Result<()> {
+        let (plan, tables) = (self.creation.plan, self.creation.tables);
+        // Per row: the largest alignment, whether a device address is used, how many resources there are, and whether of histories.
+        let mut facts = vec![(Alignment::ONE, false, 0, false); tables.memory.len()];
+        let images = tables.images.iter().map(|row| (row.resource, row.binding, false));
+        let buffers = tables.buffers.iter();
+        let buffers = buffers.map(|row| (row.resource, row.binding, has_address(row)));
+        for (resource, binding, addressed) in images.chain(buffers) {
+            if let Binding::Memory { memory, .. } = binding {
+                let (alignment, address, count, history) = facts[memory as usize];
+                let needs = &plan.requirements.resources[resource.index()];
+                let history = history || self.is_history(resource);
+                let alignment = alignment.max(needs.alignment);
+                facts[memory as usize] = (alignment, address || addressed, count + 1, history);
+            }
         }
-        if self.tables.memory[memory as usize].kind != MemoryKind::Tile {
-            // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
-            self.state.image_is_supported(resource, &info)?;
-        }
-        // SAFETY: within the device's limits for such images.
-        let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
-        let (resource, handle) = (row.resource, Unbound::Image(image));
-        residents.push(UnboundRow {
-            resource,
-            handle,
-            memory,
-            offset,
-            size,
-            answer,
-        });
-        Ok(image)
-    }
-
-    /// Null for an imported one.
-    fn create_buffer(
-        &self,
-        row: &BufferRow,
-        owned: &mut OwnedObjects,
-        residents: &mut Vec<UnboundRow>,
-    ) -> Result<vk::Buffer> {
-        let Binding::Memory { memory, offset, size } = row.binding else {
-            return Ok(vk::Buffer::null());
-        };
-        let resource = self.resource(row.resource);
-        let info = buffer_info(row, families(self.tables, row.sharing));
-        self.state.addresses_are_supported(resource, &info)?;
-        // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
-        let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
-        let (resource, handle) = (row.resource, Unbound::Buffer(buffer));
-        residents.push(UnboundRow {
-            resource,
-            handle,
-            memory,
-            offset,
-            size,
-            answer,
-        });
-        Ok(buffer)
-    }
-
-    /// The requirements to plan with anew, if anything needs more than its row gives.
-    fn grown(&self, residents: &[UnboundRow]) -> Option<Created> {
-        let mut requirements = None;
-        for resident in residents {
-            let Some(needed) = self.needs_more(resident) else {
+        for ((index, row), (alignment, device_address, count, history)) in
+            (0..).zip(&tables.memory).zip(facts)
+        {
+            let (memory_type, bytes) = (row.memory_type, row.size);
+            let own_object = matches!(row.kind, MemoryKind::Tile | MemoryKind::Lazy);
+            if count == 1 && row.kind != MemoryKind::Tile && (history || row.kind != MemoryKind::Arena) {
+                self.handles.blocks.push(OWN);
                 continue;
+            }
+            let name = self.name_of(index);
+            let desc = MemoryDesc {
+                own_object,
+                device_address,
+                ..MemoryDesc::new(&name, memory_type, bytes, alignment)
             };
-            let (requirements, _) = requirements.get_or_insert_with(|| {
-                let error = RuntimeRule::Grown.broken(format!(
-                    "resource `{resource}` was planned with {planned} and requires {needed} once \
-                     created, even after replanning",
-                    resource = self.resource(resident.resource).name,
-                    planned = format_args!("{} at offset {}", resident.size, resident.offset)
-                ));
-                (Requirements::clone(&self.plan.requirements), error)
-            });
-            grow(
-                &mut requirements.resources[resident.resource.index()],
-                self.tables.memory[resident.memory as usize].kind,
-                &resident.answer,
-            );
+            let exactly = own_object.then_some((bytes, device_address));
+            let key = BlockKey::Shared(memory_type, exactly);
+            let (state, borrower) = (self.creation.state, self.creation.borrower);
+            let block = self.pool.borrow_shared(state, borrower, &key, &desc, lease)?;
+            self.handles.blocks.push(block);
         }
-        requirements.map(|(requirements, error)| Created::Grown { requirements, error })
+        Ok(())
+    }
+
+    /// The name of a row of memory.
+    fn name_of(&self, memory: u32) -> String {
+        let kind = self.creation.tables.memory[memory as usize].kind;
+        format!("{kind:?} {memory} of frame `{}`", self.creation.plan.frame.name())
+    }
+
+    /// The families that share a resource: of a history that is carried from plan to plan, all.
+    fn families(&self, sharing: Sharing, resource: ResourceId) -> &'a [u32] {
+        match self.creation.families {
+            all if self.is_history(resource) && !all.is_empty() => all,
+            _ => families(self.creation.tables, sharing),
+        }
+    }
+
+    /// Finds an image or a buffer in the pool, or creates it and binds it to memory; null for an imported one. Its address too, if
+    /// that is used.
+    fn borrow(
+        &mut self,
+        key: ResourceKey,
+        (resource, object, binding): (ResourceId, Object, Binding),
+        addressed: bool,
+        owned: &mut OwnedObjects,
+    ) -> Result<(Handle, vk::DeviceAddress)> {
+        let Binding::Memory { memory, offset, size } = binding else {
+            return Ok((Handle::default(), 0));
+        };
+        let place = Place { memory, offset, size };
+        let block = self.handles.blocks[memory as usize];
+        if block == OWN {
+            return self.borrow_own(key, (resource, object, place), addressed, owned);
+        }
+        let known = self.pool.find_resident(block, offset, &key, &owned.lease);
+        let (handle, answer) = match known {
+            Some((_, handle, answer)) => (handle, answer),
+            None => self.create(&key, resource, memory, owned)?,
+        };
+        let unbound = UnboundRow {
+            resource,
+            handle,
+            place,
+            answer,
+        };
+        match known {
+            _ if self.has_grown(&unbound) => Ok((handle, 0)),
+            Some((index, ..)) => Ok(self.pool.lend_resident(index, &mut owned.lease)),
+            None => self.bind(&unbound, (block, offset), key, addressed, owned),
+        }
+    }
+
+    /// The same of one with a block of its own.
+    fn borrow_own(
+        &mut self,
+        key: ResourceKey,
+        (resource, object, place): (ResourceId, Object, Place),
+        addressed: bool,
+        owned: &mut OwnedObjects,
+    ) -> Result<(Handle, vk::DeviceAddress)> {
+        let creation = self.creation;
+        let row = &creation.tables.memory[place.memory as usize];
+        let history = self.is_history(resource);
+        let mut known = self.handles.histories.last();
+        known = known.filter(|known| known.resource == resource);
+        let copy = u8::from(known.is_some()) ^ u8::from(creation.swapped.contains(&resource));
+        let label = Label {
+            memory_type: row.memory_type,
+            lazy: row.kind == MemoryKind::Lazy,
+            // Nobody comes after a bound frame of its own.
+            history: (history && creation.borrower.dynamic)
+                .then(|| (self.resource(resource).name.clone(), copy)),
+        };
+        let lent = self
+            .pool
+            .borrow_own(creation.borrower, (&label, &key), &mut owned.lease);
+        let (block, resident) = match lent {
+            Some((block, resident)) => (block, resident),
+            None => {
+                let (handle, answer) = self.create(&key, resource, place.memory, owned)?;
+                let unbound = UnboundRow {
+                    resource,
+                    handle,
+                    place,
+                    answer,
+                };
+                if self.has_grown(&unbound) {
+                    return Ok((handle, 0));
+                }
+                let name = self.name_of(place.memory);
+                let mut desc = MemoryDesc {
+                    own_object: row.kind == MemoryKind::Lazy,
+                    device_address: addressed,
+                    ..MemoryDesc::new(&name, row.memory_type, row.size, answer.alignment)
+                };
+                adapt_to_only(&mut desc, row.kind, &unbound);
+                let own = BlockKey::Own(label, key.clone());
+                let block = self.pool.allocate(creation.state, own, &desc)?;
+                self.pool.lend(block, creation.borrower, &mut owned.lease);
+                (
+                    block,
+                    self.bind(&unbound, (block, Bytes::ZERO), key, addressed, owned)?,
+                )
+            }
+        };
+        self.handles.blocks[place.memory as usize] = block;
+        let mut uses = creation.plan.frame.accesses_to(resource);
+        let mut known = self.handles.histories.last_mut();
+        match known.take_if(|known| known.resource == resource) {
+            Some(known) => (known.copies[1], known.paired) = ((object, block), true),
+            None if history => self.handles.histories.push(History {
+                resource,
+                copies: [(object, block); 2],
+                paired: false,
+                written: uses.any(|access| access.writes && access.version == Version::Current),
+            }),
+            None => {}
+        }
+        Ok(resident)
+    }
+
+    /// Creates an image or a buffer without memory; says what it requires.
+    fn create(
+        &self,
+        key: &ResourceKey,
+        resource: ResourceId,
+        memory: u32,
+        owned: &mut OwnedObjects,
+    ) -> Result<(Handle, MemoryRequirements)> {
+        let (state, resource) = (self.creation.state, self.resource(resource));
+        match &key.row {
+            Row::Image(row) => {
+                let mut list = vk::ImageFormatListCreateInfo::default().view_formats(&key.formats);
+                let mut info = image_info(row, &key.families);
+                if !key.formats.is_empty() {
+                    info = info.push_next(&mut list);
+                }
+                if self.creation.tables.memory[memory as usize].kind != MemoryKind::Tile {
+                    // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
+                    state.image_is_supported(resource, &info)?;
+                }
+                // SAFETY: within the device's limits for such images.
+                let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
+                Ok((
+                    Handle {
+                        image,
+                        ..Handle::default()
+                    },
+                    answer,
+                ))
+            }
+            Row::Buffer(row) => {
+                let info = buffer_info(row, &key.families);
+                state.addresses_are_supported(resource, &info)?;
+                // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
+                let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
+                Ok((
+                    Handle {
+                        buffer,
+                        ..Handle::default()
+                    },
+                    answer,
+                ))
+            }
+        }
+    }
+
+    /// Whether something needs more than its row gives, which is to be planned for anew.
+    fn has_grown(&mut self, resident: &UnboundRow) -> bool {
+        let Some(needed) = self.needs_more(resident) else {
+            return false;
+        };
+        let (plan, tables) = (self.creation.plan, self.creation.tables);
+        let (requirements, _) = self.grown.get_or_insert_with(|| {
+            let error = RuntimeRule::Grown.broken(format!(
+                "resource `{resource}` was planned with {planned} and requires {needed} once \
+                 created, even after replanning",
+                resource = plan.frame.resource(resident.resource).name,
+                planned = format_args!("{} at offset {}", resident.place.size, resident.place.offset)
+            ));
+            (Requirements::clone(&plan.requirements), error)
+        });
+        grow(
+            &mut requirements.resources[resident.resource.index()],
+            tables.memory[resident.place.memory as usize].kind,
+            &resident.answer,
+        );
+        true
     }
 
     /// What a created resource needs, if its row does not give it.
     fn needs_more(&self, resident: &UnboundRow) -> Option<String> {
-        let UnboundRow {
-            answer,
-            size: planned,
+        let UnboundRow { answer, place, .. } = resident;
+        let Place {
+            memory,
             offset,
-            ..
-        } = resident;
-        let memory = &self.tables.memory[resident.memory as usize];
+            size: planned,
+        } = place;
+        let memory = &self.creation.tables.memory[*memory as usize];
         if answer.memory_type_bits >> memory.memory_type & 1 == 0 {
             return Some(format!(
                 "memory types {:#x} without type {}",
@@ -286,67 +466,45 @@ impl<'a> Creator<'a> {
         (!fits).then(|| format!("{size} at alignment {alignment}"))
     }
 
-    /// One block for each row of memory.
-    fn allocate(&self, residents: &[UnboundRow], owned: &mut OwnedObjects) -> Result<()> {
-        for (index, row) in self.tables.memory.iter().enumerate() {
-            let (mut alignment, mut device_address) = (Alignment::ONE, false);
-            let mut inside = residents
-                .iter()
-                .filter(|resident| resident.memory as usize == index);
-            for resident in inside.clone() {
-                alignment = alignment.max(resident.answer.alignment);
-                device_address |= self.is_addressed(resident);
-            }
-            let name = format!("{:?} {index} of frame `{}`", row.kind, self.plan.frame.name());
-            let mut desc = MemoryDesc {
-                own_object: matches!(row.kind, MemoryKind::Tile | MemoryKind::Lazy),
-                device_address,
-                ..MemoryDesc::new(&name, row.memory_type, row.size, alignment)
-            };
-            if let (Some(only), None) = (inside.next(), inside.next()) {
-                adapt_to_only(&mut desc, row.kind, only);
-            }
-            if let Some(memory) = owned.allocate(&desc)?.own_object() {
-                self.state.set_name(memory, desc.name);
-            }
+    /// Binds one that was created to its place in a block; from then on it is the pool's.
+    fn bind(
+        &mut self,
+        resident: &UnboundRow,
+        (block, offset): (u32, Bytes),
+        key: ResourceKey,
+        addressed: bool,
+        owned: &mut OwnedObjects,
+    ) -> Result<(Handle, vk::DeviceAddress)> {
+        let device = &self.creation.state.device;
+        let (memory, start) = self.pool.location(block);
+        let what = || format!("`{}` at offset {offset}", self.resource(resident.resource).name);
+        let mut address = 0;
+        let Handle { image, buffer } = resident.handle;
+        if buffer == vk::Buffer::null() {
+            // SAFETY: just created and not bound yet; size, alignment and type were compared.
+            unsafe { device.bind_image_memory(image, memory, start + offset.0) }
+                .with_call("vkBindImageMemory", what)?;
+        } else {
+            // SAFETY: just created and not bound yet; size, alignment and type were compared.
+            unsafe { device.bind_buffer_memory(buffer, memory, start + offset.0) }
+                .with_call("vkBindBufferMemory", what)?;
+            address = if addressed { self.address(buffer) } else { 0 };
         }
-        Ok(())
-    }
-
-    fn is_addressed(&self, resident: &UnboundRow) -> bool {
-        let of_resource = |row: &&BufferRow| row.resource == resident.resource;
-        let mut rows = self.tables.buffers.iter().filter(of_resource);
-        rows.any(has_address)
-    }
-
-    fn bind(&self, resident: &UnboundRow, owned: &OwnedObjects) -> Result<()> {
-        let device = &self.state.device;
-        let (memory, start) = owned.blocks[resident.memory as usize].location();
-        let offset = start + resident.offset.0;
-        let what = || {
-            let name = &self.resource(resident.resource).name;
-            format!("`{name}` at offset {}", resident.offset)
-        };
-        match resident.handle {
-            Unbound::Image(image) => {
-                // SAFETY: created above and not bound yet; size, alignment and type were compared.
-                unsafe { device.bind_image_memory(image, memory, offset) }
-                    .with_call("vkBindImageMemory", what)?;
-            }
-            Unbound::Buffer(buffer) => {
-                // SAFETY: created above and not bound yet; size, alignment and type were compared.
-                unsafe { device.bind_buffer_memory(buffer, memory, offset) }
-                    .with_call("vkBindBufferMemory", what)?;
-            }
-        }
-        Ok(())
+        owned.images.retain(|other| *other != image);
+        owned.buffers.retain(|other| *other != buffer);
+        let bound = (resident.handle, address);
+        let made = (key, resident.answer);
+        self.pool
+            .insert_resident((block, offset), made, bound, &mut owned.lease);
+        Ok(bound)
     }
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
-        let functions = self.state.functions.buffer_device_address.as_ref();
+        let state = self.creation.state;
+        let functions = state.functions.buffer_device_address.as_ref();
         let functions = functions.expect("checked before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-        let device = self.state.device.handle();
+        let device = state.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
         unsafe { (functions.get_buffer_device_address_khr)(device, &info) }
     }
@@ -357,18 +515,24 @@ fn has_address(row: &BufferRow) -> bool {
     row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }
 
+/// Bytes from which on a history has an allocation of its own.
+const LARGE: Bytes = Bytes(1 << 18);
+
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, kind: MemoryKind, only: &UnboundRow) {
     if kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
     }
-    if kind != MemoryKind::Dedicated || only.answer.dedicated == Dedicated::No {
+    // A large one would make the allocator take a larger block from the driver than it fills.
+    let large = kind == MemoryKind::Arena && desc.size >= LARGE;
+    let wanted = kind == MemoryKind::Dedicated && only.answer.dedicated != Dedicated::No;
+    if !large && !wanted {
         return;
     }
     desc.size = only.answer.size;
     desc.dedicated_to = Some(match only.handle {
-        Unbound::Image(image) => DedicatedTo::Image(image),
-        Unbound::Buffer(buffer) => DedicatedTo::Buffer(buffer),
+        Handle { image, buffer } if buffer == vk::Buffer::null() => DedicatedTo::Image(image),
+        Handle { buffer, .. } => DedicatedTo::Buffer(buffer),
     });
 }
 

@@ -1,16 +1,18 @@
 //! Retired frames: destroyed when the device has completed their last submission.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
-use super::progress::Progress;
+use super::progress::{Progress, lock};
 use crate::Result;
 
 /// The objects of a frame after [`BoundFrame::retire`](super::BoundFrame::retire).
 pub(super) struct RetiredFrame {
     pub(super) owned: OwnedObjects,
-    pub(super) progress: Progress,
+    pub(super) progress: Arc<Mutex<Progress>>,
+    /// Frames submitted by then.
+    pub(super) submitted: u64,
 }
 
 /// The retired frames of a device.
@@ -27,7 +29,10 @@ impl RetiredFrames {
         let mut retired = self.lock();
         let mut index = 0;
         while index < retired.len() {
-            if retired[index].progress.is_idle(state)? {
+            let RetiredFrame {
+                progress, submitted, ..
+            } = &retired[index];
+            if lock(progress).is_past(state, *submitted)? {
                 let mut frame = retired.remove(index);
                 // SAFETY: every frame it submitted is complete, and retiring it consumed the caller's handle.
                 unsafe { frame.owned.destroy() };

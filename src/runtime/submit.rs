@@ -12,9 +12,10 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::device_state::DeviceState;
+use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::legacy::OlderBatch;
-use super::progress::FrameNumber;
+use super::progress::{FrameNumber, lock};
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
 use crate::lower::Space;
@@ -29,7 +30,7 @@ impl BoundFrame {
         frame: usize,
         mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
-        self.progress.prepare(&self.state)?;
+        lock(&self.progress).prepare(&self.state)?;
         let timelines = self.timelines.clone();
         let mut queues = timelines.lock();
         for base in &mut self.bases {
@@ -44,7 +45,7 @@ impl BoundFrame {
                 queue: self.queues[self.plan.frame.submits()[row.submit.index()].queue.index()],
                 batches: &self.submission.lists.infos,
                 fence: if index + 1 == submits {
-                    self.progress.fence()
+                    lock(&self.progress).fence()
                 } else {
                     vk::Fence::null()
                 },
@@ -53,11 +54,15 @@ impl BoundFrame {
             let base = self.bases[row.queue.0 as usize];
             if let Err(error) = call(&self.state, &one).with_call(function_of(&self.state), what) {
                 queues[base.number].forget_tile(heap);
-                return Err(self.progress.fail(error));
+                return Err(lock(&self.progress).fail(error));
             }
             queues[base.number].submitted += row.batches.len() as u64;
         }
-        let tables = &self.encoded[frame].tables;
+        let EncodedFrame {
+            tables,
+            parity: tables_parity,
+            ..
+        } = &self.encoded[frame];
         for (index, base) in (0..).map(DeviceQueueIndex).zip(&mut self.bases) {
             let queue = &mut queues[base.number];
             match self.uses_tile {
@@ -65,7 +70,7 @@ impl BoundFrame {
                 true if base.is_overtaken() || base.semaphore == vk::Semaphore::null() => {
                     queue.forget_tile(heap)
                 }
-                true => queue.keep_tile(index, &tables.after.bytes),
+                true => queue.keep_tile(index, self.number, &tables.after.bytes),
             }
             base.seen = queue.submitted;
         }
@@ -77,8 +82,27 @@ impl BoundFrame {
             .iter()
             .filter(|one| matches!(one.space, Space::Memory(_)));
         self.left.bytes.extend(own);
+        self.takeover.clear();
         let used = self.bases.iter().filter(|base| base.batches > 0);
-        Ok(self.progress.advance(used.map(|base| base.seen)))
+        self.takeover.extend(used.map(|base| (base.number, base.seen)));
+        if let Some(owned) = &self.owned {
+            let counted = self.state.functions.timeline_semaphore.is_some();
+            let ends: &[_] = if counted { &self.takeover } else { &[] };
+            let mut pool = self.state.pool.lock();
+            pool.used(&owned.lease, self.number, ends);
+            for history in self.handles.histories.iter().filter(|_| self.dynamic) {
+                let current = tables_parity.index() * usize::from(history.paired);
+                for (copy, &(object, block)) in history.copies[..1 + usize::from(history.paired)]
+                    .iter()
+                    .enumerate()
+                {
+                    let left = tables.after.contents.iter().filter(|one| one.object == object);
+                    pool.keep_contents(block, history.written && copy == current, left.copied());
+                }
+            }
+        }
+        self.next = self.next.next();
+        Ok(lock(&self.progress).advance(&self.takeover))
     }
 
     /// Fills the lists for one submit.
@@ -89,6 +113,8 @@ impl BoundFrame {
             bases,
             slots,
             uses_tile,
+            takeover,
+            timelines,
             ..
         } = self;
         let Submission { semaphores, lists } = submission;
@@ -123,6 +149,11 @@ impl BoundFrame {
                 lists
                     .waits
                     .push(signal_info(all, vk::PipelineStageFlags2::ALL_COMMANDS));
+            }
+            for &(queue, value) in takeover.iter().filter(|_| is_first) {
+                let handle = timelines.semaphore(queue);
+                let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+                lists.waits.push(signal_info(Signal { handle, value }, all));
             }
             let commands = batch.command_buffers.of(&tables.command_buffers).iter();
             lists.commands.extend(commands.map(|row| {

@@ -343,6 +343,8 @@ impl Question<'_> {
                 .collect(),
             tile: None,
             gmem: Bytes::ZERO,
+            merge: None,
+            costs: None,
             limits: Limits {
                 buffer_image_granularity: Alignment::new(limits.buffer_image_granularity)
                     .unwrap_or(Alignment::ONE),
@@ -367,20 +369,14 @@ pub(super) fn version_text(version: u32) -> String {
 
 /// A fixed array of C characters as text, up to its first 0.
 pub(super) fn text_of(characters: &[std::ffi::c_char]) -> String {
-    let bytes: Vec<u8> = characters
-        .iter()
-        .take_while(|&&one| one != 0)
-        .map(|&one| one as u8)
-        .collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    c_text_of(characters).to_string_lossy().into_owned()
 }
 
 /// A fixed array of C characters as a C string, up to its first 0.
 pub(super) fn c_text_of(characters: &[std::ffi::c_char]) -> CString {
-    let bytes: Vec<u8> = characters
+    let text = characters
         .iter()
-        .take_while(|&&one| one != 0)
         .map(|&one| one as u8)
-        .collect();
-    CString::new(bytes).expect("the text ends before its first 0")
+        .take_while(|&one| one != 0);
+    CString::new(text.collect::<Vec<_>>()).expect("the text ends before its first 0")
 }

@@ -36,6 +36,8 @@ pub(super) struct QueueState {
     pub(super) submitted: u64,
     /// The last uses of tile memory, as of the queue with index 0.
     tile: Vec<ByteUse>,
+    /// The bound frame whose uses they are.
+    tile_user: u64,
 }
 
 impl Timelines {
@@ -75,6 +77,11 @@ impl Timelines {
         known.expect("the queue is one of the device's")
     }
 
+    /// The timeline semaphore of each queue, by number.
+    pub(super) fn semaphores(&self) -> &[vk::Semaphore] {
+        &self.semaphores
+    }
+
     /// A queue's timeline semaphore.
     pub(super) fn semaphore(&self, number: usize) -> vk::Semaphore {
         self.semaphores[number]
@@ -98,8 +105,12 @@ impl Timelines {
 }
 
 impl QueueState {
-    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`.
-    pub(super) fn tile_uses(&self, index: DeviceQueueIndex, uses: &mut Vec<ByteUse>) {
+    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`. Those of another bound frame than
+    /// `user` count as uses of the whole `heap` by anything: so one lowering serves after whatever came before.
+    pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
+        if self.tile_user != user && !self.tile.is_empty() {
+            return uses.push(any_use(Space::Tile(index), heap, index));
+        }
         uses.extend(self.tile.iter().map(|one| ByteUse {
             space: Space::Tile(index),
             last: LastUse {
@@ -111,7 +122,8 @@ impl QueueState {
     }
 
     /// Keeps what a frame leaves in the queue's tile memory.
-    pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, after: &[ByteUse]) {
+    pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, user: u64, after: &[ByteUse]) {
+        self.tile_user = user;
         self.tile.clear();
         let uses = after.iter().filter(|one| one.space == Space::Tile(index));
         self.tile.extend(uses);
@@ -121,17 +133,23 @@ impl QueueState {
     pub(super) fn forget_tile(&mut self, heap: Bytes) {
         self.tile.clear();
         if heap > Bytes::ZERO {
-            self.tile.push(ByteUse {
-                space: Space::Tile(DeviceQueueIndex(0)),
-                first: Bytes::ZERO,
-                end: heap,
-                last: LastUse {
-                    queue: DeviceQueueIndex(0),
-                    value: 0,
-                    stages: vk::PipelineStageFlags2::ALL_COMMANDS,
-                    writes: vk::AccessFlags2::MEMORY_WRITE,
-                },
-            });
+            let only = DeviceQueueIndex(0);
+            self.tile.push(any_use(Space::Tile(only), heap, only));
         }
+    }
+}
+
+/// Uses of the first bytes of a space by anything that was submitted to a queue so far.
+pub(super) fn any_use(space: Space, end: Bytes, queue: DeviceQueueIndex) -> ByteUse {
+    ByteUse {
+        space,
+        first: Bytes::ZERO,
+        end,
+        last: LastUse {
+            queue,
+            value: 0,
+            stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+            writes: vk::AccessFlags2::MEMORY_WRITE,
+        },
     }
 }

@@ -1,14 +1,4 @@
-//! Quantities: bytes, alignments, steps of the timeline, half-open spans.
-//!
-//! ```
-//! use tileheap_units::{Alignment, Bytes, Span};
-//!
-//! let block = Alignment::new(12_288).expect("not 0"); // no power of two
-//! assert_eq!(Bytes(3_686_400).align_up(block), Bytes(3_686_400));
-//! assert_eq!(Bytes::mib(2).align_up(block), Bytes(2_101_248));
-//! assert!(!Span::new(0, 3).overlaps(Span::new(3, 9))); // half-open: [0, 3) and [3, 9)
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod random;
@@ -102,9 +92,10 @@ impl std::ops::Sub for Bytes {
     }
 }
 
+/// Saturates: sums are of what documents say, too.
 impl std::iter::Sum for Bytes {
     fn sum<I: Iterator<Item = Bytes>>(iter: I) -> Bytes {
-        Bytes(iter.map(|bytes| bytes.0).sum())
+        Bytes(iter.fold(0, |all, bytes| all.saturating_add(bytes.0)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The document: what is nested or named in the file, and flat or an id in a frame.
 
 use ash::vk;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tileheap_json::is_default;
 
-use super::super::tables::{Contents, PassKind, Queue, Semaphore, Version, ViewDesc};
+use super::super::tables::{Contents, PassKind, Queue, Semaphore, SkippedOutputs, Version, ViewDesc};
 use super::super::{
     AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, ReadReach, SubresourceRange, TileConstraint,
 };
@@ -30,6 +31,9 @@ pub(super) struct Document {
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) resources: Vec<Resource>,
     pub(super) submits: Vec<Submit>,
+    /// What the capture layer adds, which is not part of the frame.
+    #[serde(default, skip_serializing, rename = "capture")]
+    pub(super) _capture: Option<IgnoredAny>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -94,6 +98,8 @@ pub(super) struct Pass {
     pub(super) view_mask: u32,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) repeat_bytes: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) optional: Option<SkippedOutputs>,
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }

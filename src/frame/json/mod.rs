@@ -25,7 +25,10 @@
 //! An access may name a part of an image, `"part": { "levels": [1, 2], "layers": [0, 6], "aspects": ["VK_IMAGE_ASPECT_DEPTH_BIT"] }`, each of them
 //! left out where all is meant, and a view of another type or format, `"view": { "view_type": "VK_IMAGE_VIEW_TYPE_2D_ARRAY" }`; a render pass a
 //! `"render_area": [x, y, width, height]` and a `"view_mask"`. A read may say its `"reach"` in texels of the resource, or `"anywhere"`, and a pass
-//! `"repeat_bytes"`, what one more execution costs: it can run strip by strip then.
+//! `"repeat_bytes"`, what one more execution costs: it can run strip by strip then. Of a pass that frames may leave out,
+//! `"optional"` says what becomes of its outputs: `"kept"` or `"lost"`.
+//!
+//! An object `capture`, which the capture layer adds, is not part of the frame and is skipped.
 //!
 //! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),
 //! [`LoadOp::Load`](super::LoadOp::Load) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is

@@ -166,6 +166,9 @@ fn pass(
     if let Some(bytes) = pass.repeat_bytes {
         builder = builder.in_strips(bytes);
     }
+    if let Some(outputs) = pass.optional {
+        builder = builder.optional(outputs);
+    }
     for access in pass.accesses {
         let resource = find_resource(&access.resource)?;
         let resolves = access.resolves.as_deref().map(find_resource).transpose()?;

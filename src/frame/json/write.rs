@@ -18,6 +18,7 @@ pub(super) fn document(frame: &Frame) -> doc::Document {
         semaphores: frame.semaphores().to_vec(),
         resources: frame.resources().iter().map(resource).collect(),
         submits: frame.submits().iter().map(|it| submit(frame, it)).collect(),
+        _capture: None,
     }
 }
 
@@ -78,6 +79,7 @@ fn pass(frame: &Frame, pass: &Pass) -> doc::Pass {
             .map(|vk::Rect2D { offset, extent }| (offset.x, offset.y, extent.width, extent.height)),
         view_mask: pass.view_mask,
         repeat_bytes: pass.repeat_bytes,
+        optional: pass.optional,
         accesses: accesses.map(|it| access(frame, pass, it)).collect(),
     }
 }

@@ -90,7 +90,7 @@ fn is_atomic_update(op: Op) -> bool {
     )
 }
 
-fn reads_image(op: Op) -> bool {
+pub(super) fn reads_image(op: Op) -> bool {
     matches!(
         op,
         Op::ImageSampleImplicitLod

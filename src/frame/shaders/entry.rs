@@ -9,8 +9,9 @@ use super::ShaderError;
 use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
 use super::flow::Flow;
 use super::module::{Declared, Module};
+use super::pixel;
 use super::reach::PointerReach;
-use crate::frame::AccessKind;
+use crate::frame::{AccessKind, ReadReach};
 use crate::names::shortened;
 
 /// An entry point's use of descriptors, addresses and attachments.
@@ -58,6 +59,9 @@ pub struct Binding {
     pub non_readable: bool,
     /// Declared `coherent`.
     pub coherent: bool,
+    /// How far from its own pixel a fragment shader looks, in texels of an image as large as the attachments: at its own for input
+    /// attachments; so far as constants are added to `gl_FragCoord` in fetches; anywhere otherwise.
+    pub reach: ReadReach,
 }
 
 /// Where a shader finds a buffer device address.
@@ -196,10 +200,17 @@ fn bindings(
     // Several variables may share a descriptor, as one kind or as several.
     let mut bindings: BTreeMap<(u32, u32, AccessKind), Binding> = BTreeMap::new();
     let mut blocks = BTreeMap::new();
+    let looks = match stages {
+        vk::PipelineStageFlags2::FRAGMENT_SHADER => pixel::reaches(module, reach),
+        _ => BTreeMap::new(),
+    };
     for id in named {
-        let Some(binding) = binding(module, flow, &mut blocks, id, stages) else {
+        let Some(mut binding) = binding(module, flow, &mut blocks, id, stages) else {
             continue;
         };
+        if binding.kind != AccessKind::InputAttachment {
+            binding.reach = looks.get(&id).copied().unwrap_or(ReadReach::Anywhere);
+        }
         let key = (binding.set, binding.binding, binding.kind);
         match bindings.get_mut(&key) {
             Some(other) => {
@@ -208,6 +219,7 @@ fn bindings(
                 other.non_writable &= binding.non_writable;
                 other.non_readable &= binding.non_readable;
                 other.coherent |= binding.coherent;
+                other.reach = other.reach.max(binding.reach);
             }
             None => drop(bindings.insert(key, binding)),
         }
@@ -269,6 +281,7 @@ fn binding(
         non_writable,
         non_readable,
         coherent,
+        reach: ReadReach::PIXEL,
     })
 }
 

@@ -47,6 +47,7 @@ mod flow;
 mod mismatch;
 mod module;
 mod pipeline;
+mod pixel;
 mod private;
 mod reach;
 mod types;

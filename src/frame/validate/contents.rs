@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, Pass, SkippedOutputs, Version};
 use crate::units::{Run, Span, Step};
 
 pub(super) fn derive_uses(tables: &mut Tables) {
@@ -36,6 +36,23 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
         for part in tables.parts_of[index].of(&tables.parts) {
             check_part(tables, index, *part)?;
+        }
+    }
+    Ok(())
+}
+
+/// A pass that keeps its outputs where it is left out needs what it writes, or clears it.
+pub(super) fn check_optional(tables: &Tables) -> Result<(), FrameError> {
+    let keeps = |pass: &&Pass| pass.optional == Some(SkippedOutputs::Kept);
+    for pass in tables.passes.iter().filter(keeps) {
+        let overwritten = |access: &&Access| access.writes && access.load_op == LoadOp::DontCare;
+        if let Some(access) = pass.accesses.of(&tables.accesses).iter().find(overwritten) {
+            return Err(FrameRule::Optional.broken(format!(
+                "pass `{pass}` keeps its outputs where it is left out, and overwrites `{resource}`: load, clear or \
+                 update that, or declare that outputs are lost",
+                pass = pass.name,
+                resource = tables.resources[access.resource.index()].name
+            )));
         }
     }
     Ok(())

@@ -44,6 +44,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     contents::derive_uses(&mut tables);
     derive_parts(&mut tables)?;
     contents::check_contents(&tables)?;
+    contents::check_optional(&tables)?;
     queues::derive_order(&mut tables);
     queues::check_order(&tables)?;
     Ok(tables)

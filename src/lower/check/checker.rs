@@ -10,7 +10,7 @@ use super::parts::{Part, Parts};
 use crate::frame::tables::{Access, Contents, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
-use crate::lower::tables::commands::PassContents;
+use crate::lower::tables::commands::{DependencyRow, PassContents};
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
 use crate::plan::MemoryKind;
@@ -24,6 +24,8 @@ pub(super) struct Checker<'a> {
     /// The parts of images that are told apart; known once the tables refer to each other soundly.
     pub(super) parts: Parts,
     pub(super) errors: Vec<CheckError>,
+    /// Of a program's own recording, the dependencies before and behind each row of passes: then only hazards and layouts within the frame are judged.
+    pub(super) recorded: Option<&'a [[Vec<DependencyRow>; 2]]>,
 }
 
 /// A row whose parameters are judged.
@@ -62,7 +64,16 @@ impl At<'_, '_> {
 impl<'a> Checker<'a> {
     /// Adds an error, once.
     pub(super) fn report(&mut self, rule: Rule, message: String) {
-        let error = CheckError { rule, message };
+        self.report_of(rule, Vec::new(), message);
+    }
+
+    /// The same of uses of these resources.
+    pub(super) fn report_of(&mut self, rule: Rule, resources: Vec<ResourceId>, message: String) {
+        let error = CheckError {
+            rule,
+            resources,
+            message,
+        };
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }

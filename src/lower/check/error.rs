@@ -1,5 +1,7 @@
 //! What is wrong with tables.
 
+use crate::frame::ResourceId;
+
 /// What is wrong with tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -7,6 +9,8 @@
 pub struct CheckError {
     /// The rule that is broken.
     pub rule: Rule,
+    /// Of a hazard, the resources that are used.
+    pub resources: Vec<ResourceId>,
     /// How: with the names, the demand and the limit.
     pub message: String,
 }

@@ -418,8 +418,10 @@ fn report(
         Rule::Execution => "no chain of barriers makes it wait",
         _ => "it waits, but what was written is not made visible to it",
     };
-    checker.report(
+    let known = record.part.map(|part| checker.resource_of(part.object));
+    checker.report_of(
         missing,
+        known.into_iter().chain([checker.resource_of(object)]).collect(),
         format!("{second} at bytes [{from}, {to}) after {first}: {how}"),
     );
 }

@@ -12,6 +12,9 @@ use crate::lower::tables::Object;
 use crate::lower::tables::commands::{Families, ImageBarrierRow};
 use crate::plan::MemoryKind;
 
+/// In a program's own recording, of images that it has not used yet.
+const UNKNOWN: L = L::from_raw(-1);
+
 /// Layouts and owners of every part of every image, and of every buffer.
 pub(super) struct Layouts {
     parts: Vec<(Part, State)>,
@@ -37,6 +40,7 @@ impl Layouts {
     /// Images are in `UNDEFINED`, but for what earlier work left.
     pub(super) fn new(checker: &Checker<'_>) -> Layouts {
         let objects = checker.objects().flat_map(|object| checker.parts.of(object));
+        let first = checker.recorded.map_or(L::UNDEFINED, |_| UNKNOWN);
         let state = |part: Part| {
             let of_part = |left: &&ContentState| {
                 left.object == part.object
@@ -48,7 +52,7 @@ impl Layouts {
             let left = checker.situation.before.contents.iter().find(of_part);
             let owner = left.and_then(|left| left.family);
             State {
-                layout: left.map_or(L::UNDEFINED, |left| left.layout),
+                layout: left.map_or(first, |left| left.layout),
                 owner: owner.map_or(Owner::Anyone, Owner::Family),
             }
         };
@@ -98,7 +102,7 @@ impl Layouts {
         let discards = barrier.old_layout == L::UNDEFINED;
         let acquired = kind == BarrierKind::Acquire && matches!(self.state(part).owner, Owner::Between(..));
         let tracked = self.layout_of(part);
-        if !discards && !acquired && tracked != barrier.old_layout {
+        if !discards && !acquired && tracked != barrier.old_layout && tracked != UNKNOWN {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let named = barrier.old_layout;
             let message = format!(
@@ -159,6 +163,9 @@ impl Layouts {
         let tracked = self.layout_of(part);
         if let Some(needs) = layout.filter(|&needs| needs != tracked) {
             self.state(part).layout = needs;
+            if tracked == UNKNOWN {
+                return self.own(checker, part, family, pass);
+            }
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let message = format!(
                 "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"

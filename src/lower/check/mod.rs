@@ -40,6 +40,7 @@ use self::parts::Parts;
 use super::checked::Checked;
 use super::situation::Situation;
 use super::tables::Lowered;
+use super::tables::commands::DependencyRow;
 use crate::frame::Frame;
 
 impl Lowered {
@@ -91,6 +92,7 @@ impl Lowered {
             device,
             parts: Parts::default(),
             errors: Vec::new(),
+            recorded: None,
         };
         structure::check(&mut checker);
         if !checker.errors.is_empty() {
@@ -100,6 +102,33 @@ impl Lowered {
         creation::check(&mut checker);
         renderings::check(&mut checker);
         replay::run(&mut checker);
+        checker.errors
+    }
+
+    /// The hazards and layouts of tables that record what a program does by itself; `recorded` has the dependencies in front of each row of
+    /// passes and behind it, one after the other.
+    ///
+    /// Of the tables only images, buffers, their memory, accesses, passes, barriers and what is submitted have to be there. Work before the
+    /// frame counts as waited for, and images are in the layout of their first use; contents, creation and other work are not judged.
+    pub fn recorded_violations(
+        &self,
+        recorded: &[[Vec<DependencyRow>; 2]],
+        frame: &Frame,
+        situation: &Situation,
+        device: &DeviceFacts,
+    ) -> Vec<CheckError> {
+        let mut checker = Checker {
+            tables: self,
+            frame,
+            situation,
+            device,
+            parts: Parts::new(self, frame, situation),
+            errors: Vec::new(),
+            recorded: Some(recorded),
+        };
+        replay::run(&mut checker);
+        let judged = [Rule::Execution, Rule::Memory, Rule::Layout, Rule::OldLayout];
+        checker.errors.retain(|error| judged.contains(&error.rule));
         checker.errors
     }
 }

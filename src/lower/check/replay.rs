@@ -27,15 +27,20 @@ use crate::units::Bytes;
 
 /// Replays the tables and reports what it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {
-    check_fit(checker);
     let mut replay = Replay::new(checker);
-    replay.enter(checker);
+    if checker.recorded.is_none() {
+        check_fit(checker);
+        replay.enter(checker);
+    }
     let rows = checker.passes_of_rows();
     for submit in &checker.tables.submits {
         for batch in submit.batches.indices() {
             let last = batch + 1 == submit.batches.end as usize;
             replay.batch(checker, &rows, submit.queue, batch, last);
         }
+    }
+    if checker.recorded.is_some() {
+        return;
     }
     replay.exit(checker);
     replay.layouts.finish(checker);
@@ -169,7 +174,11 @@ impl Replay {
 
     /// The caller may hand a resource over as late as with a semaphore of the batch that uses it first.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
-        for (object, id, external) in externals(checker) {
+        let externals = match checker.recorded {
+            Some(_) => Vec::new(),
+            None => externals(checker),
+        };
+        for (object, id, external) in externals {
             let pass = PassId(checker.frame.lifetime_of(id).first.0);
             if checker.frame.batch_of(pass) == batch {
                 let here = Here {
@@ -186,6 +195,10 @@ impl Replay {
 
     fn pass(&mut self, checker: &mut Checker<'_>, here: Here) {
         let row = checker.tables.passes[here.row];
+        let recorded = checker.recorded.map(|rows| &rows[here.row]);
+        for &row in recorded.iter().flat_map(|[before, _]| before) {
+            self.dependency(checker, here, row);
+        }
         self.dependency(checker, here, row.before);
         self.check_bound(checker, here, row);
         let bound = row
@@ -197,6 +210,9 @@ impl Replay {
             PassContents::Described(_) | PassContents::Store(_) => self.accesses(checker, here, row),
         }
         self.dependency(checker, here, row.after);
+        for &row in recorded.iter().flat_map(|[_, behind]| behind) {
+            self.dependency(checker, here, row);
+        }
     }
 
     /// What is bound is tile memory, on a queue that can bind it, and that of every tile resource that the pass uses.

@@ -3,7 +3,7 @@
 
 use super::checker::Checker;
 use super::error::Rule;
-use super::sites::{Site, Space, sites};
+use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::PassId;
 use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement};
@@ -241,6 +241,6 @@ fn uses<'a>(checker: &Checker<'a>, placement: usize) -> impl Iterator<Item = Pas
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();
     accesses
-        .filter(move |access| plan.placement_of(access).index() == placement)
+        .filter(move |access| placement_of(plan, access) == placement)
         .map(|access| access.pass)
 }

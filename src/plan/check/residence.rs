@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::checker::Checker;
 use super::error::Rule;
+use super::sites::placement_of;
 use super::structure::reads_previous;
 use crate::frame::tables::{Access, ResourceKind};
 use crate::frame::{AccessKind, BatchId, PassId, Persistence, ResourceId, SubmitId, TileConstraint};
@@ -270,7 +271,7 @@ fn check_bindings(checker: &mut Checker<'_>) {
         }
     }
     for access in plan.frame.accesses() {
-        let placement = plan.placements[plan.placement_of(access).index()];
+        let placement = plan.placements[placement_of(plan, access)];
         let bound = plan.passes[access.pass.index()].bound_object;
         let Some(object) = placement.object.filter(|_| placement.memory == MemoryKind::Tile) else {
             continue;

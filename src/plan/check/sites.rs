@@ -1,5 +1,6 @@
-//! Sites: which bytes of which memory a placement takes.
+//! Sites: which placement an access uses, and which bytes of which memory that takes.
 
+use crate::frame::tables::{Access, Version};
 use crate::frame::{QueueId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::units::{Alignment, Bytes};
@@ -49,6 +50,20 @@ impl Site {
     }
 }
 
+/// The placement that an access uses: the second for the previous version of a history, which has one for each version. Of images of one
+/// resource in several objects, the pass can use the one in the object that is bound (VUID-vkCmdDraw-commandBuffer-10746); where none is
+/// there, it uses the first.
+pub(super) fn placement_of(plan: &Plan, access: &Access) -> usize {
+    let mut run = plan.resources[access.resource.index()].placements.indices();
+    if access.version == Version::Previous {
+        return run.start + 1;
+    }
+    let bound = plan.passes[access.pass.index()].bound_object;
+    let (first, is_bound) = (run.start, |&index: &usize| plan.placements[index].object == bound);
+    run.find(|index| bound.is_some() && is_bound(index))
+        .unwrap_or(first)
+}
+
 /// The site of every placement. Of a tile placement on several queues (a fault) the first counts.
 pub(super) fn sites(plan: &Plan) -> Vec<Site> {
     let site = |(index, placement): (usize, &Placement)| Site {
@@ -67,7 +82,7 @@ fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
         Some(_) if plan.options.windows == WindowRule::WholeFrame => Space::Tile(None),
         Some(_) => {
             let mut uses = plan.frame.accesses().iter();
-            let first = uses.find(|access| plan.placement_of(access).index() == index);
+            let first = uses.find(|access| placement_of(plan, access) == index);
             Space::Tile(first.map(|access| plan.frame.queue_of(access.pass)))
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use super::checker::Checker;
 use super::error::Rule;
+use super::sites::placement_of;
 use crate::frame::tables::Version;
 use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, NotTile, PlacementReason};
@@ -176,14 +177,14 @@ fn check_spans(checker: &mut Checker<'_>) {
             checker.report(Rule::SpanOutside, message);
         }
         let mut accesses = plan.frame.accesses().iter();
-        if !accesses.any(|access| plan.placement_of(access).index() == index) {
+        if !accesses.any(|access| placement_of(plan, access) == index) {
             let resource = checker.resident(index);
             let message = format!("placement {index} of `{resource}` is used by no pass");
             checker.report(Rule::Idle, message);
         }
     }
     for access in plan.frame.accesses() {
-        let span = plan.placements[plan.placement_of(access).index()].span;
+        let span = plan.placements[placement_of(plan, access)].span;
         if !span.contains(access.pass.step()) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let step = access.pass.step().0;

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::error::Rule;
 use super::residence::{stays_on_chip, tile_rule, window_of};
-use super::sites::{Site, Space, sites};
+use super::sites::{Site, Space, placement_of, sites};
 use crate::frame::tables::{Access, Contents};
 use crate::frame::{PassId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
@@ -219,7 +219,7 @@ fn stored(checker: &Checker<'_>) -> Bytes {
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();
     let read = accesses.filter(|access| access.reads && in_store(checker, access));
-    let placements = read.map(|access| plan.placements[plan.placement_of(access).index()]);
+    let placements = read.map(|access| plan.placements[placement_of(plan, access)]);
     let of_tile = placements.filter(|placement| placement.memory == MemoryKind::Tile);
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
@@ -244,7 +244,7 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
     let accesses = plan.frame.accesses().iter();
     let accesses = accesses.filter(|access| !in_store(checker, access));
     let of_tile = accesses.filter_map(|access| {
-        let placement = plan.placements[plan.placement_of(access).index()];
+        let placement = plan.placements[placement_of(plan, access)];
         let bytes = moved(checker, access, placement.size);
         (placement.memory == MemoryKind::Tile).then_some(bytes)
     });

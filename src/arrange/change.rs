@@ -1,0 +1,337 @@
+//! Cheap changes of a frame's description: narrower formats, smaller extents, uses that go.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_device::profile::content_bytes;
+
+use super::error::ArrangeError;
+use crate::frame::tables::ResourceKind;
+use crate::frame::{AccessKind, Extent, Frame, ImageDesc, PassId, Persistence, ResourceId};
+use crate::measure::{Requirements, ResourceRequirements};
+use crate::names::name_of;
+use crate::plan::{NotTile, PlacementReason, Plan, PlanOptions, Strategy, plan};
+use crate::profile::TileRequirements;
+use crate::units::Bytes;
+
+/// A change of what a frame describes. Passes and resources keep their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DescriptionChange {
+    /// An image has another format.
+    Format {
+        /// The image.
+        image: ResourceId,
+        /// Its new format.
+        format: vk::Format,
+    },
+    /// An image, and all that are attached in one pass with it or with one of those, are smaller.
+    Extent {
+        /// One of the images.
+        image: ResourceId,
+        /// Their new width and height, in quarters of the described ones: 1 to 3.
+        quarters: u32,
+    },
+    /// A pass does not use a resource any more.
+    Use {
+        /// The resource.
+        resource: ResourceId,
+        /// The pass.
+        pass: PassId,
+    },
+}
+
+impl DescriptionChange {
+    /// The frame with this change.
+    ///
+    /// # Errors
+    /// [`ArrangeError::Change`] where the frame cannot be described so, or has no such image, use or quarter.
+    pub fn apply(self, frame: &Frame) -> Result<Frame, ArrangeError> {
+        let refused = |why: String| ArrangeError::Change {
+            change: self.in_words(frame),
+            why,
+        };
+        let known = |id: ResourceId| frame.resources().get(id.index()).is_some();
+        let changed = match self {
+            DescriptionChange::Format { image, format } if known(image) => {
+                let format = |id, desc: &mut ImageDesc| {
+                    if id == image {
+                        desc.format = format;
+                    }
+                };
+                frame.with_images(format)
+            }
+            DescriptionChange::Extent { image, quarters } if known(image) && (1..4).contains(&quarters) => {
+                scaled(frame, image, quarters).ok_or_else(|| {
+                    refused("a side is no multiple of 4, or a pass has a render area of its own".to_owned())
+                })?
+            }
+            DescriptionChange::Use { resource, pass } if known(resource) => without(frame, resource, pass)
+                .ok_or_else(|| refused("the pass does not use it, or nothing else does".to_owned()))?,
+            _ => {
+                return Err(refused(
+                    "the frame has none, or the quarters are not 1 to 3".to_owned(),
+                ));
+            }
+        };
+        changed.map_err(|error| refused(error.to_string()))
+    }
+
+    /// The images or the resource, and what of them changes.
+    pub fn in_words(self, frame: &Frame) -> String {
+        let name = |id: ResourceId| {
+            let known = frame.resources().get(id.index());
+            known.map_or_else(|| format!("resource {}", id.0), |one| format!("`{}`", one.name))
+        };
+        match self {
+            DescriptionChange::Format { image, format } => {
+                format!("{}: format {}", name(image), name_of(format))
+            }
+            DescriptionChange::Extent { image, quarters } => {
+                let images: Vec<_> = attached_with(frame, image).into_iter().map(name).collect();
+                let part = ["none", "a quarter", "half", "three quarters"].get(quarters as usize);
+                let part = part.unwrap_or(&"more");
+                format!("{}: {part} of width and height", images.join(", "))
+            }
+            DescriptionChange::Use { resource, pass } => {
+                let pass = frame.passes().get(pass.index()).map_or("", |pass| &pass.name);
+                format!("{}: not used in `{pass}`", name(resource))
+            }
+        }
+    }
+}
+
+/// The images that are attached in one pass with one, or with one of those; sorted.
+fn attached_with(frame: &Frame, image: ResourceId) -> Vec<ResourceId> {
+    let mut group = vec![image];
+    let mut next = 0;
+    while let Some(&one) = group.get(next) {
+        next += 1;
+        for use_of in frame.accesses_to(one).filter(|access| access.kind.is_attached()) {
+            let others = frame
+                .accesses_of(use_of.pass)
+                .iter()
+                .filter(|other| other.kind.is_attached());
+            for other in others {
+                if !group.contains(&other.resource) {
+                    group.push(other.resource);
+                }
+            }
+        }
+    }
+    group.sort_unstable();
+    group
+}
+
+/// The frame with a group of images of so many quarters of their sides; `None` where a side does not divide, or a pass declares its render area.
+fn scaled(frame: &Frame, image: ResourceId, quarters: u32) -> Option<crate::Result<Frame>> {
+    let group = attached_with(frame, image);
+    let side = |texels: u32| (texels % 4 == 0).then_some(texels / 4 * quarters);
+    let mut extents = Vec::new();
+    for &id in &group {
+        let ResourceKind::Image { extent, .. } = frame.resource(id).kind else {
+            return None;
+        };
+        extents.push(vk::Extent3D {
+            width: side(extent.width)?,
+            height: side(extent.height)?,
+            depth: extent.depth,
+        });
+    }
+    let attaches = |pass: PassId| {
+        let mut accesses = frame.accesses_of(pass).iter();
+        accesses.any(|access| access.kind.is_attached() && group.contains(&access.resource))
+    };
+    let has_area = |pass| frame.pass(pass).render_area.is_some();
+    if frame.pass_ids().any(|pass| attaches(pass) && has_area(pass)) {
+        return None;
+    }
+    let image = |id, desc: &mut ImageDesc| {
+        if let Ok(at) = group.binary_search(&id) {
+            desc.extent = Extent::Texels(extents[at]);
+        }
+    };
+    Some(frame.with_images(image))
+}
+
+/// The frame without what one pass does with a resource; `None` where that is nothing, or all that is done with it.
+fn without(frame: &Frame, resource: ResourceId, pass: PassId) -> Option<crate::Result<Frame>> {
+    let mut uses = frame.accesses_to(resource).map(|access| access.pass);
+    if !uses.any(|other| other != pass) {
+        return None;
+    }
+    let mut changed: Option<Frame> = None;
+    loop {
+        let current = changed.as_ref().unwrap_or(frame);
+        let mut accesses = current.accesses().iter();
+        let Some(at) = accesses.position(|access| access.pass == pass && access.resource == resource) else {
+            return changed.map(Ok);
+        };
+        match current.without_access(at) {
+            Ok(without) => changed = Some(without),
+            Err(error) => return Some(Err(error)),
+        }
+    }
+}
+
+/// The frame with all of these changes, one after the other.
+pub(super) fn changed(frame: &Frame, changes: &[DescriptionChange]) -> Result<Frame, ArrangeError> {
+    changes
+        .iter()
+        .try_fold(frame.clone(), |frame, change| change.apply(&frame))
+}
+
+/// The changes that are worth a try: of what is the frame's own, moves off chip or takes room there.
+pub(super) fn candidates(
+    plan: &Plan,
+    described: &Frame,
+    [formats, extents, uses]: [bool; 3],
+) -> Vec<DescriptionChange> {
+    let frame = plan.described();
+    let mut all = Vec::new();
+    let mut groups = Vec::new();
+    for id in frame.resource_ids() {
+        let resource = frame.resource(id);
+        if matches!(resource.persistence, Persistence::External(_)) {
+            continue;
+        }
+        if let ResourceKind::Image { desc, usage, .. } = resource.kind {
+            let may_change = frame.accesses_to(id).all(|access| {
+                let copied = matches!(
+                    access.kind,
+                    AccessKind::TransferSource | AccessKind::TransferDestination
+                );
+                access.view.format.is_none() && access.kind != AccessKind::ResolveAttachment && !copied
+            });
+            if formats && may_change && desc.samples == vk::SampleCountFlags::TYPE_1 {
+                let stored = usage.contains(vk::ImageUsageFlags::STORAGE);
+                let narrower = narrower(desc.format).iter();
+                let narrower = narrower.filter(|format| !(stored && is_packed(**format)));
+                all.extend(narrower.map(|&format| DescriptionChange::Format { image: id, format }));
+            }
+            if extents {
+                let group = attached_with(frame, id);
+                if !groups.contains(&group) && group.iter().all(|&one| is_whole(frame, described, one)) {
+                    all.extend([3, 2].map(|quarters| DescriptionChange::Extent { image: id, quarters }));
+                }
+                groups.push(group);
+            }
+        }
+        if uses {
+            all.extend(uses_that_hinder(plan, id).map(|pass| DescriptionChange::Use { resource: id, pass }));
+        }
+    }
+    all
+}
+
+/// Whether not every device has storage images of it.
+fn is_packed(format: vk::Format) -> bool {
+    matches!(
+        format,
+        vk::Format::B10G11R11_UFLOAT_PACK32 | vk::Format::A2B10G10R10_UNORM_PACK32
+    )
+}
+
+/// Whether an image is the frame's own, and as large as described.
+fn is_whole(frame: &Frame, described: &Frame, image: ResourceId) -> bool {
+    let extent = |frame: &Frame| match frame.resource(image).kind {
+        ResourceKind::Image { extent, .. } => Some(extent),
+        ResourceKind::Buffer { .. } => None,
+    };
+    let own = !matches!(frame.resource(image).persistence, Persistence::External(_));
+    own && extent(frame) == extent(described)
+}
+
+/// The passes whose use keeps a resource out of tile memory, or makes its life longer.
+fn uses_that_hinder(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = PassId> {
+    let why = match plan.resources[resource.index()].reason {
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => Some(why),
+        _ => None,
+    };
+    let forbidden = match why {
+        Some(
+            NotTile::Transfer { pass } | NotTile::ResolveTarget { pass } | NotTile::BufferUse { pass, .. },
+        ) => Some(plan.described_pass(pass)),
+        _ => None,
+    };
+    let frame = plan.described();
+    let last = frame
+        .accesses_to(resource)
+        .next_back()
+        .filter(|last| !last.writes);
+    let last = last.map(|last| last.pass).filter(|&last| {
+        let crowded = matches!(
+            why,
+            Some(
+                NotTile::NoRoom { .. } | NotTile::CostExceedsSavings { .. } | NotTile::CrossesWindows { .. }
+            )
+        );
+        crowded
+            && frame
+                .accesses_to(resource)
+                .any(|access| access.pass != last && access.reads)
+    });
+    forbidden.or(last).into_iter()
+}
+
+/// A plan of the frame with one more change, with sizes in proportion to those that are known; `None` where there is none.
+pub(super) fn replanned(plan_before: &Plan, change: DescriptionChange) -> Option<Plan> {
+    let before = plan_before.described();
+    let frame = change.apply(before).ok()?;
+    let needs = plan_before.described_requirements();
+    let resources = frame.resource_ids().map(|id| {
+        let needs = needs.resources[id.index()];
+        match [before, &frame].map(|frame| content(frame, id)) {
+            [old, new] if old != new => in_proportion(needs, new, old),
+            _ => needs,
+        }
+    });
+    let needs = Arc::new(Requirements {
+        resources: resources.collect(),
+    });
+    let options = PlanOptions {
+        strategy: Strategy::Fast,
+        ..plan_before.options
+    };
+    plan(&frame, &needs, &plan_before.profile, &options).ok()
+}
+
+/// The bytes of an image's content, without padding; 0 for buffers.
+fn content(frame: &Frame, id: ResourceId) -> u64 {
+    match frame.resource(id).kind {
+        ResourceKind::Image { desc, extent, .. } => {
+            content_bytes(desc.format, None, extent, desc.array_layers).map_or(0, |bytes| bytes.0)
+        }
+        ResourceKind::Buffer { .. } => 0,
+    }
+}
+
+fn in_proportion(needs: ResourceRequirements, new: u64, old: u64) -> ResourceRequirements {
+    let part = |size: Bytes| Bytes((u128::from(size.0) * u128::from(new) / u128::from(old.max(1))) as u64);
+    ResourceRequirements {
+        size: part(needs.size).align_up(needs.alignment),
+        tile: needs.tile.map(|tile| TileRequirements {
+            size: part(tile.size).align_up(tile.alignment),
+            ..tile
+        }),
+        ..needs
+    }
+}
+
+/// Formats of the same class with fewer bytes a texel, as renderers accept them: as many channels (alpha may go), the same kind of
+/// number, none below 10 bits a channel where there were more.
+fn narrower(format: vk::Format) -> &'static [vk::Format] {
+    use vk::Format as F;
+    match format {
+        F::R32G32B32A32_SFLOAT => &[F::R16G16B16A16_SFLOAT, F::B10G11R11_UFLOAT_PACK32],
+        F::R16G16B16A16_SFLOAT => &[F::B10G11R11_UFLOAT_PACK32],
+        F::R32G32_SFLOAT => &[F::R16G16_SFLOAT],
+        F::R32_SFLOAT => &[F::R16_SFLOAT],
+        F::R16G16B16A16_UNORM => &[F::A2B10G10R10_UNORM_PACK32],
+        F::R32G32B32A32_UINT => &[F::R16G16B16A16_UINT],
+        F::R32G32_UINT => &[F::R16G16_UINT],
+        F::R32_UINT => &[F::R16_UINT],
+        F::D32_SFLOAT | F::X8_D24_UNORM_PACK32 => &[F::D16_UNORM],
+        F::D32_SFLOAT_S8_UINT => &[F::D24_UNORM_S8_UINT, F::D16_UNORM_S8_UINT],
+        _ => &[],
+    }
+}

@@ -1,0 +1,89 @@
+//! Descriptions whose memory is used again.
+
+use ash::vk;
+
+use super::tables::SemaphoreOp;
+#[cfg(feature = "runtime")]
+use super::tables::Tables;
+use super::{Frame, FrameBuilder};
+
+impl FrameBuilder {
+    /// Empties the description, to declare the next frame into the same memory: from the second time on, a frame that is not
+    /// larger allocates nothing.
+    pub fn reset(&mut self, name: impl AsRef<str>, base_extent: vk::Extent2D) {
+        let FrameBuilder { tables, fault, spare } = self;
+        *fault = None;
+        (tables.base_extent, tables.name) = (base_extent, {
+            let mut own = std::mem::take(&mut tables.name);
+            own.clear();
+            own.push_str(name.as_ref());
+            own
+        });
+        spare.names.extend(tables.resources.drain(..).map(|one| one.name));
+        spare.names.extend(tables.passes.drain(..).map(|one| one.name));
+        spare
+            .names
+            .extend(tables.command_buffers.drain(..).map(|one| one.name));
+        spare
+            .names
+            .extend(tables.semaphores.drain(..).map(|one| one.name));
+        spare.names.extend(tables.queues.drain(..).map(|one| one.name));
+        for batch in tables.batches.drain(..) {
+            spare.operations.extend([batch.waits, batch.signals]);
+        }
+        tables.submits.clear();
+        tables.accesses.clear();
+    }
+
+    /// A copy of a name, in memory that is at hand.
+    pub(super) fn named(&mut self, name: impl AsRef<str>) -> String {
+        let mut own = self.spare.names.pop().unwrap_or_default();
+        own.clear();
+        own.push_str(name.as_ref());
+        own
+    }
+
+    pub(super) fn operations(&mut self) -> Vec<SemaphoreOp> {
+        let mut list = self.spare.operations.pop().unwrap_or_default();
+        list.clear();
+        list
+    }
+
+    /// Validates the description, and keeps it: [`FrameBuilder::build`] of a copy.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`].
+    pub fn to_frame(&self) -> crate::Result<Frame> {
+        let (tables, fault) = (self.tables.clone(), self.fault.clone());
+        FrameBuilder {
+            tables,
+            fault,
+            ..FrameBuilder::default()
+        }
+        .build()
+    }
+
+    /// A number that equal descriptions have in common: of their names, for the most part.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn digest(&self) -> u64 {
+        let Tables {
+            base_extent: vk::Extent2D { width, height },
+            ..
+        } = self.tables;
+        let resources = self.tables.resources.iter().map(|one| &one.name);
+        let names = resources.chain(self.tables.passes.iter().map(|one| &one.name));
+        let seed = u64::from(width) << 32 | u64::from(height);
+        // FNV-1a.
+        names
+            .flat_map(|name| name.bytes())
+            .fold(seed ^ 0xCBF2_9CE4_8422_2325, |sum, byte| {
+                (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+            })
+    }
+
+    /// Whether it describes the same.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn is_like(&self, other: &FrameBuilder) -> bool {
+        self.fault.is_none() && other.fault.is_none() && self.tables == other.tables
+    }
+}

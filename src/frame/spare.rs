@@ -1,0 +1,10 @@
+//! Memory of a description that was reset.
+
+use super::tables::SemaphoreOp;
+
+/// What a description had before it was reset, to be used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spare {
+    pub(super) names: Vec<String>,
+    pub(super) operations: Vec<Vec<SemaphoreOp>>,
+}

@@ -1,0 +1,245 @@
+//! A frame whose description may change every time: what was bound before is found again.
+
+use std::sync::Arc;
+
+use super::bind::Series;
+use super::bound_frame::BoundFrame;
+use super::device::Device;
+use super::error::RuntimeRule;
+use super::owned::OwnedObjects;
+use super::progress::{FrameNumber, lock};
+use crate::Result;
+use crate::frame::{Frame, FrameBuilder, ResourceId};
+use crate::lower::Parity;
+use crate::plan::{Plan, PlanOptions};
+use crate::units::Bytes;
+
+/// Frames after which a description that did not come again is given up.
+const IDLE_FRAMES: u64 = 1024;
+
+/// How often, in frames, what is unused is looked for.
+const COLLECT_EVERY: u64 = 64;
+
+/// A frame whose description may change every time: passes come and go, images change their size.
+///
+/// Each description is planned and bound once. All of them share the same blocks of memory, since their frames run one after the other,
+/// and images and buffers where those are the same; a new one creates what none before had. Histories are known by their names: one that
+/// the new description declares as an older one did keeps its contents, whatever other descriptions came between (its usage and queue
+/// families have to be the same or fewer; [`ImageDesc::usage`](crate::frame::ImageDesc::usage) may declare more than a description needs).
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::frame::FrameBuilder;
+/// # use tileheap::plan::PlanOptions;
+/// # use tileheap::runtime::*;
+/// # fn describe(builder: &mut FrameBuilder, shadows: bool) {}
+/// # fn f(tile: &Device, extent: vk::Extent2D, shadows: bool) -> tileheap::Result<()> {
+/// let mut frames = tile.dynamic_frame(PlanOptions::default())?;
+/// let mut builder = FrameBuilder::default();
+/// loop {
+///     builder.reset("main", extent);
+///     describe(&mut builder, shadows);
+///     let bound = frames.select(&builder)?;
+///     // SAFETY: nothing is imported.
+///     let recorder = unsafe { bound.begin(&Imports::default()) }?;
+///     // … record …
+///     // SAFETY: no other thread uses the queues at the same time.
+///     let number = unsafe { recorder.submit() }?;
+///     frames.wait(number, u64::MAX)?; // before its command buffers are used again
+/// }
+/// # }
+/// ```
+pub struct DynamicFrame {
+    device: Device,
+    options: PlanOptions,
+    series: Series,
+    known: Vec<Known>,
+    /// Frames selected so far.
+    selected: u64,
+    /// What counts its frames; taken when it is dropped.
+    owned: Option<OwnedObjects>,
+}
+
+/// A description, and what is bound for it. One with several histories may be there twice: their copies then take turns otherwise.
+struct Known {
+    digest: u64,
+    description: FrameBuilder,
+    options: PlanOptions,
+    plan: Arc<Plan>,
+    /// Histories of which the second copy comes first.
+    swapped: Vec<ResourceId>,
+    bound: BoundFrame,
+    /// When it was selected last.
+    used: u64,
+}
+
+impl Device {
+    /// A frame whose description may change every time; see [`DynamicFrame`].
+    ///
+    /// # Errors
+    /// When the driver fails.
+    pub fn dynamic_frame(&self, options: PlanOptions) -> Result<DynamicFrame> {
+        let (series, owned) = self.series()?;
+        Ok(DynamicFrame {
+            device: self.clone(),
+            options,
+            series,
+            known: Vec::new(),
+            selected: 0,
+            owned: Some(owned),
+        })
+    }
+}
+
+impl Known {
+    fn is_for(&self, digest: u64, description: &FrameBuilder, options: &PlanOptions) -> bool {
+        self.digest == digest && self.options == *options && self.description.is_like(description)
+    }
+}
+
+impl DynamicFrame {
+    /// Changes what descriptions are planned with from now on; what is bound by other options stays known.
+    pub fn set_options(&mut self, options: PlanOptions) {
+        self.options = options;
+    }
+
+    /// Gives up what is bound for a description, so that it is planned and bound anew when it is selected next: because
+    /// [`Device::plan`] has found a better plan meanwhile, for example. What it was made of stays in the pool for a while.
+    pub fn forget(&mut self, description: &FrameBuilder) {
+        let digest = description.digest();
+        self.known
+            .retain(|known| !known.is_for(digest, description, &self.options));
+    }
+
+    /// What is bound for a description: found again, or planned ([`Device::plan`]) and bound.
+    ///
+    /// Finding takes a comparison, and allocates nothing. Where a frame needs a larger block of memory than all before, those are bound
+    /// anew in the larger one, and the smaller one is given back: [`BoundFrame::number`] tells what was bound anew.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is bound already stays so.
+    pub fn select(&mut self, description: &FrameBuilder) -> Result<&mut BoundFrame> {
+        self.select_by(description, Device::plan)
+    }
+
+    /// As [`DynamicFrame::select`], but an unknown description is planned at once ([`Device::plan_now`]).
+    ///
+    /// # Errors
+    /// As [`DynamicFrame::select`].
+    pub fn select_now(&mut self, description: &FrameBuilder) -> Result<&mut BoundFrame> {
+        self.select_by(description, Device::plan_now)
+    }
+
+    fn select_by(
+        &mut self,
+        description: &FrameBuilder,
+        plan: impl FnOnce(&Device, &Frame, &PlanOptions) -> Result<Arc<Plan>>,
+    ) -> Result<&mut BoundFrame> {
+        self.selected += 1;
+        if self.selected % COLLECT_EVERY == 0 {
+            self.known
+                .retain(|known| known.used + IDLE_FRAMES > self.selected);
+            self.device.collect()?;
+        }
+        let digest = description.digest();
+        let (mut found, mut planned) = (None, None);
+        for (index, known) in self.known.iter().enumerate() {
+            if known.is_for(digest, description, &self.options) {
+                if let Some(parity) = known.bound.parity_for_histories() {
+                    found = Some((index, parity));
+                    break;
+                }
+                planned = Some(known.plan.clone());
+            }
+        }
+        let (index, parity) = match (found, planned) {
+            (Some(found), _) => found,
+            (None, Some(plan)) => self.bind(digest, description, plan)?,
+            (None, None) => {
+                let plan = plan(&self.device, &description.to_frame()?, &self.options)?;
+                self.bind(digest, description, plan)?
+            }
+        };
+        let known = &mut self.known[index];
+        (known.used, known.bound.next) = (self.selected, parity);
+        Ok(&mut known.bound)
+    }
+
+    /// Binds a description that is not known, or not with its histories as they are.
+    fn bind(&mut self, digest: u64, description: &FrameBuilder, plan: Arc<Plan>) -> Result<(usize, Parity)> {
+        let mut swapped = Vec::new();
+        let mut bound = self.device.bind_for(&plan, &self.series, &swapped)?;
+        let parity = match bound.parity_for_histories() {
+            Some(parity) => parity,
+            None => {
+                swapped = bound.histories_for(Parity::Odd).collect();
+                bound = self.device.bind_for(&plan, &self.series, &swapped)?;
+                bound.parity_for_histories().unwrap_or_default()
+            }
+        };
+        let queue = |bound: &BoundFrame| bound.queues.first().map(|queue| queue.handle);
+        let counted = self.device.state().functions.timeline_semaphore.is_some();
+        let apart = |first: &&Known| !counted && queue(&first.bound) != queue(&bound);
+        if let Some(first) = self.known.first().filter(apart) {
+            return Err(RuntimeRule::QueuesWithoutTimelines.broken(format!(
+                "frame `{}` would run on another device queue than frame `{}`, which needs timeline semaphores",
+                plan.frame.name(),
+                first.plan.frame.name()
+            )));
+        }
+        self.known.push(Known {
+            digest,
+            description: description.clone(),
+            options: self.options,
+            plan: bound.plan().clone(),
+            swapped,
+            bound,
+            used: self.selected,
+        });
+        let mut moved = false;
+        for known in self.known.iter_mut().filter(|known| known.bound.is_superseded()) {
+            known.bound = self.device.bind_for(&known.plan, &self.series, &known.swapped)?;
+            moved = true;
+        }
+        if moved {
+            self.device.collect()?;
+        }
+        Ok((self.known.len() - 1, parity))
+    }
+
+    /// All that is bound.
+    pub fn bound(&self) -> impl ExactSizeIterator<Item = &BoundFrame> {
+        self.known.iter().map(|known| &known.bound)
+    }
+
+    /// Bytes of memory that its descriptions share.
+    pub fn bytes(&self) -> Bytes {
+        let borrower = Some(self.series.borrower.number);
+        self.device.state().pool.lock().bytes(borrower)
+    }
+
+    /// The newest frame that is complete on the device, whatever its description, and with it all before it; `None` before the first.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn completed(&self) -> Result<Option<FrameNumber>> {
+        lock(&self.series.progress).completed(self.device.state())
+    }
+
+    /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
+    ///
+    /// # Errors
+    /// When the device is lost, or the frame was not submitted.
+    pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
+        lock(&self.series.progress).wait(self.device.state(), frame, timeout)
+    }
+}
+
+impl Drop for DynamicFrame {
+    fn drop(&mut self) {
+        self.known.clear();
+        if let Some(owned) = self.owned.take() {
+            self.device.retire(&self.series, owned);
+        }
+    }
+}

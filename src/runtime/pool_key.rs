@@ -1,0 +1,104 @@
+//! What things in the pool are, so that they are found again.
+
+use ash::vk;
+
+use crate::frame::ResourceId;
+use crate::lower::Lowered;
+use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, Sharing};
+use crate::units::{Bytes, Run};
+
+/// What a block is for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum BlockKey {
+    /// Resources at offsets, in memory of a type; of a memory object of exactly so many bytes, with device addresses or without.
+    Shared(u32, Option<(Bytes, bool)>),
+    /// One resource.
+    Own(Label, ResourceKey),
+}
+
+/// What a block for one resource is besides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    pub(super) memory_type: u32,
+    pub(super) lazy: bool,
+    /// The name of a history, and which copy it is.
+    pub(super) history: Option<(String, u8)>,
+}
+
+impl Label {
+    /// Whether a block serves as well: whatever history it held.
+    pub(super) fn is_like(&self, other: &Label) -> bool {
+        (self.memory_type, self.lazy) == (other.memory_type, other.lazy)
+    }
+}
+
+/// The parameters of an image or a buffer, whatever resource it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Row {
+    Image(ImageRow),
+    Buffer(BufferRow),
+}
+
+/// All that an image or a buffer is created with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ResourceKey {
+    pub(super) row: Row,
+    pub(super) formats: Vec<vk::Format>,
+    pub(super) families: Vec<u32>,
+}
+
+impl ResourceKey {
+    pub(super) fn image(row: &ImageRow, tables: &Lowered, families: &[u32]) -> ResourceKey {
+        let formats = row.view_formats.of(&tables.formats).to_vec();
+        let row = ImageRow {
+            resource: ResourceId(0),
+            view_formats: Run::default(),
+            sharing: Sharing::default(),
+            binding: Binding::Imported,
+            ..*row
+        };
+        let families = families.to_vec();
+        ResourceKey {
+            row: Row::Image(row),
+            formats,
+            families,
+        }
+    }
+
+    pub(super) fn buffer(row: &BufferRow, families: &[u32]) -> ResourceKey {
+        let (resource, sharing, binding) = (ResourceId(0), Sharing::default(), Binding::Imported);
+        let row = BufferRow {
+            resource,
+            sharing,
+            binding,
+            ..*row
+        };
+        let families = families.to_vec();
+        ResourceKey {
+            row: Row::Buffer(row),
+            formats: Vec::new(),
+            families,
+        }
+    }
+
+    /// Whether it was created so, or for more usages and more families.
+    pub(super) fn covers(&self, other: &ResourceKey) -> bool {
+        let row = match (self.row, other.row) {
+            (Row::Image(one), Row::Image(other)) => {
+                let usage = one.usage;
+                ImageRow { usage, ..other } == one && usage.contains(other.usage)
+            }
+            (Row::Buffer(one), Row::Buffer(other)) => {
+                let usage = one.usage;
+                BufferRow { usage, ..other } == one && usage.contains(other.usage)
+            }
+            _ => false,
+        };
+        let known = |family| self.families.contains(family);
+        row && self.formats == other.formats && other.families.iter().all(known)
+    }
+
+    pub(super) fn is_concurrent(&self) -> bool {
+        !self.families.is_empty()
+    }
+}
