@@ -183,6 +183,8 @@ pub(crate) struct Tensors {
     pub(crate) peak: Option<usize>,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) strategies: Vec<Compared>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) on_chip: Vec<OnChip>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -197,6 +199,32 @@ pub(crate) struct Memory {
     pub(crate) size: u64,
     pub(crate) lower_bound: u64,
     pub(crate) capacity: Option<u64>,
+    /// Bytes of all accesses to its tensors in a run.
+    #[serde(default)]
+    pub(crate) traffic: u64,
+    #[serde(default)]
+    pub(crate) traffic_bound: u64,
+}
+
+/// What an on-chip memory of a size keeps.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct OnChip {
+    pub(crate) capacity: u64,
+    /// How many tensors.
+    pub(crate) tensors: u64,
+    /// Bytes of all accesses to them in a run.
+    pub(crate) kept: u64,
+    /// No choice of tensors that fit keeps more.
+    pub(crate) bound: u64,
+    /// Of all tensors.
+    pub(crate) traffic: u64,
+}
+
+impl OnChip {
+    /// Thousandths of the traffic, rounded down.
+    pub(crate) fn share(&self, of: u64) -> u64 {
+        (u128::from(of) * 1000 / u128::from(self.traffic.max(1))) as u64
+    }
 }
 
 #[derive(Serialize, Deserialize)]

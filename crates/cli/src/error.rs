@@ -1,7 +1,8 @@
 //! Errors: one line on standard error, and an exit status.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The result of a subcommand.
@@ -40,6 +41,14 @@ impl Error {
     /// An error of a named file or option.
     pub(crate) fn of(name: impl fmt::Display, error: impl fmt::Display) -> Error {
         Error::Message(format!("{name}: {error}"))
+    }
+
+    /// A file that cannot be written; `instead` is what to give.
+    pub(crate) fn cannot_write(path: &Path, error: &io::Error, instead: &str) -> Error {
+        Error::Message(format!(
+            "cannot write `{}`: {error}: give {instead}",
+            path.display()
+        ))
     }
 
     /// Prints the error, if there is something to print.

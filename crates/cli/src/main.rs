@@ -15,6 +15,7 @@ mod documents;
 mod error;
 mod frames;
 mod input;
+mod layered;
 mod networks;
 mod output;
 mod pools;

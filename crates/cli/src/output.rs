@@ -38,12 +38,7 @@ impl Output {
                 )),
             });
         };
-        std::fs::write(file, bytes).map_err(|error| {
-            Error::new(format!(
-                "cannot write `{}`: {error}: give -o another path",
-                file.display()
-            ))
-        })
+        std::fs::write(file, bytes).map_err(|error| Error::cannot_write(file, &error, "-o another path"))
     }
 
     /// Writes a report, with bold headings on a terminal.
@@ -77,17 +72,4 @@ fn with_bold_headings(text: &str) -> String {
         }
     }
     bold
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headings_are_bold_and_rows_are_not() {
-        assert_eq!(
-            with_bold_headings("Totals\n  a row\n"),
-            "\x1b[1mTotals\x1b[0m\n  a row\n"
-        );
-    }
 }

@@ -246,23 +246,4 @@ mod tests {
         let error = Table::read("id,lower,upper,size\na,0,1,4\nb,0,1,4\n\"a\",1,2,4\n").unwrap_err();
         assert_eq!((error.line, error.what.as_str()), (4, "id `a` is also on line 2"));
     }
-
-    #[test]
-    fn empty_lines_count() {
-        let table = Table::read("\n\nid,lower,upper,size\r\n\r\na,0,1,4\r\n\nb,0,1,4").unwrap();
-        assert_eq!((table.line_of(0), table.line_of(1)), (5, 7));
-        assert_eq!(Table::read("\n\nid,lower,upper\n").unwrap_err().line, 3);
-    }
-
-    #[test]
-    fn bad_lines_are_named() {
-        let bad = |text: &str| Table::read(text).unwrap_err();
-        assert_eq!(bad("").line, 1);
-        assert!(bad("id,lower,upper\n").what.contains("`size`"));
-        assert!(bad("id,lower,upper,size,size\n").what.contains("twice"));
-        assert_eq!(bad("id,lower,upper,size\na,0,1,4\nb,0,1\n").line, 3);
-        assert_eq!(bad("id,lower,upper,size\na,0,-1,4\n").line, 2);
-        assert_eq!(bad("id,lower,upper,size\na,2,1,4\n").line, 2);
-        assert_eq!(bad("id,lower,upper,size,alignment\na,0,1,4,0\n").line, 2);
-    }
 }

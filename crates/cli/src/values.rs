@@ -7,6 +7,9 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
 
+/// Other words for names.
+const ALIASES: [(&str, &str); 1] = [("band", "strips")];
+
 /// Parses one of `all` by its name; help shows the names, with their descriptions where there are some.
 pub(crate) fn named<T: Copy + Send + Sync + 'static>(
     all: impl IntoIterator<Item = T>,
@@ -14,15 +17,25 @@ pub(crate) fn named<T: Copy + Send + Sync + 'static>(
     description: Option<fn(T) -> &'static str>,
 ) -> impl TypedValueParser<Value = T> {
     let all: Vec<T> = all.into_iter().collect();
-    let value = |one: &T| match description {
-        Some(description) => PossibleValue::new(name(*one)).help(description(*one)),
-        None => PossibleValue::new(name(*one)),
+    let value = |one: &T| {
+        let aliases = ALIASES.iter().filter(|alias| alias.1 == name(*one));
+        let value = PossibleValue::new(name(*one)).aliases(aliases.map(|alias| alias.0));
+        description.map_or(value.clone(), |description| value.help(description(*one)))
     };
     let values: Vec<PossibleValue> = all.iter().map(value).collect();
     PossibleValuesParser::new(values).map(move |given| {
+        let alias = ALIASES.iter().find(|alias| alias.0 == given);
+        let given = alias.map_or(&*given, |alias| alias.1);
         let found = all.iter().find(|one| name(**one) == given);
         *found.expect("clap accepts known names only")
     })
+}
+
+/// A number, and the unit behind it.
+fn split_unit(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    (number, unit.trim_start())
 }
 
 /// `8355840`, `18MiB`, `8.5MB`: bytes, rounded down to whole ones.
@@ -38,11 +51,8 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
         ("gb", 1_000_000_000),
     ];
     let help = || "write a size in bytes or with a unit: 8355840, 18MiB, 8.5MB".to_owned();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim_start().to_ascii_lowercase();
+    let (number, unit) = split_unit(text);
+    let unit = unit.to_ascii_lowercase();
     let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(help)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty()
@@ -70,11 +80,8 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
 /// `2s`, `1.5s`, `500ms`, `1min`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let help = || "write a time with a unit: 2s, 1.5s, 500ms, 1min".to_owned();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit.trim_start() {
+    let (number, unit) = split_unit(text);
+    let scale = match unit {
         "ms" => 1e-3,
         "s" => 1.0,
         "min" => 60.0,
@@ -203,18 +210,7 @@ mod tests {
         assert_eq!(parse_bytes("8.5MB"), Ok(Bytes(8_500_000)));
         assert_eq!(parse_bytes("0.1KiB"), Ok(Bytes(102)));
         assert_eq!(parse_bytes("0"), Ok(Bytes(0)));
-        for wrong in [
-            "",
-            "MiB",
-            "1.MiB",
-            ".5MiB",
-            "1.2.3",
-            "18M",
-            "-1",
-            "1e6",
-            "99999999999GiB",
-            "18446744073709551616",
-        ] {
+        for wrong in "|MiB|1.MiB|.5MiB|1.2.3|18M|-1|1e6|99999999999GiB|18446744073709551616".split('|') {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
     }
@@ -224,7 +220,7 @@ mod tests {
         assert_eq!(parse_percent("60%"), Ok(600));
         assert_eq!(parse_percent("62.5"), Ok(625));
         assert_eq!(parse_percent("100 %"), Ok(1000));
-        for wrong in ["", "%", "100.1%", "-1", "6.25%", "1e2", "60%%", "99999999999%"] {
+        for wrong in "|%|100.1%|-1|6.25%|1e2|60%%|99999999999%".split('|') {
             assert!(parse_percent(wrong).is_err(), "{wrong}");
         }
     }
@@ -235,16 +231,9 @@ mod tests {
         assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
         assert_eq!("repeat=0..6MiB".parse(), Ok(Sweep::Repeat(mib(0), mib(6))));
         assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
-        for wrong in [
-            "",
-            "heap",
-            "heap=2MiB",
-            "heap=3MiB..2MiB",
-            "repeat=1MiB..0",
-            "size=1x2..1x2",
-            "size=2x2..3x1",
-            "time=1..2",
-        ] {
+        for wrong in
+            "|heap|heap=2MiB|heap=3MiB..2MiB|repeat=1MiB..0|size=1x2..1x2|size=2x2..3x1|time=1..2".split('|')
+        {
             assert!(wrong.parse::<Sweep>().is_err(), "{wrong}");
         }
     }
@@ -252,18 +241,7 @@ mod tests {
     #[test]
     fn extents_have_two_sides() {
         assert_eq!(parse_extent("1920x1080"), Ok((1920, 1080)));
-        for wrong in [
-            "",
-            "1920",
-            "1920x",
-            "x1080",
-            "0x1080",
-            "1920x0",
-            "-1x5",
-            "+1x5",
-            "1x2x3",
-            "4294967296x1",
-        ] {
+        for wrong in "|1920|1920x|x1080|0x1080|1920x0|-1x5|+1x5|1x2x3|4294967296x1".split('|') {
             assert!(parse_extent(wrong).is_err(), "{wrong}");
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn document(played: &Played) -> Replay {
     let policy = |report: &Report| {
         let (summary, total) = (&report.summary, &report.summary.total);
         Policy {
-            policy: report.policy.name.to_owned(),
+            policy: report.policy.to_string(),
             traffic: levels(summary.traffic),
             hits: total.hits,
             uploads: total.uploads,

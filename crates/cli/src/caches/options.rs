@@ -1,12 +1,37 @@
 //! Policies as options.
 
-use clap::builder::TypedValueParser;
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
 use tileheap_baselines::textures::ALL;
-use tileheap_textures::PolicyDesc;
+use tileheap_textures::{Parameter, PolicyDesc};
 
-use crate::values::named;
+/// Policies by name, perhaps with values of parameters; help shows both.
+#[derive(Clone)]
+pub(crate) struct Policies;
 
-/// Policies by name.
-pub(crate) fn policies() -> impl TypedValueParser<Value = PolicyDesc<'static>> {
-    named(ALL, |policy| policy.name, Some(|policy| policy.description))
+impl TypedValueParser for Policies {
+    type Value = PolicyDesc<'static>;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        (|text: &str| PolicyDesc::parse(&ALL, text)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let parameters = |policy: &PolicyDesc<'static>| {
+            let one = |parameter: &Parameter| format!("; {parameter}: {}", parameter.description);
+            policy.parameters.iter().map(one).collect::<String>()
+        };
+        let value = move |policy: PolicyDesc<'static>| {
+            let help = format!("{}{}", policy.description, parameters(&policy));
+            PossibleValue::new(policy.name).help(help)
+        };
+        Some(Box::new(ALL.into_iter().map(value)))
+    }
 }

@@ -48,7 +48,7 @@ impl Run {
     ) -> Result<Run, tileheap_textures::Error> {
         Ok(Run {
             policy,
-            replay: Replay::new(policy.create(geometry, budget, seed)?, geometry, budget),
+            replay: Replay::new(&policy, geometry, budget, seed)?,
             timed: Some(policy.create(geometry, budget, seed)?),
             nanoseconds: 0.0,
             uses: Vec::new(),
@@ -69,7 +69,7 @@ impl Run {
                 walls[arena] = end.0;
             }
         });
-        played.map_err(|error| Error::new(format!("policy {} is defective: {error}", self.policy.name)))?;
+        played.map_err(|error| Error::new(error.to_string()))?;
         if entry == Entry::EndFrame {
             let frame = self.replay.last_frame();
             self.uses.push(frame.uses);

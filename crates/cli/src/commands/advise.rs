@@ -3,11 +3,10 @@
 use clap::Args;
 use tileheap::arrange::Found;
 use tileheap::plan::Plan;
-use tileheap::plan::advise::Change;
 
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
-use crate::frames::advice::{self, Advice, in_words, rule};
+use crate::frames::advice::{self, Advice};
 use crate::frames::arrange::{ArrangeOptions, cap_in_words, changes, figures, share};
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
@@ -17,18 +16,9 @@ use crate::progress::Progress;
 use crate::values::{Sweep, percent};
 
 /// Find changes that would keep more on chip
-///
-/// First other ways to run the frame: passes in another order, render passes merged, batches fused, passes in strips; what each
-/// saves and costs, what changes in the program, and which reads cap the frame. Then for every resource outside tile memory: the rule or limit that excludes it, and the changes that would bring it there, each
-/// verified by planning again: a narrower format, a smaller extent, a shorter lifetime, fused batches. With --sweep, the share
-/// on chip at many heap sizes, extents or costs.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap advise frame.json
-  tileheap advise frame.json --assume-reach reach.json --allow merge,order
-  tileheap advise frame.json --sweep heap=2MiB..24MiB
-  tileheap advise frame.json --sweep size=640x360..2560x1440")]
+#[command(long_about = include_str!("about/advise.txt"))]
+#[command(after_help = include_str!("help/advise.txt"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
@@ -73,28 +63,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut report = headline(&described);
     write_combinations(&mut report, &described, &found);
-    write_caps(&mut report, &described, &found.all);
+    write_caps(&mut report, &described, &found.as_described);
     if let Some(arranged) = &arranged {
         report += &format!("\n{}{}", arranged.text(), headline(plan));
     }
     report += "\nNot in tile memory\n";
-    if found.resources.is_empty() {
+    if found.kept_out.is_empty() {
         report += "  no resource that a change could bring there\n";
     }
-    for advice in &found.resources {
-        let name = &plan.frame.resource(advice.resource).name;
-        report += &format!("  {name}: {}\n", plan.reason_text(advice.resource));
-        report += &format!("      rule: {}\n", rule(plan, advice));
-        for change in &advice.changes {
-            let Change { kind, saves } = change;
-            report += &format!(
-                "      {}: saves {saves} per frame\n",
-                in_words(plan, advice.resource, *kind)
-            );
-        }
-        if advice.changes.is_empty() && found.combinations.is_empty() {
-            report += "      no single change brings it on chip\n";
-        }
+    for &(id, rule) in &found.kept_out {
+        let name = &plan.frame.resource(id).name;
+        report += &format!("  {name}: {}\n      rule: {rule}\n", plan.reason_text(id));
     }
     Output::stdout().write_report(&report)
 }

@@ -18,14 +18,9 @@ use crate::progress::Progress;
 use crate::values::parse_extent;
 
 /// Validate a plan
-///
-/// Checks the plan against the specification's rules for tile memory and aliasing, then lowers it, on one queue and on a queue for
-/// each that the frame declares, and replays the tables of two frames against its rules for synchronization, layouts and contents.
-/// The checkers share no code with the planner. Prints `valid`, or fails with the first error.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  tileheap plan frame.json --json -o plan.json && tileheap check frame.json plan.json")]
+#[command(long_about = include_str!("about/check.txt"))]
+#[command(after_help = include_str!("help/check.txt"))]
 pub(crate) struct Arguments {
     /// The frame as JSON; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -11,14 +11,9 @@ use crate::frames::profile;
 use crate::output::Output;
 
 /// Show what this machine's Vulkan devices offer, and what is missing for tile memory
-///
-/// Tile memory needs the extension VK_QCOM_tile_memory_heap, its feature, a heap with the tile flag, a memory type on that heap,
-/// and the function vkCmdBindTileMemoryQCOM. The extension's name alone is not enough.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap device
-  tileheap device --json | jq '.devices[0].profile' > here.json && tileheap plan frame.json --profile here.json")]
+#[command(long_about = include_str!("about/device.txt"))]
+#[command(after_help = include_str!("help/device.txt"))]
 pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]

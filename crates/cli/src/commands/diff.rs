@@ -12,14 +12,9 @@ use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
 
 /// Show the differences between two plans
-///
-/// Compares the placements of resources by name, the tile memory bound in each pass, and totals. The plans may be of different
-/// frames. Exits with 0 whether they differ or not.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  tileheap plan frame.json --json -o 830.json && tileheap plan frame.json --profile x2-85 --json -o x2.json
-  tileheap diff 830.json x2.json")]
+#[command(long_about = include_str!("about/diff.txt"))]
+#[command(after_help = include_str!("help/diff.txt"))]
 pub(crate) struct Arguments {
     /// A plan, as `tileheap plan --json` writes it; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]

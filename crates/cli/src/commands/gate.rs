@@ -9,14 +9,9 @@ use crate::output::Output;
 use crate::values::{parse_bytes, parse_percent, percent};
 
 /// Fail if on-chip traffic is below a threshold
-///
-/// For continuous integration: exits with 0 if the plan reaches every threshold given, with 1 if not. A change that makes a
-/// resource ineligible (an image copy, a separate batch) does not lower the percentage; set --min-bytes as well to detect it.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap gate frame.json --min-on-chip 60%
-  tileheap gate frame.json --min-on-chip 60% --min-bytes 50MiB")]
+#[command(long_about = include_str!("about/gate.txt"))]
+#[command(after_help = include_str!("help/gate.txt"))]
 #[command(group = ArgGroup::new("threshold").args(["min_on_chip", "min_bytes"]).required(true).multiple(true))]
 pub(crate) struct Arguments {
     #[command(flatten)]

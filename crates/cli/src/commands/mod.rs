@@ -1,7 +1,9 @@
 //! The command line: a module for each subcommand, with its options and what it does.
 
 mod advise;
+mod capture;
 mod check;
+mod check_frame;
 mod device;
 mod diff;
 mod gate;
@@ -30,23 +32,7 @@ use crate::output::Output;
     arg_required_else_help = true,
     max_term_width = 110
 )]
-#[command(after_help = "\
-Examples:
-  tileheap device                                what this machine offers
-  tileheap plan frame.json                       plan a frame for an Adreno 830
-  tileheap plan frame.json --heap 18MiB          … with a larger tile heap
-  tileheap plan frame.json --json -o plan.json   … as JSON
-  tileheap advise frame.json                     changes that would keep more of it on chip
-  tileheap report frame.json -o report.html      the plan as an HTML page
-  tileheap check frame.json plan.json            validate a plan
-  tileheap pack buffers.csv                      pack lifetimes and sizes into the smallest block
-  tileheap tensors network.jsonl --compare       memory of a network's tensors, by strategy
-  tileheap trace strafe -o strafe.trace          generate texture requests of a moving camera
-  tileheap report strafe.trace --cache 2MiB -o cache.html   … and compare the cache policies on them
-  tileheap run -- ./game                         run a program on emulated tile memory
-
-Exit status: 0 success; 1 failure; 2 invalid command line or table;
-3 no answer within the budget, or errors reported under `tileheap run`.")]
+#[command(after_help = include_str!("help/overview.txt"))]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -68,12 +54,7 @@ macro_rules! subcommands {
             /// Print a completion script for a shell
             ///
             /// Completes subcommands, options and the names that options take.
-            #[command(after_help = "\
-Examples:
-  tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
-  tileheap completions zsh > ~/.zfunc/_tileheap          with fpath+=~/.zfunc in ~/.zshrc, before compinit
-  tileheap completions fish > ~/.config/fish/completions/tileheap.fish
-  tileheap completions powershell >> $PROFILE")]
+            #[command(after_help = include_str!("help/completions.txt"))]
             Completions {
                 /// The shell
                 shell: clap_complete::Shell,
@@ -104,7 +85,9 @@ subcommands!(
     Tensors(tensors),
     Replay(replay),
     Trace(trace),
-    Run(run)
+    Run(run),
+    Capture(capture),
+    CheckFrame(check_frame)
 );
 
 fn completions(shell: clap_complete::Shell) -> Result<()> {

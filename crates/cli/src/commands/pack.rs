@@ -22,25 +22,9 @@ use crate::table::Table;
 use crate::values::{named, parse_bytes, parse_time};
 
 /// Pack items with lifetimes and sizes into a block
-///
-/// The file is a CSV table with the columns id,lower,upper,size and optionally alignment,offset,weight. The lifetime of an item is
-/// the half-open span [lower, upper); an item with an offset is fixed there. Minimizes the block, or with --capacity places
-/// every item in it or proves that they do not fit, naming an infeasible subset; with --select, places the items with the
-/// greatest total weight.
-///
-/// A JSON file describes more: {"format": "tileheap-pools", "version": 1, "pools": [{"name", "capacity", "reserved": [{"offset", "size",
-/// "lifetimes"}]}], "items": [{"id", "lifetimes": [[first, end], ...], "size", "alignment", "offset", "lowest", "highest", "pools":
-/// [names]}], "share": [[ids]], "conflicts": [[id, id]], "exclusive": [[id, id]], "penalties": [[id, id, cost]]}. The penalties of pairs
-/// that share bytes are minimized within the capacities.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit status: 0 packed; 1 proved infeasible; 2 invalid input; 3 neither, within the budget.
-
-Examples:
-  tileheap pack buffers.csv                              the smallest block
-  tileheap pack buffers.csv --capacity 1MiB -o out.csv   in a capacity; write the table with offsets
-  tileheap pack buffers.csv --time 10s                   the smallest block found in ten seconds
-  tileheap pack tensors.csv --capacity 2MiB --select     the greatest total weight in a capacity")]
+#[command(long_about = include_str!("about/pack.txt"))]
+#[command(after_help = include_str!("help/pack.txt"))]
 pub(crate) struct Arguments {
     /// The table, or a JSON file with pools; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]

@@ -15,20 +15,9 @@ use crate::output::Output;
 use crate::progress::Progress;
 
 /// Plan a frame: the placement of every resource, and why
-///
-/// Lists tile memory, lazily allocated memory, arenas in ordinary memory and dedicated allocations with the size, offset,
-/// object and passes of each resource, the reason, and what would bring it on chip; then what is bound in each pass, a map of
-/// the tile heap, and totals. No GPU is needed: sizes are estimated from the device profile.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap plan frame.json
-  tileheap plan frame.json --profile x2-85 --size 2560x1440
-  tileheap plan frame.json --heap 4MiB --strategy first-come
-  deferred --dump-frame - | tileheap plan - --json | jq .totals
-  tileheap plan frame.json --assume-reach reach.json --best --save-arrangement best.json
-  tileheap plan frame.json --profile no-tile-memory     without tile memory
-  tileheap plan frame.json --lowered --queues 0.0,1.0   what Vulkan is told, on queues of two families")]
+#[command(long_about = include_str!("about/plan.txt"))]
+#[command(after_help = include_str!("help/plan.txt"))]
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,

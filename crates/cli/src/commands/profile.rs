@@ -7,14 +7,9 @@ use crate::frames::profile;
 use crate::output::Output;
 
 /// Print a device profile: heaps, memory types, tile heap, limits
-///
-/// Named profiles: adreno-830 (read from a device), adreno-840 and x2-85 (scaled from it), validation-icd, hostile and generous
-/// (invented for tests), no-tile-memory (a desktop). Edit the JSON form to describe another device.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap profile adreno-830
-  tileheap profile adreno-830 --json > phone.json      edit it, then: tileheap plan frame.json --profile phone.json")]
+#[command(long_about = include_str!("about/profile.txt"))]
+#[command(after_help = include_str!("help/profile.txt"))]
 pub(crate) struct Arguments {
     /// A name, or a profile as JSON; - for standard input
     #[arg(value_name = "NAME|FILE")]

@@ -8,7 +8,7 @@ use tileheap_textures::replay::Distribution;
 use tileheap_textures::{Coherent, PolicyDesc};
 
 use crate::caches::document::document;
-use crate::caches::options::policies;
+use crate::caches::options::Policies;
 use crate::caches::play::{Played, ReplayOptions, play};
 use crate::documents::{self, Replay};
 use crate::error::{Error, Result};
@@ -18,16 +18,9 @@ use crate::report::svg::{self, Ground};
 use crate::values::parse_bytes;
 
 /// Replay a trace of texture requests through a cache policy
-///
-/// Checks every step of every policy, and fails on overlapping blocks, false hits and exceeded budgets. Traffic is uploads and
-/// bypasses, since both cross the bus. The trace is streamed, so it may exceed memory (except with --lower-bound), and is read
-/// twice: once with checks, once for timing.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
-  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot plots
-  tileheap replay strafe.trace --budget 2MiB --all --json | tileheap report - -o strafe.html")]
+#[command(long_about = include_str!("about/replay.txt"))]
+#[command(after_help = include_str!("help/replay.txt"))]
 pub(crate) struct Arguments {
     /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
     #[arg(value_hint = ValueHint::FilePath)]
@@ -35,9 +28,9 @@ pub(crate) struct Arguments {
     /// The memory budget of the cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     budget: Bytes,
-    /// The policy
-    #[arg(long, value_name = "NAME", default_value = Coherent::DESC.name, value_parser = policies())]
-    policy: PolicyDesc<'static>,
+    /// A policy, perhaps with values of its parameters: `coherent:search-blocks=96:confidence=8`; may be repeated
+    #[arg(long, value_name = "NAME", default_value = Coherent::DESC.name, value_parser = Policies)]
+    policy: Vec<PolicyDesc<'static>>,
     /// Replay all policies
     #[arg(long, conflicts_with = "policy")]
     all: bool,
@@ -59,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let policies = if arguments.all {
         tileheap_baselines::textures::ALL.to_vec()
     } else {
-        vec![arguments.policy]
+        arguments.policy.clone()
     };
     let options = ReplayOptions {
         budget: arguments.budget,
@@ -79,25 +72,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Writes `<trace>-<policy>.svg` for each policy.
 fn write_plots(folder: &Path, played: &Played) -> Result<()> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Error::new(format!(
-            "cannot write `{}`: {error}: give --plot another directory",
-            path.display()
-        ))
-    };
+    let failed =
+        |path: &Path, error: std::io::Error| Error::cannot_write(path, &error, "--plot another directory");
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    let stem = played
-        .trace
-        .file_stem()
-        .unwrap_or(played.trace.as_os_str())
-        .to_string_lossy();
+    let trace = &played.trace;
+    let stem = trace.file_stem().unwrap_or(trace.as_os_str()).to_string_lossy();
     let document = document(played);
     for policy in &document.policies {
         let alone = Replay {
             policies: vec![policy.clone()],
             ..document.clone()
         };
-        let path = folder.join(format!("{stem}-{}.svg", policy.policy));
+        let path = folder.join(format!("{stem}-{}.svg", policy.policy.replace([':', '='], "-")));
         std::fs::write(&path, svg::draw(&[replay::chart(&alone)], Ground::Viewer))
             .map_err(|error| failed(&path, error))?;
     }
@@ -128,7 +114,7 @@ fn text(played: &Played) -> String {
     for report in reports {
         let summary = &report.summary;
         let percent = |thousandths: u64| thousandths as f64 / 10.0;
-        text += &row(report.policy.name, summary.traffic);
+        text += &row(&report.policy.to_string(), summary.traffic);
         text += &format!(
             "  {:>4.1} %     {:>4.1} %\n",
             percent(summary.hit_rate()),
@@ -146,7 +132,7 @@ fn text(played: &Played) -> String {
         let reloads = format!("{}, {}, {}", total.reloads_1, total.reloads_8, total.reloads_60);
         text += &format!(
             "  {:<16} {:>6} {:>9}  {reloads:>30}  {:>5.1} % {:>9} {:>12} {:>11.0}\n",
-            report.policy.name,
+            report.policy.to_string(),
             total.wrongful,
             total.bypasses,
             summary.fragmentation as f64 / 10.0,
@@ -165,7 +151,11 @@ fn text(played: &Played) -> String {
         let walls = report.summary.wall_stats;
         text += &format!(
             "  {:<16} largest gap {} (limit {}), {} moves, {} reversals\n",
-            report.policy.name, report.summary.worst_gap, walls.worst_gaps, walls.wall_moves, walls.reversals
+            report.policy.to_string(),
+            report.summary.worst_gap,
+            walls.worst_gaps,
+            walls.wall_moves,
+            walls.reversals
         );
     }
     text

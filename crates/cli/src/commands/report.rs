@@ -14,10 +14,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use serde_json::Value;
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
+use tileheap_tensor::import;
 use tileheap_textures::PolicyDesc;
 
 use crate::caches::document::document;
-use crate::caches::options::policies;
+use crate::caches::options::Policies;
 use crate::caches::play::{ReplayOptions, is_trace, play};
 use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
 use crate::error::{Error, Result};
@@ -27,7 +28,6 @@ use crate::frames::diff::{differences, moved_resources};
 use crate::frames::plan::{FrameArguments, FrameOptions};
 use crate::frames::sweep::sweep;
 use crate::input::{is_stdin, read_text, shown};
-use crate::networks::input as network;
 use crate::networks::network::Network;
 use crate::networks::options::{
     TensorOptions, policies as storage_policies, strategies as tensor_strategies,
@@ -42,25 +42,9 @@ use crate::report::{page, plan, replay, tensors, trace};
 use crate::values::{Sweep, parse_bytes};
 
 /// Draw plans, networks, texture caches and traces as an HTML page
-///
-/// One self-contained HTML file. Frames: a map of every heap over passes, windows, command buffers, bound tile memory, barriers, and
-/// every resource with its lifetime, placement, reason, savings and advice; the share on chip at other heap sizes. Two plans: their
-/// differences. Networks: a map of every memory over steps, tensors live at the peak, bytes by strategy. Texture caches: uploads
-/// and hits per frame, arena walls, policies side by side.
-///
-/// Inputs are detected by content: frames (planned first), the JSON of `plan`, `tensors`, `replay` and `advise --sweep`, tensor
-/// graphs and records (planned first), texture traces (replayed first, with --cache), and traces of the emulator.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap report frame.json -o report.html
-  tileheap report old-plan.json new-plan.json -o diff.html        with their differences
-  tileheap plan frame.json --json --advice | tileheap report - -o plan.html
-  tileheap report frame.json --best --assume-reach reach.json -o best.html    run in the best way found
-  tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
-  tileheap report network.jsonl --tensor-strategy litert-best -o network.html
-  tileheap report strafe.trace --cache 2MiB --policy coherent,arenas,lru -o cache.html
-  VK_TILEHEAP_EMULATOR_TRACE=trace.json my-renderer; tileheap report trace.json -o trace.html")]
+#[command(long_about = include_str!("about/report.txt"))]
+#[command(after_help = include_str!("help/report.txt"))]
 pub(crate) struct Arguments {
     /// Frames, plans, sweeps, tensor graphs, texture traces, replays, traces of the emulator; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
@@ -106,7 +90,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
     cache: Option<Bytes>,
     /// The cache policies, by default all: coherent,arenas,lru (see `tileheap replay --help`)
-    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = policies(), help_heading = "Texture caches")]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = Policies, help_heading = "Texture caches")]
     policy: Vec<PolicyDesc<'static>>,
 }
 
@@ -199,7 +183,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
     // Tables and JSON lines are not JSON.
     let document: Value = match serde_json::from_str(&text) {
         Ok(document) => document,
-        Err(_) if is_table(&text) || network::Input::accepts(&text) => {
+        Err(_) if is_table(&text) || import::Input::accepts(&text) => {
             return network(arguments, path, &text);
         }
         Err(error) => {
@@ -226,7 +210,7 @@ fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
                  or a trace of the emulator"
             ),
         )),
-        None if network::Input::accepts(&text) => network(arguments, path, &text),
+        None if import::Input::accepts(&text) => network(arguments, path, &text),
         _ => {
             let frame = FrameArguments {
                 frame: path.to_owned(),

@@ -1,39 +1,22 @@
 //! `tileheap run`.
 
-use std::env;
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use tileheap_device::profile::{DeviceProfile, PRESETS};
 
 use crate::error::{Error, Result};
+use crate::layered::{EMULATOR, absolute, signal_of, status_of, wait};
 use crate::report::messages::Summary;
 use crate::values::named;
 
 /// Run a program on emulated tile memory, and summarize what the emulator reports
-///
-/// Sets the environment in which the Vulkan loader finds the layer and enables it, runs the program, and prints each kind of
-/// message with its number and the first text to standard error. Other layers in VK_INSTANCE_LAYERS, such as validation, stay
-/// above it. VK_TILEHEAP_EMULATOR_… variables set what has no option here.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit status: 3 if an error was reported, else the program's own (128 + N if signal N ended it).
-
-Examples:
-  tileheap run -- ./game --benchmark
-  tileheap run --profile hostile --log messages.jsonl -- ./game
-  tileheap run --trace game.trace -- ./game && tileheap report game.trace -o game.html
-
-A message tells what is wrong, then
-  at       the command: action commands are counted in each command buffer; and what was bound
-  in       the batch and the submit, if it shows only there
-  cause    the last write to the bytes, and what made them undefined
-  remedy   what would mend it")]
+#[command(long_about = include_str!("about/run.txt"))]
+#[command(after_help = include_str!("help/run.txt"))]
 pub(crate) struct Arguments {
     /// The layer
     #[arg(long, value_enum, default_value = "emulator")]
@@ -61,9 +44,6 @@ enum Layer {
     Emulator,
 }
 
-const LAYER: &str = "VK_LAYER_TILEHEAP_emulator";
-const MANIFEST: &str = "VkLayer_tileheap_emulator.json";
-
 /// The profiles with a tile heap.
 fn emulated() -> impl Iterator<Item = &'static str> {
     let has_heap = |name: &&str| DeviceProfile::preset(name).is_ok_and(|profile| profile.tile.is_some());
@@ -72,29 +52,12 @@ fn emulated() -> impl Iterator<Item = &'static str> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Layer::Emulator = arguments.layer;
-    let folder = find_layer(arguments.layer_path.as_deref())?;
-    let temporary = || env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
+    let folder = EMULATOR.find(arguments.layer_path.as_deref())?;
+    let temporary = || std::env::temp_dir().join(format!("tileheap-run-{}.jsonl", std::process::id()));
     let log = absolute(&arguments.log.clone().unwrap_or_else(temporary))?;
     File::create(&log).map_err(|error| Error::of(format!("cannot write `{}`", log.display()), error))?;
-    let [program, rest @ ..] = &arguments.program[..] else {
-        return Err(Error::bad_input("no program: give one behind --"));
-    };
-    let mut command = Command::new(program);
-    command.args(rest);
-    // The loader reads VK_ADD_LAYER_PATH only where VK_LAYER_PATH is not set.
-    let is_set = env::var_os("VK_LAYER_PATH").is_some_and(|path| !path.is_empty());
-    let path = if is_set {
-        "VK_LAYER_PATH"
-    } else {
-        "VK_ADD_LAYER_PATH"
-    };
-    command
-        .env(path, appended(path, folder.as_os_str()))
-        .env(
-            "VK_INSTANCE_LAYERS",
-            appended("VK_INSTANCE_LAYERS", OsStr::new(LAYER)),
-        )
-        .env("VK_TILEHEAP_EMULATOR_MESSAGE_LOG", &log);
+    let mut command = EMULATOR.command(&folder, &arguments.program)?;
+    command.env("VK_TILEHEAP_EMULATOR_MESSAGE_LOG", &log);
     if let Some(profile) = arguments.profile {
         command.env("VK_TILEHEAP_EMULATOR_PROFILE", profile);
     }
@@ -107,8 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         // Where it cannot be removed, it stays among other temporary files.
         let _ = std::fs::remove_file(&log);
     }
-    let ended =
-        ended.map_err(|error| Error::of(format!("cannot run `{}`", Path::new(program).display()), error))?;
+    let ended = ended?;
     let mut text = summary.text();
     if let Some(signal) = signal_of(ended) {
         text += &format!("tileheap: signal {signal} ended the program\n");
@@ -123,102 +85,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         0 => Ok(()),
         status => Err(Error::Exit(status)),
     }
-}
-
-/// The folder with the layer's manifest and library.
-fn find_layer(given: Option<&Path>) -> Result<PathBuf> {
-    let mut folders: Vec<PathBuf> = given.map(Path::to_owned).into_iter().collect();
-    if given.is_none() {
-        for variable in ["TILEHEAP_EMULATOR", "VK_LAYER_PATH", "VK_ADD_LAYER_PATH"] {
-            let paths = env::var_os(variable).unwrap_or_default();
-            folders.extend(env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()));
-        }
-        // Beside an installed command, and where `stage-emulator.sh` puts it.
-        let own = env::current_exe().unwrap_or_default();
-        let own = own.parent().unwrap_or(Path::new("."));
-        folders.extend([
-            own.to_owned(),
-            own.join("../emulator"),
-            PathBuf::from("target/emulator"),
-        ]);
-    }
-    let library = format!("{DLL_PREFIX}tileheap_emulator{DLL_SUFFIX}");
-    let is_there = |folder: &&PathBuf| folder.join(MANIFEST).is_file() && folder.join(&library).is_file();
-    if let Some(folder) = folders.iter().find(is_there) {
-        return absolute(folder);
-    }
-    let folders: Vec<_> = folders
-        .iter()
-        .map(|folder| folder.display().to_string())
-        .collect();
-    Err(Error::new(format!(
-        "no layer {LAYER}: {MANIFEST} and {library} are not both in {}: build them with `bash scripts/stage-emulator.sh`, or \
-         give their folder with --layer-path",
-        folders.join(", ")
-    )))
-}
-
-/// A path that holds in any working directory.
-fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| Error::of(path.display(), error))
-}
-
-/// A variable that lists paths or layers, with one more behind the others.
-fn appended(variable: &str, last: &OsStr) -> OsString {
-    let mut list = env::var_os(variable).unwrap_or_default();
-    if env::split_paths(&list).any(|one| one.as_os_str() == last) {
-        return list;
-    }
-    if !list.is_empty() {
-        list.push(if cfg!(windows) { ";" } else { ":" });
-    }
-    list.push(last);
-    list
-}
-
-/// Runs the program. A terminal sends Ctrl-C to it too: the command only outlives it. What else would end the command is passed on.
-#[cfg(unix)]
-fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
-    use rustix::process::{Pid, Signal, kill_process};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-    let handle = signals.handle();
-    let mut child = command.spawn()?;
-    let program = Pid::from_child(&child);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for signal in signals.forever() {
-                let passed = match signal {
-                    SIGTERM => Signal::TERM,
-                    SIGHUP => Signal::HUP,
-                    _ => continue,
-                };
-                // It may be gone by now.
-                let _ = kill_process(program, passed);
-            }
-        });
-        let ended = child.wait();
-        handle.close();
-        ended
-    })
-}
-
-#[cfg(not(unix))]
-fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
-    command.status()
-}
-
-/// The signal that ended a program.
-fn signal_of(ended: ExitStatus) -> Option<i32> {
-    #[cfg(unix)]
-    return std::os::unix::process::ExitStatusExt::signal(&ended);
-    #[cfg(not(unix))]
-    return ended.code().and(None);
-}
-
-/// A program's own status, as shells tell it.
-fn status_of(ended: ExitStatus) -> u8 {
-    let status = ended.code().or_else(|| Some(128 + signal_of(ended)?));
-    status.and_then(|status| u8::try_from(status).ok()).unwrap_or(1)
 }

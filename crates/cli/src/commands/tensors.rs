@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
+use tileheap_tensor::import::Input;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::plan::timeline::Timeline;
 use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
@@ -11,7 +12,6 @@ use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use crate::documents;
 use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
-use crate::networks::input::Input;
 use crate::networks::network::Network;
 use crate::networks::options::TensorOptions;
 use crate::networks::plan::{Planned, Row};
@@ -19,20 +19,9 @@ use crate::output::Output;
 use crate::progress::Progress;
 
 /// Plan a network's tensors: placements, bytes by strategy, the lower bound, the peak
-///
-/// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or a table of lifetimes
-/// (CSV id,lower,upper,size; half-open), detected by content; or an ONNX file (*.onnx). A policy chooses buffers or images; sizes
-/// are estimated from layouts. Every strategy but the default reproduces the planner of some framework.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap tensors network.jsonl                              offsets in one block
-  tileheap tensors graph.json --compare                       every strategy side by side
-  tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest in dram
-  tileheap tensors records.csv --strategy nnc --dump          placements, and the allocation graph
-  tileheap tensors graph.json --trace trace.json              lifetimes, for chrome://tracing or Perfetto
-  tileheap tensors model.onnx --range batch=1..4              with a range for an open dimension
-  tileheap tensors graph.json --json | tileheap report - -o graph.html   as an HTML page")]
+#[command(long_about = include_str!("about/tensors.txt"))]
+#[command(after_help = include_str!("help/tensors.txt"))]
 pub(crate) struct Arguments {
     /// The graph or records; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
@@ -144,6 +133,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     );
     for note in &planned.notes {
         report += &format!("  {note}\n");
+    }
+    let on_chip = network.on_chip(options);
+    let on_chip = on_chip.map_err(|error| Error::new(error.to_string()))?;
+    if let Some(first) = on_chip.first() {
+        report += &format!(
+            "Traffic that stays on chip, of {} in a run\n{:>18} {:>9} {:>9} {:>9}\n",
+            Bytes(first.traffic),
+            "capacity",
+            "tensors",
+            "stays",
+            "at most"
+        );
+    }
+    for row in &on_chip {
+        let [kept, bound] = [row.kept, row.bound].map(|of| row.share(of) as f64 / 10.0);
+        let capacity = Bytes(row.capacity).to_string();
+        report += &format!("{capacity:>18} {:>9} {kept:>7.1} % {bound:>7.1} %\n", row.tensors);
     }
     report += &chart(&planned.timeline);
     if let Some((step, bytes, live)) = planned.timeline.peak() {

@@ -13,13 +13,9 @@ use crate::progress::Progress;
 use crate::values::named;
 
 /// Generate a trace of texture requests of a moving camera
-///
-/// The same scenario, seed and number of frames give the same trace on every machine.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
-  tileheap trace flight --frames 2000 --seed 7 -o flight.trace")]
+#[command(long_about = include_str!("about/trace.txt"))]
+#[command(after_help = include_str!("help/trace.txt"))]
 pub(crate) struct Arguments {
     /// The scenario
     #[arg(value_parser = named(Scenario::ALL, Scenario::name, None))]
@@ -37,12 +33,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let path = &arguments.output;
-    let failed = |error: std::io::Error| {
-        Error::new(format!(
-            "cannot write `{}`: {error}: give -o another path",
-            path.display()
-        ))
-    };
+    let failed = |error: std::io::Error| Error::cannot_write(path, &error, "-o another path");
     let scenario = arguments.scenario;
     let progress = Progress::new("writing", 0);
     let file = BufWriter::new(File::create(path).map_err(failed)?);

@@ -1,24 +1,21 @@
-//! Changes that would keep more of a frame on chip: the search, and its result as JSON.
+//! Combinations of changes that would keep more of a frame on chip, and what keeps the rest out: the search, and its result as JSON.
 
 use serde_json::{Value, json};
 use tileheap::arrange::{Arranged, Found};
 use tileheap::frame::ResourceId;
-use tileheap::frame::tables::ResourceKind;
-use tileheap::names;
-use tileheap::plan::Plan;
-use tileheap::plan::advise::{ChangeKind, advise};
+use tileheap::plan::{NotTile, PlacementReason, Plan};
 
 use super::arrange::{ArrangedPlan, Limits, caps_document, document as arrangement_document, gain};
 use crate::error::{Error, Result};
-use crate::values::percent;
 
-/// All changes that help a plan, and other ways to run the frame.
+/// Other ways to run a frame, and what its plan keeps out of tile memory.
 pub(crate) struct Advice {
     /// The largest share on chip first.
     pub(crate) combinations: Vec<Combination>,
-    /// With all that is allowed.
-    pub(crate) all: Found,
-    pub(crate) resources: Vec<tileheap::plan::advise::Advice>,
+    /// With all that is allowed and keeps the description.
+    pub(crate) as_described: Found,
+    /// What something could be done about, with the rule or limit that keeps it out.
+    pub(crate) kept_out: Vec<(ResourceId, &'static str)>,
 }
 
 /// Another way to run a frame.
@@ -32,14 +29,18 @@ pub(crate) struct Combination {
 /// At most so many combinations are told.
 const COMBINATIONS: usize = 5;
 
-/// Searches with each kind of change alone, with all but strips, and with all; drops what gains nothing or another has already.
+/// Searches with each kind of change alone, with all but strips, with all that keep the description, and with all; drops what gains nothing or another has already.
 fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found)> {
     let all = limits.kinds();
     let mut sets: Vec<Vec<&'static str>> = all.iter().map(|&kind| vec![kind]).collect();
     let whole = all.iter().copied().filter(|kind| *kind != "strips");
-    sets.extend([whole.collect(), all.clone()]);
+    let description = ["format", "extent", "usage"];
+    let as_described = all.iter().copied().filter(|kind| !description.contains(kind));
+    let as_described: Vec<_> = as_described.collect();
+    sets.extend([whole.collect(), as_described.clone(), all.clone()]);
+    sets.retain(|kinds| !kinds.is_empty());
     sets.dedup();
-    let best = limits.search(plan, &all);
+    let best = limits.search(plan, &as_described);
     let mut combinations: Vec<Combination> = Vec::new();
     for kinds in sets {
         let found = limits.search(plan, &kinds);
@@ -59,13 +60,28 @@ fn combinations(plan: &Plan, limits: &Limits) -> Result<(Vec<Combination>, Found
 }
 
 impl Advice {
-    /// Searches for other ways to run the described frame, and plans the planned one again with each change.
+    /// Searches for other ways to run the described frame, and lists what the planned one keeps out.
     pub(crate) fn of(described: &Plan, plan: &Plan, limits: &Limits) -> Result<Advice> {
-        let (combinations, all) = combinations(described, limits)?;
+        let (combinations, as_described) = combinations(described, limits)?;
+        let kept_out = plan.frame.resource_ids().filter_map(|id| {
+            let (PlacementReason::Arena(why) | PlacementReason::Dedicated(why)) =
+                plan.resources[id.index()].reason
+            else {
+                return None;
+            };
+            let is_final = matches!(
+                why,
+                NotTile::NoTileHeap
+                    | NotTile::OnePass { .. }
+                    | NotTile::Excluded { .. }
+                    | NotTile::Stored { .. }
+            );
+            (!is_final).then(|| (id, why.rule(plan.frame.resource(id).is_image())))
+        });
         Ok(Advice {
             combinations,
-            all,
-            resources: advise(plan)?,
+            as_described,
+            kept_out: kept_out.collect(),
         })
     }
 }
@@ -95,62 +111,19 @@ pub(crate) fn document(described: &Plan, plan: &Plan, advice: &Advice) -> Value 
         value["allow"] = one.kinds.as_slice().into();
         value
     });
-    let resources = advice.resources.iter().map(|of_resource| {
+    let resources = advice.kept_out.iter().map(|&(id, rule)| {
         json!({
-            "resource": plan.frame.resource(of_resource.resource).name,
-            "constraint": plan.reason_text(of_resource.resource),
-            "rule": rule(plan, of_resource),
-            "changes": of_resource.changes.iter().map(|change| json!({
-                "change": in_words(plan, of_resource.resource, change.kind),
-                "saves_bytes": change.saves.0,
-            })).collect::<Vec<_>>(),
+            "resource": plan.frame.resource(id).name,
+            "constraint": plan.reason_text(id),
+            "rule": rule,
         })
     });
     json!({
         "format": "tileheap-advice",
-        "version": 1,
+        "version": 2,
         "combinations": combinations.collect::<Vec<Value>>(),
-        "cap": advice.all.cap(),
-        "caps": caps_document(described, &advice.all),
+        "cap": advice.as_described.cap(),
+        "caps": caps_document(described, &advice.as_described),
         "resources": resources.collect::<Vec<Value>>(),
     })
-}
-
-/// The rule that excludes a resource, with its VUID if it has one.
-pub(crate) fn rule(plan: &Plan, advice: &tileheap::plan::advise::Advice) -> &'static str {
-    advice
-        .constraint
-        .rule(plan.frame.resource(advice.resource).is_image())
-}
-
-fn texels(width: u32, height: u32) -> u64 {
-    u64::from(width) * u64::from(height)
-}
-
-/// A change in words.
-pub(crate) fn in_words(plan: &Plan, resource: ResourceId, change: ChangeKind) -> String {
-    match change {
-        ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
-        ChangeKind::Extent(new) => match &plan.described().resource(resource).kind {
-            ResourceKind::Image { extent, .. } => format!(
-                "extent {} x {}, {} of the texels of {} x {}",
-                new.width,
-                new.height,
-                percent(texels(new.width, new.height), texels(extent.width, extent.height)),
-                extent.width,
-                extent.height
-            ),
-            ResourceKind::Buffer { .. } => unreachable!("buffers have no extent"),
-        },
-        ChangeKind::WithoutUse(pass) => format!("not used in `{}`", plan.described().pass(pass).name),
-        ChangeKind::Stored(pass) => format!(
-            "split after `{}`: stored there, and read from ordinary memory afterwards",
-            plan.described().pass(pass).name
-        ),
-        ChangeKind::Fused(batch) => {
-            let first = batch.index();
-            format!("batches {first} and {} fused", first + 1)
-        }
-        _ => "other change".to_owned(),
-    }
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 use ash::vk;
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
-use tileheap::arrange::{self, Allowed, Arranged, Arrangement, CannotGroup, Cap, Costs, Found, Traffic, Way};
+use tileheap::arrange::{
+    self, Allowed, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found, Way,
+};
 use tileheap::frame::import::Imported;
 use tileheap::frame::{Frame, PassId};
 use tileheap::plan::Plan;
@@ -24,7 +26,7 @@ use crate::values::{named, parse_bytes, parse_factor, percent};
 /// What a search for another way to run a frame may change, and what it counts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Limits {
-    /// What the search for arrangements may do, separated by commas [default: all]
+    /// What the search for arrangements may change, separated by commas [default: the first four]
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = named(KINDS, |kind| kind.0, Some(|kind| kind.1)))]
     allow: Option<Vec<(&'static str, &'static str)>>,
     /// The most pixels shaded per pixel of the described frame: strips overlap [default: 1.5]
@@ -53,17 +55,26 @@ pub(crate) struct ArrangeOptions {
 }
 
 /// The kinds of changes, with what each does.
-const KINDS: [(&str, &str); 4] = [
+const KINDS: [(&str, &str); 7] = [
     ("order", "Run passes in another order"),
     ("merge", "Run render passes as one"),
     ("fuse", "Submit batches as one"),
     ("strips", "Run passes strip by strip"),
+    (
+        "format",
+        "Narrower formats, none below 10 bits a channel where there were more",
+    ),
+    (
+        "extent",
+        "Smaller images, with all that is attached with them, half of each side at the least",
+    ),
+    ("usage", "Leave out a use that keeps a resource off chip"),
 ];
 
 impl Limits {
     /// What is allowed, in the order of the table.
     pub(crate) fn kinds(&self) -> Vec<&'static str> {
-        let given = self.allow.as_deref().unwrap_or(&KINDS);
+        let given = self.allow.as_deref().unwrap_or(&KINDS[..4]);
         let kinds = KINDS.into_iter().filter(|kind| given.contains(kind));
         kinds.map(|kind| kind.0).collect()
     }
@@ -76,10 +87,12 @@ impl Limits {
         }
     }
 
-    fn costs(&self) -> Costs {
+    /// What is asked for, else what was measured on the device, else what is assumed.
+    fn costs(&self, plan: &Plan) -> Costs {
+        let costs = Costs::of(&plan.profile);
         Costs {
-            repeat: self.repeat_cost,
-            ..Costs::default()
+            repeat: self.repeat_cost.or(costs.repeat),
+            ..costs
         }
     }
 
@@ -91,8 +104,11 @@ impl Limits {
             merge: kinds.contains(&"merge"),
             fuse: kinds.contains(&"fuse"),
             strips: kinds.contains(&"strips"),
+            format: kinds.contains(&"format"),
+            extent: kinds.contains(&"extent"),
+            usage: kinds.contains(&"usage"),
             shaded: self.shaded.unwrap_or(defaults.shaded),
-            costs: self.costs(),
+            costs: self.costs(plan),
             ..defaults
         };
         let progress = Progress::new("searching for arrangements", 0);
@@ -131,14 +147,24 @@ fn interrupt() -> &'static Arc<AtomicBool> {
 /// A frame that is run another way, and its plan.
 pub(crate) struct ArrangedPlan<'a> {
     described: &'a Plan,
-    found: Found,
-    arranged: Arranged,
+    pub(crate) found: Found,
+    pub(crate) arranged: Arranged,
     pub(crate) plan: Plan,
     /// What a saved arrangement had that the frame does not allow any more.
     not_kept: Vec<String>,
 }
 
 impl ArrangeOptions {
+    /// A search within limits.
+    pub(crate) fn best(limits: Limits) -> ArrangeOptions {
+        ArrangeOptions {
+            best: true,
+            arrangement: None,
+            save_arrangement: None,
+            limits,
+        }
+    }
+
     /// The frame run another way, planned; `None` if that is not asked for.
     pub(crate) fn arrange<'a>(
         &self,
@@ -153,7 +179,7 @@ impl ArrangeOptions {
                 let text = read_text(path, "arrangement")?;
                 let read = read_repaired(&text, described.described());
                 let (arrangement, not_kept) = read.map_err(|error| Error::of(shown(path), error))?;
-                let found = Found::of(described, arrangement, self.limits.costs());
+                let found = Found::of(described, arrangement, self.limits.costs(described));
                 (found.map_err(tileheap::Error::from)?, not_kept)
             }
         };
@@ -162,10 +188,17 @@ impl ArrangeOptions {
         if let Some(path) = &self.save_arrangement {
             Output::to(Some(path.clone())).write(&found.arrangement.to_json(frame))?;
         }
+        let mut raw_texel_bytes = imported.raw_texel_bytes.clone();
+        for change in &found.arrangement.changes {
+            // A new format says its own.
+            if let DescriptionChange::Format { image, .. } = change {
+                raw_texel_bytes[image.index()] = 0;
+            }
+        }
         let imported = Imported {
             frame: arranged.frame.clone(),
             claims: of_described(&arranged, &imported.claims),
-            raw_texel_bytes: of_described(&arranged, &imported.raw_texel_bytes),
+            raw_texel_bytes: of_described(&arranged, &raw_texel_bytes),
             notes: Vec::new(),
         };
         let _progress = Progress::new("planning", 0);
@@ -251,14 +284,8 @@ pub(crate) fn share(of_one: f64) -> String {
 
 /// What an arrangement saves, charges aside.
 fn saves(found: &Found) -> Bytes {
-    let Found {
-        described, traffic, ..
-    } = found;
-    Bytes(
-        (described.moved + traffic.besides)
-            .0
-            .saturating_sub(traffic.moved.0),
-    )
+    let before = found.described.moved + found.traffic.besides;
+    Bytes(before.0.saturating_sub(found.traffic.moved.0))
 }
 
 /// Bytes saved less charges.
@@ -278,7 +305,8 @@ fn list(names: &[&str]) -> String {
 /// What changes in the program that runs the frame, one change each.
 pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Arranged) -> Vec<String> {
     let name = |pass: PassId| frame.pass(pass).name.as_str();
-    let mut changes = Vec::new();
+    let described = arrangement.changes.iter();
+    let mut changes: Vec<String> = described.map(|change| change.in_words(frame)).collect();
     for batch in &arrangement.batches {
         let (first, last) = (batch.batches.first, batch.batches.end - 1);
         if first < last {
@@ -352,15 +380,10 @@ fn halo(arranged: &Arranged, pass: PassId) -> u32 {
     let common = |start: i32, length: u32, next: Option<i32>| {
         next.map_or(0, |next| (start + length as i32 - next).max(0) as u32 / 2)
     };
-    let beside = areas
-        .iter()
-        .map(|area| area.offset.x)
-        .find(|x| *x > first.offset.x);
-    let below = areas
-        .iter()
-        .map(|area| area.offset.y)
-        .find(|y| *y > first.offset.y);
-    common(first.offset.x, first.extent.width, beside).max(common(first.offset.y, first.extent.height, below))
+    let (at, size) = (first.offset, first.extent);
+    let beside = areas.iter().map(|area| area.offset.x).find(|x| *x > at.x);
+    let below = areas.iter().map(|area| area.offset.y).find(|y| *y > at.y);
+    common(at.x, size.width, beside).max(common(at.y, size.height, below))
 }
 
 /// What keeps a resource whole, in words.
@@ -387,26 +410,18 @@ pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
 /// What an arrangement brings and demands, as JSON.
 pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value {
     let frame = plan.described();
-    let Traffic {
-        eligible,
-        moved,
-        repeats,
-        halos,
-        merges,
-        shaded,
-        ..
-    } = found.traffic;
+    let traffic = found.traffic;
     // Its own text is JSON.
     let arrangement: Value = serde_json::from_str(&found.arrangement.to_json(frame)).unwrap_or_default();
     json!({
-        "share": found.traffic.share(),
-        "eligible_bytes": eligible.0,
-        "off_chip_bytes": moved.0,
+        "share": traffic.share(),
+        "eligible_bytes": traffic.eligible.0,
+        "off_chip_bytes": traffic.moved.0,
         "saves_bytes": saves(found).0,
-        "repeats_bytes": repeats.0,
-        "halos_bytes": halos.0,
-        "merges_bytes": merges.0,
-        "shaded": shaded,
+        "repeats_bytes": traffic.repeats.0,
+        "halos_bytes": traffic.halos.0,
+        "merges_bytes": traffic.merges.0,
+        "shaded": traffic.shaded,
         "changes": changes(frame, &found.arrangement, arranged),
         "arrangement": arrangement,
     })
@@ -444,12 +459,8 @@ impl ArrangedPlan<'_> {
     /// The first section of a report.
     pub(crate) fn text(&self) -> String {
         let frame = self.described.described();
-        let Found {
-            arrangement,
-            described,
-            traffic,
-            ..
-        } = &self.found;
+        let (arrangement, described, traffic) =
+            (&self.found.arrangement, self.found.described, self.found.traffic);
         let mut report = format!(
             "Arrangement: {} of eligible traffic on chip, {} as described, cap {}\n",
             share(traffic.share()),
@@ -466,7 +477,7 @@ impl ArrangedPlan<'_> {
             described.moved,
             figures(&self.found)
         );
-        if traffic.charges() > Bytes::ZERO {
+        if traffic.charges() > Bytes::ZERO && self.described.profile.costs.is_none() {
             report += "  what repeats, halos and merged passes cost is assumed: no device was measured\n";
         }
         for (number, batch) in arrangement.batches.iter().enumerate() {

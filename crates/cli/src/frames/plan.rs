@@ -165,8 +165,9 @@ impl FrameOptions {
                 (needs, options)
             }
         };
+        let measured = profile.costs.and_then(|costs| costs.bin);
         let options = PlanOptions {
-            bin_cost: self.bin_cost.unwrap_or(options.bin_cost),
+            bin_cost: self.bin_cost.or(measured).unwrap_or(options.bin_cost),
             ladder: self.ladder.unwrap_or(options.ladder),
             ..options
         };

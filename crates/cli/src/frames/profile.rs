@@ -36,49 +36,44 @@ pub(crate) fn text(profile: &DeviceProfile) -> String {
     match &profile.tile {
         None => text += "  none\n",
         Some(tile) => {
+            let mut row = |name: &str, value: String| text += &format!("  {name:<20} {value}\n");
             let yes_no = |yes| if yes { "yes" } else { "no" };
             let lasts = if tile.queue_submit_boundary {
                 "submit"
             } else {
                 "batch"
             };
-            text += &format!(
-                "  size                 {} (heap {}, memory type {})\n",
-                tile.size, tile.heap, tile.memory_type
-            );
-            text += &format!(
-                "  block                {}, {} texel rows\n",
-                tile.block.bytes, tile.block.rows
-            );
-            text += &format!("  contents last for    a {lasts}\n");
-            text += &format!("  buffer transfers     {}\n", yes_no(tile.buffer_transfers));
+            let (heap, kind, block) = (tile.heap, tile.memory_type, tile.block);
+            row("size", format!("{} (heap {heap}, memory type {kind})", tile.size));
+            row("block", format!("{}, {} texel rows", block.bytes, block.rows));
+            row("contents last for", format!("a {lasts}"));
+            row("buffer transfers", yes_no(tile.buffer_transfers).to_owned());
         }
     }
     if profile.gmem.0 > 0 {
         text += &format!("  GMEM                 {}\n", profile.gmem);
     }
+    if let Some(merge) = profile.merge {
+        let (attachments, bits) = (merge.attachments, merge.color_bits);
+        text += &format!("  merges passes with   {attachments} attachments, {bits} color bits a pixel\n");
+    }
     let limits = &profile.limits;
     text += "\nLimits\n";
-    text += &format!(
-        "  bufferImageGranularity     {}\n",
-        limits.buffer_image_granularity
-    );
-    text += &format!("  maxMemoryAllocationSize    {}\n", limits.max_allocation);
-    text += &format!("  maxImageDimension2D        {}\n", limits.max_image_dimension_2d);
-    text += &format!("  maxColorAttachments        {}\n", limits.max_color_attachments);
-    let features: Vec<String> = profile
-        .features
-        .iter_names()
-        .map(|(name, _)| name.to_ascii_lowercase())
-        .collect();
-    text += &format!(
-        "\nFeatures\n  {}\n",
-        if features.is_empty() {
-            "none".to_owned()
-        } else {
-            features.join(", ")
-        }
-    );
+    for (name, limit) in [
+        (
+            "bufferImageGranularity",
+            limits.buffer_image_granularity.to_string(),
+        ),
+        ("maxMemoryAllocationSize", limits.max_allocation.to_string()),
+        ("maxImageDimension2D", limits.max_image_dimension_2d.to_string()),
+        ("maxColorAttachments", limits.max_color_attachments.to_string()),
+    ] {
+        text += &format!("  {name:<26} {limit}\n");
+    }
+    let features = profile.features.iter_names();
+    let features: Vec<String> = features.map(|(name, _)| name.to_ascii_lowercase()).collect();
+    let none = if features.is_empty() { "none" } else { "" };
+    text += &format!("\nFeatures\n  {none}{}\n", features.join(", "));
     text
 }
 

@@ -1,6 +1,5 @@
 //! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
-use tileheap::plan::advise::dram_traffic;
 use tileheap::units::Bytes;
 
 use super::arrange::{Limits, gain};
@@ -56,7 +55,7 @@ pub(crate) fn sweep(
             size,
             on_chip_bytes: plan.totals.on_chip_bytes.0,
             eligible_bytes: plan.totals.eligible_bytes.0,
-            dram_bytes: dram_traffic(&plan).0,
+            dram_bytes: plan.dram_traffic().0,
             proved: plan.optimality.map(|found| found.is_proved()),
         });
         progress.set_position(u64::from(step) + 1);
@@ -90,7 +89,7 @@ fn repeats(
             size: cost.0,
             on_chip_bytes: eligible.0.saturating_sub((traffic.moved + traffic.charges()).0),
             eligible_bytes: eligible.0,
-            dram_bytes: dram_traffic(&plan).0.saturating_add_signed(-gain(&found)),
+            dram_bytes: plan.dram_traffic().0.saturating_add_signed(-gain(&found)),
             proved: None,
         });
     }

@@ -4,7 +4,7 @@ use tileheap_tensor::plan::Backing;
 
 use super::options::{Strategy, TensorOptions, is_pool};
 use super::plan::{Planned, Row};
-use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
+use crate::documents::{Compared, Memory, OnChip, Region, Tensor, Tensors};
 
 pub(super) fn document(
     name: &str,
@@ -12,12 +12,15 @@ pub(super) fn document(
     policy: &str,
     planned: &Planned,
     compared: &[(Strategy, Result<Planned, String>)],
+    on_chip: Vec<OnChip>,
 ) -> Tensors {
     let memories = planned.memories.iter().map(|memory| Memory {
         name: memory.name.clone(),
         size: memory.size.0,
         lower_bound: memory.lower_bound.0,
         capacity: memory.capacity.map(|capacity| capacity.0),
+        traffic: memory.traffic.0,
+        traffic_bound: memory.traffic_bound.0,
     });
     let strategies = compared.iter().map(|(strategy, planned)| {
         let strategy = strategy.name().to_owned();
@@ -47,6 +50,7 @@ pub(super) fn document(
         peak: timeline.peak().map(|(step, ..)| step.0 as usize),
         tensors: planned.tensors.iter().map(tensor).collect(),
         strategies: strategies.collect(),
+        on_chip,
         notes: planned.notes.clone(),
     }
 }

@@ -1,6 +1,5 @@
 //! Networks: graphs of tensors and records of their lifetimes, planned by any strategy.
 
-pub(crate) mod input;
 pub(crate) mod network;
 pub(crate) mod options;
 pub(crate) mod plan;

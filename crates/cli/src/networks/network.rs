@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use tileheap::units::Bytes;
+use tileheap_tensor::import::Input;
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::storage::Buffers;
+use tileheap_tensor::storage::{Buffers, default_policy};
 use tileheap_tensor::{MemoryDesc, StorageChoice, StoragePolicy, choose};
 
 use super::document;
-use super::input::Input;
-use super::options::{Strategy, TensorOptions, all_strategies};
-use super::plan::{Planned, of_graph, of_records};
-use crate::documents::Tensors;
+use super::options::{Strategy, TensorOptions, all_strategies, on_chip};
+use super::plan::{Planned, Row, of_graph, of_records};
+use crate::documents::{OnChip, Tensors};
 use crate::error::{Error, Result};
 use crate::input::shown;
 use crate::progress::Progress;
@@ -39,7 +40,7 @@ impl Network {
             if options.keep_inputs {
                 *graph = graph.clone().with_kept_inputs();
             }
-            policy = options.policy_for(graph);
+            policy = options.policy.unwrap_or_else(|| default_policy(graph));
             let chosen = choose(graph, &options.storage(policy));
             choice = Some(chosen.map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?);
         }
@@ -57,21 +58,52 @@ impl Network {
         options: &TensorOptions,
         strategy: Strategy,
     ) -> tileheap_tensor::Result<Planned> {
+        self.plan_in(&self.memories, options, strategy)
+    }
+
+    fn plan_in(
+        &self,
+        memories: &[MemoryDesc],
+        options: &TensorOptions,
+        strategy: Strategy,
+    ) -> tileheap_tensor::Result<Planned> {
         match (&self.input, &self.choice) {
-            (Input::Records(items), _) => of_records(items, &self.memories, strategy),
-            (_, Some(choice)) => of_graph(
-                choice,
-                self.policy.name(),
-                &options.plan(strategy, &self.memories),
-            ),
+            (Input::Records(items), _) => of_records(items, memories, strategy),
+            (_, Some(choice)) => of_graph(choice, self.policy.name(), &options.plan(strategy, memories)),
             _ => unreachable!("graphs have a storage choice"),
         }
+    }
+
+    /// What on-chip memories would keep, from a sixteenth of the one of the options up to where all is kept, sixteen times at most.
+    pub(crate) fn on_chip(&self, options: &TensorOptions) -> tileheap_tensor::Result<Vec<OnChip>> {
+        let mut all = Vec::new();
+        let given = options.on_chip.map_or(0, |given| u128::from(given.0));
+        let sizes = (0..9).filter_map(|shift| u64::try_from((given << shift) >> 4).ok());
+        for capacity in sizes.filter(|&size| size > 0) {
+            let planned = self.plan_in(&on_chip(Bytes(capacity)), options, options.strategy)?;
+            let [chip, memory] = [0, 1].map(|index: usize| &planned.memories[index]);
+            let is_there = |row: &&Row| row.regions.iter().any(|region| region.memory.0 == 0);
+            all.push(OnChip {
+                capacity,
+                tensors: planned.tensors.iter().filter(is_there).count() as u64,
+                kept: chip.traffic.0,
+                bound: chip.traffic_bound.0,
+                traffic: (chip.traffic + memory.traffic).0,
+            });
+            if memory.traffic == Bytes::ZERO {
+                break;
+            }
+        }
+        Ok(all)
     }
 
     /// The plan, and the bytes of every strategy, as `tileheap tensors --json` writes them.
     pub(crate) fn document(&self, path: &Path, options: &TensorOptions) -> Result<Tensors> {
         let planned = self.plan(options, options.strategy);
         let planned = planned.map_err(|error| Error::of(shown(path), error))?;
+        let on_chip = self
+            .on_chip(options)
+            .map_err(|error| Error::of(shown(path), error))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         Ok(document::document(
             &name,
@@ -79,6 +111,7 @@ impl Network {
             self.policy.name(),
             &planned,
             &self.compare(options),
+            on_chip,
         ))
     }
 

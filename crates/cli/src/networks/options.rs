@@ -4,15 +4,14 @@ use std::sync::LazyLock;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
+use tileheap::units::Bytes;
 use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_pack::PackingStrategy;
-use tileheap_tensor::graph::{Bounding, Tensor};
-use tileheap_tensor::layout::{Convention, Generation, ImageLimits, Oversize};
+use tileheap_tensor::graph::Bounding;
+use tileheap_tensor::layout::{ImageLimits, Oversize};
 use tileheap_tensor::plan::{CarryRule, Offsets, StorageIds};
-use tileheap_tensor::storage::{Balanced, Given, POLICIES};
-use tileheap_tensor::{
-    Graph, MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorPlanOptions,
-};
+use tileheap_tensor::storage::POLICIES;
+use tileheap_tensor::{MemoryDesc, PlacementStrategy, StorageOptions, StoragePolicy, TensorPlanOptions};
 
 use crate::error::{Error, Result};
 use crate::values::{named, parse_bytes};
@@ -29,6 +28,9 @@ pub(crate) struct TensorOptions {
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
     pub(crate) memory: Vec<String>,
+    /// Keep the tensors with the most traffic in on-chip memory of this size, the rest elsewhere; says what other sizes would keep
+    #[arg(long, value_name = "BYTES", conflicts_with = "memory", value_parser = parse_bytes)]
+    pub(crate) on_chip: Option<Bytes>,
     /// Never reuse an operand's memory for the output of the same operator
     #[arg(long)]
     pub(crate) no_in_place: bool,
@@ -73,24 +75,10 @@ impl Default for TensorOptions {
 impl TensorOptions {
     /// The memories; none for a single unlimited one.
     pub(super) fn memories(&self) -> Result<Vec<MemoryDesc>> {
-        self.memory.iter().map(|form| memory(form)).collect()
-    }
-}
-
-impl TensorOptions {
-    /// The policy for a graph.
-    pub(super) fn policy_for(&self, graph: &Graph) -> &'static dyn StoragePolicy {
-        let in_texture = |tensor: &Tensor| {
-            tensor
-                .scope
-                .as_ref()
-                .is_some_and(|scope| scope.parse::<Convention>().is_ok())
-        };
-        self.policy
-            .unwrap_or_else(|| match graph.tensors().iter().any(in_texture) {
-                true => &Given(Generation::Flat),
-                false => &Balanced,
-            })
+        match self.on_chip {
+            Some(capacity) => Ok(on_chip(capacity)),
+            None => self.memory.iter().map(|form| memory(form)).collect(),
+        }
     }
 
     pub(super) fn storage(&self, policy: &'static dyn StoragePolicy) -> StorageOptions<'static> {
@@ -123,6 +111,14 @@ impl TensorOptions {
             ..TensorPlanOptions::default()
         }
     }
+}
+
+/// An on-chip memory, and one without a limit.
+pub(super) fn on_chip(capacity: Bytes) -> Vec<MemoryDesc> {
+    vec![
+        MemoryDesc::limited("on-chip", capacity),
+        MemoryDesc::new("memory"),
+    ]
 }
 
 /// `sram=1048576`, or a name alone for an unlimited memory.

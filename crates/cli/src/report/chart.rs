@@ -173,29 +173,26 @@ impl Kind {
         Kind::Discarded,
     ];
 
-    pub(crate) const fn name(self) -> &'static str {
+    /// The name; fill and edge, for light and dark backgrounds: text on the fill is dark.
+    const fn shown(self) -> (&'static str, (&'static str, &'static str)) {
         match self {
-            Kind::Tile => "tile memory",
-            Kind::Lazy => "lazily allocated",
-            Kind::Arena => "arena",
-            Kind::Own => "dedicated or external",
-            Kind::Buffer => "buffer",
-            Kind::Texture => "texture",
-            Kind::Discarded => "discarded",
+            Kind::Tile => ("tile memory", ("#f2b134", "#8a5a00")),
+            Kind::Lazy => ("lazily allocated", ("#8fd19e", "#2b6e3b")),
+            Kind::Arena => ("arena", ("#9cc3e6", "#28587f")),
+            Kind::Own => ("dedicated or external", ("#cfcfd6", "#5c5c66")),
+            Kind::Buffer => ("buffer", ("#7fd0c8", "#1f6f68")),
+            Kind::Texture => ("texture", ("#c9b4f2", "#5a4396")),
+            Kind::Discarded => ("discarded", ("#ff7bff", "#8a008a")),
         }
     }
 
-    /// Fill and edge, for light and dark backgrounds; text on the fill is dark.
+    pub(crate) const fn name(self) -> &'static str {
+        self.shown().0
+    }
+
+    /// Fill and edge.
     pub(crate) const fn colours(self) -> (&'static str, &'static str) {
-        match self {
-            Kind::Tile => ("#f2b134", "#8a5a00"),
-            Kind::Lazy => ("#8fd19e", "#2b6e3b"),
-            Kind::Arena => ("#9cc3e6", "#28587f"),
-            Kind::Own => ("#cfcfd6", "#5c5c66"),
-            Kind::Buffer => ("#7fd0c8", "#1f6f68"),
-            Kind::Texture => ("#c9b4f2", "#5a4396"),
-            Kind::Discarded => ("#ff7bff", "#8a008a"),
-        }
+        self.shown().1
     }
 }
 

@@ -125,16 +125,3 @@ impl Cell {
         Cell::Number(thousandths, Unit::Share.shown(thousandths))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_percent_with_a_tenth() {
-        assert_eq!(
-            (Unit::Share.shown(691), Unit::Share.shown(1000)),
-            ("69.1 %".into(), "100.0 %".into())
-        );
-    }
-}

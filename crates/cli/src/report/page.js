@@ -9,7 +9,7 @@ function showTip(title, facts, where) {
   if (!title) return;
   const list = element("dl");
   for (const [name, value] of facts)
-    list.append(element("dt", { textContent: name }), element("dd", { textContent: value, className: name === "advice" ? "admit" : "" }));
+    list.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
   tip.replaceChildren(element("b", { textContent: title }), list);
   moveTip(where);
 }

@@ -12,7 +12,6 @@ use crate::values::percent;
 
 /// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
 pub(crate) fn chart(plan: &Value) -> Chart {
-    let advice = advice::by_resource(plan);
     let passes = list(&plan["passes"]);
     let mut panels = Panels::of(plan, passes);
     let mut items = Vec::new();
@@ -48,11 +47,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
                 }
             }
         }
-        let advised = advice
-            .as_ref()
-            .and_then(|advice| advice.get(text(&resource["name"])));
-        let advised = advised.map(Vec::as_slice);
-        items.push(resource::item(resource, advised));
+        items.push(resource::item(resource));
     }
     panels.all.push(callers);
     let mut chart = Chart {

@@ -1,4 +1,4 @@
-//! The facts of a resource of a plan: lifetime, placements, reason, savings, accesses, advice.
+//! The facts of a resource of a plan: lifetime, placements, reason, savings, accesses.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use super::chart::{Item, Kind};
 use super::fields::{bytes, list, text};
 use super::words::amount;
 
-/// The item of a resource; `passes` by name; `advice` for this resource.
-pub(super) fn item(resource: &Value, advice: Option<&[String]>) -> Item {
+/// The item of a resource; `passes` by name.
+pub(super) fn item(resource: &Value) -> Item {
     let places = list(&resource["placements"]);
     let kind = match places.first().map(|place| text(&place["memory"])) {
         Some("tile") => Kind::Tile,
@@ -35,11 +35,6 @@ pub(super) fn item(resource: &Value, advice: Option<&[String]>) -> Item {
     fact("reason", text(&resource["reason"]["text"]).to_owned());
     if let Some(savings) = resource["reason"]["savings"].as_u64() {
         fact("savings", format!("{} per frame", amount(savings)));
-    }
-    match advice {
-        Some([]) => fact("advice", "no single change brings it on chip".to_owned()),
-        Some(changes) => changes.iter().for_each(|change| fact("advice", change.clone())),
-        None => {}
     }
     let accesses = list(&resource["accesses"]).iter().map(described);
     fact("accesses", accesses.collect::<Vec<_>>().join("; "));

@@ -2,7 +2,7 @@
 //! `tileheap tensors`.
 
 use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
-use super::numbers::{Cell, Curve, Form, Series, Table};
+use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 use super::words::amount;
 use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
@@ -74,8 +74,27 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
         notes: plan.notes.clone(),
         ..Chart::default()
     };
+    if !plan.on_chip.is_empty() {
+        chart.curves.push(kept_on_chip(plan));
+    }
     chart.name_sharers();
     chart
+}
+
+fn kept_on_chip(plan: &Tensors) -> Curve {
+    let given = plan.memories.first().and_then(|memory| memory.capacity);
+    let place = plan.on_chip.iter().position(|row| Some(row.capacity) == given);
+    Curve {
+        title: "Traffic that stays on chip by capacity".to_owned(),
+        across: "capacity".to_owned(),
+        at: plan.on_chip.iter().map(|row| amount(row.capacity)).collect(),
+        unit: Unit::Share,
+        form: Form::Line,
+        top: 1000,
+        series: Series::alone(plan.on_chip.iter().map(|row| row.share(row.kept)).collect()),
+        mark: place.map(|place| (place, "this plan".to_owned())),
+        wide: false,
+    }
 }
 
 fn at(index: usize, step: &Step) -> String {

@@ -1,8 +1,7 @@
 //! `plan`, `profile`, `completions` and help on good input.
 
 use crate::run::{
-    FRAME, command, file, find, json, list, number, place, planned, shared, shared_frames, tileheap,
-    tileheap_with,
+    FRAME, command, file, find, json, list, number, planned, shared, shared_frames, tileheap, tileheap_with,
 };
 
 const PRESETS: [&str; 4] = ["adreno-830", "adreno-840", "x2-85", "no-tile-memory"];
@@ -64,71 +63,6 @@ fn claims_that_contradict_the_rules_are_listed() {
     let lying = lying.shows(&["is declared not eligible, but the rules allow it"]);
     let claims = |report: &str| report.matches("is declared").count();
     assert!(claims(&lying) > claims(&honest), "{honest}\n{lying}");
-}
-
-#[test]
-fn standard_input_files_and_both_forms_give_one_plan() {
-    let (path, out) = (file("one plan.json", FRAME), place("one plan out.json"));
-    let from_file = tileheap(&["plan", &path, "--json"]).good();
-    let from_input = tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]);
-    assert_eq!(from_input.good(), from_file);
-    assert_eq!(tileheap(&["plan", &path, "--json", "-o", &out]).good(), "");
-    assert_eq!(std::fs::read_to_string(&out).expect("the plan"), from_file);
-}
-
-#[test]
-fn options_change_what_they_say() {
-    let frame = file("options.json", FRAME);
-    for (options, pointer, value) in [
-        ("--bin-cost 0", "/resources/0/placements/0/memory", "\"tile\""),
-        ("--bin-cost 0", "/profile/name", "\"adreno-830\""),
-        ("--strategy off", "/resources/0/placements/0/memory", "\"arena\""),
-        ("--strategy first-come", "/options/strategy", "\"first-come\""),
-        ("--size 1920x1080", "/base_extent", "[1920, 1080]"),
-        (
-            "--size 1920x1080",
-            "/resources/0/requirements/tile/size",
-            "8355840",
-        ),
-        ("--heap 4MiB", "/profile/memoryHeaps/2/size", "4194304"),
-        ("--heap 4MiB", "/resources/0/reason/kind", "\"tile\""),
-        ("--heap 1MB", "/resources/0/reason/kind", "\"too_large\""),
-    ] {
-        let plan = planned(&frame, &options.split(' ').collect::<Vec<_>>());
-        assert_eq!(plan.pointer(pointer), Some(&json(value)), "{options}");
-    }
-}
-
-#[test]
-fn a_profile_is_a_template_for_others() {
-    let text = tileheap(&["profile", "adreno-830"]);
-    text.shows(&["8,355,840 B", "tileBufferTransfers was not recorded"]);
-    let custom = tileheap(&["profile", "adreno-830", "--json"]).good();
-    let custom = custom.replace("8355840", "4177920");
-    let path = file("half a heap.json", &custom);
-    assert_eq!(tileheap(&["profile", &path, "--json"]).good(), custom);
-    let plan = planned(&file("halved.json", FRAME), &["--profile", &path]);
-    assert_eq!(plan["profile"]["memoryHeaps"][2]["size"], 4_177_920);
-    for preset in PRESETS {
-        tileheap(&["profile", preset]).good();
-    }
-}
-
-#[test]
-fn help_teaches_and_scripts_complete() {
-    for arguments in [
-        &["--help"][..],
-        &["plan", "--help"],
-        &["check", "--help"],
-        &["profile", "--help"],
-    ] {
-        let help = tileheap(arguments).shows(&["Example", "tileheap plan frame.json"]);
-        assert!(!help.contains('\u{1b}'), "colours only on a terminal");
-    }
-    assert!(tileheap(&["--version"]).good().starts_with("tileheap "));
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        tileheap(&["completions", shell]).shows(&["tileheap"]);
-    }
 }
 
 #[test]

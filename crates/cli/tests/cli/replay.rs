@@ -49,14 +49,6 @@ fn all_policies_replay_a_generated_trace() {
 }
 
 #[test]
-fn one_policy_is_ours_unless_another_is_named() {
-    let trace = trace("cyclic.trace", &["cyclic", "--frames", "5"]);
-    replay(&trace, "1MiB", &[]).shows(&["coherent"]);
-    let clock = replay(&trace, "1MiB", &["--policy", "clock"]).shows(&["clock"]);
-    assert!(!clock.contains("coherent"));
-}
-
-#[test]
 fn bad_traces_and_budgets_are_named() {
     let trace = trace("whole.trace", &["strafe", "--frames", "20"]);
     let bytes = std::fs::read(&trace).expect("the trace");
@@ -78,5 +70,4 @@ fn bad_traces_and_budgets_are_named() {
     ] {
         contains(replay(path, budget, &[]).bad(1), parts);
     }
-    replay(&trace, "2MiB", &["--policy", "best"]).names(2, &["coherent"]);
 }

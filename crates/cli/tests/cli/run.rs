@@ -1,7 +1,7 @@
 //! Running the command.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -88,7 +88,13 @@ pub(crate) fn tileheap(arguments: &[&str]) -> Run {
 
 /// The same with a text on standard input.
 pub(crate) fn tileheap_with(input: &[u8], arguments: &[&str]) -> Run {
+    tileheap_in(".".as_ref(), input, arguments)
+}
+
+/// The same in a folder.
+pub(crate) fn tileheap_in(folder: &Path, input: &[u8], arguments: &[&str]) -> Run {
     let mut child = command()
+        .current_dir(folder)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

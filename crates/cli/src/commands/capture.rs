@@ -1,0 +1,251 @@
+//! `tileheap capture`.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use clap::{Args, ValueHint};
+use tileheap::runtime::detect::enumerate_devices;
+use tileheap_capture::check::check;
+use tileheap_capture::document::Capture;
+use tileheap_capture::settings;
+
+use crate::error::{Error, Result};
+use crate::frames::advice::with_advice;
+use crate::frames::arrange::{ArrangeOptions, Limits};
+use crate::frames::plan::{FrameArguments, FrameOptions};
+use crate::input::{read_text, shown};
+use crate::layered::{CAPTURE, absolute, status_of, wait};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::report::brief::{brief, text};
+use crate::report::chart::Chart;
+use crate::report::{page, plan};
+
+/// Capture frames of a program, and report what tile memory would bring it
+///
+/// Runs an unmodified Vulkan program under VK_LAYER_TILEHEAP_capture, which writes the frame that it submits as a frame document. Plans
+/// the frame for a device, as it is and run in the best way found, and writes a report: traffic of the frame, what of it stays on chip,
+/// which passes to change first, what could not be followed. The documents are for `plan`, `advise`, `report` and `check-frame`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 if a frame was captured and planned, whatever the program's own status.
+
+Examples:
+  tileheap capture -- vkcube --c 60
+  tileheap capture --profile x2-85 --frames 100..103 --out captures -- ./game
+  tileheap capture --border submits:1 -- ./compute                 a program that presents nothing
+  tileheap capture --border signal:now -- ./game                   a frame whenever `touch now` is run
+  tileheap capture --from game.gfxr                                a trace of GFXReconstruct")]
+pub(crate) struct Arguments {
+    /// Which frames of the program, from 0: 100, or 100..103 without 103 [default: 2]
+    #[arg(long, value_name = "N..M")]
+    frames: Option<String>,
+    /// What ends a frame: present, label:NAME of a debug label, submits:N, signal:FILE when the file is created [default: present]
+    #[arg(long, value_name = "BORDER")]
+    border: Option<String>,
+    /// The folder for documents and report; earlier captures there are replaced
+    #[arg(long, value_name = "DIR", default_value = "tileheap-capture", value_hint = ValueHint::DirPath)]
+    out: PathBuf,
+    /// Replay a trace of GFXReconstruct instead of running a program
+    #[arg(long, value_name = "FILE.gfxr", value_hint = ValueHint::FilePath, conflicts_with = "program")]
+    from: Option<PathBuf>,
+    /// Only name the report: by default it is opened where there is a terminal and a screen
+    #[arg(long)]
+    no_open: bool,
+    /// The folder of the layer's library and manifest, if not target/capture
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    layer_path: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Planning")]
+    options: FrameOptions,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    limits: Limits,
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "from", value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    // What is wrong with the options is told before the program runs.
+    arguments.options.read_profile()?;
+    let program = match &arguments.from {
+        Some(trace) => replay_of(trace)?,
+        None => arguments.program.clone(),
+    };
+    let layer = CAPTURE.find(arguments.layer_path.as_deref())?;
+    let options = [
+        (settings::FRAMES, "--frames", &arguments.frames),
+        (settings::BORDER, "--border", &arguments.border),
+    ];
+    let given = |name: &str| options.iter().find(|one| one.0 == name)?.2.clone();
+    settings::check(|name| match name {
+        settings::FOLDER => Some(arguments.out.display().to_string()),
+        _ => given(name).or_else(|| env::var(name).ok()),
+    })
+    .map_err(|error| {
+        let options = options.iter().filter(|one| one.2.is_some());
+        Error::bad_input(options.fold(error, |error, one| error.replace(one.0, one.1)))
+    })?;
+    let mut command = CAPTURE.command(&layer, &program)?;
+    // Only now, for it removes earlier captures.
+    let folder = prepare(&arguments.out)?;
+    command.env(settings::FOLDER, &folder);
+    command.envs(options.iter().filter_map(|one| Some((one.0, one.2.as_ref()?))));
+    let ended = wait(&mut command)?;
+    let documents = documents_in(&folder)?;
+    if documents.is_empty() {
+        return Err(why_none(&program, ended, &folder));
+    }
+    if status_of(ended) != 0 {
+        let status = status_of(ended);
+        let note = format!("tileheap: the program ended with {status}: these are its frames until then\n");
+        // There is no other place to report a closed standard error.
+        let _ = std::io::stderr().write_all(note.as_bytes());
+    }
+    let mut charts = Vec::new();
+    for document in &documents {
+        charts.extend(planned(arguments, document)?);
+    }
+    let report = folder.join("report.html");
+    Output::to(Some(report.clone())).write(&page::page(&charts, &[]))?;
+    let frames: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
+    let (frames, page) = (
+        frames.join(
+            "
+  ",
+        ),
+        report.display(),
+    );
+    Output::stdout().write_report(&format!(
+        "
+Frames
+  {frames}
+Report
+  {page}
+"
+    ))?;
+    if !arguments.no_open && std::io::stdout().is_terminal() {
+        open(&report);
+    }
+    Ok(())
+}
+
+/// The charts of one captured frame, its page first, which is printed too.
+fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
+    let named = |error: &dyn std::fmt::Display| Error::of(shown(document), error);
+    let text_of_document = read_text(document, "captured frame")?;
+    let capture = Capture::from_json(&text_of_document).map_err(|error| named(&error))?;
+    let capture = capture.unwrap_or_default();
+    let options = &arguments.options;
+    let frame = FrameArguments {
+        frame: document.to_owned(),
+        options: options.clone(),
+    };
+    let imported = frame.frame_from(&text_of_document, options.size)?;
+    let progress = Progress::new("planning", 0);
+    let described = options.plan(&imported, &options.read_profile()?)?;
+    drop(progress);
+    let search = ArrangeOptions::best(arguments.limits.clone());
+    let best = search.arrange(options, &imported, &described)?;
+    let best = best.expect("a search was asked for");
+    let findings = check(&imported.frame, &capture).map_err(|error| named(&error))?;
+    let page = brief(&described, &best, &capture, &findings);
+    Output::stdout().write_report(&text(&page))?;
+    let mut charts = vec![page];
+    for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {
+        let mut chart = plan::chart(&with_advice(&described, arranged, None)?);
+        chart.title = format!("{}, {how}", chart.title);
+        chart.notes.clear(); // Advice is a command of its own.
+        charts.push(chart);
+    }
+    Ok(charts)
+}
+
+/// The folder, made where there is none, that can be written to; without the captures of earlier runs.
+fn prepare(out: &Path) -> Result<PathBuf> {
+    let named = |error: std::io::Error| {
+        Error::new(format!(
+            "cannot write captures to `{}`: {error}: give --out another folder",
+            out.display()
+        ))
+    };
+    fs::create_dir_all(out).map_err(named)?;
+    let folder = absolute(out)?;
+    fs::write(folder.join(settings::LOG), "").map_err(named)?;
+    for earlier in documents_in(&folder)? {
+        fs::remove_file(earlier).map_err(named)?;
+    }
+    Ok(folder)
+}
+
+/// The captured frames in a folder, by number.
+fn documents_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| Error::of(folder.display(), error))?;
+    let mut documents: Vec<(Vec<u64>, PathBuf)> = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let numbers = name
+            .strip_prefix("frame-")
+            .and_then(|name| name.strip_suffix(".json"));
+        if let Some(Ok(numbers)) = numbers.map(|name| name.split("-device-").map(str::parse).collect()) {
+            documents.push((numbers, path));
+        }
+    }
+    documents.sort();
+    Ok(documents.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Why a program left no frame, as far as it can be told.
+fn why_none(program: &[OsString], ended: ExitStatus, folder: &Path) -> Error {
+    let log = fs::read_to_string(folder.join(settings::LOG)).unwrap_or_default();
+    let why = match (enumerate_devices(), log.lines().last()) {
+        (Err(error), _) => format!("Vulkan does not work on this machine: {error}"),
+        (Ok(devices), _) if devices.is_empty() => "this machine has no Vulkan device".to_owned(),
+        (Ok(_), Some(last)) => last.to_owned(),
+        (Ok(_), None) => {
+            "it made no Vulkan device under the layer: it uses no Vulkan, or not this machine's loader"
+                .to_owned()
+        }
+    };
+    let (program, status) = (Path::new(&program[0]).display(), status_of(ended));
+    Error::new(format!(
+        "no frame of `{program}` was captured (exit status {status}): {why}"
+    ))
+}
+
+/// GFXReconstruct's replayer of a trace.
+fn replay_of(trace: &Path) -> Result<Vec<OsString>> {
+    fs::metadata(trace).map_err(|error| Error::of(format!("cannot read {}", shown(trace)), error))?;
+    let replayer = format!("gfxrecon-replay{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH").unwrap_or_default();
+    if !env::split_paths(&path).any(|folder| folder.join(&replayer).is_file()) {
+        return Err(Error::new(format!(
+            "{} needs `{replayer}`, which is not on the PATH: install GFXReconstruct, which the Vulkan SDK has",
+            shown(trace)
+        )));
+    }
+    Ok(vec![replayer.into(), trace.into()])
+}
+
+/// Shows a page; where nothing can, its name was printed.
+fn open(page: &Path) {
+    let opener = match env::consts::OS {
+        "macos" => "open",
+        _ if env::var_os("DISPLAY").is_none() && env::var_os("WAYLAND_DISPLAY").is_none() => return,
+        _ => "xdg-open",
+    };
+    let mut command = Command::new(opener);
+    command
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _ = command.spawn();
+}
