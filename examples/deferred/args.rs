@@ -85,6 +85,10 @@ pub(crate) struct Args {
     /// With --best: what may change, all unless something is named
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', requires = "best")]
     pub(crate) allow: Vec<Change>,
+    /// Turns eight parts of the frame on and off at random every frame (64 of them), and prints what is found again, created and held;
+    /// with --compare, also compares every frame with one of which each resource has memory of its own
+    #[arg(long, conflicts_with_all = ["window", "overlay", "best", "pin", "exclude", "heap", "vulkan_1_1"])]
+    pub(crate) toggle: bool,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

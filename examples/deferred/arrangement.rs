@@ -9,7 +9,7 @@ use tileheap::frame::tables::{PassKind, ResourceKind};
 use tileheap::frame::{PassId, ResourceId};
 use tileheap::plan::Plan;
 
-use crate::frame::{Deferred, TILE};
+use crate::frame::{Deferred, INSET, TILE, inset};
 use crate::pipelines::{Program, inputs_of};
 
 /// What a search for a better arrangement may change.
@@ -53,7 +53,7 @@ impl Deferred {
                     number: 0,
                     of: 1,
                     area: self.whole(described).into(),
-                    origin: vk::Offset2D::default(),
+                    origin: self.origin(described),
                 }),
             })
         })
@@ -63,8 +63,15 @@ impl Deferred {
     pub(crate) fn whole(&self, described: PassId) -> vk::Extent2D {
         match self.frame.pass(described) {
             pass if pass.kind == PassKind::Render => pass.area.extent,
+            pass if pass.name.ends_with(INSET) => inset(self.frame.base_extent()),
             _ => self.frame.base_extent(),
         }
+    }
+
+    /// Where texel (0, 0) of a described pass's attachments is in what it computes.
+    fn origin(&self, described: PassId) -> vk::Offset2D {
+        let vk::Offset2D { x, y } = self.frame.pass(described).area.offset;
+        vk::Offset2D { x: -x, y: -y }
     }
 
     pub(crate) fn push_constants(&self, run: &Run) -> PushConstants {

@@ -23,7 +23,7 @@ impl Inputs {
         bound: &BoundFrame,
         pipelines: &Pipelines,
     ) -> Result<Inputs> {
-        let layout_of = |run: &Run| &pipelines.of(run.described).inputs;
+        let layout_of = |run: &Run| &pipelines.of(deferred, run.described).inputs;
         let sizes: Vec<_> = deferred
             .runs()
             .flat_map(|run| layout_of(&run).pool_sizes(2))

@@ -5,13 +5,14 @@
 //!          lighting   cull   ao ─► ao_blur   reflection ─► lighting ─► glow
 //! batch 1  post       temporal ─► exposure   threshold ─► down ×3 ─► up ×3 ─► tone_map (─► read_back)
 //! ```
-//! What shaders read is declared in the order of their bindings in set 1: descriptor sets follow from the frame.
+//! What shaders read is declared in the order of their bindings in set 1: descriptor sets follow from the frame. [`Switches`] change what
+//! there is; names of the second view's resources and passes end in [`INSET`].
 
 use ash::vk;
 use tileheap::arrange::{Arranged, Arrangement};
 use tileheap::frame::{
-    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, QueueId, ReadReach,
-    ResourceId,
+    BatchId, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder,
+    PassId, Persistence, QueueId, ReadReach, ResourceId,
 };
 use tileheap::units::Bytes;
 
@@ -25,7 +26,15 @@ pub(crate) struct Deferred {
     pub(crate) frame: Frame,
     /// The frame that runs: another arrangement of the same, or the same.
     pub(crate) arranged: Arranged,
+    pub(crate) parts: Parts,
+}
+
+/// What is handed in with a frame, and what is special in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
     pub(crate) graphics: QueueId,
+    /// For exposure, where that has a queue of its own.
+    pub(crate) compute: Option<QueueId>,
     pub(crate) tone_map: PassId,
     /// The picture, handed in with every frame.
     pub(crate) picture: ResourceId,
@@ -35,195 +44,370 @@ pub(crate) struct Deferred {
     pub(crate) semaphores: Option<Semaphores>,
 }
 
+impl Parts {
+    /// The frame that they are parts of, as described.
+    pub(crate) fn of(self, frame: Frame) -> tileheap::Result<Deferred> {
+        Ok(Deferred {
+            arranged: Arrangement::described(&frame).apply(&frame)?,
+            frame,
+            parts: self,
+        })
+    }
+}
+
+/// What a frame has, a bit each.
+pub(crate) type Switches = u8;
+const OCCLUSION: Switches = 1;
+const REFLECTIONS: Switches = 1 << 1;
+const BLOOM: Switches = 1 << 2;
+const FINE_SHADOWS: Switches = 1 << 3; // else of half the size
+const CASCADES: Switches = 1 << 4; // a second shadow map, of what is near
+const MULTISAMPLING: Switches = 1 << 5; // of the G-buffer
+const ASYNC_EXPOSURE: Switches = 1 << 6; // on a queue of its own
+const SECOND_VIEW: Switches = 1 << 7; // in a corner of the picture
+/// Without `--toggle`.
+const USUAL: Switches = OCCLUSION | REFLECTIONS | BLOOM | FINE_SHADOWS;
+
 /// Pixels of a tile of light culling a side, which is a workgroup; `TILE` in shaders/constants.glsl.
 pub(crate) const TILE: u32 = CULL_COMP.local_size[0];
 /// Bytes of a tile's mask; `MASK_WORDS` in shaders/constants.glsl.
 const MASK_BYTES: u64 = 32;
+/// The end of the second view's names.
+pub(crate) const INSET: &str = "_inset";
+/// How many of its sides are one of the picture's.
+const INSET_SHARE: u32 = 4;
+
+const ZERO: LoadOp = LoadOp::Clear(ClearValue::ZERO);
+// Depth is reversed: far away is 0.
+const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
+// How far the shaders look, in texels of what they read; all know where their strip begins.
+const PIXEL: ReadReach = ReadReach::PIXEL;
+const FREE: Bytes = Bytes::ZERO;
+fn within(texels: u32) -> ReadReach {
+    ReadReach::Texels(texels)
+}
+
+/// The size of the second view in a picture.
+pub(crate) fn inset(extent: vk::Extent2D) -> vk::Extent2D {
+    vk::Extent2D {
+        width: extent.width.div_ceil(INSET_SHARE),
+        height: extent.height.div_ceil(INSET_SHARE),
+    }
+}
 
 /// Describes the frame for a picture of this extent.
 pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Deferred> {
-    const ZERO: LoadOp = LoadOp::Clear(ClearValue::ZERO);
-    // Depth is reversed: far away is 0.
-    const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
-    // How far the shaders look, in texels of what they read; all know where their strip begins.
-    const PIXEL: ReadReach = ReadReach::PIXEL;
-    const FREE: Bytes = Bytes::ZERO;
-    let within = ReadReach::Texels;
-    use vk::Format as F;
+    let mut frame = FrameBuilder::default();
+    let parts = declare(&mut frame, extent, output, USUAL);
+    parts.of(frame.build()?)
+}
 
-    let mut frame = FrameBuilder::new("deferred", extent);
-
-    // G-buffer, light lists, occlusion, reflections: written and read within batch 0.
+/// Describes the frame with some switches on, in a builder of which the memory is used again.
+pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Output, on: Switches) -> Parts {
+    frame.reset("deferred", extent);
+    let side = SHADOW_SIZE >> u32::from(on & FINE_SHADOWS == 0);
+    let maps = if on & CASCADES != 0 { 2 } else { 1 };
     let shadow_extent = vk::Extent2D {
-        width: SHADOW_SIZE,
-        height: SHADOW_SIZE,
+        width: side * maps,
+        height: side,
     };
-    let shadow = frame.image("shadow", ImageDesc::new(F::D16_UNORM, shadow_extent));
-    let albedo = frame.image("albedo", ImageDesc::new(F::R8G8B8A8_SRGB, extent));
-    let normal = frame.image("normal", ImageDesc::new(F::A2B10G10R10_UNORM_PACK32, extent));
-    let depth = frame.image("depth", ImageDesc::new(F::D32_SFLOAT, extent));
-    let tiles = u64::from(extent.width.div_ceil(TILE)) * u64::from(extent.height.div_ceil(TILE));
-    let light_masks = frame.buffer("light_masks", BufferDesc::new(Bytes(tiles * MASK_BYTES)));
-    let ao_noisy = frame.image("ao_noisy", ImageDesc::scaled(F::R8_UNORM, 0.5, 0.5));
-    let ao = frame.image("ao", ImageDesc::scaled(F::R8_UNORM, 0.5, 0.5));
-    let reflection = frame.image("reflection", ImageDesc::scaled(F::R16G16B16A16_SFLOAT, 0.5, 0.5));
-
-    // These two go on into batch 1, where what the frame before resolved is averaged with them.
-    let hdr = frame.image("hdr", ImageDesc::new(F::R16G16B16A16_SFLOAT, extent));
-    let motion = frame.image("motion", ImageDesc::new(F::R16G16_SFLOAT, extent));
-    let resolved_desc = ImageDesc::new(F::R16G16B16A16_SFLOAT, extent);
-    let resolved = frame.resource("resolved", resolved_desc, Persistence::History);
-
-    // Bloom and exposure: batch 1.
-    let exposure = frame.buffer("exposure", BufferDesc::new(Bytes(4)));
-    let mut bloom_image =
-        |name: &str, scale: f32| frame.image(name, ImageDesc::scaled(F::R16G16B16A16_SFLOAT, scale, scale));
-    let bright = bloom_image("bright", 0.5);
-    let down = [
-        bloom_image("down_0", 0.25),
-        bloom_image("down_1", 0.125),
-        bloom_image("down_2", 0.0625),
-    ];
-    let up = [
-        bloom_image("up_2", 0.125),
-        bloom_image("up_1", 0.25),
-        bloom_image("up_0", 0.5),
-    ];
-
-    let picture = output.picture(&mut frame, extent);
+    let shadow = frame.image("shadow", ImageDesc::new(vk::Format::D16_UNORM, shadow_extent));
+    let main = View::declare(frame, "", extent, 1);
+    let second = (on & SECOND_VIEW != 0).then(|| View::declare(frame, INSET, inset(extent), INSET_SHARE));
+    let views = || [&main].into_iter().chain(&second);
+    let picture = output.picture(frame, extent);
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(graphics);
-
     let scene = frame.batch(submit);
     let geometry = frame.command_buffer(scene, "geometry");
-    frame.render_pass(geometry, "shadow").depth(shadow, FAR);
-    frame
-        .render_pass(geometry, "gbuffer")
-        // Sky keeps these: the passes that read them look at the depth first, and motion is 0 there.
-        .color(albedo, ZERO)
-        .color(normal, ZERO)
-        .color(motion, ZERO)
-        .depth(depth, FAR);
-
+    for (map, name) in (0..maps).zip(["shadow", "shadow_near"]) {
+        let pass = frame.render_pass(geometry, name).depth(shadow, FAR);
+        if maps > 1 {
+            let offset = vk::Offset2D {
+                x: (map * side) as i32,
+                y: 0,
+            };
+            let extent = vk::Extent2D {
+                width: side,
+                height: side,
+            };
+            pass.area(vk::Rect2D { offset, extent });
+        }
+    }
+    views().for_each(|view| view.draw(frame, geometry, on));
     let lighting = frame.command_buffer(scene, "lighting");
-    frame
-        .compute_pass(lighting, "cull")
-        .sampled(depth)
-        .reaching(within(TILE - 1))
-        .storage_write(light_masks)
-        .in_strips(FREE);
-    frame
-        .render_pass(lighting, "ao")
-        .sampled(depth)
-        // `reach` in shaders/ao.frag.
-        .reaching(within(extent.height * 12 / 100 + 2))
-        .sampled(normal)
-        .reaching(PIXEL)
-        .color(ao_noisy, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment();
-    frame
-        .render_pass(lighting, "ao_blur")
-        .sampled(ao_noisy)
-        .reaching(within(2))
-        .sampled(depth)
-        .reaching(within(4))
-        .color(ao, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment();
-    frame
-        .render_pass(lighting, "reflection")
-        .sampled(albedo)
-        .reaching(PIXEL)
-        .sampled(normal)
-        .reaching(PIXEL)
-        .sampled(depth)
-        .sampled_previous(resolved)
-        .color(reflection, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment();
-    frame
-        .render_pass(lighting, "lighting")
-        .sampled(albedo)
-        .reaching(PIXEL)
-        .sampled(normal)
-        .reaching(PIXEL)
-        .sampled(depth)
-        .reaching(within(2))
-        .sampled(shadow)
-        .sampled(ao)
-        .reaching(within(1))
-        .sampled(reflection)
-        .reaching(within(1))
-        .storage_read(light_masks)
-        .reaching(PIXEL)
-        .color(hdr, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment();
-    frame
-        .render_pass(lighting, "glow")
-        .color(hdr, LoadOp::Load)
-        .depth_read_only(depth)
-        .in_strips(FREE);
+    views().for_each(|view| view.light(frame, lighting, shadow, on));
 
-    let post_batch = frame.batch(submit);
-    let post = frame.command_buffer(post_batch, "post");
-    frame
-        .render_pass(post, "temporal")
-        .sampled(hdr)
-        .reaching(within(1))
-        .sampled(motion)
-        .reaching(PIXEL)
-        .sampled_previous(resolved)
-        .color(resolved, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment();
-    frame
-        .compute_pass(post, "exposure")
-        .sampled(resolved)
-        .storage_write(exposure);
-    for (name, from, to) in [
-        ("threshold", resolved, bright),
-        ("down_0", bright, down[0]),
-        ("down_1", down[0], down[1]),
-        ("down_2", down[1], down[2]),
-    ] {
-        let pass = frame.render_pass(post, name).sampled(from).reaching(within(2));
-        pass.color(to, LoadOp::DontCare).in_strips(FREE).fragment();
+    let compute = (on & ASYNC_EXPOSURE != 0).then(|| frame.queue("compute", vk::QueueFlags::COMPUTE));
+    let meter = compute.map(|compute| {
+        let submit = frame.submit(compute);
+        let batch = frame.batch(submit);
+        hand_over(frame, "lit", scene, batch);
+        let meter = frame.command_buffer(batch, "meter");
+        // Before antialiasing, so that that need not be waited for.
+        views().for_each(|view| view.meter(frame, meter, view.hdr));
+        batch
+    });
+    let submit = if meter.is_some() {
+        frame.submit(graphics)
+    } else {
+        submit
+    };
+    let mut batch = frame.batch(submit);
+    let mut post = frame.command_buffer(batch, "post");
+    for view in views() {
+        view.antialias(frame, post);
+        if meter.is_none() {
+            view.meter(frame, post, view.resolved);
+        }
+        view.bloom(frame, post, on);
     }
-    for (name, from, with, to) in [
-        ("up_2", down[2], down[1], up[0]),
-        ("up_1", up[0], down[0], up[1]),
-        ("up_0", up[1], bright, up[2]),
-    ] {
-        let pass = frame.render_pass(post, name).sampled(from).reaching(within(2));
-        let pass = pass.sampled(with).reaching(PIXEL);
-        pass.color(to, LoadOp::DontCare).in_strips(FREE).fragment();
+    if let Some(meter) = meter {
+        batch = frame.batch(submit);
+        hand_over(frame, "metered", meter, batch);
+        post = frame.command_buffer(batch, "finish");
     }
-    let tone_map = frame
-        .render_pass(post, "tone_map")
-        .sampled(resolved)
-        .reaching(PIXEL)
-        .sampled(up[2])
-        .reaching(within(2))
-        .storage_read(exposure)
-        .color(picture, LoadOp::DontCare)
-        .in_strips(FREE)
-        .fragment()
-        .id();
-
-    let (read_back, semaphores) = output.finish(&mut frame, extent, post_batch, post, picture);
-    let frame = frame.build()?;
-    Ok(Deferred {
-        arranged: Arrangement::described(&frame).apply(&frame)?,
-        frame,
+    let tone_map = main.tone_map(frame, post, (picture, extent));
+    if let Some(second) = &second {
+        second.tone_map(frame, post, (picture, extent));
+    }
+    let (read_back, semaphores) = output.finish(frame, extent, batch, post, picture);
+    Parts {
         graphics,
+        compute,
         tone_map,
         picture,
         read_back,
         semaphores,
-    })
+    }
+}
+
+/// Lets a batch wait for one of another queue.
+fn hand_over(frame: &mut FrameBuilder, name: &str, from: BatchId, to: BatchId) {
+    let (semaphore, all) = (frame.semaphore(name), vk::PipelineStageFlags2::ALL_COMMANDS);
+    frame.signal(from, semaphore, all);
+    frame.wait(to, semaphore, all);
+}
+
+/// What one view renders to.
+struct View {
+    /// The end of its names.
+    suffix: &'static str,
+    extent: vk::Extent2D,
+    /// In the order of [`GBUFFER`].
+    gbuffer: [ResourceId; 4],
+    light_masks: ResourceId,
+    /// Noisy, blurred.
+    ao: [ResourceId; 2],
+    reflection: ResourceId,
+    hdr: ResourceId,
+    /// Averaged with the next frame's.
+    resolved: ResourceId,
+    exposure: ResourceId,
+    /// Threshold, down three times, up three times.
+    bloom: [ResourceId; 7],
+}
+
+const GBUFFER: [(&str, vk::Format); 4] = [
+    ("albedo", vk::Format::R8G8B8A8_SRGB),
+    ("normal", vk::Format::A2B10G10R10_UNORM_PACK32),
+    ("motion", vk::Format::R16G16_SFLOAT),
+    ("depth", vk::Format::D32_SFLOAT),
+];
+
+impl View {
+    fn declare(frame: &mut FrameBuilder, suffix: &'static str, extent: vk::Extent2D, share: u32) -> View {
+        const HDR: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
+        let name = |name: &str| format!("{name}{suffix}");
+        let desc = |format, shrunk: u32| {
+            let scale = 1.0 / (share * shrunk) as f32;
+            ImageDesc::scaled(format, scale, scale)
+        };
+        let image =
+            |frame: &mut FrameBuilder, of: &str, format, shrunk| frame.image(name(of), desc(format, shrunk));
+        // G-buffer, light lists, occlusion, reflections: written and read within batch 0.
+        let [albedo, normal, depth] =
+            [GBUFFER[0], GBUFFER[1], GBUFFER[3]].map(|(of, format)| image(frame, of, format, 1));
+        let tiles = u64::from(extent.width.div_ceil(TILE)) * u64::from(extent.height.div_ceil(TILE));
+        let masks = BufferDesc::new(Bytes(tiles * MASK_BYTES));
+        let light_masks = frame.buffer(name("light_masks"), masks);
+        let ao = ["ao_noisy", "ao"].map(|of| image(frame, of, vk::Format::R8_UNORM, 2));
+        let reflection = image(frame, "reflection", HDR, 2);
+        // These two go on into batch 1, where what the frame before resolved is averaged with them.
+        let hdr = image(frame, "hdr", HDR, 1);
+        let motion = image(frame, GBUFFER[2].0, GBUFFER[2].1, 1);
+        View {
+            suffix,
+            extent,
+            gbuffer: [albedo, normal, motion, depth],
+            light_masks,
+            ao,
+            reflection,
+            hdr,
+            resolved: frame.resource(name("resolved"), desc(HDR, 1), Persistence::History),
+            exposure: frame.buffer(name("exposure"), BufferDesc::new(Bytes(4))),
+            bloom: [
+                ("bright", 2),
+                ("down_0", 4),
+                ("down_1", 8),
+                ("down_2", 16),
+                ("up_2", 8),
+                ("up_1", 4),
+                ("up_0", 2),
+            ]
+            .map(|(of, shrunk)| image(frame, of, HDR, shrunk)),
+        }
+    }
+
+    fn pass<'a>(
+        &self,
+        frame: &'a mut FrameBuilder,
+        commands: CommandBufferId,
+        name: &str,
+    ) -> PassBuilder<'a> {
+        frame.render_pass(commands, format!("{name}{}", self.suffix))
+    }
+
+    /// Draws surfaces. Sky keeps what is cleared: what reads it looks at the depth first, and motion is 0 there.
+    fn draw(&self, frame: &mut FrameBuilder, commands: CommandBufferId, on: Switches) {
+        let (mut targets, mut name) = (self.gbuffer, "gbuffer");
+        if on & MULTISAMPLING != 0 {
+            name = "gbuffer_4x";
+            targets = GBUFFER.map(|(of, format)| {
+                let desc = ImageDesc {
+                    samples: vk::SampleCountFlags::TYPE_4,
+                    ..ImageDesc::new(format, self.extent)
+                };
+                frame.image(format!("{of}_4x{}", self.suffix), desc)
+            });
+        }
+        let mut pass = self.pass(frame, commands, name);
+        for color in &targets[..3] {
+            pass = pass.color(*color, ZERO);
+        }
+        pass = pass.depth(targets[3], FAR);
+        for (sampled, target) in targets.into_iter().zip(self.gbuffer) {
+            if sampled != target {
+                pass = pass.resolve(sampled, target);
+            }
+        }
+    }
+
+    /// A pass that computes an image from what it samples, each with how far it looks.
+    fn screen<'a>(
+        &self,
+        frame: &'a mut FrameBuilder,
+        (commands, name): (CommandBufferId, &str),
+        sampled: &[(ResourceId, ReadReach)],
+        to: ResourceId,
+    ) -> PassBuilder<'a> {
+        let pass = self.pass(frame, commands, name).in_strips(FREE);
+        let reads = sampled.iter();
+        let pass = reads.fold(pass, |pass, &(from, reach)| pass.sampled(from).reaching(reach));
+        pass.color(to, LoadOp::DontCare)
+    }
+
+    /// Finds the light of every surface.
+    fn light(&self, frame: &mut FrameBuilder, commands: CommandBufferId, shadow: ResourceId, on: Switches) {
+        let [albedo, normal, _, depth] = self.gbuffer;
+        let [ao_noisy, ao] = self.ao;
+        frame
+            .compute_pass(commands, format!("cull{}", self.suffix))
+            .sampled(depth)
+            .reaching(within(TILE - 1))
+            .storage_write(self.light_masks)
+            .in_strips(FREE);
+        if on & OCCLUSION != 0 {
+            // `reach` in shaders/ao.frag.
+            let reach = within(self.extent.height * 12 / 100 + 2);
+            let read = [(depth, reach), (normal, PIXEL)];
+            self.screen(frame, (commands, "ao"), &read, ao_noisy).fragment();
+            let read = [(ao_noisy, within(2)), (depth, within(4))];
+            self.screen(frame, (commands, "ao_blur"), &read, ao).fragment();
+        } else {
+            let open = LoadOp::Clear(ClearValue::Float([1.0; 4]));
+            self.pass(frame, commands, "no_ao").color(ao, open);
+        }
+        if on & REFLECTIONS != 0 {
+            let read = [(albedo, PIXEL), (normal, PIXEL), (depth, ReadReach::Anywhere)];
+            let pass = self.screen(frame, (commands, "reflection"), &read, self.reflection);
+            pass.sampled_previous(self.resolved).fragment();
+        } else {
+            let pass = self.pass(frame, commands, "no_reflection");
+            pass.color(self.reflection, ZERO);
+        }
+        let read = [
+            (albedo, PIXEL),
+            (normal, PIXEL),
+            (depth, within(2)),
+            (shadow, ReadReach::Anywhere),
+            (ao, within(1)),
+            (self.reflection, within(1)),
+        ];
+        self.screen(frame, (commands, "lighting"), &read, self.hdr)
+            .storage_read(self.light_masks)
+            .reaching(PIXEL)
+            .fragment();
+        self.pass(frame, commands, "glow")
+            .color(self.hdr, LoadOp::Load)
+            .depth_read_only(depth)
+            .in_strips(FREE);
+    }
+
+    /// Averages with the frames before.
+    fn antialias(&self, frame: &mut FrameBuilder, commands: CommandBufferId) {
+        let read = [(self.hdr, within(1)), (self.gbuffer[2], PIXEL)];
+        let pass = self.screen(frame, (commands, "temporal"), &read, self.resolved);
+        pass.sampled_previous(self.resolved).fragment();
+    }
+
+    /// Finds the exposure of an image.
+    fn meter(&self, frame: &mut FrameBuilder, commands: CommandBufferId, of: ResourceId) {
+        let pass = frame.compute_pass(commands, format!("exposure{}", self.suffix));
+        pass.sampled(of).storage_write(self.exposure);
+    }
+
+    fn bloom(&self, frame: &mut FrameBuilder, commands: CommandBufferId, on: Switches) {
+        let [bright, down_0, down_1, down_2, up_2, up_1, up_0] = self.bloom;
+        if on & BLOOM == 0 {
+            self.pass(frame, commands, "no_bloom").color(up_0, ZERO);
+            return;
+        }
+        for (name, from, with, to) in [
+            ("threshold", self.resolved, None, bright),
+            ("down_0", bright, None, down_0),
+            ("down_1", down_0, None, down_1),
+            ("down_2", down_1, None, down_2),
+            ("up_2", down_2, Some(down_1), up_2),
+            ("up_1", up_2, Some(down_0), up_1),
+            ("up_0", up_1, Some(bright), up_0),
+        ] {
+            let mut read = vec![(from, within(2))];
+            read.extend(with.map(|with| (with, PIXEL)));
+            self.screen(frame, (commands, name), &read, to).fragment();
+        }
+    }
+
+    /// Fills the picture, or the second view's corner of it.
+    fn tone_map(
+        &self,
+        frame: &mut FrameBuilder,
+        commands: CommandBufferId,
+        (picture, whole): (ResourceId, vk::Extent2D),
+    ) -> PassId {
+        let read = [(self.resolved, PIXEL), (self.bloom[6], within(2))];
+        let mut pass = self.screen(frame, (commands, "tone_map"), &read, picture);
+        if self.extent != whole {
+            let offset = vk::Offset2D {
+                x: (whole.width - self.extent.width) as i32,
+                y: (whole.height - self.extent.height) as i32,
+            };
+            let extent = self.extent;
+            pass = pass.area(vk::Rect2D { offset, extent });
+        }
+        pass.storage_read(self.exposure).fragment().id()
+    }
 }
 
 #[cfg(test)]
@@ -238,35 +422,13 @@ mod tests {
                 let deferred = describe(extent, output).expect("the description is sound");
                 assert!(deferred.frame.passes().len() >= 18);
                 assert_eq!(deferred.frame.batches().len(), 2);
+                let mut frame = FrameBuilder::default();
+                for on in 0..=Switches::MAX {
+                    declare(&mut frame, extent, output, on);
+                    let switched = frame.to_frame();
+                    assert!(switched.is_ok(), "switches {on:#b}: {switched:?}");
+                }
             }
         }
-    }
-
-    #[test]
-    fn what_is_local_to_batch_0_stays_there_and_the_picture_goes_on() {
-        let extent = vk::Extent2D {
-            width: 1280,
-            height: 720,
-        };
-        let frame = describe(extent, Output::Buffer)
-            .expect("the description is sound")
-            .frame;
-        let batches = |name: &str| {
-            let uses = frame.uses_of(frame.resource_named(name).expect("declared"));
-            let mut batches: Vec<usize> = uses
-                .iter()
-                .map(|&use_index| frame.batch_of(frame.accesses()[use_index as usize].pass).index())
-                .collect();
-            batches.dedup();
-            batches
-        };
-        let local = "shadow albedo normal depth light_masks ao_noisy ao reflection";
-        for name in local.split(' ') {
-            assert_eq!(batches(name), [0], "{name}");
-        }
-        for name in ["exposure", "bright", "down_0", "down_2", "up_0"] {
-            assert_eq!(batches(name), [1], "{name}");
-        }
-        assert_eq!(batches("hdr"), [0, 1]);
     }
 }

@@ -6,6 +6,7 @@ use ash::vk;
 use tileheap::runtime::{Device, FrameNumber};
 
 use crate::camera::Constants;
+use crate::frame::inset;
 use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
 use crate::support::commands::command_buffers;
 use crate::support::descriptors::SetLayout;
@@ -15,30 +16,26 @@ use crate::support::memory::HostBuffer;
 /// What a frame under way needs for itself.
 pub(crate) struct FrameInFlight {
     pub(crate) pool: vk::CommandPool,
-    /// For the frame's three command buffers.
-    pub(crate) command_buffers: [vk::CommandBuffer; 3],
-    /// [`Constants`], then lights, then instances, as [`SharedLayout`] says.
+    /// For the frame's command buffers on the graphics queue.
+    pub(crate) command_buffers: [vk::CommandBuffer; 4],
+    /// For the one on another queue, where there is one.
+    other: Option<(vk::CommandPool, [vk::CommandBuffer; 1])>,
+    /// [`Constants`] of each view, then lights, then instances, as [`SharedLayout`] says.
     pub(crate) data: HostBuffer,
-    /// Set 0.
-    pub(crate) shared: vk::DescriptorSet,
+    /// Set 0, for each view.
+    pub(crate) shared: [vk::DescriptorSet; 2],
     /// The frame that uses the slot.
-    pub(crate) pending: Option<Pending>,
+    pub(crate) pending: Option<FrameNumber>,
 }
 
-/// A frame under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
-    /// The plan that it was recorded by: frames are counted for each.
-    pub(crate) plan: u64,
-    pub(crate) frame: FrameNumber,
-}
+/// Bytes of a view's constants, with what follows up to the next's.
+const CONSTANTS: usize = size_of::<Constants>().next_multiple_of(256);
 
 /// The start of a slot's data; instances follow. No device asks for a larger alignment than 256.
 #[repr(C, align(256))]
 #[derive(Clone, Copy)]
 struct SharedLayout {
-    constants: Constants,
-    padding: [u8; 512 - size_of::<Constants>()],
+    constants: [[u8; CONSTANTS]; 2],
     lights: [Light; MAX_LIGHTS],
 }
 
@@ -56,24 +53,23 @@ impl FrameInFlight {
         let size = size_of::<SharedLayout>() as vk::DeviceSize + instances;
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
         let data = HostBuffer::new(tile, size, usage)?;
-        let shared = layout.allocate(device, descriptors)?;
-        let parts = [
-            (0, size_of::<Constants>()),
-            (offset_of!(SharedLayout, lights), MAX_LIGHTS * size_of::<Light>()),
-            (size_of::<SharedLayout>(), instances as usize),
-        ];
-        for (binding, (offset, range)) in (0..).zip(parts) {
-            layout.write_buffer(
-                device,
-                shared,
-                binding,
-                data.handle,
-                (offset as u64, range as u64),
-            );
+        let mut shared = [vk::DescriptorSet::null(); 2];
+        for (view, set) in shared.iter_mut().enumerate() {
+            *set = layout.allocate(device, descriptors)?;
+            let parts = [
+                (view * CONSTANTS, size_of::<Constants>()),
+                (offset_of!(SharedLayout, lights), MAX_LIGHTS * size_of::<Light>()),
+                (size_of::<SharedLayout>(), instances as usize),
+            ];
+            for (binding, (offset, range)) in (0..).zip(parts) {
+                let part = (offset as u64, range as u64);
+                layout.write_buffer(device, *set, binding, data.handle, part);
+            }
         }
         Ok(FrameInFlight {
             pool,
             command_buffers,
+            other: None,
             data,
             shared,
             pending: None,
@@ -88,12 +84,17 @@ impl FrameInFlight {
         frame: u32,
         extent: vk::Extent2D,
     ) -> Result<()> {
-        // SAFETY: the frame that used them is complete.
-        unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }
-            .called("vkResetCommandPool")?;
+        for pool in [self.pool].into_iter().chain(self.other.map(|other| other.0)) {
+            // SAFETY: the frame that used it is complete.
+            unsafe { device.reset_command_pool(pool, vk::CommandPoolResetFlags::empty()) }
+                .called("vkResetCommandPool")?;
+        }
         let (start, instances) = self.data.bytes().split_at_mut(size_of::<SharedLayout>());
-        let constants = Constants::of(frame, extent, scene.light_count());
-        start[..size_of::<Constants>()].copy_from_slice(bytemuck::bytes_of(&constants));
+        for (view, extent) in [extent, inset(extent)].into_iter().enumerate() {
+            let constants = Constants::of(frame, extent, scene.light_count(), view > 0);
+            start[view * CONSTANTS..][..size_of::<Constants>()]
+                .copy_from_slice(bytemuck::bytes_of(&constants));
+        }
         let lights = &mut start[offset_of!(SharedLayout, lights)..];
         scene.write(
             frame,
@@ -103,12 +104,24 @@ impl FrameInFlight {
         Ok(())
     }
 
+    /// The command buffer for a queue of another family.
+    pub(crate) fn other(&mut self, device: &ash::Device, family: u32) -> Result<vk::CommandBuffer> {
+        let other = match self.other {
+            Some(other) => other,
+            None => *self.other.insert(command_buffers(device, family)?),
+        };
+        Ok(other.1[0])
+    }
+
     /// # Safety
     /// The slot's frame is complete.
     pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; the pool frees its command buffers.
         unsafe {
             device.destroy_command_pool(self.pool, None);
+            if let Some((pool, _)) = self.other {
+                device.destroy_command_pool(pool, None);
+            }
             self.data.destroy(device);
         }
     }

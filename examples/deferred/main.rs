@@ -9,6 +9,7 @@
 //! cargo run --example deferred -- --window         a window, with the heap map: keys and mouse change the plan as it runs
 //! cargo run --example deferred -- --overlay        a picture with the heap map
 //! cargo run --example deferred -- --compare        the picture again without aliasing: are they identical?
+//! cargo run --example deferred -- --toggle --compare   eight parts of the frame come and go at random
 //! cargo run --example deferred -- --profile adreno-830
 //! cargo run --example deferred -- --best --compare the best arrangement found, in strips for instance, beside the frame as described
 //! ```
@@ -30,8 +31,8 @@ mod pass_recorder;
 mod picture;
 mod pipelines;
 mod renderer;
-mod replan;
 mod scene;
+mod toggle;
 use tileheap_examples as support;
 
 use std::path::Path;
@@ -40,7 +41,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::measure::estimate;
-use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
@@ -56,6 +57,7 @@ use crate::support::output::Output;
 use crate::support::painter::WindowDesc;
 use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::window;
+use crate::toggle::Toggle;
 
 fn main() -> ExitCode {
     start(run)
@@ -150,9 +152,10 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
 
 /// Renders to a file.
 fn render(args: &Args, context: &Context) -> Result<()> {
-    let (tile, frames) = (context.tile(), args.frames.unwrap_or(4));
-    let scene = || Scene::build(args.seed);
-    let (objects, lights) = (scene().object_count(), scene().light_count());
+    let (tile, usual) = (context.tile(), if args.toggle { toggle::FRAMES } else { 4 });
+    let frames = args.frames.unwrap_or(usual);
+    let scene = Scene::build(args.seed);
+    let (objects, lights) = (scene.object_count(), scene.light_count());
     let mut planned = renderer_desc(args)?;
     if args.best {
         let described = describe(args.size, Output::Buffer)?.frame;
@@ -162,20 +165,35 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         arrangement::print(&plan, &found);
         planned.arrangement = Some(found.arrangement);
     }
+    let sequence = |desc, planned: &mut dyn FnMut(&Plan)| {
+        let mut toggle = args.toggle.then(|| Toggle::new(tile, args.seed, frames));
+        let before = |renderer: &mut Renderer, frame| {
+            if frame == 0 && !args.toggle {
+                planned(renderer.plan());
+            }
+            toggle
+                .as_mut()
+                .map_or(Ok(()), |toggle| toggle.next(renderer, frame))
+        };
+        let sequence = picture::render(tile, Scene::build(args.seed), args.size, frames, desc, before)?;
+        Ok::<_, Error>((sequence, toggle))
+    };
     let mut totals = Totals::default();
-    let (rendered, took) = picture::render(tile, scene(), args.size, frames, planned.clone(), |plan| {
+    let (rendered, toggle) = sequence(planned.clone(), &mut |plan| {
         totals = plan.totals;
         println!("{plan}");
     })?;
-    rendered.write(&args.output)?;
-    let each = took.as_secs_f64() * 1e3 / f64::from(frames);
+    rendered.last.write(&args.output)?;
+    let each = rendered.took.as_secs_f64() * 1e3 / f64::from(frames);
     println!(
         "{objects} objects under {lights} lights at {} x {} on {}: {frames} frames, {each:.0} ms each",
         args.size.width,
         args.size.height,
         tile.profile().name,
     );
-    if tile.profile().tile.is_some() {
+    if let Some(toggle) = toggle {
+        println!("{toggle}");
+    } else if tile.profile().tile.is_some() {
         let by = context.support().emulator();
         println!(
             "in {}: {} of {} of eligible traffic stayed on chip",
@@ -206,9 +224,14 @@ fn render(args: &Args, context: &Context) -> Result<()> {
             arrangement: planned.arrangement.clone(),
             ..RendererDesc::default()
         };
-        let reference = |desc| picture::render(tile, scene(), args.size, frames, desc, |_| ());
-        let of = rendered.same_texels(&reference(own.clone())?.0)?;
-        println!("identical: {of} texels with and without aliasing");
+        let reference = |desc| Ok::<_, Error>(sequence(desc, &mut |_| ())?.0);
+        let apart = reference(own.clone())?;
+        let of = rendered.last.same_texels(&apart.last)?;
+        let pairs = rendered.pictures.iter().zip(&apart.pictures);
+        match pairs.filter(|(one, other)| one != other).count() {
+            0 => println!("identical: {of} texels with and without aliasing, in each of {frames} frames"),
+            frames => return Err(Error::FramesDiffer { frames }),
+        }
         if let Some(arrangement) = &planned.arrangement {
             let plain = reference(RendererDesc {
                 arrangement: None,
@@ -220,7 +243,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
             } else {
                 0
             };
-            let texels = rendered.different_texels(&plain.0);
+            let texels = rendered.last.different_texels(&plain.last);
             println!("{texels} of {of} texels differ from the frame as described; at most {limit} may");
             if texels > limit {
                 return Err(Error::Differ { texels, of });

@@ -200,28 +200,3 @@ fn flute(angle: f32) -> f32 {
     let across = (angle * 10.0).sin().abs();
     1.0 - 0.085 * across.sqrt() * across
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_closed_and_face_outwards() {
-        let meshes = Meshes::build();
-        assert_eq!(meshes.ranges.len(), Shape::ALL.len());
-        for (shape, range) in Shape::ALL.iter().zip(&meshes.ranges) {
-            let indices = &meshes.indices[range.start as usize..range.end as usize];
-            assert!(!indices.is_empty() && indices.len() % 3 == 0);
-            for triangle in indices.chunks(3) {
-                let [a, b, c] = [triangle[0], triangle[1], triangle[2]].map(|i| meshes.vertices[i as usize]);
-                let [p, q, r] = [a, b, c].map(|vertex| Vec3::from(vertex.position));
-                let facing = (q - p).cross(r - p);
-                let normal = Vec3::from(a.normal) + Vec3::from(b.normal) + Vec3::from(c.normal);
-                assert!(
-                    facing.length() < 1e-6 || facing.dot(normal) > 0.0,
-                    "{shape:?}: {p} {q} {r}"
-                );
-            }
-        }
-    }
-}

@@ -1,11 +1,12 @@
 //! The contents of passes: pipelines, descriptor sets, draws and dispatches. What surrounds them is the plan's.
 
 use ash::vk;
+use tileheap::frame::PassId;
 use tileheap::runtime::{Parity, PassCommands};
 
 use crate::arrangement::Run;
 use crate::descriptors::Inputs;
-use crate::frame::{Deferred, TILE};
+use crate::frame::{Deferred, INSET, TILE};
 use crate::mesh::Meshes;
 use crate::pipelines::{Pipelines, Program};
 use crate::scene::Draw;
@@ -17,7 +18,8 @@ pub(crate) struct PassRecorder<'a> {
     pub(crate) pipelines: &'a Pipelines,
     pub(crate) inputs: &'a Inputs,
     pub(crate) parity: Parity,
-    pub(crate) shared: vk::DescriptorSet,
+    /// Per view.
+    pub(crate) shared: [vk::DescriptorSet; 2],
     pub(crate) vertices: vk::Buffer,
     pub(crate) indices: vk::Buffer,
     pub(crate) meshes: &'a Meshes,
@@ -32,15 +34,13 @@ impl PassRecorder<'_> {
     pub(crate) fn record(&self, cmd: &PassCommands<'_>, at: usize, run: &Run) {
         let program = Program::of(self.deferred, run.described);
         match program {
-            Program::Copy => return self.read_back(cmd),
+            Program::Copy => return self.read_back(cmd, run.described),
             Program::Compute(_) | Program::Tiles(_) => {
                 self.bind(cmd, at, run, vk::PipelineBindPoint::COMPUTE)
             }
             Program::Objects(..) | Program::Screen(_) | Program::Halos => {
                 self.bind(cmd, at, run, vk::PipelineBindPoint::GRAPHICS);
-                let viewport = run
-                    .strip
-                    .viewport(self.deferred.frame.pass(run.described).area.extent);
+                let viewport = run.strip.viewport(self.deferred.whole(run.described));
                 // SAFETY: the pass is being recorded.
                 unsafe {
                     self.device.cmd_set_viewport(cmd.command_buffer(), 0, &[viewport]);
@@ -93,8 +93,12 @@ impl PassRecorder<'_> {
     }
 
     fn bind(&self, cmd: &PassCommands<'_>, at: usize, run: &Run, point: vk::PipelineBindPoint) {
-        let pipeline = self.pipelines.of(run.described);
-        let sets = [self.shared, self.inputs.of(at, self.parity)];
+        let pipeline = self.pipelines.of(self.deferred, run.described);
+        let of_second = self.deferred.frame.pass(run.described).name.ends_with(INSET);
+        let sets = [
+            self.shared[usize::from(of_second)],
+            self.inputs.of(at, self.parity),
+        ];
         let (buffer, layout) = (cmd.command_buffer(), pipeline.layout);
         if let Some(range) = pipeline.push_constants {
             let words = self.deferred.push_constants(run);
@@ -118,11 +122,12 @@ impl PassRecorder<'_> {
         }
     }
 
-    fn read_back(&self, cmd: &PassCommands<'_>) {
-        let Some(read_back) = self.deferred.read_back else {
+    fn read_back(&self, cmd: &PassCommands<'_>, pass: PassId) {
+        let read_back = self.deferred.parts.read_back;
+        let Some(read_back) = read_back.filter(|read_back| read_back.pass == pass) else {
             return;
         };
-        let image = cmd.image(self.deferred.picture).handle;
+        let image = cmd.image(self.deferred.parts.picture).handle;
         let texels = cmd.buffer(read_back.texels).handle;
         // SAFETY: the pass is being recorded; the buffer was declared large enough for the image.
         unsafe { copy_to_buffer(self.device, cmd.command_buffer(), (image, self.extent), texels) };

@@ -8,11 +8,11 @@ use tileheap::frame::PassId;
 use tileheap::frame::tables::Access;
 use tileheap::runtime::{BoundFrame, Target};
 
-use crate::frame::Deferred;
+use crate::frame::{Deferred, INSET};
 use crate::mesh::Vertex;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout};
 use crate::support::error::{Called, Result};
-use crate::support::pipeline::{Drawing, Module};
+use crate::support::pipeline::{Drawing, Module, create_sampler};
 use crate::support::shaders::{self, Shader, push_constant_range};
 
 /// What a pass runs.
@@ -28,15 +28,17 @@ pub(crate) enum Program {
     Compute(&'static Shader),
     /// A workgroup for each tile of light culling.
     Tiles(&'static Shader),
-    /// Copies need no pipeline.
+    /// Copies need no pipeline, nor do clears.
     Copy,
 }
 
 impl Program {
     pub(crate) fn of(deferred: &Deferred, pass: PassId) -> Program {
-        match deferred.frame.pass(pass).name.as_str() {
-            "shadow" => Program::Objects(&shaders::SHADOW_VERT, None),
-            "gbuffer" => Program::Objects(&shaders::GBUFFER_VERT, Some(&shaders::GBUFFER_FRAG)),
+        match name_of(deferred, pass) {
+            "shadow" | "shadow_near" => Program::Objects(&shaders::SHADOW_VERT, None),
+            "gbuffer" | "gbuffer_4x" => {
+                Program::Objects(&shaders::GBUFFER_VERT, Some(&shaders::GBUFFER_FRAG))
+            }
             "cull" => Program::Tiles(&shaders::CULL_COMP),
             "ao" => Program::Screen(&shaders::AO_FRAG),
             "ao_blur" => Program::Screen(&shaders::AO_BLUR_FRAG),
@@ -79,62 +81,78 @@ pub(crate) struct Pipeline {
 pub(crate) struct Pipelines {
     /// The layout of set 0.
     pub(crate) shared: SetLayout,
-    /// In the order of the described passes.
-    passes: Vec<Pipeline>,
+    /// Per name of a pass, whichever view it is of.
+    passes: Vec<(String, Pipeline)>,
     sampler: vk::Sampler,
 }
 
 impl Pipelines {
     pub(crate) fn build(device: &ash::Device, deferred: &Deferred, bound: &BoundFrame) -> Result<Pipelines> {
-        let sampler = create_sampler(device)?;
-        let program = |pass| Program::of(deferred, pass);
-        let all: Vec<_> = deferred
-            .frame
-            .pass_ids()
-            .flat_map(|pass| program(pass).shaders())
+        let sampler = create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::NEAREST)?;
+        let passes = deferred.frame.pass_ids();
+        let all: Vec<_> = passes
+            .flat_map(|pass| Program::of(deferred, pass).shaders())
             .collect();
-        let shared = SetLayout::new(device, &all, 0, &[sampler])?;
-        let passes = deferred.frame.pass_ids().map(|pass| {
-            let program = program(pass);
-            let shaders = program.shaders();
-            if shaders.is_empty() {
-                return Ok(Pipeline::default());
-            }
-            let inputs = SetLayout::new(device, &shaders, 1, &[])?;
-            let layout = create_pipeline_layout(device, &[shared.handle, inputs.handle], &shaders)?;
-            let handle = match program {
-                Program::Compute(shader) | Program::Tiles(shader) => {
-                    compute_pipeline(device, layout, shader)?
-                }
-                program => {
-                    let mut runs = deferred.arranged.passes_of(pass);
-                    let runs_in = runs.next().expect("every described pass runs");
-                    render_pipeline(device, layout, bound.target(runs_in), program)?
-                }
-            };
-            Ok(Pipeline {
-                handle,
-                layout,
-                inputs,
-                push_constants: push_constant_range(&shaders),
-            })
-        });
-        let passes = passes.collect::<Result<Vec<Pipeline>>>()?;
-        Ok(Pipelines {
-            shared,
-            passes,
+        let mut pipelines = Pipelines {
+            shared: SetLayout::new(device, &all, 0, &[sampler])?,
+            passes: Vec::new(),
             sampler,
-        })
+        };
+        pipelines.add(device, deferred, bound)?;
+        Ok(pipelines)
     }
 
-    pub(crate) fn of(&self, pass: PassId) -> &Pipeline {
-        &self.passes[pass.index()]
+    /// Adds those of passes that no frame before had.
+    pub(crate) fn add(
+        &mut self,
+        device: &ash::Device,
+        deferred: &Deferred,
+        bound: &BoundFrame,
+    ) -> Result<()> {
+        for pass in deferred.frame.pass_ids() {
+            let name = name_of(deferred, pass);
+            if self.passes.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            let program = Program::of(deferred, pass);
+            let shaders = program.shaders();
+            let mut pipeline = Pipeline::default();
+            if !shaders.is_empty() {
+                let inputs = SetLayout::new(device, &shaders, 1, &[])?;
+                let layout = create_pipeline_layout(device, &[self.shared.handle, inputs.handle], &shaders)?;
+                let handle = match program {
+                    Program::Compute(shader) | Program::Tiles(shader) => {
+                        compute_pipeline(device, layout, shader)?
+                    }
+                    program => {
+                        let mut runs = deferred.arranged.passes_of(pass);
+                        let runs_in = runs.next().expect("every described pass runs");
+                        render_pipeline(device, layout, bound.target(runs_in), program)?
+                    }
+                };
+                let push_constants = push_constant_range(&shaders);
+                pipeline = Pipeline {
+                    handle,
+                    layout,
+                    inputs,
+                    push_constants,
+                };
+            }
+            self.passes.push((name.to_owned(), pipeline));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn of(&self, deferred: &Deferred, pass: PassId) -> &Pipeline {
+        let name = name_of(deferred, pass);
+        let known = self.passes.iter().find(|(known, _)| known == name);
+        &known.expect("added with the frame").1
     }
 
     /// # Safety
     /// No command buffer that uses the pipelines is pending.
     pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
-        for pass in &self.passes {
+        for (_, pass) in &self.passes {
             // SAFETY: the caller's duty; null handles are ignored.
             unsafe {
                 device.destroy_pipeline(pass.handle, None);
@@ -150,6 +168,12 @@ impl Pipelines {
     }
 }
 
+/// The name of a pass, whichever view it is of.
+fn name_of(deferred: &Deferred, pass: PassId) -> &str {
+    let name = deferred.frame.pass(pass).name.as_str();
+    name.strip_suffix(INSET).unwrap_or(name)
+}
+
 /// The accesses that are bindings of set 1, in order.
 pub(crate) fn inputs_of(deferred: &Deferred, pass: PassId) -> impl Iterator<Item = &Access> {
     deferred
@@ -161,17 +185,6 @@ pub(crate) fn inputs_of(deferred: &Deferred, pass: PassId) -> impl Iterator<Item
 
 // The attributes are the vertex's fields, in their order.
 const _: () = assert!(size_of::<Vertex>() as u32 == shaders::GBUFFER_VERT.vertex_bytes);
-
-fn create_sampler(device: &ash::Device) -> Result<vk::Sampler> {
-    let info = vk::SamplerCreateInfo::default()
-        .mag_filter(vk::Filter::LINEAR)
-        .min_filter(vk::Filter::LINEAR)
-        .address_mode_u(vk::SamplerAddressMode::CLAMP_TO_EDGE)
-        .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_EDGE)
-        .address_mode_w(vk::SamplerAddressMode::CLAMP_TO_EDGE);
-    // SAFETY: the info is complete and uses no feature.
-    unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
-}
 
 fn compute_pipeline(
     device: &ash::Device,

@@ -1,22 +1,22 @@
-//! The renderer: describe, plan and bind when the size or the requests change; record and submit every frame.
+//! The renderer: describes the frame when the size, the requests or the switches change; selects, records and submits every frame.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
 use tileheap::arrange::Arrangement;
-use tileheap::frame::ResourceId;
+use tileheap::frame::{FrameBuilder, ResourceId};
 use tileheap::plan::{Plan, PlanOptions};
-use tileheap::runtime::{BoundFrame, Device, Imports};
+use tileheap::runtime::{BoundFrame, Device, DynamicFrame, FrameNumber, Imports};
 
 use crate::arrangement::Run;
 use crate::descriptors::Inputs;
-use crate::frame::{Deferred, describe};
-use crate::frame_in_flight::{FrameInFlight, Pending};
+use crate::frame::{Deferred, Switches, declare, describe};
+use crate::frame_in_flight::FrameInFlight;
 use crate::mesh::Meshes;
 use crate::overlay::{Overlay, Reaction, Request, View};
 use crate::pass_recorder::PassRecorder;
 use crate::pipelines::Pipelines;
-use crate::replan::{Replanner, are_alike};
 use crate::scene::{Draw, Scene};
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::descriptors::create_pool;
@@ -51,12 +51,18 @@ pub(crate) struct Renderer {
     vertices: HostBuffer,
     indices: HostBuffer,
     pipelines: Pipelines,
-    planned: Planned,
-    /// Given up, with frames still under way.
-    former: Vec<Planned>,
-    replanner: Replanner,
-    /// The plan as the overlay shows it: as searched for, where that is what is bound already.
-    shown_plan: Arc<Plan>,
+    pub(crate) frames: DynamicFrame,
+    /// The description that is drawn.
+    builder: FrameBuilder,
+    /// What is bound for it, and by which plan.
+    selected: u64,
+    plan: Arc<Plan>,
+    /// By the number of what is bound.
+    topologies: HashMap<u64, Topology>,
+    screen: Screen,
+    queue: vk::Queue,
+    /// Changes of the plan, the first included.
+    applied: u64,
     overlay: Overlay,
     /// Why a request was refused.
     refusal: Option<String>,
@@ -68,25 +74,12 @@ pub(crate) struct Renderer {
     frame_index: u32,
 }
 
-/// What follows from the plan.
-struct Planned {
-    /// From 1 on, in the order in which plans were applied.
-    number: u64,
+/// What follows from a description.
+struct Topology {
     deferred: Deferred,
-    screen: Screen,
-    bound: BoundFrame,
     inputs: Inputs,
-}
-
-impl Planned {
-    /// # Safety
-    /// None of its frames is under way.
-    unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's duty.
-        unsafe { self.inputs.destroy(device) };
-        // SAFETY: as above.
-        unsafe { self.bound.destroy() };
-    }
+    /// The last frame that used it.
+    last: Option<FrameNumber>,
 }
 
 impl Renderer {
@@ -103,24 +96,25 @@ impl Renderer {
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
         let deferred = describe(screen.extent, output)?.arranged(desc.arrangement.as_ref())?;
-        let plan = tile.plan(
-            &desc.request.frame(&deferred.arranged.frame),
-            &desc.request.options(desc.options),
-        )?;
-        let bound = tile.bind(&plan)?;
-        let pipelines = Pipelines::build(device, &deferred, &bound)?;
-        let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
-        let tone_map = deferred.arranged.passes_of(deferred.tone_map).next();
+        let builder = desc.request.frame(&deferred.arranged.frame).to_builder();
+        let mut frames = tile.dynamic_frame(desc.request.options(desc.options))?;
+        let bound = frames.select(&builder)?;
+        let pipelines = Pipelines::build(device, &deferred, bound)?;
+        let inputs = Inputs::write(device, &deferred, bound, &pipelines)?;
+        let tone_map = deferred.arranged.passes_of(deferred.parts.tone_map).next();
         let layer = Layer::new(tile, bound.target(tone_map.expect("every described pass runs")))?;
-        let slot_pool = create_pool(
-            device,
-            FRAMES_IN_FLIGHT,
-            &pipelines.shared.pool_sizes(FRAMES_IN_FLIGHT),
-        )?;
-        let family = bound.queue(deferred.graphics).family;
-        let slot = || FrameInFlight::new(tile, family, slot_pool, &pipelines.shared, scene.object_count());
+        let sets = 2 * FRAMES_IN_FLIGHT;
+        let slot_pool = create_pool(device, sets, &pipelines.shared.pool_sizes(sets))?;
+        let queue = bound.queue(deferred.parts.graphics);
+        let objects = scene.object_count();
+        let slot = || FrameInFlight::new(tile, queue.family, slot_pool, &pipelines.shared, objects);
         let slots = [slot()?, slot()?];
-        let plan = bound.plan().clone();
+        let (selected, plan) = (bound.number(), bound.plan().clone());
+        let topology = Topology {
+            deferred,
+            inputs,
+            last: None,
+        };
         let renderer = Renderer {
             tile: tile.clone(),
             overlay: Overlay::new(&plan, desc.request.clone(), desc.overlay),
@@ -131,16 +125,14 @@ impl Renderer {
             vertices,
             indices,
             pipelines,
-            planned: Planned {
-                number: 1,
-                deferred,
-                screen,
-                bound,
-                inputs,
-            },
-            former: Vec::new(),
-            replanner: Replanner::new(tile),
-            shown_plan: plan,
+            frames,
+            builder,
+            selected,
+            plan,
+            topologies: HashMap::from([(selected, topology)]),
+            screen,
+            queue: queue.handle,
+            applied: 1,
             refusal: None,
             sheet: Sheet::default(),
             layer,
@@ -155,91 +147,77 @@ impl Renderer {
 
     /// Where everything lives.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
-        self.planned.bound.plan()
+        &self.plan
     }
 
     pub(crate) fn deferred(&self) -> &Deferred {
-        &self.planned.deferred
+        &self.topologies[&self.selected].deferred
     }
 
-    fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
-        let request = &self.overlay.request;
-        self.tile.plan(
-            &request.frame(&deferred.arranged.frame),
-            &request.options(self.desc.options),
-        )
+    /// Draws the frame with some switches on from now on.
+    pub(crate) fn switch(&mut self, on: Switches) -> Result<()> {
+        let parts = declare(&mut self.builder, self.screen.extent, Output::Buffer, on);
+        self.select(|bound| parts.of(bound.plan().described().clone()))
     }
 
-    /// Plans anew for another request, with frames under way.
-    fn replan(&mut self) -> Result<()> {
-        let (frame, options) = (
-            self.overlay.request.frame(&self.planned.deferred.arranged.frame),
-            self.overlay.request.options(self.desc.options),
-        );
-        match self.replanner.plan_now(&frame, &options) {
-            Ok(plan) => {
-                self.desc.request = self.overlay.request.clone();
-                self.refusal = None;
-                self.apply(&plan, self.planned.deferred.clone(), self.planned.screen)
-            }
-            Err(fault) => {
-                self.overlay.request = self.desc.request.clone();
-                if self.desc.prints_plans {
-                    println!("frame {}: refused: {fault}", self.frame_index);
-                }
-                self.refusal = Some(fault.to_string());
-                Ok(())
-            }
-        }
-    }
-
-    /// Applies the plan that was searched for meanwhile, if it is there.
-    fn improve(&mut self) -> Result<()> {
-        let Some(plan) = self.replanner.found() else {
-            return Ok(());
-        };
-        if are_alike(&plan, self.planned.bound.plan()) {
-            self.shown_plan = plan;
-            self.print_plan();
+    /// Selects the description, and makes what its passes need if it is new.
+    fn select(&mut self, deferred: impl FnOnce(&BoundFrame) -> tileheap::Result<Deferred>) -> Result<()> {
+        let bound = self.frames.select(&self.builder)?;
+        (self.selected, self.plan) = (bound.number(), bound.plan().clone());
+        if self.topologies.contains_key(&self.selected) {
             return Ok(());
         }
-        self.apply(&plan, self.planned.deferred.clone(), self.planned.screen)
-    }
-
-    /// Binds a plan for the next frame; what was bound before lives until its frames are complete.
-    fn apply(&mut self, plan: &Arc<Plan>, deferred: Deferred, screen: Screen) -> Result<()> {
-        let bound = self.tile.bind(plan)?;
-        let inputs = Inputs::write(self.tile.raw(), &deferred, &bound, &self.pipelines)?;
-        self.shown_plan = bound.plan().clone();
-        let planned = Planned {
-            number: self.planned.number + 1,
+        let (device, deferred) = (self.tile.raw(), deferred(bound)?);
+        self.pipelines.add(device, &deferred, bound)?;
+        let inputs = Inputs::write(device, &deferred, bound, &self.pipelines)?;
+        let topology = Topology {
             deferred,
-            screen,
-            bound,
             inputs,
+            last: None,
         };
-        self.former.push(std::mem::replace(&mut self.planned, planned));
-        self.print_plan();
-        self.print_places();
-        self.release();
+        self.topologies.insert(self.selected, topology);
+        // Of those that are not bound any more, what is not in use goes.
+        let completed = self.frames.completed()?;
+        let bound: Vec<u64> = self.frames.bound().map(BoundFrame::number).collect();
+        self.topologies.retain(|number, topology| {
+            let kept = bound.contains(number) || topology.last > completed;
+            if !kept {
+                // SAFETY: its last frame is complete.
+                unsafe { topology.inputs.destroy(device) };
+            }
+            kept
+        });
         Ok(())
     }
 
-    /// Destroys what was given up and has no frame under way.
-    fn release(&mut self) {
-        let slots = &self.slots;
-        let in_use = |planned: &Planned| {
-            let mut pending = slots.iter().filter_map(|slot| slot.pending);
-            pending.any(|pending| pending.plan == planned.number)
-        };
-        let (in_use, unused): (Vec<_>, _) = std::mem::take(&mut self.former).into_iter().partition(in_use);
-        self.former = in_use;
-        for planned in unused {
+    /// Selects the frame as it is requested; what was drawn before is drawn on where that cannot be.
+    fn apply(&mut self, deferred: Deferred) -> Result<()> {
+        let request = &self.overlay.request;
+        let builder = request.frame(&deferred.arranged.frame).to_builder();
+        self.frames.set_options(request.options(self.desc.options));
+        let former = std::mem::replace(&mut self.builder, builder);
+        if let Err(fault) = self.select(|_| Ok(deferred)) {
+            self.builder = former;
+            self.frames
+                .set_options(self.desc.request.options(self.desc.options));
+            return Err(fault);
+        }
+        self.desc.request = self.overlay.request.clone();
+        self.applied += 1;
+        self.print_plan();
+        self.print_places();
+        Ok(())
+    }
+
+    /// Plans anew for another request, with frames under way.
+    fn replan(&mut self) {
+        let applied = self.apply(self.deferred().clone());
+        self.refusal = applied.err().map(|fault| fault.to_string());
+        if let Some(fault) = &self.refusal {
+            self.overlay.request = self.desc.request.clone();
             if self.desc.prints_plans {
-                println!("frame {}: plan {} released", self.frame_index, planned.number);
+                println!("frame {}: refused: {fault}", self.frame_index);
             }
-            // SAFETY: every slot that a frame of it was recorded into has been waited for.
-            unsafe { planned.destroy(self.tile.raw()) };
         }
     }
 
@@ -247,11 +225,10 @@ impl Renderer {
         if !self.desc.prints_plans {
             return;
         }
-        let (plan, request) = (&self.shown_plan, &self.overlay.request);
+        let (plan, request) = (&self.plan, &self.overlay.request);
         let found = match plan.optimality {
             Some(found) if found.is_proved() => "proved optimal",
-            Some(_) => "searched",
-            None => "at once",
+            _ => "searched",
         };
         let names = |list: &[ResourceId]| {
             let names = list.iter().map(|&id| plan.frame.resource(id).name.as_str());
@@ -265,7 +242,7 @@ impl Renderer {
         println!(
             "frame {}: plan {} {found}: {} of {} on chip, {} bound of {}; pinned {}; excluded {}",
             self.frame_index,
-            self.planned.number,
+            self.applied,
             plan.totals.on_chip_bytes,
             plan.totals.eligible_bytes,
             plan.totals.tile_bytes,
@@ -279,31 +256,27 @@ impl Renderer {
         if !self.desc.prints_places {
             return;
         }
-        let scale = self.planned.screen.scale;
+        let scale = self.screen.scale;
         for (name, area) in self.overlay.places(&self.view()) {
             let [left, top, width, height] =
                 [area.left, area.top, area.width, area.height].map(|points| (points * scale).round() as i32);
             println!("place {left} {top} {width} {height} {name}");
         }
-        println!("places of plan {}", self.planned.number);
+        println!("places of plan {}", self.applied);
     }
 
     fn view(&self) -> View<'_> {
         View {
-            extent: self.planned.screen.points(),
-            plan: &self.shown_plan,
-            searching: self.replanner.is_searching(),
+            extent: self.screen.points(),
+            plan: &self.plan,
             refusal: self.refusal.as_deref(),
         }
     }
 
     /// Waits for the frame of a slot.
     fn wait_for(&mut self, index: usize) -> Result<()> {
-        if let Some(Pending { plan, frame }) = self.slots[index].pending.take() {
-            let former = self.former.iter().find(|former| former.number == plan);
-            let planned = former.unwrap_or(&self.planned);
-            planned.bound.wait(frame, u64::MAX)?;
-            self.release();
+        if let Some(frame) = self.slots[index].pending.take() {
+            self.frames.wait(frame, u64::MAX)?;
         }
         Ok(())
     }
@@ -313,18 +286,21 @@ impl Painter for Renderer {
     // Pipelines stay: their viewports are dynamic, their formats the same.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_idle()?;
+        // What is bound at another size is of no use, and may know of images that the swapchain has no more.
+        self.frames = self.tile.dynamic_frame(self.desc.options)?;
+        for (_, topology) in self.topologies.drain() {
+            // SAFETY: no frame is under way.
+            unsafe { topology.inputs.destroy(self.tile.raw()) };
+        }
         let deferred = describe(screen.extent, output)?.arranged(self.desc.arrangement.as_ref())?;
-        let plan = match self.plan_at_rest(&deferred) {
-            Ok(plan) => plan,
+        self.screen = screen;
+        if let Err(fault) = self.apply(deferred.clone()) {
             // What was pinned at another size need not fit at this one.
-            Err(fault) => {
-                self.overlay.request.pinned.clear();
-                self.refusal = Some(fault.to_string());
-                self.plan_at_rest(&deferred)?
-            }
-        };
-        self.replanner.forget();
-        self.apply(&plan, deferred, screen)
+            self.overlay.request.pinned.clear();
+            self.refusal = Some(fault.to_string());
+            self.apply(deferred)?;
+        }
+        Ok(())
     }
 
     fn input(&mut self, input: Input) -> Result<Flow> {
@@ -335,7 +311,7 @@ impl Painter for Renderer {
         self.overlay = overlay;
         match reaction {
             Reaction::Nothing => {}
-            Reaction::Plan => self.replan()?,
+            Reaction::Plan => self.replan(),
             Reaction::Close => return Ok(Flow::Close),
         }
         if self.desc.prints_places {
@@ -357,32 +333,35 @@ impl Painter for Renderer {
     }
 
     fn declared(&self) -> (ResourceId, Semaphores) {
-        let deferred = &self.planned.deferred;
-        let semaphores = deferred.semaphores.expect("the frame was described with them");
-        (deferred.picture, semaphores)
+        let parts = self.deferred().parts;
+        let semaphores = parts.semaphores.expect("the frame was described with them");
+        (parts.picture, semaphores)
     }
 
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
-        self.improve()?;
         let index = self.next_slot()?;
         let mut sheet = std::mem::take(&mut self.sheet);
         self.overlay.draw(&mut sheet, &self.view());
         self.layer.write(index, &sheet);
         self.sheet = sheet;
-        let Planned {
-            number,
+        let (device, slot, screen) = (self.tile.raw(), &mut self.slots[index], self.screen);
+        slot.begin(device, &self.scene, self.frame_index, screen.extent)?;
+        let bound = self.frames.select(&self.builder)?;
+        let topology = self.topologies.get_mut(&bound.number());
+        let Topology {
             deferred,
-            screen,
-            bound,
             inputs,
-        } = &mut self.planned;
-        let (slot, extent) = (&mut self.slots[index], screen.extent);
-        slot.begin(self.tile.raw(), &self.scene, self.frame_index, extent)?;
+            last,
+        } = topology.expect("it was selected before");
+        let other = match deferred.parts.compute {
+            Some(queue) => Some(slot.other(device, bound.queue(queue).family)?),
+            None => None,
+        };
 
         // SAFETY: the caller's duty.
         let recorder = unsafe { bound.begin(imports) }?;
         let pass_recorder = PassRecorder {
-            device: self.tile.raw(),
+            device,
             pipelines: &self.pipelines,
             inputs,
             parity: recorder.parity(),
@@ -393,7 +372,7 @@ impl Painter for Renderer {
             draws: &self.draws,
             lights: self.scene.light_count() as u32,
             deferred,
-            extent,
+            extent: screen.extent,
         };
         let frame = &deferred.arranged.frame;
         let runs: Vec<(usize, Run)> = deferred.runs().enumerate().collect();
@@ -403,16 +382,21 @@ impl Painter for Renderer {
             .collect();
         let commands_of = |runs: &&[(usize, Run)]| frame.pass(runs[0].1.pass).command_buffer;
         let buffers = passes.chunk_by(|one, next| commands_of(one) == commands_of(next));
-        for (&buffer, passes) in slot.command_buffers.iter().zip(buffers) {
+        let mut own = slot.command_buffers.iter().copied();
+        for passes in buffers {
+            let commands = commands_of(&passes[0]);
+            let is_other = frame.command_buffers()[commands.index()].name == "meter";
+            let buffer = other.filter(|_| is_other).or_else(|| own.next());
+            let buffer = buffer.expect("a slot has as many as a frame may have");
             // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
-            let mut recording = unsafe { recorder.record(buffer, commands_of(&passes[0])) }?;
+            let mut recording = unsafe { recorder.record(buffer, commands) }?;
             for runs in passes {
                 recording.pass(runs[0].1.pass, |cmd| {
                     for (at, run) in *runs {
                         pass_recorder.record(cmd, *at, run);
-                        if run.described == deferred.tone_map {
+                        if run.described == deferred.parts.tone_map {
                             self.layer
-                                .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
+                                .record(pass_recorder.device, cmd.command_buffer(), index, screen);
                         }
                     }
                 })?;
@@ -422,13 +406,13 @@ impl Painter for Renderer {
 
         // SAFETY: this thread alone uses the queues.
         let frame = unsafe { recorder.submit() }?;
-        slot.pending = Some(Pending { plan: *number, frame });
+        (slot.pending, *last) = (Some(frame), Some(frame));
         self.frame_index += 1;
         Ok(())
     }
 
     fn queue(&self) -> vk::Queue {
-        self.planned.bound.queue(self.planned.deferred.graphics).handle
+        self.queue
     }
 
     fn wait_idle(&mut self) -> Result<()> {
@@ -436,12 +420,13 @@ impl Painter for Renderer {
     }
 
     fn destroy(mut self) -> Result<()> {
-        self.replanner.finish();
         self.wait_idle()?;
         let device = self.tile.raw();
         // SAFETY: no frame is under way, and this is the last use of each.
         unsafe {
-            self.planned.destroy(device);
+            for topology in self.topologies.values() {
+                topology.inputs.destroy(device);
+            }
             self.layer.destroy(device);
             self.pipelines.destroy(device);
             for slot in &self.slots {

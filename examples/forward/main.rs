@@ -50,7 +50,9 @@ mod step_2 {
     pub(crate) mod frame;
     #[path = "../step_1/gpu.rs"]
     mod gpu;
-    pub(crate) mod renderer;
+    pub(crate) mod planned;
+    #[path = "../step_0/renderer.rs"]
+    mod renderer;
     mod seen;
 }
 
@@ -142,7 +144,7 @@ fn render(args: &Args, step: u8) -> Result<Rendered> {
     match step {
         0 => step_0::renderer::render(args.size, args.frames),
         1 => step_1::renderer::render(args.size, args.frames),
-        2 => step_2::renderer::render(args.size, args.frames),
+        2 => step_2::planned::render(args.size, args.frames),
         3 => step_3::renderer::render(args.size, args.frames),
         _ => step_4::renderer::render(args.size, args.frames),
     }

@@ -1,14 +1,19 @@
 //! The command line.
 
 use clap::{Parser, ValueEnum};
+use tileheap::units::Bytes;
+use tileheap_examples::sizes::parse_bytes;
 
-/// Runs networks in planned memory: in buffers and in textures, with and without aliasing, and compares them with the CPU
+/// Runs networks in planned memory: in buffers, in textures and in tile memory, and compares them with the CPU
 #[derive(Clone, Debug, Parser)]
 #[command(name = "network")]
 pub(crate) struct Args {
-    /// Which network; all of them if nothing is said
-    #[arg(long, value_name = "NAME")]
+    /// Which networks
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_values = ["mobilenet", "resnet", "lstm", "transformer", "mlp"])]
     pub(crate) model: Vec<Model>,
+    /// Runs in tile memory, in at most so many bytes of it: alone, and beside a renderer's frame in one submit
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, value_parser = parse_bytes, conflicts_with = "time")]
+    pub(crate) tile: Option<Option<Bytes>>,
     /// Height and width of the picture; a multiple of 32
     #[arg(long, value_name = "PIXELS", default_value_t = 96, value_parser = clap::value_parser!(u32).range(32..=224))]
     pub(crate) size: u32,
@@ -35,18 +40,29 @@ pub(crate) struct Args {
 pub(crate) enum Model {
     /// MobileNetV2-shaped
     Mobilenet,
+    /// MobileNetV1-shaped
+    MobilenetV1,
     /// ResNet-18-shaped
     Resnet,
+    /// ResNet-50-shaped
+    Resnet50,
+    /// VGG-16-shaped
+    Vgg,
+    /// SqueezeNet-shaped
+    Squeezenet,
+    /// U-Net-shaped
+    Unet,
     /// An LSTM cell in a loop
     Lstm,
+    /// A transformer's block
+    Transformer,
+    /// A multi-layer perceptron for every fourth pixel, activations fused
+    Mlp,
 }
 
 impl Model {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Model::Mobilenet => "mobilenet",
-            Model::Resnet => "resnet",
-            Model::Lstm => "lstm",
-        }
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value().expect("none is skipped");
+        value.get_name().to_owned()
     }
 }

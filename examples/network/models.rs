@@ -1,40 +1,56 @@
-//! The networks: MobileNetV2- and ResNet-18-shaped ones, and an LSTM in a loop. Their weights are noise, scaled so
-//! that activations keep their size from layer to layer.
+//! The networks: public convolutional ones, an LSTM in a loop, a transformer's block, a perceptron for pixels. Their weights are noise, scaled
+//! so that activations keep their size from layer to layer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tileheap_tensor::graph::{Attribute, NodeId, NodeKind, Source};
+use tileheap_tensor::graph::{Attribute, NodeId, NodeKind};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, Result, TensorId};
 
 use crate::args::Model;
-use tileheap_testkit::tensor::networks::{Unfinished, mobilenet_v2, resnet18};
+use tileheap_testkit::tensor::networks::{
+    Unfinished, mobilenet_v1, mobilenet_v2, resnet18, resnet50, squeezenet, unet, vgg16,
+};
+use tileheap_testkit::tensor::values;
 
 /// Of the networks that classify pictures.
 const CLASSES: u64 = 100;
 
 /// A network with the values of its constants and inputs.
 pub(crate) struct Seeded {
-    pub(crate) graph: Graph,
+    pub(crate) graph: Arc<Graph>,
     pub(crate) values: BTreeMap<TensorId, Vec<f32>>,
     /// How many rounds its loops run.
     pub(crate) rounds: Vec<(NodeId, u64)>,
 }
 
-/// A model for square pictures of `size` pixels (of the LSTM: that many features).
+/// A model for square pictures of `size` pixels (of the LSTM: that many features; of the transformer: half as many tokens).
 pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, seed: u64) -> Result<Seeded> {
-    let (name, side) = (model.name(), size.into());
-    let graph = match model {
-        Model::Mobilenet => likely(mobilenet_v2(name, element, side, CLASSES))?,
-        Model::Resnet => likely(resnet18(name, element, side, CLASSES))?,
-        Model::Lstm => lstm(name, element, side)?,
+    let (name, side) = (&*model.name(), size.into());
+    type Pictured = fn(&str, ElementType, u64, u64) -> Unfinished;
+    let network: Option<Pictured> = match model {
+        Model::Mobilenet => Some(mobilenet_v2),
+        Model::MobilenetV1 => Some(mobilenet_v1),
+        Model::Resnet => Some(resnet18),
+        Model::Resnet50 => Some(resnet50),
+        Model::Vgg => Some(vgg16),
+        Model::Squeezenet => Some(squeezenet),
+        _ => None,
     };
-    let values = seeded(&graph, seed);
+    let graph = match (model, network) {
+        (_, Some(network)) => likely(network(name, element, side, CLASSES))?,
+        (Model::Unet, _) => finished(unet(name, element, side)?)?,
+        (Model::Transformer, _) => finished(transformer(name, element, side / 2)?)?,
+        (Model::Mlp, _) => finished(perceptron(name, element, side * side / 4)?)?,
+        _ => lstm(name, element, side)?,
+    };
+    let values = values(&graph, &[], seed);
     let looped = (0..)
         .zip(graph.nodes())
         .filter(|(_, node)| matches!(node.kind, NodeKind::Loop(_)));
     let rounds = looped.map(|(index, _)| (NodeId(index), rounds)).collect();
     Ok(Seeded {
-        graph,
+        graph: Arc::new(graph),
         values,
         rounds,
     })
@@ -44,33 +60,83 @@ pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, 
 fn likely(network: Unfinished) -> Result<Graph> {
     let (mut graph, scores) = network?;
     let likely = graph.operator("likely", "softmax", [], &[scores])?[0];
-    graph.output(scores);
     graph.output(likely);
+    finished((graph, scores))
+}
+
+fn finished((mut graph, made): (GraphBuilder, TensorId)) -> Result<Graph> {
+    graph.output(made);
     graph.build()
 }
 
-/// Noise for every input and constant. Sums over the products that weights of `[out, ..]` take part in keep the size of what is
-/// multiplied; biases are small.
-fn seeded(graph: &Graph, seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
-    let mut noise = Noise(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    let mut values = BTreeMap::new();
-    for id in graph.tensor_ids() {
-        let tensor = graph.tensor(id);
-        let shape = tensor.shape.fixed().expect("known shapes");
-        let count = shape.iter().product::<u64>() as usize;
-        let scale = match (tensor.source, &shape[..]) {
-            (Source::Constant, [_]) => 0.1,
-            (Source::Constant, [_, inner @ ..]) => (6.0 / inner.iter().product::<u64>() as f32).sqrt(),
-            _ if !graph.inputs().contains(&id) => continue,
-            _ if tensor.element == ElementType::Bool => {
-                values.insert(id, vec![1.0; count]);
-                continue;
-            }
-            _ => 1.0,
-        };
-        values.insert(id, noise.take(count, scale));
+/// A dense layer with a bias; weights are `[out, in]`.
+fn layer(
+    graph: &mut GraphBuilder,
+    name: &str,
+    x: TensorId,
+    out: u64,
+    then: Option<&str>,
+) -> Result<TensorId> {
+    let (element, shape) = (graph.tensor(x).element, graph.tensor(x).shape.fixed());
+    let inner = shape
+        .and_then(|shape| shape.last().copied())
+        .expect("known shapes");
+    let weights = graph.constant(format!("{name} weights"), element, [out, inner]);
+    let bias = graph.constant(format!("{name} bias"), element, [out]);
+    let then = then.map(|then| ("activation", Attribute::Text(then.to_owned())));
+    Ok(graph.operator(name, "dense", then, &[x, weights, bias])?[0])
+}
+
+/// Attention with four heads, then two dense layers, each around which its input goes.
+fn transformer(name: &str, element: ElementType, tokens: u64) -> Unfinished {
+    const WIDTH: u64 = 64;
+    const HEADS: u64 = 4;
+    let mut graph = GraphBuilder::new(name);
+    let x = graph.input("tokens", element, [tokens, WIDTH]);
+    let ints = |name: &'static str, values: &[u64]| {
+        let values: Vec<i64> = values.iter().map(|&value| value as i64).collect();
+        [(name, Attribute::Ints(values))]
+    };
+    let norm = |graph: &mut GraphBuilder, name: &str, x: TensorId| {
+        let scale = graph.constant(format!("{name} scale"), element, [WIDTH]);
+        let shift = graph.constant(format!("{name} shift"), element, [WIDTH]);
+        graph.operator(name, "layer_norm", [], &[x, scale, shift])
+    };
+    let first = norm(&mut graph, "first norm", x)?[0];
+    let mut heads = Vec::new();
+    for part in ["query", "key", "value"] {
+        let made = layer(&mut graph, part, first, WIDTH, None)?;
+        let shape = ints("shape", &[tokens, HEADS, WIDTH / HEADS]);
+        let split = graph.operator(&format!("{part} split"), "reshape", shape, &[made])?;
+        let axes = ints("axes", &[1, 0, 2]);
+        heads.push(graph.operator(&format!("{part} heads"), "transpose", axes, &split)?[0]);
     }
-    values
+    let transposed = [("transpose_b", Attribute::Int(1))];
+    let scores = graph.operator("scores", "matmul", transposed, &heads[..2])?[0];
+    let quarter = graph.constant("quarter", element, [1, 1, 1]);
+    let scaled = graph.operator("scaled", "mul", [], &[scores, quarter])?;
+    let attention = graph.operator("attention", "softmax", [], &scaled)?[0];
+    let mixed = graph.operator("mixed", "matmul", [], &[attention, heads[2]])?;
+    let together = graph.operator("together", "transpose", ints("axes", &[1, 0, 2]), &mixed)?;
+    let merged = graph.operator("merged", "reshape", ints("shape", &[tokens, WIDTH]), &together)?[0];
+    let projected = layer(&mut graph, "projected", merged, WIDTH, None)?;
+    let middle = graph.operator("middle", "add", [], &[x, projected])?[0];
+    let second = norm(&mut graph, "second norm", middle)?[0];
+    let wide = layer(&mut graph, "wide", second, 4 * WIDTH, Some("gelu"))?;
+    let narrow = layer(&mut graph, "narrow", wide, WIDTH, None)?;
+    let y = graph.operator("y", "add", [], &[middle, narrow])?[0];
+    Ok((graph, y))
+}
+
+/// Sixteen features of each pixel through four layers of 64 to a colour.
+fn perceptron(name: &str, element: ElementType, pixels: u64) -> Unfinished {
+    let mut graph = GraphBuilder::new(name);
+    let mut x = graph.input("features", element, [pixels, 16]);
+    for index in 0..4 {
+        x = layer(&mut graph, &format!("layer {index}"), x, 64, Some("relu"))?;
+    }
+    let colour = layer(&mut graph, "colour", x, 3, Some("sigmoid"))?;
+    Ok((graph, colour))
 }
 
 /// An LSTM cell that runs round after round on the same input, its two states carried.
@@ -112,21 +178,4 @@ fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph> {
         graph.output(out);
     }
     graph.build()
-}
-
-/// Numbers that look like noise and are the same for the same seed: xorshift.
-struct Noise(u64);
-
-impl Noise {
-    /// Between `-scale` and `scale`, exact in 16 bits.
-    fn take(&mut self, count: usize, scale: f32) -> Vec<f32> {
-        let mut next = || {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            let value = (self.0 >> 40) as f32 / (1u64 << 23) as f32 - 1.0;
-            half::f16::from_f32(value * scale).to_f32()
-        };
-        (0..count).map(|_| next()).collect()
-    }
 }

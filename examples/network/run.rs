@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use ash::vk;
 use tileheap::runtime::Context;
+use tileheap::runtime::objects::OneShotCommands;
 use tileheap_tensor::graph::NodeId;
 use tileheap_tensor::plan::Backing;
 use tileheap_tensor::plan::Offsets;
@@ -12,8 +13,7 @@ use tileheap_tensor::vulkan::{Decision, HostBuffer, KernelSet, Network, Recorded
 use tileheap_tensor::{ElementType, Graph, PlacementStrategy, TensorId, TensorPlan, TensorPlanOptions, plan};
 
 use crate::storage::{Storing, layouts};
-use crate::timing::{Stopwatch, Took};
-use tileheap_examples::error::{Called, Result};
+use tileheap_examples::error::Result;
 
 /// A network that can be run again and again.
 pub(crate) struct Bench<'a> {
@@ -21,8 +21,6 @@ pub(crate) struct Bench<'a> {
     network: Network,
     hosts: Vec<(TensorId, HostBuffer)>,
     decisions: Vec<(NodeId, Decision)>,
-    pool: vk::CommandPool,
-    fence: vk::Fence,
     pub(crate) recorded: Recorded,
 }
 
@@ -61,7 +59,7 @@ impl<'a> Bench<'a> {
         values: &BTreeMap<TensorId, Vec<f32>>,
         rounds: &[(NodeId, u64)],
     ) -> Result<Bench<'a>> {
-        let (tile, device) = (context.tile(), context.device());
+        let tile = context.tile();
         let network = Network::new(tile, graph, plan, values, KernelSet::new())?;
         let mut hosts = Vec::new();
         for &id in graph.inputs().iter().chain(graph.outputs()) {
@@ -72,13 +70,6 @@ impl<'a> Bench<'a> {
             }
             hosts.push((id, host));
         }
-        let info = vk::CommandPoolCreateInfo::default()
-            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
-            .queue_family_index(context.queues()[0].family);
-        // SAFETY: the device has the family.
-        let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
-        // SAFETY: nothing is asked for but a fence.
-        let fence = unsafe { device.create_fence(&Default::default(), None) }.called("vkCreateFence")?;
         let decisions = rounds
             .iter()
             .map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
@@ -87,26 +78,13 @@ impl<'a> Bench<'a> {
             network,
             hosts,
             decisions: decisions.collect(),
-            pool,
-            fence,
             recorded: Recorded::default(),
         })
     }
 
     /// Runs once; how long it took from submission to completion.
-    pub(crate) fn run(&mut self) -> Result<Took> {
-        let device = self.context.device();
-        // SAFETY: nothing of the pool is in flight.
-        unsafe { device.reset_command_pool(self.pool, Default::default()) }.called("vkResetCommandPool")?;
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.pool)
-            .command_buffer_count(1);
-        // SAFETY: the pool is alive.
-        let commands =
-            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
-        // SAFETY: new.
-        unsafe { device.begin_command_buffer(commands[0], &Default::default()) }
-            .called("vkBeginCommandBuffer")?;
+    pub(crate) fn run(&mut self) -> Result<Duration> {
+        let commands = OneShotCommands::begin(self.context.tile(), 0, "network")?;
         let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
         let run = Run {
             symbols: &[],
@@ -114,22 +92,11 @@ impl<'a> Bench<'a> {
             decisions: &self.decisions,
         };
         // SAFETY: recording on a queue that computes; the buffers outlive the wait.
-        self.recorded = unsafe { self.network.record(commands[0], &run) }?;
-        // SAFETY: recording.
-        unsafe { device.end_command_buffer(commands[0]) }.called("vkEndCommandBuffer")?;
-        let submit = vk::SubmitInfo::default().command_buffers(&commands);
-        let queue = self.context.queues()[0].handle;
-        let stopwatch = Stopwatch::start();
-        // SAFETY: nobody else uses the queue or the fence.
-        unsafe { device.queue_submit(queue, &[submit], self.fence) }.called("vkQueueSubmit")?;
-        // SAFETY: submitted above.
-        unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) }.called("vkWaitForFences")?;
-        let took = stopwatch.stop();
-        // SAFETY: not in use.
-        unsafe { device.reset_fences(&[self.fence]) }.called("vkResetFences")?;
-        // SAFETY: complete.
-        unsafe { device.free_command_buffers(self.pool, &commands) };
-        Ok(took)
+        self.recorded = unsafe { self.network.record(commands.command_buffer(), &run) }?;
+        let start = Instant::now();
+        // SAFETY: what was recorded is the network's, on the first queue alone.
+        unsafe { commands.submit_and_wait() }?;
+        Ok(start.elapsed())
     }
 
     /// The outputs, one after the other.
@@ -140,17 +107,12 @@ impl<'a> Bench<'a> {
     }
 
     pub(crate) fn destroy(self) {
-        let device = self.context.device();
         for (_, host) in self.hosts {
             // SAFETY: every run was waited for.
             unsafe { host.destroy() };
         }
         // SAFETY: every run was waited for.
         unsafe { self.network.destroy() };
-        // SAFETY: as above.
-        unsafe { device.destroy_fence(self.fence, None) };
-        // SAFETY: as above.
-        unsafe { device.destroy_command_pool(self.pool, None) };
     }
 }
 

@@ -1,8 +1,8 @@
 //! What holds each tensor: buffers alone, or textures for whatever has two dimensions to be near in.
 
-use tileheap_tensor::graph::NodeKind;
 use tileheap_tensor::layout::{Convention, Generation};
 use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, Result, TensorId};
+use tileheap_testkit::tensor::{is_weights, packed_axis};
 
 /// How a network's tensors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +19,7 @@ pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>> {
     let one = |id: TensorId| {
         let tensor = graph.tensor(id);
         let shape = graph.shape_bound(id, Default::default())?;
-        let weights = is_weights(graph, id);
-        let axis = match (weights, shape.len()) {
-            (true, _) => 0,
-            (false, 4) => 1,
-            (false, rank) => rank - 1,
-        };
+        let (weights, axis) = (is_weights(graph, id), packed_axis(graph, id));
         // A vector of features, or a single pixel, has nothing near it.
         let flat = shape.len() < 2 || !weights && shape.iter().rev().take(2).any(|&side| side == 1);
         let generation = if storing == Storing::Layers {
@@ -50,13 +45,4 @@ pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>> {
         }
     };
     graph.tensor_ids().map(one).collect()
-}
-
-fn is_weights(graph: &Graph, id: TensorId) -> bool {
-    graph.nodes().iter().any(|node| match &node.kind {
-        NodeKind::Operator(operator) => {
-            matches!(operator.name.as_str(), "conv2d" | "dense") && node.inputs.get(1) == Some(&id)
-        }
-        _ => false,
-    })
 }

@@ -35,6 +35,8 @@ pub enum Error {
     Window(String),
     #[error("two pictures that should be the same differ in {texels} of {of} texels")]
     Differ { texels: usize, of: usize },
+    #[error("the pictures of {frames} frames differ that should be the same")]
+    FramesDiffer { frames: usize },
     #[error(
         "{waiting} textures still wait after {frames} frames: this view needs {needs}, and the budget is {budget}"
     )]
@@ -52,14 +54,14 @@ pub enum Error {
         "{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed"
     )]
     Inexact {
-        network: &'static str,
+        network: String,
         variant: &'static str,
         error: f64,
         tolerance: f64,
     },
     #[error("{network} in {variant}: {elements} elements of the result differ with and without aliasing")]
     AliasingChanges {
-        network: &'static str,
+        network: String,
         variant: &'static str,
         elements: usize,
     },

@@ -33,26 +33,23 @@ pub const FRAMES_IN_FLIGHT: usize = 2;
 /// The code of the guide compiles.
 #[cfg(doctest)]
 mod guide {
-    #[doc = include_str!("../../docs/guide/README.md")]
-    mod readme {}
-    #[doc = include_str!("../../docs/guide/tile_memory.md")]
-    mod tile_memory {}
-    #[doc = include_str!("../../docs/guide/integrate.md")]
-    mod integrate {}
-    #[doc = include_str!("../../docs/guide/reports.md")]
-    mod reports {}
-    #[doc = include_str!("../../docs/guide/arrangements.md")]
-    mod arrangements {}
-    #[doc = include_str!("../../docs/guide/emulator.md")]
-    mod emulator {}
-    #[doc = include_str!("../../docs/guide/test_bots.md")]
-    mod test_bots {}
-    #[doc = include_str!("../../docs/guide/tensors.md")]
-    mod tensors {}
-    #[doc = include_str!("../../docs/guide/textures.md")]
-    mod textures {}
-    #[doc = include_str!("../../docs/guide/measuring.md")]
-    mod measuring {}
-    #[doc = include_str!("../../docs/guide/limits.md")]
-    mod limits {}
+    macro_rules! chapters {
+        ($($name:ident $path:literal)*) => {$(#[doc = include_str!($path)] mod $name {})*};
+    }
+    chapters! {
+        readme "../../docs/guide/README.md"
+        tile_memory "../../docs/guide/tile_memory.md"
+        integrate "../../docs/guide/integrate.md"
+        dynamic_frames "../../docs/guide/dynamic_frames.md"
+        reports "../../docs/guide/reports.md"
+        arrangements "../../docs/guide/arrangements.md"
+        capture "../../docs/guide/capture.md"
+        emulator "../../docs/guide/emulator.md"
+        test_bots "../../docs/guide/test_bots.md"
+        tensors "../../docs/guide/tensors.md"
+        python "../../docs/guide/python.md"
+        textures "../../docs/guide/textures.md"
+        measuring "../../docs/guide/measuring.md"
+        limits "../../docs/guide/limits.md"
+    }
 }

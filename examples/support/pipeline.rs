@@ -157,3 +157,22 @@ impl<'a> Drawing<'a> {
             .called("vkCreateGraphicsPipelines")
     }
 }
+
+/// A sampler that filters alike near and far, and stays at the edges.
+pub fn create_sampler(
+    device: &ash::Device,
+    filter: vk::Filter,
+    mips: vk::SamplerMipmapMode,
+) -> Result<vk::Sampler> {
+    let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
+    let info = vk::SamplerCreateInfo::default()
+        .mag_filter(filter)
+        .min_filter(filter)
+        .mipmap_mode(mips)
+        .max_lod(vk::LOD_CLAMP_NONE)
+        .address_mode_u(edge)
+        .address_mode_v(edge)
+        .address_mode_w(edge);
+    // SAFETY: the info is complete and uses no feature.
+    unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
+}

@@ -87,6 +87,13 @@ impl Area {
     }
 }
 
+/// Left, top, width and height.
+impl From<[f32; 4]> for Area {
+    fn from([left, top, width, height]: [f32; 4]) -> Area {
+        Area::new(left, top, width, height)
+    }
+}
+
 /// `Shape` of shaders/overlay.glsl.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -149,8 +156,8 @@ impl Sheet {
         });
     }
 
-    pub fn rectangle(&mut self, area: Area, colour: Colour) {
-        self.push(area, colour, PLAIN, 0.0);
+    pub fn rectangle(&mut self, area: impl Into<Area>, colour: Colour) {
+        self.push(area.into(), colour, PLAIN, 0.0);
     }
 
     /// With round corners.
@@ -296,24 +303,6 @@ mod tests {
     }
 
     #[test]
-    fn points_are_whole_and_never_smaller_than_pixels() {
-        let extent = vk::Extent2D {
-            width: 1721,
-            height: 1160,
-        };
-        for (scale, points) in [
-            (1.0, [1721, 1160]),
-            (2.0, [860, 580]),
-            (1.5, [1147, 773]),
-            (0.5, [1721, 1160]),
-        ] {
-            let found = Screen::scaled(extent, scale).points();
-            assert_eq!([found.width, found.height], points, "{scale}");
-        }
-        assert_eq!(Screen::plain(extent).points(), extent);
-    }
-
-    #[test]
     fn text_is_cut_and_wrapped_to_its_width() {
         assert_eq!(cut("light_masks", 77.0), "light_masks");
         assert_eq!(cut("light_masks", 76.0), "light_ma..");
@@ -321,17 +310,5 @@ mod tests {
         let lines = wrap("crosses from batch 0 to batch 1", 14.0 * GLYPH[0]);
         assert_eq!(lines, ["crosses from", "batch 0 to", "batch 1"]);
         assert!(wrap("reflection_probe", 70.0)[0].ends_with(".."));
-    }
-
-    #[test]
-    fn a_sheet_holds_no_more_than_its_buffer() {
-        let mut sheet = Sheet::default();
-        for _ in 0..MOST_SHAPES + 5 {
-            sheet.rectangle(Area::new(0.0, 0.0, 1.0, 1.0), [1.0; 4]);
-        }
-        assert_eq!(sheet.bytes().len(), MOST_SHAPES * SHAPE_BYTES);
-        sheet.clear();
-        assert_eq!(sheet.text([3.4, 2.0], Weight::Bold, "a b", [1.0; 4]), 3.0 + 21.0);
-        assert_eq!(sheet.len(), 2, "spaces take no shape");
     }
 }

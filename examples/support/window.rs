@@ -29,7 +29,7 @@ pub fn run<P: Painter>(
     desc: ContextDesc<'_>,
     make: impl Fn(&Context, Screen, Output) -> Result<P>,
 ) -> Result<Vec<Message>> {
-    let event_loop = EventLoop::new().map_err(|error| no_window(&error))?;
+    let event_loop = EventLoop::new().map_err(no_window)?;
     event_loop.set_control_flow(ControlFlow::Poll);
     let mut app = App {
         window,
@@ -38,7 +38,7 @@ pub fn run<P: Painter>(
         shown: None,
         outcome: Ok(Vec::new()),
     };
-    event_loop.run_app(&mut app).map_err(|error| no_window(&error))?;
+    event_loop.run_app(&mut app).map_err(no_window)?;
     app.outcome
 }
 
@@ -151,18 +151,10 @@ impl<P: Painter> Shown<P> {
         let attributes = Window::default_attributes()
             .with_title(wanted.title)
             .with_inner_size(size);
-        let window = event_loop
-            .create_window(attributes)
-            .map_err(|error| no_window(&error))?;
-        let display = window
-            .display_handle()
-            .map_err(|error| no_window(&error))?
-            .as_raw();
-        let handle = window
-            .window_handle()
-            .map_err(|error| no_window(&error))?
-            .as_raw();
-        let extensions = enumerate_required_extensions(display).map_err(|error| no_window(&error))?;
+        let window = event_loop.create_window(attributes).map_err(no_window)?;
+        let display = window.display_handle().map_err(no_window)?.as_raw();
+        let handle = window.window_handle().map_err(no_window)?.as_raw();
+        let extensions = enumerate_required_extensions(display).map_err(no_window)?;
         // SAFETY: the extensions are in the description, and the window outlives the context (see `Shown::close`).
         let surface = |entry: &ash::Entry, instance: &ash::Instance| unsafe {
             create_surface(entry, instance, display, handle, None)
@@ -275,7 +267,7 @@ impl<P: Painter> Shown<P> {
 }
 
 /// What a window system says, without the place in the code that winit puts before it.
-fn no_window(error: &dyn std::fmt::Display) -> Error {
+fn no_window(error: impl std::fmt::Display) -> Error {
     let text = error.to_string();
     let why = text.rsplit(": ").next().unwrap_or(&text);
     Error::Window(why.trim_end_matches('.').to_owned())

@@ -14,9 +14,9 @@ use crate::support::sizes::{parse_bytes, parse_extent};
 #[derive(Clone, Debug, Parser)]
 #[command(name = "terrain")]
 pub(crate) struct Args {
-    /// The policy of the cache: arenas, coherent, coherent-still, lru, lru-compacting, clock, random, frame-mru,
-    /// ring, slab or slab-rebalancing
-    #[arg(long, value_name = "NAME", default_value = "arenas", value_parser = parse_policy)]
+    /// The policy of the cache, perhaps with values of its parameters, as in `tileheap replay --help`: coherent, coherent-levels,
+    /// coherent-still, arenas, arenas:stride=20, lru, lru-compacting, clock, random, frame-mru, ring, slab or slab-rebalancing
+    #[arg(long, value_name = "NAME", default_value = "coherent", value_parser = parse_policy)]
     pub(crate) policy: PolicyDesc<'static>,
     /// Memory for textures: bytes, or with K, M or G behind
     #[arg(long, value_name = "BYTES", default_value = "24M", value_parser = parse_bytes)]
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Width and height in pixels; of a window, in points, of which a screen of high density makes several pixels
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = parse_extent::<16>)]
     pub(crate) size: vk::Extent2D,
-    /// The folder for pictures and the plot
+    /// The folder for pictures
     #[arg(long, value_name = "FOLDER", default_value = "target/terrain")]
     pub(crate) output: PathBuf,
     /// Writes what every frame asked for, for `tileheap replay`
@@ -74,20 +74,5 @@ pub(crate) enum Texels {
 }
 
 fn parse_policy(name: &str) -> Result<PolicyDesc<'static>, String> {
-    let policy = PolicyDesc::find(&POLICIES, name).map_err(|error| error.to_string())?;
-    if policy.uploads_whole {
-        return Ok(policy);
-    }
-    Err("it uploads single levels, but a texture is one image, which is uploaded whole".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn policies_are_found_or_refused() {
-        assert_eq!(parse_policy("lru").map(|policy| policy.name), Ok("lru"));
-        assert!(parse_policy("first-attempt").is_err() && parse_policy("best").is_err());
-    }
+    PolicyDesc::parse(&POLICIES, name).map_err(|error| error.to_string())
 }

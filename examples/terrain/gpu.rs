@@ -7,9 +7,9 @@ use tileheap::runtime::{Device, Target};
 use crate::camera::Constants;
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
-use crate::support::error::{Called, Result};
+use crate::support::error::Result;
 use crate::support::memory::HostBuffer;
-use crate::support::pipeline::Drawing;
+use crate::support::pipeline::{Drawing, create_sampler};
 use crate::support::shaders::{
     FULLSCREEN_VERT, LAND_PALETTE_FRAG, LAND_PLAIN_FRAG, LAND_RGBA_FRAG, LAND_SKY_FRAG, LAND_VERT, Shader,
     push_constant_range,
@@ -132,21 +132,4 @@ impl Pipelines {
 pub(crate) fn camera_buffer(tile: &Device) -> Result<HostBuffer> {
     let size = size_of::<Constants>() as u64;
     HostBuffer::new(tile, size, vk::BufferUsageFlags::UNIFORM_BUFFER)
-}
-
-fn create_sampler(
-    device: &ash::Device,
-    filter: vk::Filter,
-    mips: vk::SamplerMipmapMode,
-) -> Result<vk::Sampler> {
-    let info = vk::SamplerCreateInfo::default()
-        .mag_filter(filter)
-        .min_filter(filter)
-        .mipmap_mode(mips)
-        .max_lod(vk::LOD_CLAMP_NONE)
-        .address_mode_u(vk::SamplerAddressMode::CLAMP_TO_EDGE)
-        .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_EDGE)
-        .address_mode_w(vk::SamplerAddressMode::CLAMP_TO_EDGE);
-    // SAFETY: the info is complete and uses no feature.
-    unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
 }

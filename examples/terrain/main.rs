@@ -6,7 +6,7 @@
 //! and the download monitor.
 //!
 //! ```text
-//! cargo run --release --example terrain                        pictures and a plot, target/terrain/
+//! cargo run --release --example terrain                        pictures, target/terrain/
 //! cargo run --release --example terrain -- --window            a window: space stops the flight, O hides the overlay,
 //!                                                              - and + give the cache less memory and more, escape ends
 //! cargo run --release --example terrain -- --policy coherent-still --budget 12M
@@ -26,7 +26,6 @@ mod ground;
 mod noise;
 mod overlay;
 mod paint;
-mod plot;
 mod quadtree;
 mod renderer;
 mod streamer;
@@ -162,10 +161,6 @@ fn fly(args: &Args, tile: &Device) -> Result<()> {
     let took = start.elapsed().as_secs_f64() * 1e3 / f64::from(frames);
     let streamer = &mut flight.renderer.streamer;
     streamer.finish_trace()?;
-    let title = format!("{}, budget {}", args.policy.name, args.budget);
-    let path = args.output.join("uploads.svg");
-    plot::write(&path, &title, &streamer.records, args.budget, args.uploads)?;
-    println!("{}", path.display());
     summary(args, tile, &streamer.records, streamer.count(), most, took);
     if args.compare {
         return compare(args, tile, flight);
@@ -178,14 +173,15 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
     bytes.sort_unstable();
     let (count, sum) = (bytes.len().max(1), bytes.iter().sum::<u64>());
     let plain = records.iter().map(|record| u64::from(record.plain)).sum::<u64>();
-    let (requests, coarser) = records
+    let requests = records
         .iter()
-        .fold((0_u64, 0_u64), |(requests, coarser), record| {
-            (
-                requests + u64::from(record.requests),
-                coarser + u64::from(record.coarser),
-            )
-        });
+        .map(|record| u64::from(record.requests))
+        .sum::<u64>();
+    let coarser = records
+        .iter()
+        .map(|record| u64::from(record.coarser))
+        .sum::<u64>();
+    let written = records.iter().map(|record| record.texels).max();
     println!(
         "{} frames at {} x {} on {}, {took:.0} ms each; {textures} textures, {most} in view at most, through {}",
         records.len(),
@@ -195,11 +191,12 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
         args.budget
     );
     println!(
-        "{}: {} a frame, p99 {}, at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
-        args.policy.name,
+        "{}: {} a frame, p99 {}, at most {}, of texels at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
+        args.policy,
         Bytes(sum / count as u64),
         Bytes(bytes.get(count * 99 / 100).copied().unwrap_or(0)),
         Bytes(bytes.last().copied().unwrap_or(0)),
+        Bytes(written.unwrap_or(0)),
         100.0 * coarser as f64 / requests.max(1) as f64
     );
 }

@@ -57,21 +57,3 @@ pub(crate) fn rough(x: f32, y: f32, octaves: u32) -> f32 {
     }
     sum
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slopes_are_those_of_the_noise() {
-        for (x, y) in [(0.3, 0.7), (-5.2, 8.9), (100.5, -3.25)] {
-            let [_, along, across] = noise(x, y);
-            let step = 1e-2;
-            let measured = [
-                (noise(x + step, y)[0] - noise(x - step, y)[0]) / (2.0 * step),
-                (noise(x, y + step)[0] - noise(x, y - step)[0]) / (2.0 * step),
-            ];
-            assert!((along - measured[0]).abs() < 0.02 && (across - measured[1]).abs() < 0.02);
-        }
-    }
-}

@@ -186,13 +186,11 @@ mod tests {
             painter.indices(origin, 64.0, side, &mut indices);
             let mut rgba = vec![0; side * side * 4];
             painter.rgba(origin, 64.0, side, &mut rgba);
-            let shown = indices
-                .iter()
-                .map(|&index| painter.palette.colours[usize::from(index)]);
-            let shown = shown.sum::<Vec3>() / (side * side) as f32;
-            let meant = rgba.chunks_exact(4);
-            let meant = meant.map(|texel| Vec3::new(texel[0].into(), texel[1].into(), texel[2].into()));
-            let meant = meant.sum::<Vec3>() / (side * side) as f32;
+            let count = (side * side) as f32;
+            let colour = |&index: &u8| painter.palette.colours[usize::from(index)];
+            let shown = indices.iter().map(colour).sum::<Vec3>() / count;
+            let colour = |texel: &[u8]| Vec3::new(texel[0].into(), texel[1].into(), texel[2].into());
+            let meant = rgba.chunks_exact(4).map(colour).sum::<Vec3>() / count;
             assert!(
                 shown.distance(meant) < if side == 1 { 24.0 } else { 5.0 },
                 "{side}: {shown} {meant}"

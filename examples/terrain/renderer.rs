@@ -5,16 +5,15 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
-use tileheap_textures::arenas::ArenaView;
 
 use crate::args::Args;
 use crate::camera::Camera;
 use crate::frame::{Landscape, describe};
 use crate::gpu::{NODE_VERTICES, NodeConstants, Pipelines, camera_buffer};
-use crate::overlay::{Block, Overlay, View};
+use crate::overlay;
 use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
-use crate::streamer::{PALETTE, Streamer};
+use crate::streamer::{PALETTE, Streamer, shape_of};
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::commands::{command_buffers, set_whole_viewport};
 use crate::support::error::{Called, Result};
@@ -66,13 +65,17 @@ pub(crate) struct Renderer {
     /// Whether it goes on.
     pub(crate) moving: bool,
     pub(crate) overlay: bool,
-    policy: &'static str,
+    policy: String,
     uploads: Bytes,
     seen: Vec<Seen>,
-    blocks: Vec<Block>,
-    arenas: Vec<ArenaView>,
     sheet: Sheet,
     layer: Layer,
+}
+
+fn bind(tile: &Device, screen: Screen, output: Output) -> Result<(Landscape, BoundFrame)> {
+    let landscape = describe(screen.extent, output)?;
+    let bound = tile.bind(&tile.plan(&landscape.frame, &PlanOptions::default())?)?;
+    Ok((landscape, bound))
 }
 
 impl Renderer {
@@ -85,8 +88,7 @@ impl Renderer {
         output: Output,
         (budget, uploads): (Bytes, Bytes),
     ) -> Result<Renderer> {
-        let landscape = describe(screen.extent, output)?;
-        let bound = tile.bind(&tile.plan(&landscape.frame, &PlanOptions::default())?)?;
+        let (landscape, bound) = bind(tile, screen, output)?;
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let heights = HostBuffer::holding(tile, &world.painter.ground.heights(), usage)?;
         let palette = HostBuffer::holding(tile, &world.painter.palette.linear(), usage)?;
@@ -120,11 +122,9 @@ impl Renderer {
             at: args.start,
             moving: true,
             overlay: !args.no_overlay,
-            policy: args.policy.name,
+            policy: args.policy.to_string(),
             uploads,
             seen: Vec::new(),
-            blocks: Vec::new(),
-            arenas: Vec::new(),
             sheet: Sheet::default(),
             layer,
         })
@@ -138,7 +138,7 @@ impl Renderer {
     pub(crate) fn working_set(&self) -> Bytes {
         let geometry = self.streamer.cache.geometry();
         let size = |one: &Seen| {
-            let size = geometry.size(self.streamer.shape_of(one.node), one.level);
+            let size = geometry.size(shape_of(self.streamer.texels, one.node), one.level);
             size.expect("all levels are there").align_up(geometry.unit())
         };
         self.seen.iter().map(size).sum()
@@ -175,43 +175,6 @@ impl FrameInFlight {
             pending: None,
         })
     }
-}
-
-/// What the overlay shows, as rectangles.
-fn overlay(
-    streamer: &Streamer,
-    (policy, uploads, extent): (&str, Bytes, vk::Extent2D),
-    (blocks, arenas): (&mut Vec<Block>, &mut Vec<ArenaView>),
-    sheet: &mut Sheet,
-) {
-    streamer.blocks(blocks);
-    arenas.clear();
-    arenas.extend(streamer.arenas());
-    let figures = streamer.cache.uploads();
-    let budget = streamer.cache.budget();
-    let mut history = streamer.history.clone();
-    history.push(figures.uploaded.0);
-    let lines = [
-        format!("policy {policy}"),
-        format!("cache {budget:#}, {} blocks", blocks.len()),
-        format!(
-            "in view {}, coarser {}, none {}",
-            figures.whole + figures.coarser + figures.missing,
-            figures.coarser,
-            figures.missing
-        ),
-        format!("textures so far {}", streamer.count()),
-    ];
-    let view = View {
-        extent,
-        budget,
-        uploads,
-        blocks,
-        arenas,
-        history: &history,
-        lines: &lines,
-    };
-    Overlay::draw(sheet, &view);
 }
 
 /// Draws into a command buffer.
@@ -251,7 +214,7 @@ impl PassRecorder<'_> {
             };
             match texture {
                 Some(texture) => {
-                    let palette = self.streamer.shape_of(node) == PALETTE;
+                    let palette = shape_of(self.streamer.texels, node) == PALETTE;
                     bind(if palette {
                         pipelines.palette
                     } else {
@@ -289,10 +252,7 @@ impl PassRecorder<'_> {
 impl crate::support::painter::Painter for Renderer {
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_idle()?;
-        let landscape = describe(screen.extent, output)?;
-        let bound = self
-            .tile
-            .bind(&self.tile.plan(&landscape.frame, &PlanOptions::default())?)?;
+        let (landscape, bound) = bind(&self.tile, screen, output)?;
         let former = std::mem::replace(&mut self.bound, bound);
         // SAFETY: every frame was waited for.
         unsafe { former.destroy() };
@@ -344,12 +304,8 @@ impl crate::support::painter::Painter for Renderer {
         })?;
         let _ = recorded?;
         if self.overlay {
-            overlay(
-                &self.streamer,
-                (self.policy, self.uploads, self.screen.points()),
-                (&mut self.blocks, &mut self.arenas),
-                &mut self.sheet,
-            );
+            let (streamer, points) = (&self.streamer, self.screen.points());
+            overlay::draw(&mut self.sheet, streamer, &self.policy, self.uploads, points);
             self.layer.write(index, &self.sheet);
         }
         let pen = PassRecorder {
@@ -377,7 +333,7 @@ impl crate::support::painter::Painter for Renderer {
         commands.finish()?;
         // SAFETY: this thread alone uses the queue.
         self.slots[index].pending = Some(unsafe { recorder.submit() }?);
-        self.streamer.end(&self.seen);
+        self.streamer.end(&self.seen)?;
         self.frames += 1;
         self.at += u32::from(self.moving);
         Ok(())

@@ -7,13 +7,11 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;
-use tileheap_textures::arenas::ArenaView;
 use tileheap_textures::trace::{Record, TraceWriter};
 use tileheap_textures::vulkan::{RecordedUploads, Texture, TextureCache, TextureCacheDesc, TextureShape};
 use tileheap_textures::{ChainId, Level, TextureId};
 
 use crate::args::{Args, Texels};
-use crate::overlay::Block;
 use crate::paint::Painter;
 use crate::quadtree::{NODES, Node, Seen, TEXELS};
 use crate::support::FRAMES_IN_FLIGHT;
@@ -29,8 +27,10 @@ pub(crate) const RGBA: ChainId = ChainId(1);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FrameRecord {
     pub(crate) uploaded: u64,
-    /// Ends of arenas, if there are any.
-    pub(crate) walls: Vec<u64>,
+    /// Bytes of texels written for it.
+    pub(crate) texels: u64,
+    /// Textures of which levels are still to be uploaded.
+    pub(crate) pending: u32,
     /// Requests: all of them, and those that were served coarser or not at all.
     pub(crate) requests: u32,
     pub(crate) coarser: u32,
@@ -41,22 +41,22 @@ pub(crate) struct FrameRecord {
 impl FrameRecord {
     /// Whether everything was there, and nothing had to come.
     pub(crate) fn is_settled(&self) -> bool {
-        self.uploaded == 0 && self.coarser == 0 && self.plain == 0
+        self.uploaded == 0 && self.coarser + self.plain + self.pending == 0
     }
 }
 
 pub(crate) struct Streamer {
     pub(crate) cache: TextureCache,
-    texels: Texels,
+    pub(crate) texels: Texels,
     /// By square: its texture, once it was seen.
     ids: Vec<Option<TextureId>>,
     /// By texture: its square, and the frame that it was last drawn in.
     nodes: Vec<(Node, u64)>,
     frame: u64,
+    /// Bytes of texels written for it.
+    written: u64,
     trace: Option<(TraceWriter<BufWriter<File>>, PathBuf)>,
     pub(crate) records: Vec<FrameRecord>,
-    /// Uploaded bytes of every frame.
-    pub(crate) history: Vec<u64>,
 }
 
 impl Streamer {
@@ -65,7 +65,7 @@ impl Streamer {
             width: TEXELS,
             height: TEXELS,
         };
-        let shape = |format| TextureShape { format, extent };
+        let shape = |format| TextureShape::new(format, extent);
         let shapes = [shape(vk::Format::R8_UINT), shape(vk::Format::R8G8B8A8_SRGB)];
         let desc = TextureCacheDesc {
             uploads,
@@ -79,9 +79,9 @@ impl Streamer {
             ids: vec![None; NODES],
             nodes: Vec::new(),
             frame: 0,
+            written: 0,
             trace: None,
             records: Vec::new(),
-            history: Vec::new(),
         })
     }
 
@@ -108,16 +108,6 @@ impl Streamer {
         }
     }
 
-    /// Whether a square's texture is of indices.
-    pub(crate) fn shape_of(&self, node: Node) -> ChainId {
-        match self.texels {
-            Texels::Palette => PALETTE,
-            Texels::Rgba => RGBA,
-            Texels::Mixed if node.depth < MIXED_DEPTH => PALETTE,
-            Texels::Mixed => RGBA,
-        }
-    }
-
     /// Starts a frame, with all but the last few complete, and asks for what is seen.
     pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
         self.frame += 1;
@@ -129,7 +119,7 @@ impl Streamer {
             let texture = match self.ids[index] {
                 Some(texture) => texture,
                 None => {
-                    let (texture, chain) = (self.cache.next_id(), self.shape_of(one.node));
+                    let (texture, chain) = (self.cache.next_id(), shape_of(self.texels, one.node));
                     self.cache.create(texture, chain)?;
                     self.nodes.push((one.node, 0));
                     self.ids[index] = Some(texture);
@@ -155,19 +145,20 @@ impl Streamer {
         painter: &mut Painter,
     ) -> tileheap_textures::Result<RecordedUploads> {
         let (nodes, texels_of) = (&self.nodes, self.texels);
-        let mixed = |node: Node| texels_of == Texels::Mixed && node.depth < MIXED_DEPTH;
         let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
             let (node, _) = nodes[texture.0 as usize];
             let side = 1 << level.0;
             let (origin, size) = (node.origin(), node.size());
-            if texels_of == Texels::Palette || mixed(node) {
+            if shape_of(texels_of, node) == PALETTE {
                 painter.indices(origin, size, side, texels);
             } else {
                 painter.rgba(origin, size, side, texels);
             }
         };
         // SAFETY: the caller's duty.
-        unsafe { self.cache.record(commands, &mut paint) }
+        let recorded = unsafe { self.cache.record(commands, &mut paint) }?;
+        self.written = recorded.texels;
+        Ok(recorded)
     }
 
     /// What to draw a square with.
@@ -176,18 +167,19 @@ impl Streamer {
     }
 
     /// Ends the frame.
-    pub(crate) fn end(&mut self, seen: &[Seen]) {
+    pub(crate) fn end(&mut self, seen: &[Seen]) -> Result<()> {
         let plain = seen.iter().filter(|one| self.texture(one.node).is_none()).count();
-        let figures = self.cache.uploads();
-        self.cache.end();
-        self.history.push(figures.uploaded.0);
+        let (figures, pending) = (self.cache.uploads(), self.cache.pending());
+        self.cache.end()?;
         self.records.push(FrameRecord {
             uploaded: figures.uploaded.0,
-            walls: self.arenas().map(|arena| arena.end.0).collect(),
+            texels: self.written,
+            pending: pending as u32,
             requests: figures.whole + figures.coarser + figures.missing,
             coarser: figures.coarser + figures.missing,
             plain: plain as u32,
         });
+        Ok(())
     }
 
     /// How many textures exist.
@@ -195,17 +187,17 @@ impl Streamer {
         self.nodes.len()
     }
 
-    pub(crate) fn arenas(&self) -> impl Iterator<Item = ArenaView> {
-        (0..).map_while(|index| self.cache.arena(index))
+    /// How many frames ago a texture was drawn.
+    pub(crate) fn age(&self, texture: TextureId) -> u64 {
+        self.frame - self.nodes[texture.index()].1
     }
+}
 
-    /// Every block, and how long ago its texture was drawn.
-    pub(crate) fn blocks(&self, blocks: &mut Vec<Block>) {
-        blocks.clear();
-        blocks.extend(self.cache.blocks().map(|(texture, offset, size, _)| Block {
-            offset,
-            size,
-            age: (self.frame - self.nodes[texture.0 as usize].1) as u32,
-        }));
+/// Of indices, or of four bytes.
+pub(crate) fn shape_of(texels: Texels, node: Node) -> ChainId {
+    match texels {
+        Texels::Palette => PALETTE,
+        Texels::Mixed if node.depth < MIXED_DEPTH => PALETTE,
+        Texels::Rgba | Texels::Mixed => RGBA,
     }
 }

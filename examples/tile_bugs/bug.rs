@@ -143,41 +143,4 @@ impl Bug {
             ..Program::RIGHT
         }
     }
-
-    /// What to do instead.
-    pub(crate) fn remedy(self) -> &'static str {
-        match self {
-            Bug::AcrossBatches => {
-                "tile contents die with the batch (unless queueSubmitBoundary): merge the batches, or keep what crosses in ordinary memory"
-            }
-            Bug::UnboundCommandBuffer => {
-                "a binding ends with its command buffer: bind before the first action command of each one"
-            }
-            Bug::SmallerObject => {
-                "what lies above the bound object is discarded at the next action command: keep the larger one bound while something lives there"
-            }
-            Bug::SharedBytes => "give what lives at the same time bytes of its own",
-            Bug::UnboundSecondary => {
-                "chain VkTileMemoryBindInfoQCOM with the primary's object to VkCommandBufferInheritanceInfo"
-            }
-            Bug::StoreDontCare => "what a later pass reads is stored: the store goes to tile memory",
-            Bug::UndefinedLayout => "name the layout that the image is in",
-            Bug::WrongObject => {
-                "bind the very VkDeviceMemory that the images are bound to, not one that covers the same bytes"
-            }
-            Bug::ReadAfterWrite => {
-                "name the stage that reads as dstStageMask, and its access as dstAccessMask"
-            }
-            Bug::WriteAfterRead => {
-                "name the stage that reads as srcStageMask of the barrier before the bytes are written again"
-            }
-            Bug::WriteAfterWrite => "put a memory dependency between two passes that write the same bytes",
-            Bug::AcrossPlans => {
-                "all tile memory objects share their bytes: wait for whoever used them last, whatever plan it was of"
-            }
-            Bug::AcrossQueues => {
-                "wait for the semaphore at a stage that the barrier behind it names as srcStageMask"
-            }
-        }
-    }
 }

@@ -86,7 +86,7 @@ fn run(args: &Args) -> Result<()> {
         println!("message {}: {}", message.id, message.text);
     }
     if !args.fixed {
-        println!("remedy: {}", bug.remedy());
+        println!("remedy: {}", remedy(bug));
     }
     println!(
         "on {}: {}",
@@ -103,6 +103,14 @@ const POISON: [u8; 4] = [0xFF, 0x00, 0xFF, 0xFF];
 fn name(bug: Bug) -> String {
     let value = bug.to_possible_value().expect("every bug is listed");
     value.get_name().to_owned()
+}
+
+/// What to do instead.
+fn remedy(bug: Bug) -> &'static str {
+    let name = name(bug);
+    let of_bug = |line: &'static str| line.strip_prefix(&name)?.strip_prefix(": ");
+    let remedies = include_str!("remedies.txt");
+    remedies.lines().find_map(of_bug).expect("every bug has a remedy")
 }
 
 fn sentence(bug: Bug) -> String {

@@ -56,7 +56,6 @@ pub(super) fn too_small(sheet: &mut Sheet, extent: vk::Extent2D) {
 pub(super) fn draw(sheet: &mut Sheet, overlay: &Overlay, view: &View<'_>, layout: &Layout) {
     let drawing = Drawing {
         overlay,
-        view,
         plan: view.plan,
         layout,
         focus: overlay.shown_resource(layout),
@@ -78,7 +77,6 @@ pub(super) fn draw(sheet: &mut Sheet, overlay: &Overlay, view: &View<'_>, layout
 
 struct Drawing<'a> {
     overlay: &'a Overlay,
-    view: &'a View<'a>,
     plan: &'a Plan,
     layout: &'a Layout,
     /// The resource whose details are shown.
@@ -89,9 +87,13 @@ impl Drawing<'_> {
     /// The frame, the device, what stays on chip, and whether the plan is proved optimal.
     fn figures(&self, sheet: &mut Sheet) {
         let Drawing { plan, layout, .. } = self;
-        let side = layout.side;
-        let (left, wide) = (side.left + PADDING, side.width - 2.0 * PADDING);
-        let line = |index: usize| side.top + PADDING + index as f32 * LINE;
+        let Area {
+            left,
+            top,
+            width: wide,
+            ..
+        } = layout.side.inset(PADDING);
+        let line = |index: usize| top + index as f32 * LINE;
         let extent = plan.frame.base_extent();
         let title = format!("{}, {} x {}", plan.frame.name(), extent.width, extent.height);
         sheet.text([left, line(0)], Weight::Bold, &cut(&title, wide), WHITE);
@@ -115,8 +117,7 @@ impl Drawing<'_> {
         }
         let (text, colour) = self.optimality();
         sheet.plain([left, line(4)], &cut(&text, wide), colour);
-        let rule = Area::new(left, line(FIGURES) + 3.0, wide, 1.0);
-        sheet.rectangle(rule, EDGE);
+        sheet.rectangle([left, line(FIGURES) + 3.0, wide, 1.0], EDGE);
     }
 
     /// Whether the plan is proved optimal, and the colour of that line.
@@ -125,7 +126,6 @@ impl Drawing<'_> {
             _ if self.plan.profile.tile.is_none() => ("no tile memory".to_owned(), DIM),
             Some(found) if found.is_proved() => (format!("proved optimal in {} steps", found.steps), GOOD),
             Some(found) => (format!("not proved optimal in {} steps", found.steps), DIM),
-            None if self.view.searching => ("heuristic plan; searching for a better one".to_owned(), ACCENT),
             None => ("heuristic plan".to_owned(), DIM),
         }
     }
@@ -148,19 +148,14 @@ impl Drawing<'_> {
             let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
             sheet.plain([size_left, area.top], &size, DIM);
             let name_left = boxed.right() + 8.0;
-            let name = cut(
-                &self.plan.frame.resource(resource).name,
-                size_left - name_left - 6.0,
-            );
+            let name = &self.plan.frame.resource(resource).name;
+            let name = cut(name, size_left - name_left - 6.0);
             let colour = if self.focus == Some(resource) { WHITE } else { TEXT };
             sheet.plain([name_left, area.top], &name, colour);
         }
         let last = self.layout.rows.last().map_or(0.0, |row| row.area.bottom());
-        let (left, wide) = (
-            self.layout.side.left + PADDING,
-            self.layout.side.width - 2.0 * PADDING,
-        );
-        sheet.rectangle(Area::new(left, last + 6.0, wide, 1.0), EDGE);
+        let side = self.layout.side.inset(PADDING);
+        sheet.rectangle([side.left, last + 6.0, side.width, 1.0], EDGE);
     }
 
     /// A check box: filled in tile memory, crossed if excluded, a dash if the resource is not eligible.
@@ -267,21 +262,14 @@ impl Drawing<'_> {
 
     fn pass_lines(&self, step: u32) -> Vec<(Weight, Colour, String)> {
         let plan = self.plan;
-        let planned = &plan.passes[step as usize];
-        let bound = planned
-            .bound_object
-            .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
-        let accesses = plan.frame.passes()[step as usize].accesses.len();
-        let name = format!("pass {}", plan.frame.passes()[step as usize].name);
-        let live = planned.live_tile;
+        let (planned, pass) = (&plan.passes[step as usize], &plan.frame.passes()[step as usize]);
+        let object = planned.bound_object;
+        let bound = object.map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
+        let memory = format!("{bound} of tile memory bound, {} live", planned.live_tile);
         vec![
-            (Weight::Bold, WHITE, name),
-            (
-                Weight::Regular,
-                TEXT,
-                format!("{bound} of tile memory bound, {live} live"),
-            ),
-            (Weight::Regular, DIM, format!("{accesses} accesses")),
+            (Weight::Bold, WHITE, format!("pass {}", pass.name)),
+            (Weight::Regular, TEXT, memory),
+            (Weight::Regular, DIM, format!("{} accesses", pass.accesses.len())),
         ]
     }
 
@@ -290,11 +278,10 @@ impl Drawing<'_> {
         match span.len() {
             0 => "no pass".to_owned(),
             1 => format!("{} alone", name(span.first.0)),
-            passes => format!(
-                "{} to {}, {passes} passes",
-                name(span.first.0),
-                name(span.end.0 - 1)
-            ),
+            passes => {
+                let (first, last) = (name(span.first.0), name(span.end.0 - 1));
+                format!("{first} to {last}, {passes} passes")
+            }
         }
     }
 
@@ -304,19 +291,13 @@ impl Drawing<'_> {
         let (left, right) = (layout.panel.left + PADDING, layout.panel.right() - PADDING);
         let top = layout.panel.top + 8.0;
         let (limit, whole) = limit_of(self.plan, &self.overlay.request);
-        let (title, rest) = match self.overlay.memory(self.plan) {
-            Memory::Tile if limit < whole => (
-                format!("Tile heap, {limit:#} of {whole:#}"),
-                "offsets upward, passes across",
-            ),
-            Memory::Tile => (format!("Tile heap, {whole:#}"), "offsets upward, passes across"),
-            Memory::Ordinary => (
-                format!("Ordinary memory, {:#}", layout.heap.size),
-                "offsets upward, passes across",
-            ),
+        let title = match self.overlay.memory(self.plan) {
+            Memory::Tile if limit < whole => format!("Tile heap, {limit:#} of {whole:#}"),
+            Memory::Tile => format!("Tile heap, {whole:#}"),
+            Memory::Ordinary => format!("Ordinary memory, {:#}", layout.heap.size),
         };
         let end = sheet.text([left, top], Weight::Bold, &title, WHITE);
-        let rest = cut(rest, right - end - 14.0);
+        let rest = cut("offsets upward, passes across", right - end - 14.0);
         sheet.plain([end + 14.0, top], &rest, DIM);
         if layout.slider.is_some() {
             let label = "bound in the pass";
@@ -325,7 +306,7 @@ impl Drawing<'_> {
                 sheet.plain([label_left, top], label, DIM);
                 let swatch = Area::new(label_left - 18.0, top + 4.0, 12.0, 9.0);
                 sheet.rectangle(swatch, BOUND);
-                sheet.rectangle(Area::new(swatch.left, swatch.top, 12.0, 2.0), BOUND_EDGE);
+                sheet.rectangle([swatch.left, swatch.top, 12.0, 2.0], BOUND_EDGE);
             }
         }
         for (index, line) in layout.notice.iter().enumerate() {
@@ -343,24 +324,23 @@ impl Drawing<'_> {
             let bound = self.layout.bound(pass);
             sheet.rectangle(bound, BOUND);
             if bound.height > 0.0 {
-                sheet.rectangle(Area::new(bound.left, bound.top, bound.width, 2.0), BOUND_EDGE);
+                sheet.rectangle([bound.left, bound.top, bound.width, 2.0], BOUND_EDGE);
             }
         }
         for pass in 1..passes {
-            sheet.rectangle(Area::new(self.layout.x(pass), plot.top, 1.0, plot.height), LINES);
+            sheet.rectangle([self.layout.x(pass), plot.top, 1.0, plot.height], LINES);
         }
         let slider = self.layout.slider.map_or(plot.left, |slider| slider.left);
         for quarter in 0..=4 {
             let offset = Bytes(heap.size.0 / 4 * quarter);
             let y = self.layout.y(offset);
-            let label = if quarter == 0 {
-                "0".to_owned()
-            } else {
-                format!("{offset:#}")
+            let label = match quarter {
+                0 => "0".to_owned(),
+                _ => format!("{offset:#}"),
             };
             let at = [slider - 6.0 - width_of(&label), y - GLYPH[1] / 2.0];
             sheet.plain(at, &label, DIM);
-            sheet.rectangle(Area::new(plot.left, y - 0.5, plot.width, 1.0), LINES);
+            sheet.rectangle([plot.left, y - 0.5, plot.width, 1.0], LINES);
         }
         self.windows(sheet);
     }
@@ -368,11 +348,8 @@ impl Drawing<'_> {
     /// Where tile memory loses its contents: between batches, or submits.
     fn windows(&self, sheet: &mut Sheet) {
         let (frame, plot) = (&self.plan.frame, self.layout.plot);
-        let by_submit = self
-            .plan
-            .profile
-            .tile
-            .is_some_and(|tile| tile.queue_submit_boundary);
+        let tile = self.plan.profile.tile;
+        let by_submit = tile.is_some_and(|tile| tile.queue_submit_boundary);
         let window = |pass: PassId| match by_submit {
             true => frame.submit_of(pass).index(),
             false => frame.batch_of(pass).index(),
@@ -384,7 +361,7 @@ impl Drawing<'_> {
             let (left, right) = (self.layout.x(first), self.layout.x(first + run.len() as u32));
             if first > 0 {
                 sheet.rectangle(
-                    Area::new(left - 1.0, plot.top - LINE + 2.0, 2.0, plot.height + LINE - 2.0),
+                    [left - 1.0, plot.top - LINE + 2.0, 2.0, plot.height + LINE - 2.0],
                     WINDOW,
                 );
             }
@@ -426,14 +403,11 @@ impl Drawing<'_> {
         let y = self.layout.y(limit);
         let track = Area::new(slider.left + 7.0, plot.top, 4.0, plot.height);
         sheet.rounded(track, 2.0, GROUND);
-        sheet.rounded(
-            Area::new(track.left, y, track.width, plot.bottom() - y),
-            2.0,
-            ACCENT,
-        );
+        let allowed = Area::new(track.left, y, track.width, plot.bottom() - y);
+        sheet.rounded(allowed, 2.0, ACCENT);
         if limit < whole {
             sheet.striped(Area::new(plot.left, plot.top, plot.width, y - plot.top), SHUT);
-            sheet.rectangle(Area::new(plot.left, y - 1.0, plot.width, 2.0), ACCENT);
+            sheet.rectangle([plot.left, y - 1.0, plot.width, 2.0], ACCENT);
             let label = format!("limit {limit:#}");
             let (wide, tall) = (width_of(&label) + 12.0, LINE + 2.0);
             // Above the line, or below it where there is no room.

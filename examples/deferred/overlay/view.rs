@@ -12,8 +12,6 @@ pub(crate) struct View<'a> {
     /// Size of the window in points.
     pub(crate) extent: vk::Extent2D,
     pub(crate) plan: &'a Plan,
-    /// A better plan may come.
-    pub(crate) searching: bool,
     /// Why the last request was refused.
     pub(crate) refusal: Option<&'a str>,
 }

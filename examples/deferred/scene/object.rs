@@ -38,42 +38,31 @@ impl Material {
     pub(super) const COPPER: Material = Material::metal(Vec3::new(0.93, 0.48, 0.33), 0.32);
     pub(super) const STEEL: Material = Material::metal(Vec3::new(0.62, 0.66, 0.72), 0.16);
 
-    pub(super) const fn stone(colour: Vec3) -> Material {
-        Material {
-            colour,
-            roughness: 0.62,
-            pattern: Pattern::Stone,
-            kind: Kind::Plain,
-        }
-    }
-
-    pub(super) const fn metal(colour: Vec3, roughness: f32) -> Material {
+    const fn new(colour: Vec3, roughness: f32, pattern: Pattern, kind: Kind) -> Material {
         Material {
             colour,
             roughness,
-            pattern: Pattern::Plain,
-            kind: Kind::Metal,
+            pattern,
+            kind,
         }
     }
 
+    pub(super) const fn stone(colour: Vec3) -> Material {
+        Material::new(colour, 0.62, Pattern::Stone, Kind::Plain)
+    }
+
+    pub(super) const fn metal(colour: Vec3, roughness: f32) -> Material {
+        Material::new(colour, roughness, Pattern::Plain, Kind::Metal)
+    }
+
     pub(super) const fn glaze(colour: Vec3) -> Material {
-        Material {
-            colour,
-            roughness: 0.12,
-            pattern: Pattern::Plain,
-            kind: Kind::Plain,
-        }
+        Material::new(colour, 0.12, Pattern::Plain, Kind::Plain)
     }
 
     /// `colour` is that of a light; the surface shows its hue.
     pub(super) fn glowing(colour: Vec3) -> Material {
         let hue = colour / colour.max_element();
-        Material {
-            colour: hue * 0.75,
-            roughness: 1.0,
-            pattern: Pattern::Plain,
-            kind: Kind::Glowing,
-        }
+        Material::new(hue * 0.75, 1.0, Pattern::Plain, Kind::Glowing)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::f32::consts::{FRAC_PI_2, TAU};
 
 use glam::{Quat, Vec3};
+use tileheap::units::SplitMix64;
 
 use super::object::{Lamp, Material, Motion, Object, Pattern};
 use crate::mesh::Shape;
@@ -17,7 +18,7 @@ pub(super) struct Site {
 impl Site {
     /// The site that follows from `seed`.
     pub(super) fn build(seed: u64) -> Site {
-        let (mut site, mut chance) = (Site::default(), Chance(seed));
+        let (mut site, mut chance) = (Site::default(), Chance(SplitMix64::new(seed)));
         site.add_temple();
         site.add_avenue(&mut chance);
         site.add_towers(&mut chance);
@@ -26,12 +27,12 @@ impl Site {
         site
     }
 
-    fn add(&mut self, shape: Shape, at: Vec3, scale: Vec3, material: Material) -> &mut Object {
+    fn add(&mut self, shape: Shape, at: Vec3, scale: impl Into<Vec3>, material: Material) -> &mut Object {
         self.objects.push(Object {
             shape,
             at,
             rotation: Quat::IDENTITY,
-            scale,
+            scale: scale.into(),
             material,
             motion: Motion::Still,
         });
@@ -43,39 +44,26 @@ impl Site {
             pattern: Pattern::Paving,
             ..Material::stone(Vec3::new(0.27, 0.25, 0.24))
         };
-        self.add(
-            Shape::Box,
-            Vec3::new(0.0, -1.0, 0.0),
-            Vec3::new(240.0, 1.0, 240.0),
-            paving,
-        );
+        self.add(Shape::Box, -Vec3::Y, [240.0, 1.0, 240.0], paving);
     }
 
     /// A column with its base and capital; returns the height of its top.
     fn add_column(&mut self, at: Vec3, radius: f32, height: f32, whole: bool, material: Material) -> f32 {
         let plinth = radius * 0.5;
-        self.add(
-            Shape::Box,
-            at,
-            Vec3::new(radius * 2.9, plinth, radius * 2.9),
-            material,
-        );
+        let foot = [radius * 2.9, plinth, radius * 2.9];
+        self.add(Shape::Box, at, foot, material);
         let base = at + Vec3::Y * (plinth + radius * 0.18);
         self.add(Shape::Torus, base, Vec3::splat(radius * 1.06), material);
         let shaft = at + Vec3::Y * plinth;
-        self.add(Shape::Column, shaft, Vec3::new(radius, height, radius), material);
+        self.add(Shape::Column, shaft, [radius, height, radius], material);
         let top = shaft.y + height;
         if !whole {
             return top;
         }
         let neck = Vec3::new(at.x, top, at.z);
-        self.add(
-            Shape::Torus,
-            neck,
-            Vec3::new(radius * 0.92, radius * 0.9, radius * 0.92),
-            material,
-        );
-        let slab = Vec3::new(radius * 2.7, radius * 0.45, radius * 2.7);
+        let collar = [radius * 0.92, radius * 0.9, radius * 0.92];
+        self.add(Shape::Torus, neck, collar, material);
+        let slab = [radius * 2.7, radius * 0.45, radius * 2.7];
         self.add(Shape::Box, neck + Vec3::Y * radius * 0.15, slab, material);
         top + radius * 0.6
     }
@@ -84,7 +72,7 @@ impl Site {
         let stone = Material::MARBLE;
         for (step, radius) in [9.8, 9.0, 8.2].into_iter().enumerate() {
             let low = Vec3::Y * (step as f32 * 0.32);
-            self.add(Shape::Drum, low, Vec3::new(radius, 0.32, radius), stone);
+            self.add(Shape::Drum, low, [radius, 0.32, radius], stone);
         }
         let floor = 0.96;
         let mut top = floor;
@@ -110,7 +98,7 @@ impl Site {
             (Shape::Drum, floor, [1.5, 0.3, 1.5], granite),
             (Shape::Drum, floor + 0.3, [1.1, 0.35, 1.1], granite),
         ] {
-            self.add(shape, Vec3::Y * height, size.into(), material);
+            self.add(shape, Vec3::Y * height, size, material);
         }
 
         let heart = Vec3::new(0.0, floor + 2.5, 0.0);
@@ -124,13 +112,8 @@ impl Site {
             ring.rotation = Quat::from_rotation_arc(Vec3::Y, axis.normalize());
             ring.motion = Motion::Spin(Vec3::new(0.3, 1.0, 0.2).normalize(), 0.012 / radius);
         }
-        self.add_lamp(
-            heart,
-            15.0,
-            Vec3::new(1.0, 0.62, 0.28) * 46.0,
-            0.55,
-            Motion::Still,
-        );
+        let glow = Vec3::new(1.0, 0.62, 0.28) * 46.0;
+        self.add_lamp(heart, 15.0, glow, 0.55, Motion::Still);
     }
 
     fn add_avenue(&mut self, chance: &mut Chance) {
@@ -142,30 +125,22 @@ impl Site {
                 let top = self.add_column(at, 0.42, height, whole, Material::MARBLE);
                 let above = Vec3::new(at.x, top, at.z);
                 if whole {
-                    self.add(
-                        Shape::Torus,
-                        above + Vec3::Y * 0.12,
-                        Vec3::new(0.34, 0.6, 0.34),
-                        Material::COPPER,
-                    );
+                    let bowl = above + Vec3::Y * 0.12;
+                    self.add(Shape::Torus, bowl, [0.34, 0.6, 0.34], Material::COPPER);
                     let flame = Vec3::new(1.0, 0.40, 0.10) * 9.0;
                     self.add_lamp(above + Vec3::Y * 0.30, 8.0, flame, 0.19, Motion::Still);
                 } else {
                     // What has fallen off lies beside it.
                     let lies = at + Vec3::new(side * (1.0 + chance.unit()), 0.38, chance.unit() - 0.5);
-                    let shaft = self.add(Shape::Column, lies, Vec3::new(0.40, 1.6, 0.40), Material::MARBLE);
+                    let shaft = self.add(Shape::Column, lies, [0.40, 1.6, 0.40], Material::MARBLE);
                     shaft.rotation =
                         Quat::from_rotation_y(chance.unit() * TAU) * Quat::from_rotation_z(FRAC_PI_2);
                 }
 
                 let stand = Vec3::new(side * 3.3, 0.0, at.z + 2.1);
-                self.add(Shape::Box, stand, Vec3::new(0.85, 0.18, 0.85), Material::GRANITE);
-                self.add(
-                    Shape::Box,
-                    stand + Vec3::Y * 0.18,
-                    Vec3::new(0.62, 0.6, 0.62),
-                    Material::GRANITE,
-                );
+                self.add(Shape::Box, stand, [0.85, 0.18, 0.85], Material::GRANITE);
+                let pillar = stand + Vec3::Y * 0.18;
+                self.add(Shape::Box, pillar, [0.62, 0.6, 0.62], Material::GRANITE);
                 let glazes = [
                     Material::GOLD,
                     Material::STEEL,
@@ -174,7 +149,7 @@ impl Site {
                     Material::glaze(Vec3::new(0.30, 0.03, 0.07)),
                     Material::glaze(Vec3::new(0.05, 0.06, 0.30)),
                 ];
-                let material = glazes[chance.below(glazes.len())];
+                let material = chance.one_of(&glazes);
                 let middle = stand + Vec3::Y * 1.22;
                 if chance.unit() > 0.35 {
                     self.add(Shape::Sphere, middle, Vec3::splat(0.46), material);
@@ -249,7 +224,7 @@ impl Site {
             Vec3::new(0.12, 0.62, 1.0),
             Vec3::new(0.12, 0.95, 0.72),
         ];
-        let colour = palette[chance.below(palette.len())] * (3.4 + 2.6 * chance.unit());
+        let colour = chance.one_of(&palette) * (3.4 + 2.6 * chance.unit());
         let size = 0.085 + 0.05 * chance.unit();
         self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * TAU));
     }
@@ -268,24 +243,16 @@ impl Site {
     }
 }
 
-/// Numbers that look random and follow from a seed (SplitMix64).
-struct Chance(u64);
+/// Numbers that look random and follow from a seed.
+struct Chance(SplitMix64);
 
 impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
     /// At least 0, below 1.
     fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u32 << 24) as f32
+        (self.0.next_u64() >> 40) as f32 / (1u32 << 24) as f32
     }
 
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() % count as u64) as usize
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[(self.0.next_u64() % all.len() as u64) as usize]
     }
 }

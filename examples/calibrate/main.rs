@@ -1,0 +1,351 @@
+//! Measures what tile memory saves on a device, and what running passes otherwise costs there; writes the device's profile with both.
+//!
+//! ```text
+//! cargo run --release --example calibrate                      target/demo/calibrated.json
+//! tileheap plan frame.json --profile target/demo/calibrated.json --best
+//! ```
+//! Five variants of a frame differ in one thing each (docs/guide/measuring.md): tile memory off, its feature enabled, allocated, bound and
+//! not used, used. Then what costs are made of: more of it bound (bins), passes run in strips (repeats), strips that overlap (halos),
+//! passes merged. Times become bytes by the bandwidth of a copy. It needs a device with tile memory and timestamps; on the emulator it
+//! shows that it works, and its numbers say nothing.
+
+// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+mod timed;
+mod workload;
+use tileheap_examples as support;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use ash::vk;
+use clap::Parser;
+use tileheap::arrange::{Arrangement, Costs, Found, Way};
+use tileheap::plan::{Ladder, PlanOptions, Strategy};
+use tileheap::profile::MeasuredCosts;
+use tileheap::runtime::context::Message;
+use tileheap::runtime::{Capabilities, Context, ContextDesc};
+use tileheap::units::Bytes;
+
+use crate::support::error::{Called, Error, Result, write_file};
+use crate::support::program::{context_desc, report, start, with_context};
+use crate::support::progress::bar;
+use crate::support::sizes::parse_extent;
+use crate::timed::Timed;
+use crate::workload::{TEXEL, Workload, WorkloadDesc, copying, grouped, strips};
+
+/// Measures tile memory on a device, and writes a profile with what it costs.
+#[derive(Debug, Parser)]
+#[command(name = "calibrate")]
+struct Args {
+    /// Where the profile goes
+    #[arg(long, value_name = "FILE", default_value = "target/demo/calibrated.json")]
+    output: PathBuf,
+    /// How often each variant runs, in turn with the others
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(6..))]
+    rounds: u32,
+    /// Size of the images: two of them must fit in the tile heap [default: three quarters of it]
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_extent::<64>)]
+    size: Option<vk::Extent2D>,
+    /// How many triangles the pass draws that is repeated
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..10_000_000))]
+    triangles: u32,
+    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
+    #[arg(long)]
+    validate: bool,
+}
+
+fn main() -> ExitCode {
+    start(run)
+}
+
+fn run(args: &Args) -> Result<()> {
+    let desc = context_desc("tileheap: calibrate", args.device.as_deref(), args.validate);
+    let mut without = desc.clone();
+    without.without |= Capabilities::TILE_MEMORY;
+    let messages = with_contexts(&[&without, &desc, &desc, &desc], Vec::new(), &|contexts| {
+        if contexts[1].tile().profile().tile.is_none() {
+            let missing = contexts[1].support().missing().iter().map(ToString::to_string);
+            return Err(Error::NoTileMemory(missing.collect::<Vec<_>>().join(", ")));
+        }
+        calibrate(args, contexts)
+    })?;
+    report(&messages)
+}
+
+/// Runs with a device for each description; what Vulkan had to say.
+fn with_contexts(
+    descs: &[&ContextDesc<'_>],
+    open: Vec<&Context>,
+    run: &dyn Fn(&[&Context]) -> Result<()>,
+) -> Result<Vec<Message>> {
+    let Some((desc, others)) = descs.split_first() else {
+        run(&open)?;
+        return Ok(Vec::new());
+    };
+    let mut below = Vec::new();
+    let mut messages = with_context(desc, |context| {
+        below = with_contexts(others, [&open[..], &[context]].concat(), run)?;
+        Ok(())
+    })?;
+    messages.extend(below);
+    Ok(messages)
+}
+
+const BLUR: u32 = 16;
+const STRIPS: u32 = 4;
+const COPIED: Bytes = Bytes::mib(32);
+
+/// On devices of their own: without tile memory, with the feature enabled, with tile memory allocated, and with it bound.
+fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
+    let [off, enabled, allocated, tile] = [0, 1, 2, 3].map(|number| contexts[number].tile());
+    let heap = tile.profile().tile.map_or(Bytes::ZERO, |heap| heap.size);
+    let extent = args.size.unwrap_or_else(|| largest(heap));
+    let desc = WorkloadDesc {
+        extent,
+        triangles: args.triangles,
+        reach: 0,
+        ballast: None,
+    };
+    let plain = desc.frame()?;
+    let blurred = WorkloadDesc { reach: BLUR, ..desc }.frame()?;
+    let copies = copying(COPIED)?;
+    let used = PlanOptions {
+        ladder: Ladder::Off,
+        ..PlanOptions::default()
+    };
+    let unused = PlanOptions {
+        strategy: Strategy::Off,
+        ..used
+    };
+    let on = Timed::new(tile, &plain, &Arrangement::described(&plain.frame), &used)?;
+    let bound_bytes = on.totals().tile_bytes;
+    if on.totals().on_chip_bytes < on.totals().eligible_bytes {
+        return Err(Error::Unsupported(
+            "the images do not fit in the tile heap: choose a smaller --size",
+        ));
+    }
+    let quarters: Vec<Workload> = (1..=4)
+        .map(|quarter| {
+            let size = Bytes((bound_bytes.0 / 4 * quarter).max(4) & !3);
+            let ballast = Some(size);
+            WorkloadDesc { ballast, ..desc }.frame()
+        })
+        .collect::<Result<_>>()?;
+    let info = vk::MemoryAllocateInfo::default()
+        .allocation_size(bound_bytes.0)
+        .memory_type_index(tile.profile().tile.map_or(0, |heap| heap.memory_type));
+    // SAFETY: the type is the tile heap's, and the size that of an object which the plan allocates.
+    let memory = unsafe { allocated.raw().allocate_memory(&info, None) }.called("vkAllocateMemory")?;
+
+    let mut all: Vec<(&str, Timed<'_>)> = Vec::new();
+    let mut add = |name, device, workload, arrangement: &Arrangement, options| -> Result<()> {
+        all.push((name, Timed::new(device, workload, arrangement, options)?));
+        Ok(())
+    };
+    let once = Arrangement::described(&plain.frame);
+    add("off", off, &plain, &once, &unused)?;
+    add("feature enabled", enabled, &plain, &once, &unused)?;
+    add("allocated", allocated, &plain, &once, &unused)?;
+    let names = [
+        "a quarter bound, not used",
+        "half bound, not used",
+        "three quarters bound, not used",
+    ];
+    for (workload, name) in quarters.iter().zip(names.into_iter().chain(["bound, not used"])) {
+        add(
+            name,
+            tile,
+            workload,
+            &Arrangement::described(&workload.frame),
+            &used,
+        )?;
+    }
+    all.push(("on", on));
+    let merged = grouped(&plain.frame, 2, Way::Merged);
+    let divided = grouped(&plain.frame, 3, strips(STRIPS));
+    let described = Arrangement::described(&copies.frame);
+    for (name, workload, arrangement, options) in [
+        ("on, merged", &plain, &merged, &used),
+        ("off, at once", &plain, &once, &unused),
+        ("off, in strips", &plain, &divided, &unused),
+        ("off, blurred", &blurred, &once, &unused),
+        ("off, blurred in strips", &blurred, &divided, &unused),
+        ("copies", &copies, &described, &unused),
+    ] {
+        all.push((name, Timed::new(tile, workload, arrangement, options)?));
+    }
+
+    let progress = bar("calibrating", u64::from(args.rounds));
+    let mut times = vec![Vec::new(); all.len()];
+    for round in 0..=args.rounds {
+        for (number, (_, timed)) in all.iter_mut().enumerate() {
+            let took = timed.run()?;
+            // The first round warms up.
+            if round > 0 {
+                times[number].push(took);
+            }
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let figures = Figures {
+        names: all.iter().map(|one| one.0).collect(),
+        bins: all.iter().map(|one| one.1.bins()).collect(),
+        times,
+    };
+    let nothing_on_chip = PlanOptions {
+        tile_limit: Some(Bytes(1)),
+        ..unused
+    };
+    let plan = tile.plan(&blurred.frame, &nothing_on_chip)?;
+    let moved = Found::of(&plan, divided, Costs::default()).map_err(tileheap::Error::from)?;
+    let costs = figures.print(bound_bytes, moved.traffic.halos);
+    for (_, timed) in all {
+        timed.destroy();
+    }
+    // SAFETY: nothing was ever bound to it.
+    unsafe { allocated.raw().free_memory(memory, None) };
+
+    let emulator = contexts[3].support().emulator();
+    let mut profile = tileheap::profile::DeviceProfile::clone(tile.profile());
+    profile.source += &format!("; costs by examples/calibrate, medians of {} rounds", args.rounds);
+    if let Some(name) = emulator {
+        let nothing = format!("emulated by {name}: the times say nothing about a device with tile memory");
+        println!("{nothing}");
+        profile.source += &format!(", {nothing}");
+    }
+    profile.costs = Some(costs);
+    write_file(&args.output, &profile.to_json())?;
+    println!("{}", args.output.display());
+    Ok(())
+}
+
+/// An extent of which two images take three quarters of the heap.
+fn largest(heap: Bytes) -> vk::Extent2D {
+    let texels = heap.0 as f64 * 0.75 / (2 * TEXEL) as f64;
+    let side = |ratio: f64| (((texels * ratio).sqrt() as u32).min(4096) & !63).max(64);
+    vk::Extent2D {
+        width: side(16.0 / 9.0),
+        height: side(9.0 / 16.0),
+    }
+}
+
+/// Nanoseconds of every variant, round by round.
+struct Figures {
+    names: Vec<&'static str>,
+    /// Tiles that the driver renders in, where it says.
+    bins: Vec<Option<u32>>,
+    times: Vec<Vec<f64>>,
+}
+
+impl Figures {
+    /// Prints every variant beside the one it differs from, and the costs that follow.
+    fn print(&self, bound: Bytes, halo_bytes: Bytes) -> MeasuredCosts {
+        println!(
+            "{:<32} {:>12}  against, with its 95 % interval",
+            "variant", "GPU time"
+        );
+        let against = [
+            ("feature enabled", "off"),
+            ("allocated", "feature enabled"),
+            ("a quarter bound, not used", "allocated"),
+            ("half bound, not used", "allocated"),
+            ("three quarters bound, not used", "allocated"),
+            ("bound, not used", "allocated"),
+            ("on", "bound, not used"),
+            ("on, merged", "on"),
+            ("off, in strips", "off, at once"),
+            ("off, blurred in strips", "off, blurred"),
+        ];
+        for (name, times) in self.names.iter().zip(&self.times) {
+            let other = against
+                .iter()
+                .find(|pair| pair.0 == *name)
+                .map_or("", |pair| pair.1);
+            let versus = match other {
+                "" => String::new(),
+                other => {
+                    let [low, middle, high] = interval(self.differences(name, other));
+                    let percent = |ns: f64| ns / median(self.of(other)) * 100.0;
+                    let [low, middle, high] = [low, middle, high].map(percent);
+                    format!("{other}: {middle:+.1} % ({low:+.1} to {high:+.1})")
+                }
+            };
+            println!("{name:<32} {:>9.1} us  {versus}", median(times) / 1e3);
+        }
+        let bandwidth = 3.0 * COPIED.0 as f64 / median(self.of("copies"));
+        let bytes = |ns: f64| Bytes((ns * bandwidth).max(0.0) as u64);
+        let more = |name, other| interval(self.differences(name, other))[1];
+        let in_strips = more("off, in strips", "off, at once");
+        let halo = more("off, blurred in strips", "off, blurred") - in_strips;
+        let costs = MeasuredCosts {
+            bin: self.each_bin().map(bytes),
+            repeat: bytes(in_strips / f64::from(STRIPS - 1)),
+            halo: (halo * bandwidth / halo_bytes.0.max(1) as f64).max(0.0),
+            merged: bytes(more("on, merged", "on")),
+        };
+        println!("a copy moves {bandwidth:.2} GB/s; {bound} of tile memory were bound");
+        let bin = costs.bin.map_or("unknown".to_owned(), |bytes| bytes.to_string());
+        println!("one more bin: {bin}");
+        println!("one more execution of the passes in strips: {}", costs.repeat);
+        println!("a byte of a halo: {:.2} bytes", costs.halo);
+        println!("a merged pass: {}", costs.merged);
+        costs
+    }
+
+    fn of(&self, name: &str) -> &[f64] {
+        let at = self.names.iter().position(|known| *known == name);
+        &self.times[at.expect("a variant")]
+    }
+
+    fn differences(&self, name: &str, other: &str) -> Vec<f64> {
+        let pairs = self.of(name).iter().zip(self.of(other));
+        pairs.map(|(one, other)| one - other).collect()
+    }
+
+    /// Nanoseconds a bin, by least squares over what was bound and not used; `None` where the driver does not say how many there are, or
+    /// has as many whatever is bound.
+    fn each_bin(&self) -> Option<f64> {
+        let points = self.names.iter().zip(&self.bins).zip(&self.times);
+        let points = points.filter(|((name, _), _)| name.ends_with("bound, not used"));
+        let points: Option<Vec<_>> = points
+            .map(|((_, bins), times)| Some((f64::from((*bins)?), median(times))))
+            .collect();
+        let points = points?;
+        let mean =
+            |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / points.len() as f64;
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let spread: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+        let along: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+        (spread > 0.0).then_some(along / spread)
+    }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+fn median(values: &[f64]) -> f64 {
+    sorted(values)[values.len() / 2]
+}
+
+/// The median between the bounds of its 95 % interval, by ranks: no distribution is assumed.
+fn interval(values: Vec<f64>) -> [f64; 3] {
+    let count = values.len() as f64;
+    let beside = 0.98 * count.sqrt();
+    let rank = |at: f64| at.clamp(0.0, count - 1.0) as usize;
+    let sorted = sorted(&values);
+    [
+        (count / 2.0 - beside).floor(),
+        count / 2.0,
+        (count / 2.0 + beside).ceil(),
+    ]
+    .map(|at| sorted[rank(at)])
+}

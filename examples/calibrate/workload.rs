@@ -1,0 +1,131 @@
+//! What is measured: a frame of a few passes, and another one that copies memory.
+
+use ash::vk;
+use tileheap::arrange::{ArrangedBatch, Arrangement, Grid, Group, Way};
+use tileheap::frame::{
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach,
+    ResourceId,
+};
+use tileheap::units::Bytes;
+
+use crate::support::error::Result;
+
+pub(crate) const FORMAT: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
+/// Bytes of a texel.
+pub(crate) const TEXEL: u64 = 8;
+
+/// What a pass does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// Draws so many triangles.
+    Triangles(u32),
+    /// Draws over all of its target.
+    Over,
+    /// Reads this image at each pixel and around it.
+    Read { image: ResourceId, reach: u32 },
+    /// Fills a buffer.
+    Fill(ResourceId),
+    /// Copies one buffer to the other.
+    Copy(ResourceId, ResourceId),
+}
+
+/// A frame in one command buffer.
+pub(crate) struct Workload {
+    pub(crate) frame: Frame,
+    pub(crate) commands: CommandBufferId,
+    /// Per pass.
+    pub(crate) programs: Vec<Program>,
+}
+
+/// What differs between workloads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkloadDesc {
+    pub(crate) extent: vk::Extent2D,
+    pub(crate) triangles: u32,
+    /// How far `blur` looks.
+    pub(crate) reach: u32,
+    /// So many bytes of tile memory are bound in every pass and never used, and all images are in ordinary memory.
+    pub(crate) ballast: Option<Bytes>,
+}
+
+impl WorkloadDesc {
+    /// `geometry` and `decal` draw one image, `blur` makes another of it, `show` a third.
+    pub(crate) fn frame(self) -> Result<Workload> {
+        let mut frame = FrameBuilder::new("calibrate", self.extent);
+        let [drawn, blurred, shown] =
+            ["drawn", "blurred", "shown"].map(|name| frame.image(name, ImageDesc::new(FORMAT, self.extent)));
+        let ballast = self
+            .ballast
+            .map(|size| frame.buffer("ballast", BufferDesc::new(size)));
+        let commands = commands(&mut frame);
+        let clear = LoadOp::Clear(ClearValue::Float([0.0; 4]));
+        let read = |image, reach| Program::Read { image, reach };
+        let passes = [
+            ("geometry", Program::Triangles(self.triangles), drawn, clear),
+            ("decal", Program::Over, drawn, LoadOp::Load),
+            ("blur", read(drawn, self.reach), blurred, LoadOp::DontCare),
+            ("show", read(blurred, 0), shown, LoadOp::DontCare),
+        ];
+        for (name, program, target, load) in passes {
+            let mut pass = frame.render_pass(commands, name).in_strips(Bytes::ZERO);
+            if let Program::Read { image, reach } = program {
+                pass = pass.sampled(image).reaching(ReadReach::Texels(reach));
+            }
+            pass = pass.color(target, load);
+            if let Some(ballast) = ballast {
+                pass.storage_write(ballast);
+            }
+        }
+        let frame = frame.build()?;
+        let frame = match ballast {
+            Some(ballast) => frame
+                .with_excluded(&[drawn, blurred, shown])
+                .with_pinned(&[ballast]),
+            // What is shown goes to memory, as a picture does.
+            None => frame.with_excluded(&[shown]),
+        };
+        Ok(Workload {
+            frame,
+            commands,
+            programs: passes.map(|pass| pass.1).to_vec(),
+        })
+    }
+}
+
+/// Fills so many bytes and copies them: three times as many move.
+pub(crate) fn copying(size: Bytes) -> Result<Workload> {
+    let mut frame = FrameBuilder::new("copies", vk::Extent2D { width: 1, height: 1 });
+    let [from, to] = ["from", "to"].map(|name| frame.buffer(name, BufferDesc::new(size)));
+    let commands = commands(&mut frame);
+    frame.transfer_pass(commands, "fill").transfer_destination(from);
+    frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(from)
+        .transfer_destination(to);
+    Ok(Workload {
+        frame: frame.build()?,
+        commands,
+        programs: vec![Program::Fill(from), Program::Copy(from, to)],
+    })
+}
+
+fn commands(frame: &mut FrameBuilder) -> CommandBufferId {
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    frame.command_buffer(batch, "all")
+}
+
+/// The first passes as one group, the others each once.
+pub(crate) fn grouped(frame: &Frame, passes: usize, way: Way) -> Arrangement {
+    let mut arrangement = Arrangement::described(frame);
+    let ArrangedBatch { groups, .. } = &mut arrangement.batches[0];
+    let passes: Vec<PassId> = frame.pass_ids().take(passes).collect();
+    groups.splice(..passes.len(), [Group { passes, way }]);
+    arrangement
+}
+
+/// So many strips below one another.
+pub(crate) fn strips(rows: u32) -> Way {
+    Way::Strips(Grid { columns: 1, rows })
+}

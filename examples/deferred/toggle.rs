@@ -1,0 +1,93 @@
+//! A frame that changes every time: eight parts of it come and go at random.
+
+use std::fmt;
+
+use tileheap::plan::MemoryKind;
+use tileheap::runtime::Device;
+use tileheap::units::{Bytes, SplitMix64};
+
+use crate::frame::Switches;
+use crate::renderer::Renderer;
+use crate::support::error::Result;
+
+/// Frames unless something else is asked for.
+pub(crate) const FRAMES: u32 = 64;
+/// Topologies after which a new one creates only what none of them had.
+const WARM: usize = 16;
+
+/// A sequence of topologies, and what came of it.
+pub(crate) struct Toggle {
+    tile: Device,
+    random: SplitMix64,
+    frames: u32,
+    seen: Vec<Switches>,
+    /// Objects of the pool: created so far; for the first topologies, for those after them, for any that came again.
+    before: u64,
+    created: [u64; 3],
+    held: Bytes,
+    /// What the largest topology alone asks for.
+    largest: Bytes,
+}
+
+impl Toggle {
+    /// The sequence that follows from `seed`.
+    pub(crate) fn new(tile: &Device, seed: u64, frames: u32) -> Toggle {
+        Toggle {
+            tile: tile.clone(),
+            random: SplitMix64::new(seed),
+            frames,
+            seen: Vec::new(),
+            before: tile.pool_created(),
+            created: [0; 3],
+            held: Bytes::ZERO,
+            largest: Bytes::ZERO,
+        }
+    }
+
+    /// Switches the renderer to the next topology: any in the first half, then one that was there before.
+    pub(crate) fn next(&mut self, renderer: &mut Renderer, frame: u32) -> Result<()> {
+        let any = self.random.next_u64() as Switches;
+        let on = if frame < self.frames.div_ceil(2) {
+            any
+        } else {
+            self.random.pick(&self.seen)
+        };
+        renderer.switch(on)?;
+        let created = self.tile.pool_created();
+        let kind = match self.seen.contains(&on) {
+            true => 2,
+            false => usize::from(self.seen.len() >= WARM),
+        };
+        self.created[kind] += created - self.before;
+        (self.before, self.held) = (created, renderer.frames.bytes());
+        if kind < 2 {
+            self.seen.push(on);
+        }
+        let objects = renderer.plan().objects.iter();
+        let ordinary = objects.filter(|object| object.memory != MemoryKind::Tile);
+        self.largest = self.largest.max(ordinary.map(|object| object.size).sum());
+        Ok(())
+    }
+}
+
+impl fmt::Display for Toggle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (frames, seen, [first, new, again]) = (self.frames, self.seen.len(), self.created);
+        let (warm, later) = (seen.min(WARM), seen.saturating_sub(WARM));
+        writeln!(
+            f,
+            "{frames} frames of {seen} topologies, {} found again",
+            frames as usize - seen
+        )?;
+        writeln!(
+            f,
+            "created: {first} objects for the first {warm}, {new} for {later} new ones, {again} for those found again"
+        )?;
+        let share = self.held.0 as f64 / self.largest.0.max(1) as f64;
+        write!(
+            f,
+            "held: {}, {share:.2} of the largest topology's {}",
+            self.held, self.largest
+        )
+    }
+}
