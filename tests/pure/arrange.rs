@@ -4,13 +4,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::arrange::{Allowed, Arranged, Arrangement, Found, Way, search};
+use tileheap::arrange::{Allowed, Arranged, Arrangement, DescriptionChange, Found, Way, search};
 use tileheap::frame::import::read;
-use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Reaches, ReadReach, ResourceId};
+use tileheap::frame::tables::ResourceKind;
+use tileheap::frame::{Reaches, ResourceId};
 use tileheap::measure::estimate;
 use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions, ResourcePlan, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
+
+use crate::drawn::frame;
+use crate::planned::plan_on;
 
 fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
     let text = std::fs::read_to_string(tileheap_testkit::data("frames").join(file)).unwrap();
@@ -96,23 +100,32 @@ fn moved(plan: &Plan, replanned: &Plan, arranged: &Arranged) -> u64 {
     replanned.resources.iter().enumerate().map(off_chip).sum()
 }
 
+/// As far as the driver merges: Arm's, at most 128 or 256 color bits a pixel.
 #[test]
 fn merging_alone_keeps_what_input_attachments_allow() {
-    let plan = planned("khronos_local_read_deferred.json", [1920, 1080], "no-tile-memory");
-    let merged = Allowed {
+    let allowed = Allowed {
         order: false,
         fuse: false,
         strips: false,
         ..Allowed::default()
     };
-    let found = search(&plan, &merged, &mut |_| ControlFlow::Continue(()));
-    println!("{:?}", found.arrangement);
-    assert!(
-        found
+    let merged = |profile: &str| {
+        let plan = planned("khronos_local_read_deferred.json", [1920, 1080], profile);
+        let found = search(&plan, &allowed, &mut |_| ControlFlow::Continue(()));
+        let merged = found
             .arrangement
             .groups()
-            .any(|group| group.way == Way::Merged && group.passes.len() == 3)
-    );
+            .filter(|group| group.way == Way::Merged);
+        (
+            merged.map(|group| group.passes.len()).collect::<Vec<_>>(),
+            found.traffic.share(),
+        )
+    };
+    for profile in ["no-tile-memory", "adreno-740", "mali-g72"] {
+        assert_eq!(merged(profile), (vec![3], 1.0), "{profile}");
+    }
+    // 160 bits are more than it keeps.
+    assert_eq!(merged("mali-g71"), (vec![], 0.0));
 }
 
 /// The same inputs give the same answer, also with few steps; an ended search keeps what it has.
@@ -139,30 +152,7 @@ fn the_search_is_repeatable_and_can_be_ended() {
 /// Two batches, and an image between them that fits into tile memory in strips alone.
 #[test]
 fn batches_are_fused_for_strips() {
-    let extent = vk::Extent2D {
-        width: 1920,
-        height: 1080,
-    };
-    let mut frame = FrameBuilder::new("two batches", extent);
-    let image = ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent);
-    let [lit, toned] = ["lit", "toned"].map(|name| frame.image(name, image));
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let submit = frame.submit(queue);
-    for (name, target) in [("light", lit), ("tone", toned)] {
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, name);
-        let pass = frame
-            .render_pass(commands, name)
-            .color(target, LoadOp::DontCare)
-            .in_strips(Bytes::ZERO);
-        if target == toned {
-            pass.sampled(lit).reaching(ReadReach::PIXEL);
-        }
-    }
-    let frame = frame.build().unwrap();
-    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    let planned = plan_on(&frame("two batches, in strips"), "adreno-830");
     let found = found(&planned);
     assert_eq!(found.arrangement.batches.len(), 1);
     assert!(found.traffic.besides > Bytes::ZERO, "{:?}", found.traffic);
@@ -206,4 +196,85 @@ fn nonsense_is_refused_or_left_out() {
     };
     let (far, farther) = (far(100_000), far(u32::MAX));
     assert_eq!(far.traffic, farther.traffic);
+}
+
+/// Narrower formats and smaller extents save what they save besides an arrangement; the frame that runs is the one that was changed, and
+/// its plan moves no more than the search expects.
+#[test]
+fn descriptions_change_where_that_is_allowed() {
+    let plan = planned(WANTED[0].0, [2560, 1440], "adreno-830");
+    let as_described = found(&plan);
+    let search = |allowed: Allowed| search(&plan, &allowed, &mut |_| ControlFlow::Continue(()));
+    let narrow = search(Allowed {
+        format: true,
+        ..Allowed::default()
+    });
+    let any = search(Allowed {
+        format: true,
+        extent: true,
+        usage: true,
+        ..Allowed::default()
+    });
+    let costs = [&as_described, &narrow, &any].map(|found| {
+        let traffic = found.traffic;
+        (traffic.moved + traffic.charges()).0 as i64 - traffic.besides.0 as i64
+    });
+    assert!(costs[1] < costs[0] && costs[2] < costs[1], "{costs:?}");
+    for found in [narrow, any] {
+        let described = plan.described();
+        let text = found.arrangement.to_json(described);
+        let read = [
+            Arrangement::from_json(&text, described),
+            Arrangement::repaired(&text, described),
+        ];
+        assert_eq!(
+            read.map(Result::unwrap),
+            [(); 2].map(|()| found.arrangement.clone())
+        );
+        let arranged = found.arrangement.apply(described).unwrap();
+        for change in &found.arrangement.changes {
+            if let DescriptionChange::Format { image, format } = *change {
+                let first = arranged.resources.iter().position(|&of| of == image).unwrap();
+                let kind = arranged.frame.resources()[first].kind;
+                assert!(matches!(kind, ResourceKind::Image { desc, .. } if desc.format == format));
+            }
+        }
+        let needs = Arc::new(estimate(&arranged.frame, &plan.profile).unwrap());
+        let replanned = tileheap::plan::plan(&arranged.frame, &needs, &plan.profile, &plan.options).unwrap();
+        replanned.check().unwrap();
+    }
+}
+
+/// What a frame cannot be is refused with the change and the reason.
+#[test]
+fn impossible_changes_of_a_description_are_named() {
+    let plan = planned(WANTED[0].0, WANTED[0].1, "adreno-830");
+    let frame = plan.described();
+    let mut arrangement = Arrangement::described(frame);
+    let image = frame
+        .resource_ids()
+        .find(|&id| frame.resource(id).is_image())
+        .unwrap();
+    let writer = frame.accesses_to(image).next().unwrap().pass;
+    for (change, says) in [
+        (
+            DescriptionChange::Format {
+                image,
+                format: vk::Format::UNDEFINED,
+            },
+            "texel size is not defined",
+        ),
+        (DescriptionChange::Extent { image, quarters: 4 }, "not 1 to 3"),
+        (
+            DescriptionChange::Use {
+                resource: image,
+                pass: writer,
+            },
+            "before anything in the frame has written it",
+        ),
+    ] {
+        arrangement.changes = vec![change];
+        let error = arrangement.check(frame).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
 }

@@ -1,21 +1,12 @@
 //! Lowering: tables from plans, frame after frame.
 
-use std::sync::Arc;
-
 use crate::planned::plan_on;
 use ash::vk;
-use ash::vk::PipelineStageFlags2 as S;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, ImageDesc, LoadOp, SemaphoreId};
 use tileheap::lower::tables::commands::BarrierCause;
-use tileheap::lower::tables::objects::SharingReason;
 use tileheap::lower::tables::submission::Semaphore;
 use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
-use tileheap::measure::estimate;
-use tileheap::plan::{Plan, PlanOptions, plan};
-use tileheap::profile::{DeviceProfile, Features};
-use tileheap::units::Bytes;
-use tileheap_testkit::frames::one_queue;
+use tileheap::plan::Plan;
 
 fn planned(seed: u64) -> Plan {
     let frame = synthetic(seed, SyntheticDesc::default());
@@ -115,117 +106,4 @@ fn a_situation_needs_a_device_queue_for_each_declared_queue() {
     let situation = Situation::first(DeviceQueues::new(&[]));
     let refusal = lower(&plan, &situation).unwrap_err().to_string();
     assert!(refusal.contains("and 0 are given"), "{refusal}");
-}
-
-/// Depth is drawn, then tested against on the first queue while the second one samples it; both results meet on the first.
-///
-/// ```text
-/// graphics   [ depth ]──drawn──┐  [ shade ]     ┌──occluded──►[ merge ]
-/// compute                      └─►[ occlude ]───┘
-/// ```
-fn concurrent_reads() -> Frame {
-    let extent = vk::Extent2D {
-        width: 64,
-        height: 64,
-    };
-    let mut frame = FrameBuilder::new("concurrent reads", extent);
-    let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, extent));
-    let [lit, ao, merged] = ["lit", "ao", "merged"]
-        .map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent)));
-    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
-    let [drawn, occluded] = ["drawn", "occluded"].map(|name| frame.semaphore(name));
-    let batch = |frame: &mut FrameBuilder, queue, wait: Option<SemaphoreId>, signal: Option<SemaphoreId>| {
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        wait.into_iter()
-            .for_each(|semaphore| frame.wait(batch, semaphore, S::ALL_COMMANDS));
-        signal
-            .into_iter()
-            .for_each(|semaphore| frame.signal(batch, semaphore, S::ALL_COMMANDS));
-        frame.command_buffer(batch, format!("commands {}", batch.index()))
-    };
-    let commands = batch(&mut frame, graphics, None, Some(drawn));
-    frame
-        .render_pass(commands, "depth")
-        .depth(depth, LoadOp::DontCare);
-    let commands = batch(&mut frame, compute, Some(drawn), Some(occluded));
-    frame
-        .compute_pass(commands, "occlude")
-        .sampled(depth)
-        .storage_write(ao);
-    let commands = batch(&mut frame, graphics, None, None);
-    frame
-        .render_pass(commands, "shade")
-        .depth_read_only(depth)
-        .color(lit, LoadOp::DontCare);
-    let commands = batch(&mut frame, graphics, Some(occluded), None);
-    (frame.render_pass(commands, "merge").sampled(lit).sampled(ao)).color(merged, LoadOp::DontCare);
-    frame.build().unwrap()
-}
-
-#[test]
-fn several_queues_read_at_the_same_time() {
-    let frame = concurrent_reads();
-    let row = |tables: &Lowered, name| {
-        let resource = frame.resource_named(name);
-        let image = tables
-            .images
-            .iter()
-            .find(|image| Some(image.resource) == resource);
-        image.unwrap().sharing
-    };
-    for (store_none, waits) in [(true, 0), (false, 1)] {
-        let mut profile = DeviceProfile::preset("adreno-830").unwrap();
-        profile.features.set(Features::STORE_OP_NONE, store_none);
-        let profile = Arc::new(profile);
-        let needs = Arc::new(estimate(&frame, &profile).unwrap());
-        let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
-        let tables = &frames(&plan, &DeviceQueues::apart(&frame), 1)[0];
-        // Ending `shade` writes depth, unless the device can leave it alone: then it waits for the other queue's batch.
-        let shade = tables.batches[2].waits.of(&tables.waits);
-        assert_eq!(shade.len(), waits, "{}", tables.text(&frame));
-        let reason = if store_none {
-            SharingReason::ConcurrentReads
-        } else {
-            SharingReason::Transfers
-        };
-        assert_eq!(row(tables, "depth").reason, reason);
-        assert_eq!(
-            row(tables, "depth").families.len(),
-            if store_none { 2 } else { 0 }
-        );
-        assert_eq!(row(tables, "ao").reason, SharingReason::Transfers);
-        assert_eq!(row(tables, "lit").reason, SharingReason::OneFamily);
-        let said = "shared by queue families [0, 1], which read it at the same time";
-        assert_eq!(tables.text(&frame).contains(said), store_none);
-    }
-}
-
-#[test]
-fn shaders_of_a_render_pass_are_any_unless_it_says_fragment() {
-    let stages = |narrow: bool| {
-        let extent = vk::Extent2D {
-            width: 64,
-            height: 64,
-        };
-        let mut frame = FrameBuilder::new("bones", extent);
-        let bones = frame.buffer("bones", BufferDesc::new(Bytes(256)));
-        let color = frame.image("color", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
-        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
-        frame.compute_pass(commands, "animate").storage_write(bones);
-        let draw = frame.render_pass(commands, "draw").storage_read(bones);
-        let draw = if narrow { draw.fragment() } else { draw };
-        draw.color(color, LoadOp::DontCare);
-        let frame = frame.build().unwrap();
-        let plan = plan_on(&frame, "adreno-830");
-        let tables = frames(&plan, &DeviceQueues::one(&frame), 1).remove(0);
-        let hazard = tables
-            .buffer_barriers
-            .iter()
-            .find(|one| one.cause == BarrierCause::Hazard);
-        hazard.unwrap().scopes.dst_stages
-    };
-    assert_eq!(stages(true), S::FRAGMENT_SHADER);
-    assert_eq!(stages(false), S::PRE_RASTERIZATION_SHADERS | S::FRAGMENT_SHADER);
 }

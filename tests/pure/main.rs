@@ -2,7 +2,10 @@
 
 mod arrange;
 mod arrange_meaning;
+mod damage;
+mod drawn;
 mod everything;
+mod frame_edits;
 mod frame_faults;
 mod frame_import;
 mod frame_json;

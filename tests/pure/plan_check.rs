@@ -11,52 +11,20 @@
 
 use std::sync::Arc;
 
-use ash::vk::{Extent2D, Format, QueueFlags};
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
     MemoryKind, NotTile, Object, ObjectId, PassPlan, Placement, PlacementReason, Plan, PlanOptions,
-    ResourcePlan, Totals,
+    ResourcePlan, Totals, plan,
 };
 use tileheap::profile::{DeviceProfile, TileRequirements};
 use tileheap::units::{Alignment, Bytes, Run, Span};
 
+use crate::drawn::frame;
+
 const BLOCK: u64 = 12_288;
 const KIB: u64 = 1024;
-
-fn frame() -> Frame {
-    let extent = Extent2D {
-        width: 96,
-        height: 96,
-    };
-    let mut frame = FrameBuilder::new("by hand", extent);
-    let image = |format| ImageDesc::new(format, extent);
-    let albedo = frame.image("albedo", image(Format::R8G8B8A8_UNORM));
-    let hdr = frame.image("hdr", image(Format::R16G16B16A16_SFLOAT));
-    let [lights, scratch] =
-        ["lights", "scratch"].map(|name| frame.buffer(name, BufferDesc::new(Bytes(64 * KIB))));
-    let swapchain = Persistence::External(ExternalDesc::SWAPCHAIN);
-    let screen = frame.resource("screen", image(Format::B8G8R8A8_UNORM), swapchain);
-    let graphics = frame.queue("graphics", QueueFlags::GRAPHICS | QueueFlags::COMPUTE);
-    let submit = frame.submit(graphics);
-    let batch = frame.batch(submit);
-    let scene = frame.command_buffer(batch, "scene");
-    frame
-        .render_pass(scene, "gbuffer")
-        .color(albedo, LoadOp::Clear(ClearValue::ZERO));
-    frame.compute_pass(scene, "cull").storage_write(lights);
-    (frame.render_pass(scene, "lighting").sampled(albedo))
-        .storage_read(lights)
-        .color(hdr, LoadOp::DontCare);
-    (frame.compute_pass(scene, "bloom").sampled(hdr)).storage_write(scratch);
-    (frame.render_pass(scene, "merge").sampled(hdr))
-        .storage_read(scratch)
-        .color(screen, LoadOp::DontCare);
-    frame.build().unwrap()
-}
 
 /// A plan that every rule allows.
 fn by_hand() -> Plan {
@@ -95,7 +63,7 @@ fn by_hand() -> Plan {
         bound_object: tile,
         live_tile: Bytes(3 * BLOCK),
     };
-    let frame = frame();
+    let frame = frame("by hand");
     let placed = |(resource, &(memory, object, offset, size, span, _))| Placement {
         resource,
         memory,
@@ -164,6 +132,22 @@ fn a_plan_made_by_hand_is_accepted_and_lowered() {
         assert_eq!(tables.violations(&plan.frame, &situation, &device), []);
         situation = situation.after(&tables);
     }
+}
+
+#[test]
+fn a_resource_that_no_type_holds_is_an_error_that_names_it() {
+    let by_hand = by_hand();
+    let mut needs = (*by_hand.requirements).clone();
+    // The tile type alone: ordinary memory must not be taken from it.
+    needs.resources[1].memory_type_bits = by_hand.profile.tile_type_bits();
+    let planned = plan(
+        &by_hand.frame,
+        &Arc::new(needs),
+        &by_hand.profile,
+        &by_hand.options,
+    );
+    let fault = planned.unwrap_err().to_string();
+    assert!(fault.contains("`hdr`"), "{fault}");
 }
 
 #[test]

@@ -2,26 +2,40 @@
 
 use std::sync::Arc;
 
-use crate::planned::plan_on;
-use ash::vk;
+use crate::drawn;
 use tileheap::Error;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::weights::{Weight, Weights};
-use tileheap::frame::{ClearValue, Frame, FrameBuilder, FrameError, ImageDesc, LoadOp, ResourceId};
+use tileheap::frame::{Frame, FrameError, ResourceId};
 use tileheap::measure::{Requirements, estimate};
-use tileheap::plan::advise::{ChangeKind, advise};
 use tileheap::plan::{
     Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
     WindowRule, plan,
 };
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
-use tileheap_testkit::frames::{by, one_queue};
+use tileheap_testkit::frames::by;
 
 struct Case {
     frame: Frame,
     needs: Arc<Requirements>,
     profile: Arc<DeviceProfile>,
+}
+
+impl Case {
+    fn plan(&self, options: &PlanOptions) -> Plan {
+        plan(&self.frame, &self.needs, &self.profile, options).unwrap()
+    }
+
+    fn plan_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Plan> {
+        let planned = planner.plan(&self.frame, &self.needs, &self.profile, options);
+        planned.unwrap()
+    }
+
+    fn plan_now_by(&self, planner: &mut Planner, options: &PlanOptions) -> Arc<Plan> {
+        let planned = planner.plan_now(&self.frame, &self.needs, &self.profile, options);
+        planned.unwrap()
+    }
 }
 
 fn case(seed: u64, heap: u64) -> Case {
@@ -50,14 +64,8 @@ fn a_frame_seen_before_is_recognised_among_others() {
     let mut planner = Planner::new();
     let options = PlanOptions::default();
     let cases: Vec<Case> = (0..4).map(|seed| case(seed, 8)).collect();
-    let plans: Vec<Arc<Plan>> = cases
-        .iter()
-        .map(|case| {
-            planner
-                .plan(&case.frame, &case.needs, &case.profile, &options)
-                .unwrap()
-        })
-        .collect();
+    let planned = cases.iter().map(|case| case.plan_by(&mut planner, &options));
+    let plans: Vec<Arc<Plan>> = planned.collect();
     for (case, plan) in cases.iter().zip(&plans) {
         // Described anew, measured anew.
         let frame = Frame::from_json(&case.frame.to_json()).unwrap();
@@ -78,9 +86,7 @@ fn a_pass_that_comes_and_goes_is_repaired() {
     for seed in 0..60 {
         let case = case(seed, 4 + seed % 12);
         let mut planner = Planner::new();
-        let whole = planner
-            .plan(&case.frame, &case.needs, &case.profile, &options)
-            .unwrap();
+        let whole = case.plan_by(&mut planner, &options);
         for pass in case.frame.pass_ids() {
             let Ok(frame) = case.frame.without_pass(pass) else {
                 continue;
@@ -110,9 +116,7 @@ fn a_pass_that_comes_and_goes_is_repaired() {
                 })
                 .count();
             // And back: what was planned at first is still known.
-            let back = planner
-                .plan_now(&case.frame, &case.needs, &case.profile, &options)
-                .unwrap();
+            let back = case.plan_now_by(&mut planner, &options);
             assert!(Arc::ptr_eq(&back, &whole));
         }
     }
@@ -130,63 +134,28 @@ fn a_plan_from_another_thread_is_adopted_and_a_proved_one_is_kept() {
         ..PlanOptions::default()
     };
     let mut planner = Planner::new();
-    let now = planner
-        .plan_now(&case.frame, &case.needs, &case.profile, &options)
-        .unwrap();
+    let now = case.plan_now_by(&mut planner, &options);
     assert!(now.optimality.is_none());
     assert_eq!(now.violations(), []);
-    let exact = std::thread::scope(|scope| {
-        let work = || plan(&case.frame, &case.needs, &case.profile, &options).unwrap();
-        Arc::new(scope.spawn(work).join().unwrap())
-    });
+    let exact = std::thread::scope(|scope| scope.spawn(|| case.plan(&options)).join());
+    let exact = Arc::new(exact.unwrap());
     assert!(exact.optimality.is_some_and(|found| found.is_proved()));
     assert!(planner.adopt(exact.clone()));
-    let known = planner
-        .plan(&case.frame, &case.needs, &case.profile, &options)
-        .unwrap();
+    let known = case.plan_by(&mut planner, &options);
     assert!(Arc::ptr_eq(&known, &exact));
     assert!(
         !planner.adopt(now),
         "a plan without proof does not replace a proved one"
     );
-    let known = planner
-        .plan_now(&case.frame, &case.needs, &case.profile, &options)
-        .unwrap();
+    let known = case.plan_now_by(&mut planner, &options);
     assert!(Arc::ptr_eq(&known, &exact));
 }
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 96,
-    height: 32,
-};
-
 /// Two images of one block each, made together and read in turn; the first in the second batch too if `late`.
 fn pair(late: bool) -> (Frame, [ResourceId; 2]) {
-    let mut frame = FrameBuilder::new("pair", EXTENT);
-    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-    let (albedo, normal) = (frame.image("albedo", image()), frame.image("normal", image()));
-    let lit = frame.buffer("lit", tileheap::frame::BufferDesc::new(Bytes(64)));
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "scene");
-    let clear = LoadOp::Clear(ClearValue::ZERO);
-    frame
-        .render_pass(commands, "gbuffer")
-        .color(albedo, clear)
-        .color(normal, clear);
-    frame
-        .compute_pass(commands, "lighting")
-        .sampled(albedo)
-        .sampled(normal)
-        .storage_write(lit);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "after");
-    let pass = frame.compute_pass(commands, "glow").storage_read(lit);
-    if late {
-        pass.sampled(albedo);
-    }
-    (frame.build().unwrap(), [albedo, normal])
+    let frame = drawn::frame(if late { "pair, read late" } else { "pair" });
+    let images = drawn::named(&frame, ["albedo", "normal"]);
+    (frame, images)
 }
 
 fn one_block() -> Arc<DeviceProfile> {
@@ -332,9 +301,7 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
     for seed in 0..60 {
         let case = case(seed, 1 + seed % 24);
         let mut planner = Planner::new();
-        let whole = planner
-            .plan(&case.frame, &case.needs, &case.profile, &PlanOptions::default())
-            .unwrap();
+        let whole = case.plan_by(&mut planner, &PlanOptions::default());
         for strategy in Strategy::ALL {
             let limit = Bytes(whole.totals.tile_bytes.0 / 2);
             let options = PlanOptions {
@@ -342,11 +309,9 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
                 tile_limit: Some(limit),
                 ..PlanOptions::default()
             };
-            let limited = plan(&case.frame, &case.needs, &case.profile, &options).unwrap();
+            let limited = case.plan(&options);
             // Repaired where the strategy is that of the plan at hand.
-            let now = planner
-                .plan_now(&case.frame, &case.needs, &case.profile, &options)
-                .unwrap();
+            let now = case.plan_now_by(&mut planner, &options);
             for plan in [&limited, &*now] {
                 assert_eq!(plan.violations(), [], "seed {seed}, {strategy:?}");
                 assert!(plan.totals.tile_bytes <= limit, "seed {seed}, {strategy:?}");
@@ -358,7 +323,7 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
             tile_limit: Some(Bytes::ZERO),
             ..PlanOptions::default()
         };
-        let nothing = plan(&case.frame, &case.needs, &case.profile, &nothing).unwrap();
+        let nothing = case.plan(&nothing);
         assert_eq!(
             (nothing.violations(), nothing.totals.tile_bytes),
             (Vec::new(), Bytes::ZERO)
@@ -413,101 +378,12 @@ fn impossible_demands_name_the_rule() {
         ..options
     };
     assert!(pinned_fault(&frame, &both[..1], &off).contains("10976"));
-    let mut large = FrameBuilder::new("large", EXTENT);
-    let extent = vk::Extent2D {
-        width: 960,
-        height: 320,
-    };
-    let image = large.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
-    let copied = large.image("copied", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let unused = large.image("unused", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let vertices = large.buffer("vertices", tileheap::frame::BufferDesc::new(Bytes(64)));
-    let result = large.buffer("result", tileheap::frame::BufferDesc::new(Bytes(1 << 16)));
-    let commands = one_queue(&mut large, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    large
-        .compute_pass(commands, "make")
-        .storage_write(image)
-        .storage_write(copied)
-        .storage_write(vertices);
-    large
-        .render_pass(commands, "draw")
-        .read(vertices, tileheap::frame::AccessKind::VertexBuffer)
-        .sampled(image);
-    large
-        .transfer_pass(commands, "copy")
-        .read(copied, tileheap::frame::AccessKind::TransferSource)
-        .write(result, tileheap::frame::AccessKind::TransferDestination);
-    let large = large.build().unwrap();
+    let large = drawn::frame("demands");
+    let [image, copied, vertices, unused] = drawn::named(&large, ["image", "copied", "vertices", "unused"]);
     assert!(pinned_fault(&large, &[image], &options).contains("VUID-vkAllocateMemory-pAllocateInfo-01713"));
     assert!(pinned_fault(&large, &[copied], &options).contains("transfer usage"));
     assert!(pinned_fault(&large, &[vertices], &options).contains("VUID-VkBufferCreateInfo-usage-10764"));
     assert!(pinned_fault(&large, &[unused], &options).contains("no pass uses it"));
-}
-
-#[test]
-fn advice_splits_lifetimes() {
-    let (frame, [albedo, normal]) = pair(true);
-    let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let profile = Arc::new(profile.with_tile_heap_size(Bytes(2 * 12_288)).unwrap());
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
-    assert_eq!(
-        (planned.memory_of(albedo), planned.memory_of(normal)),
-        (Some(MemoryKind::Arena), Some(MemoryKind::Tile))
-    );
-    let advice = advise(&planned).unwrap();
-    let of_albedo = advice.iter().find(|advice| advice.resource == albedo).unwrap();
-    let lighting = frame.pass_named("lighting").unwrap();
-    let stored = of_albedo
-        .changes
-        .iter()
-        .find(|change| change.kind == ChangeKind::Stored(lighting));
-    // In memory one write and two reads; split, the store and one read.
-    let size = planned.placements_of(albedo)[0].size;
-    assert_eq!(stored.map(|change| change.saves), Some(size));
-    let split = frame.split(albedo, lighting).unwrap().unwrap();
-    let needs = Arc::new(estimate(&split, &profile).unwrap());
-    let planned = plan(&split, &needs, &profile, &PlanOptions::default()).unwrap();
-    assert_eq!(planned.violations(), []);
-    let stretch = split.resource_named("albedo (until lighting)").unwrap();
-    assert_eq!(planned.memory_of(stretch), Some(MemoryKind::Tile));
-    assert_eq!(planned.memory_of(albedo), Some(MemoryKind::Arena));
-}
-
-/// A life may end sooner where somebody still reads it, and not where the last reader would go.
-#[test]
-fn advice_leaves_what_is_made_a_reader() {
-    for reads_before in [false, true] {
-        let mut builder = FrameBuilder::new("crossing", EXTENT);
-        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let [ramp, other, shown] = ["ramp", "other", "shown"].map(|name| builder.image(name, image()));
-        let queue = builder.queue("compute", vk::QueueFlags::COMPUTE);
-        let submit = builder.submit(queue);
-        let batch = builder.batch(submit);
-        let commands = builder.command_buffer(batch, "first");
-        builder.compute_pass(commands, "make").storage_write(ramp);
-        let refine = builder.compute_pass(commands, "refine");
-        if reads_before {
-            refine.sampled(ramp).storage_write(other);
-        } else {
-            refine.storage_write(ramp);
-        }
-        let batch = builder.batch(submit);
-        let commands = builder.command_buffer(batch, "second");
-        let last = builder
-            .compute_pass(commands, "use")
-            .sampled(ramp)
-            .storage_write(shown)
-            .id();
-        let frame = builder.build().unwrap();
-        let planned = plan_on(&frame, "adreno-830");
-        assert_eq!(planned.memory_of(ramp), Some(MemoryKind::Arena));
-        let advice = advise(&planned).unwrap();
-        let of_ramp = advice.iter().find(|advice| advice.resource == ramp).unwrap();
-        let mut kinds = of_ramp.changes.iter().map(|change| change.kind);
-        let offered = kinds.any(|kind| kind == ChangeKind::WithoutUse(last));
-        assert_eq!(offered, reads_before, "{of_ramp:?}");
-    }
 }
 
 /// Strategies in their order: none is below the vendor's, and the searched one is below none.
@@ -528,7 +404,7 @@ fn no_strategy_is_below_the_vendors() {
                 ladder: Ladder::Always,
                 ..PlanOptions::default()
             };
-            savings(&plan(&case.frame, &case.needs, &case.profile, &options).unwrap())
+            savings(&case.plan(&options))
         };
         let [vendor, fast, greedy, optimal] = [
             Strategy::FirstCome,

@@ -7,10 +7,10 @@ use tileheap_textures::replay::{Distribution, Replay, Summary, lower_bound};
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{Policy, PolicyDesc};
+use tileheap_textures::{CreatePolicy, PolicyDesc};
 
 /// Budgets in hundredths of the working set.
-pub const BUDGETS: [u64; 5] = [50, 80, 95, 105, 150];
+pub const BUDGETS: [u64; 6] = [50, 80, 95, 100, 105, 150];
 
 /// Row of the lower bound.
 pub const LOWER_BOUND: &str = "lower bound";
@@ -42,8 +42,8 @@ pub struct Field<'a> {
     pub policies: &'a [PolicyDesc<'static>],
     /// Whether to add Belady's policy.
     pub belady: bool,
-    /// Number of seeds.
-    pub seeds: u64,
+    /// Seeds of the traces.
+    pub seeds: std::ops::Range<u64>,
     /// Number of frames.
     pub frames: u32,
 }
@@ -55,7 +55,7 @@ impl Field<'_> {
     /// If a policy breaks a rule.
     pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, Cell> {
         let mut all: BTreeMap<&'static str, Vec<Summary>> = BTreeMap::new();
-        for seed in 0..self.seeds {
+        for seed in self.seeds.clone() {
             // Thousands of textures in each frame.
             let frames = match scenario {
                 Scenario::Switch => self.frames / 4,
@@ -71,15 +71,17 @@ impl Field<'_> {
             };
             all.entry(LOWER_BOUND).or_default().push(bound);
             if self.belady {
-                let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), seed);
-                let belady = belady.expect("the budget holds a texture").compacting();
-                let summary = play(Box::new(belady), scenario, bytes, &entries, BELADY);
+                let uses = next_uses(&entries);
+                let create: &CreatePolicy = &move |geometry, budget, seed, _| {
+                    let belady = HeapCache::new(geometry, budget, Order::Belady(uses.clone()), seed)?;
+                    Ok(Box::new(belady.compacting()))
+                };
+                let belady = PolicyDesc::new(BELADY, "", create).evicting_in_use();
+                let summary = play(&belady, scenario, (bytes, seed), &entries);
                 all.entry(BELADY).or_default().push(summary);
             }
             for desc in self.policies {
-                let policy = desc.create(&geometry, bytes, seed);
-                let policy = policy.expect("the budget holds a texture");
-                let summary = play(policy, scenario, bytes, &entries, desc.name);
+                let summary = play(desc, scenario, (bytes, seed), &entries);
                 all.entry(desc.name).or_default().push(summary);
             }
         }
@@ -90,16 +92,16 @@ impl Field<'_> {
 }
 
 fn play(
-    policy: Box<dyn Policy>,
+    policy: &PolicyDesc<'_>,
     scenario: Scenario,
-    budget: Bytes,
+    (budget, seed): (Bytes, u64),
     entries: &[Entry],
-    name: &str,
 ) -> Summary {
-    let mut replay = Replay::new(policy, &scenario.geometry(), budget);
+    let replay = Replay::new(policy, &scenario.geometry(), budget, seed);
+    let mut replay = replay.expect("the budget holds a texture");
     for &entry in entries {
         if let Err(fault) = replay.play(entry) {
-            panic!("{name} on {} in {budget}: {fault}", scenario.name());
+            panic!("{} in {budget}: {fault}", scenario.name());
         }
     }
     replay.finish()

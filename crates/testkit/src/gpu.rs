@@ -1,9 +1,8 @@
 //! A device for the tests of the runtime, and the little around it that a frame needs: command buffers, memory to read
 //! back, pipelines from GLSL. Every test ends with [`Gpu::finish`], which is where validation messages fail it.
 
-use std::ffi::CStr;
-
 use crate::glsl::Stage as ShaderStage;
+use crate::objects::{CreateInfo, Objects, area, stage, with_triangles};
 use ash::vk;
 use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
@@ -27,19 +26,16 @@ pub fn ways() -> Vec<(&'static str, Capabilities)> {
     ]
 }
 
-/// A device with a command pool.
+/// A device, and what a test made on it.
 pub struct Gpu {
     pub context: Context,
-    pools: Vec<vk::CommandPool>,
-    buffers: Vec<HostBuffer>,
-    pipelines: Vec<Pipeline>,
+    objects: Objects,
 }
 
 /// A buffer that both sides see.
 #[derive(Clone, Copy)]
 pub struct HostBuffer {
     pub buffer: Buffer,
-    memory: vk::DeviceMemory,
     bytes: *mut u8,
 }
 
@@ -59,13 +55,16 @@ pub enum Binding {
     Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
 }
 
+/// What pipelines of tests may be read from, and constants pushed for.
+const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::COMPUTE.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
+);
+
 impl Gpu {
     pub(crate) fn on(context: Context) -> Gpu {
         Gpu {
             context,
-            pools: Vec::new(),
-            buffers: Vec::new(),
-            pipelines: Vec::new(),
+            objects: Objects::default(),
         }
     }
 
@@ -75,6 +74,10 @@ impl Gpu {
 
     pub fn tile(&self) -> &Device {
         self.context.tile()
+    }
+
+    fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {
+        self.objects.create(self.device(), info)
     }
 
     /// Command buffers of a new pool that can be reset one by one.
@@ -87,11 +90,8 @@ impl Gpu {
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(family);
-        // SAFETY: the device has the family.
-        let pool = unsafe { self.device().create_command_pool(&info, None) }.expect("a command pool");
-        self.pools.push(pool);
         let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
+            .command_pool(self.create(&info))
             .level(level)
             .command_buffer_count(count);
         // SAFETY: the pool was just created.
@@ -109,9 +109,7 @@ impl Gpu {
         let usage = vk::BufferUsageFlags::TRANSFER_DST
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::STORAGE_BUFFER;
-        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-        // SAFETY: the size is not 0.
-        let handle = unsafe { self.device().create_buffer(&info, None) }.expect("a buffer");
+        let handle = self.create(&vk::BufferCreateInfo::default().size(size).usage(usage));
         // SAFETY: just created.
         let needs = unsafe { self.device().get_buffer_memory_requirements(handle) };
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
@@ -120,8 +118,7 @@ impl Gpu {
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
             .memory_type_index((fits & !profile.tile_type_bits()).trailing_zeros());
-        // SAFETY: the type is one of the device's.
-        let memory = unsafe { self.device().allocate_memory(&info, None) }.expect("memory");
+        let memory = self.create(&info);
         // SAFETY: both just created, and made for each other.
         unsafe { self.device().bind_buffer_memory(handle, memory, 0) }.expect("bound memory");
         let all = vk::MemoryMapFlags::empty();
@@ -131,38 +128,34 @@ impl Gpu {
         let bytes: *mut u8 = bytes.cast();
         // SAFETY: the mapping is at least that long.
         unsafe { bytes.write_bytes(0xEE, size as usize) };
-        let buffer = HostBuffer {
-            buffer: Buffer {
-                handle,
-                offset: 0,
-                size,
-                address: 0,
-            },
-            memory,
-            bytes,
+        let buffer = Buffer {
+            handle,
+            offset: 0,
+            size,
+            address: 0,
         };
-        self.buffers.push(buffer);
-        buffer
+        HostBuffer { buffer, bytes }
     }
 
     /// A compute pipeline with `types` at bindings 0, 1, …
     pub fn compute(&mut self, types: &[vk::DescriptorType], glsl: &str) -> Pipeline {
-        let mut pipeline = self.layout(types, vk::PipelineBindPoint::COMPUTE);
+        self.compute_after(&[], types, glsl)
+    }
+
+    /// The same with the caller's descriptor sets before that of `types`.
+    pub fn compute_after(
+        &mut self,
+        before: &[vk::DescriptorSetLayout],
+        types: &[vk::DescriptorType],
+        glsl: &str,
+    ) -> Pipeline {
+        let pipeline = self.layout(before, types, vk::PipelineBindPoint::COMPUTE);
         let module = self.module(ShaderStage::Compute, glsl);
-        let stage = stage(vk::ShaderStageFlags::COMPUTE, module);
-        let info = vk::ComputePipelineCreateInfo::default()
-            .stage(stage)
-            .layout(pipeline.layout);
-        // SAFETY: module and layout are alive and match.
-        let made = unsafe {
-            self.device()
-                .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
-        };
-        pipeline.handle = made.expect("a compute pipeline")[0];
-        // SAFETY: pipelines keep nothing of it.
-        unsafe { self.device().destroy_shader_module(module, None) };
-        self.pipelines.push(pipeline);
-        pipeline
+        let info = vk::ComputePipelineCreateInfo::default().layout(pipeline.layout);
+        Pipeline {
+            handle: self.create(&info.stage(stage(vk::ShaderStageFlags::COMPUTE, module))),
+            ..pipeline
+        }
     }
 
     /// A pipeline that draws a triangle over everything, with `types` at bindings 0, 1, … of the fragment shader.
@@ -199,32 +192,12 @@ impl Gpu {
         fragment: &str,
         writes_depth: bool,
     ) -> Pipeline {
-        let mut pipeline = self.layout(types, vk::PipelineBindPoint::GRAPHICS);
-        let vertex = self.module(ShaderStage::Vertex, dynamic.unwrap_or(FULLSCREEN));
-        let fragment = self.module(ShaderStage::Fragment, fragment);
-        let stages = [
-            stage(vk::ShaderStageFlags::VERTEX, vertex),
-            stage(vk::ShaderStageFlags::FRAGMENT, fragment),
+        let pipeline = self.layout(&[], types, vk::PipelineBindPoint::GRAPHICS);
+        let modules = [
+            self.module(ShaderStage::Vertex, dynamic.unwrap_or(FULLSCREEN)),
+            self.module(ShaderStage::Fragment, fragment),
         ];
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-        let viewports = [vk::Viewport {
-            width: target.extent.width as f32,
-            height: target.extent.height as f32,
-            max_depth: 1.0,
-            ..Default::default()
-        }];
-        let scissors = [vk::Rect2D {
-            offset: Default::default(),
-            extent: target.extent,
-        }];
-        let viewport = vk::PipelineViewportStateCreateInfo::default()
-            .viewports(&viewports)
-            .scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
             .depth_test_enable(true)
             .depth_write_enable(writes_depth)
@@ -235,87 +208,54 @@ impl Gpu {
         let states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
         let states = &states[..2 * usize::from(dynamic.is_some())];
         let states = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
-        let blend = vec![
-            vk::PipelineColorBlendAttachmentState::default()
-                .color_write_mask(vk::ColorComponentFlags::RGBA);
-            target.color_formats.len()
-        ];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
+        let masks = vec![vk::ColorComponentFlags::RGBA; target.color_formats.len()];
+        let all = area(target.extent.width, target.extent.height);
         let mut rendering = target.rendering();
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&multisample)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .dynamic_state(&states)
-            .layout(pipeline.layout);
-        let info = target.attach(info, &mut rendering);
-        // SAFETY: modules and layout are alive and match.
-        let made = unsafe {
-            self.device()
-                .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
-        };
-        pipeline.handle = made.expect("a graphics pipeline")[0];
-        for module in [vertex, fragment] {
-            // SAFETY: pipelines keep nothing of it.
-            unsafe { self.device().destroy_shader_module(module, None) };
-        }
-        self.pipelines.push(pipeline);
-        pipeline
+        let handle = with_triangles(modules, [all; 2], &masks, |info| {
+            let info = info
+                .multisample_state(&samples)
+                .depth_stencil_state(&depth)
+                .dynamic_state(&states)
+                .layout(pipeline.layout);
+            self.create(&target.attach(info, &mut rendering))
+        });
+        Pipeline { handle, ..pipeline }
     }
 
-    fn layout(&self, types: &[vk::DescriptorType], bind_point: vk::PipelineBindPoint) -> Pipeline {
-        let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
-        let bindings: Vec<_> = types
-            .iter()
-            .enumerate()
-            .map(|(index, kind)| {
-                let stages = if *kind == vk::DescriptorType::INPUT_ATTACHMENT {
-                    vk::ShaderStageFlags::FRAGMENT
-                } else {
-                    stages
-                };
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(index as u32)
-                    .descriptor_type(*kind)
-                    .descriptor_count(1)
-                    .stage_flags(stages)
-            })
-            .collect();
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        // SAFETY: one binding per type.
-        let set_layout =
-            unsafe { self.device().create_descriptor_set_layout(&info, None) }.expect("a set layout");
-        let set_layouts = [set_layout];
-        let ranges = [vk::PushConstantRange {
-            stage_flags: stages,
-            offset: 0,
-            size: 32,
-        }];
+    /// What a pipeline with `types` at bindings 0, 1, … begins with.
+    fn layout(
+        &self,
+        before: &[vk::DescriptorSetLayout],
+        types: &[vk::DescriptorType],
+        bind_point: vk::PipelineBindPoint,
+    ) -> Pipeline {
+        let binding = |(binding, kind): (u32, &vk::DescriptorType)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(*kind)
+                .descriptor_count(1)
+                .stage_flags(match *kind {
+                    vk::DescriptorType::INPUT_ATTACHMENT => vk::ShaderStageFlags::FRAGMENT,
+                    _ => STAGES,
+                })
+        };
+        let bindings: Vec<_> = (0..).zip(types).map(binding).collect();
+        let set_layout = self.create(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings));
+        let set_layouts = [before, &[set_layout]].concat();
+        let ranges = [vk::PushConstantRange::default().stage_flags(STAGES).size(32)];
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(&set_layouts)
             .push_constant_ranges(&ranges);
-        // SAFETY: the set layout is alive.
-        let layout = unsafe { self.device().create_pipeline_layout(&info, None) }.expect("a pipeline layout");
-        let sizes: Vec<_> = types
-            .iter()
-            .map(|kind| vk::DescriptorPoolSize {
-                ty: *kind,
-                descriptor_count: 16,
-            })
-            .collect();
-        let info = vk::DescriptorPoolCreateInfo::default()
-            .max_sets(16)
-            .pool_sizes(&sizes);
-        let pool = if types.is_empty() {
-            vk::DescriptorPool::null()
-        } else {
-            // SAFETY: sizes are not 0.
-            unsafe { self.device().create_descriptor_pool(&info, None) }.expect("a descriptor pool")
+        let layout = self.create(&info);
+        let size = |kind: &vk::DescriptorType| vk::DescriptorPoolSize {
+            ty: *kind,
+            descriptor_count: 16,
+        };
+        let sizes: Vec<_> = types.iter().map(size).collect();
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(16);
+        let pool = match types {
+            [] => vk::DescriptorPool::null(),
+            _ => self.create(&info.pool_sizes(&sizes)),
         };
         Pipeline {
             handle: vk::Pipeline::null(),
@@ -364,37 +304,15 @@ impl Gpu {
     }
 
     fn module(&self, stage: ShaderStage, glsl: &str) -> vk::ShaderModule {
-        let words = compile(stage, glsl);
-        let info = vk::ShaderModuleCreateInfo::default().code(&words);
-        // SAFETY: the words are a module, says the compiler.
-        unsafe { self.device().create_shader_module(&info, None) }.expect("a shader module")
+        self.create(&vk::ShaderModuleCreateInfo::default().code(&compile(stage, glsl)))
     }
 
     /// Destroys everything but the context.
     pub(crate) fn clear(self) -> Context {
-        let device = self.context.device().clone();
+        let device = self.device();
         // SAFETY: tests are done with their queues when they come here.
         unsafe { device.device_wait_idle() }.expect("an idle device");
-        for pipeline in &self.pipelines {
-            // SAFETY: idle.
-            unsafe { device.destroy_pipeline(pipeline.handle, None) };
-            // SAFETY: idle.
-            unsafe { device.destroy_pipeline_layout(pipeline.layout, None) };
-            // SAFETY: idle.
-            unsafe { device.destroy_descriptor_pool(pipeline.pool, None) };
-            // SAFETY: idle.
-            unsafe { device.destroy_descriptor_set_layout(pipeline.set_layout, None) };
-        }
-        for buffer in &self.buffers {
-            // SAFETY: idle.
-            unsafe { device.destroy_buffer(buffer.buffer.handle, None) };
-            // SAFETY: idle; unmaps too.
-            unsafe { device.free_memory(buffer.memory, None) };
-        }
-        for pool in &self.pools {
-            // SAFETY: idle.
-            unsafe { device.destroy_command_pool(*pool, None) };
-        }
+        self.objects.destroy(device);
         self.context
     }
 }
@@ -431,21 +349,9 @@ impl Pipeline {
     /// Pushes up to eight numbers.
     pub fn push(&self, device: &ash::Device, commands: vk::CommandBuffer, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
         // SAFETY: recording; within the layout's 32 bytes.
-        unsafe { device.cmd_push_constants(commands, self.layout, stages, 0, &bytes) };
+        unsafe { device.cmd_push_constants(commands, self.layout, STAGES, 0, &bytes) };
     }
-}
-
-fn stage(
-    stage: vk::ShaderStageFlags,
-    module: vk::ShaderModule,
-) -> vk::PipelineShaderStageCreateInfo<'static> {
-    const MAIN: &CStr = c"main";
-    vk::PipelineShaderStageCreateInfo::default()
-        .stage(stage)
-        .module(module)
-        .name(MAIN)
 }
 
 const FULLSCREEN: &str = "#version 460

@@ -14,15 +14,17 @@
 //! - `tensor`: networks, and operators on the CPU.
 //! - `validation`: contexts whose validation messages fail the test.
 //!
-//! [`data`] and [`shared`] find data, [`skip`] lists a test as skipped, [`example`] runs an example, [`emulate`] enables the emulator.
+//! [`data`] and [`shared`] find data, [`assert_cases`] runs the cases of a file, [`skip`] lists a test as skipped, [`example`] runs an example, [`emulate`] enables the emulator.
 #![allow(missing_docs, clippy::missing_errors_doc)] // For this project's tests alone.
 #![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` is for unsafe calls.
 
+mod cases;
 #[cfg(feature = "textures")]
 pub mod contest;
 pub mod counting;
 #[cfg(feature = "runtime")]
 pub mod fake_driver;
+mod folders;
 #[cfg(feature = "runtime")]
 pub mod frames;
 #[cfg(feature = "pack")]
@@ -52,6 +54,8 @@ pub mod validation;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use cases::assert_cases;
+pub use folders::{data, workspace};
 pub use skips::skip;
 
 /// A file or folder of `../shared`, the data of other people that lies beside a checkout; `None`, and the calling test listed as
@@ -69,16 +73,6 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
     skip(&format!("other people's data is not there: ../shared/{path}"));
     None
-}
-
-/// A file or folder of `tests/data`, the data that is part of the repository.
-///
-/// # Panics
-/// If it is not there.
-pub fn data(path: &str) -> PathBuf {
-    let path = workspace().join("tests/data").join(path);
-    assert!(path.exists(), "{} is not there", path.display());
-    path
 }
 
 /// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
@@ -152,13 +146,4 @@ pub fn emulate(command: &mut Command, profile: &str) -> bool {
         .env("VK_ADD_LAYER_PATH", folder)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");
     true
-}
-
-/// The workspace's root, also for the tests of its members.
-pub fn workspace() -> &'static Path {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = package
-        .ancestors()
-        .find(|folder| folder.join("Cargo.lock").is_file());
-    root.unwrap_or(package)
 }

@@ -176,12 +176,11 @@ pub fn stage(
     info.module(module).name(c"main")
 }
 
-/// A pipeline that draws triangles to a square without vertices, blending and depth, for `create` to complete with its layout and
+/// A pipeline that draws triangles to a viewport and a scissor without vertices, blending and depth, for `create` to complete with its layout and
 /// its target. Of each color attachment it writes what `masks` says.
 pub fn with_triangles<T>(
     [vertex, fragment]: [vk::ShaderModule; 2],
-    side: u32,
-    scissor: vk::Rect2D,
+    [viewport, scissor]: [vk::Rect2D; 2],
     masks: &[vk::ColorComponentFlags],
     create: impl FnOnce(vk::GraphicsPipelineCreateInfo<'_>) -> T,
 ) -> T {
@@ -191,8 +190,8 @@ pub fn with_triangles<T>(
     let triangles = vk::PrimitiveTopology::TRIANGLE_LIST;
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(triangles);
     let viewports = [vk::Viewport {
-        width: side as f32,
-        height: side as f32,
+        width: viewport.extent.width as f32,
+        height: viewport.extent.height as f32,
         max_depth: 1.0,
         ..Default::default()
     }];

@@ -13,6 +13,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::runtime::{Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, SubmitCall};
 use tileheap::units::SplitMix64;
+use tileheap_layer::batches::{Batch, SemaphoreUse};
 
 use crate::gpu::Gpu;
 
@@ -30,13 +31,8 @@ pub struct QueueRig {
     ignored: Option<(usize, usize)>,
 }
 
-/// A batch that was submitted.
-struct Held {
-    queue: vk::Queue,
-    waits: Vec<(vk::Semaphore, u64)>,
-    commands: Vec<vk::CommandBuffer>,
-    signals: Vec<(vk::Semaphore, u64)>,
-}
+/// A batch that was submitted, and its queue.
+type Held = (vk::Queue, Batch);
 
 impl QueueRig {
     /// So many queues beside the first one of `gpu`, which runs everything.
@@ -70,14 +66,13 @@ impl QueueRig {
         let mut batches = 0;
         let hold = |call: &SubmitCall<'_>| {
             for batch in call.batches {
-                let held = held(call.queue.handle, batch);
-                self.held.push(held);
-                let last = self.held.last_mut().expect("just pushed");
+                let mut held = Batch::second_kind(batch);
                 if let Some((_, wait)) = self.ignored.filter(|(ignored, _)| *ignored == batches) {
-                    if wait < last.waits.len() {
-                        last.waits.remove(wait);
+                    if wait < held.waits.len() {
+                        held.waits.remove(wait);
                     }
                 }
+                self.held.push((call.queue.handle, held));
                 batches += 1;
             }
             Ok(())
@@ -92,21 +87,25 @@ impl QueueRig {
     /// If batches wait for what nothing signals.
     pub fn run(&mut self) {
         while !self.held.is_empty() {
-            let reached = |(semaphore, value): &(vk::Semaphore, u64)| {
+            let reached = |(semaphore, value, _): &SemaphoreUse| {
                 self.reached.get(semaphore).is_some_and(|now| now >= value)
             };
             let ready: Vec<usize> = (0..self.held.len())
                 .filter(|&index| {
                     let first = self.held[..index]
                         .iter()
-                        .all(|other| other.queue != self.held[index].queue);
-                    first && self.held[index].waits.iter().all(reached)
+                        .all(|other| other.0 != self.held[index].0);
+                    first && self.held[index].1.waits.iter().all(reached)
                 })
                 .collect();
             assert!(!ready.is_empty(), "batches wait for what nothing signals");
             let next = self.random.pick(&ready);
-            let batch = self.held.remove(next);
-            let (signals, values): (Vec<_>, Vec<_>) = batch.signals.iter().copied().unzip();
+            let (_, batch) = self.held.remove(next);
+            let signals = batch
+                .signals
+                .iter()
+                .map(|(semaphore, value, _)| (*semaphore, *value));
+            let (signals, values): (Vec<_>, Vec<_>) = signals.unzip();
             let mut timelines = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
             let info = vk::SubmitInfo::default()
                 .command_buffers(&batch.commands)
@@ -116,7 +115,7 @@ impl QueueRig {
             unsafe { self.raw.queue_submit(self.queue, &[info], vk::Fence::null()) }.expect("submitted");
             // SAFETY: as above.
             unsafe { self.raw.queue_wait_idle(self.queue) }.expect("idle");
-            self.reached.extend(batch.signals);
+            self.reached.extend(signals.into_iter().zip(values));
         }
     }
 
@@ -126,31 +125,4 @@ impl QueueRig {
         // SAFETY: everything has run.
         unsafe { self.device.destroy() };
     }
-}
-
-fn held(queue: vk::Queue, batch: &vk::SubmitInfo2<'_>) -> Held {
-    // SAFETY: the lists of the call are alive.
-    let waits = unsafe { list_of(batch.p_wait_semaphore_infos, batch.wait_semaphore_info_count) };
-    // SAFETY: as above.
-    let signals = unsafe { list_of(batch.p_signal_semaphore_infos, batch.signal_semaphore_info_count) };
-    // SAFETY: as above.
-    let commands = unsafe { list_of(batch.p_command_buffer_infos, batch.command_buffer_info_count) };
-    let values =
-        |infos: &[vk::SemaphoreSubmitInfo<'_>]| infos.iter().map(|one| (one.semaphore, one.value)).collect();
-    Held {
-        queue,
-        waits: values(waits),
-        commands: commands.iter().map(|info| info.command_buffer).collect(),
-        signals: values(signals),
-    }
-}
-
-/// # Safety
-/// They are those of one slice, which is alive.
-unsafe fn list_of<'a, T>(first: *const T, count: u32) -> &'a [T] {
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: the caller's duty.
-    unsafe { std::slice::from_raw_parts(first, count as usize) }
 }

@@ -5,7 +5,7 @@ use ash::vk::Handle;
 use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::runtime::Capabilities;
 use tileheap_testkit::counting;
-use tileheap_testkit::fake_driver::{Call, Command, Config, Touched};
+use tileheap_testkit::fake_driver::{Command, Config};
 use tileheap_testkit::runtime_rig::{self, image_info, on_fake};
 
 /// The driver's own allocations do not count.
@@ -132,28 +132,6 @@ fn a_stale_handle_is_reported_and_harmless() {
 }
 
 #[test]
-fn a_call_fails_when_set_to_fail() {
-    let rig = Rig::new(false);
-    rig.driver
-        .fail("vkCreateFence", 1, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
-    assert!(rig.fence().is_ok());
-    rig.begun();
-    assert_eq!(rig.fence(), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
-    assert!(rig.fence().is_ok());
-    assert_eq!(rig.driver.live()[&vk::ObjectType::FENCE], 2);
-
-    let so_far = rig.driver.fallible().len();
-    rig.driver.fail_at(0, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
-    assert_eq!(rig.fence(), Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
-    assert_eq!(rig.driver.fallible()[so_far], "vkCreateFence");
-    let failed = Call::Failed {
-        function: "vkCreateFence",
-        result: vk::Result::ERROR_OUT_OF_HOST_MEMORY,
-    };
-    assert_eq!(rig.driver.journal().last(), Some(&failed));
-}
-
-#[test]
 fn what_is_in_flight_must_not_be_destroyed() {
     let (rig, mut seen) = (Rig::new(true), 0);
     let memory = rig.memory(0, 1_056_768);
@@ -180,35 +158,6 @@ fn what_is_in_flight_must_not_be_destroyed() {
 }
 
 #[test]
-fn timelines_are_reached_by_waiting() {
-    let rig = Rig::new(true);
-    let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
-    let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-    let semaphore = on_fake!(rig.device.create_semaphore(&info, None)).unwrap();
-    for value in 1..=3 {
-        let signals = [vk::SemaphoreSubmitInfo::default()
-            .semaphore(semaphore)
-            .value(value)];
-        let info = [vk::SubmitInfo2::default().signal_semaphore_infos(&signals)];
-        let queue = rig.desc.queues[0].handle;
-        on_fake!(rig.device.queue_submit2(queue, &info, vk::Fence::null())).unwrap();
-    }
-    let wait = |value: u64, timeout| {
-        let (semaphores, values) = ([semaphore], [value]);
-        let info = vk::SemaphoreWaitInfo::default()
-            .semaphores(&semaphores)
-            .values(&values);
-        on_fake!(rig.device.wait_semaphores(&info, timeout))
-    };
-    let now = || on_fake!(rig.device.get_semaphore_counter_value(semaphore));
-    assert_eq!((wait(2, 0), now()), (Err(vk::Result::TIMEOUT), Ok(0)));
-    assert_eq!((wait(2, 1), now(), rig.driver.pending()), (Ok(()), Ok(2), 1));
-    assert_eq!((wait(9, u64::MAX), now()), (Err(vk::Result::TIMEOUT), Ok(2)));
-    rig.driver.complete();
-    assert_eq!(now(), Ok(3));
-}
-
-#[test]
 fn a_lost_device_stays_lost() {
     let rig = Rig::new(true);
     let lost = Err(vk::Result::ERROR_DEVICE_LOST);
@@ -219,22 +168,6 @@ fn a_lost_device_stays_lost() {
     assert_eq!(rig.submit(commands, vk::Fence::null()), lost);
     assert_eq!(on_fake!(rig.device.device_wait_idle()), lost);
     assert_eq!(rig.driver.pending(), 0);
-}
-
-#[test]
-fn mapped_memory_can_be_written() {
-    let rig = Rig::new(false);
-    let map = |memory, offset| {
-        let flags = vk::MemoryMapFlags::empty();
-        on_fake!(rig.device.map_memory(memory, offset, vk::WHOLE_SIZE, flags))
-    };
-    let memory = rig.memory(2, 64);
-    let pointer = map(memory, 16).unwrap();
-    // SAFETY: 48 bytes are mapped.
-    unsafe { pointer.cast::<u8>().write_bytes(7, 48) };
-    on_fake!(rig.device.unmap_memory(memory));
-    let refused = map(rig.memory(0, 4096), 0);
-    assert_eq!(refused, Err(vk::Result::ERROR_MEMORY_MAP_FAILED));
 }
 
 #[test]
@@ -266,54 +199,6 @@ fn binding_is_judged_by_the_memory_that_is_bound() {
         rig.target(memory_type, memory, offset);
         rig.noted(&mut seen, noted);
     }
-}
-
-#[test]
-fn both_kinds_of_barrier_read_alike() {
-    let rig = Rig::new(false);
-    let (image, _) = rig.target(1, rig.memory(1, 1 << 20), 0);
-    let commands = rig.begun();
-    let (old, new) = (vk::ImageLayout::UNDEFINED, vk::ImageLayout::GENERAL);
-    let one = [vk::ImageMemoryBarrier::default()
-        .image(image)
-        .old_layout(old)
-        .new_layout(new)
-        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_access_mask(vk::AccessFlags::SHADER_WRITE)];
-    let (stage, none) = (
-        vk::PipelineStageFlags::COMPUTE_SHADER,
-        vk::DependencyFlags::empty(),
-    );
-    on_fake!(
-        rig.device
-            .cmd_pipeline_barrier(commands, stage, stage, none, &[], &[], &one)
-    );
-    let two = [vk::ImageMemoryBarrier2::default()
-        .image(image)
-        .old_layout(old)
-        .new_layout(new)
-        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .src_stage_mask(vk::PipelineStageFlags2::COMPUTE_SHADER)
-        .dst_stage_mask(vk::PipelineStageFlags2::COMPUTE_SHADER)
-        .dst_access_mask(vk::AccessFlags2::SHADER_WRITE)];
-    let info = vk::DependencyInfo::default().image_memory_barriers(&two);
-    on_fake!(rig.device.cmd_pipeline_barrier2(commands, &info));
-    let recorded = rig.driver.recorded(commands);
-    let found = recorded.iter().map(|command| match command {
-        Command::Barriers {
-            synchronization_2,
-            barriers,
-        } => (*synchronization_2, barriers[0]),
-        other => panic!("{other:?}"),
-    });
-    let [first, second] = found.collect::<Vec<_>>()[..] else {
-        panic!("{recorded:?}")
-    };
-    assert_eq!((first.0, second.0, first.1), (false, true, second.1));
-    assert_eq!(first.1.touched, Touched::Image(image));
-    rig.noted(&mut 0, &[]);
 }
 
 #[test]

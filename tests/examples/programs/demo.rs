@@ -80,8 +80,13 @@ fn render(size: &str, arguments: &[&str], heap: Option<&str>) -> Option<(String,
     );
     let picture = own_file(&name);
     let mut command = example("deferred");
-    command.args(["--size", size, "--frames", "3", "--output"]);
-    command.arg(&picture).args(arguments);
+    let frames = if arguments.contains(&"--frames") {
+        &[][..]
+    } else {
+        &["--frames", "3"]
+    };
+    command.args(["--size", size, "--output"]);
+    command.arg(&picture).args(frames).args(arguments);
     if let Some(heap) = heap {
         if !support::emulate(&mut command, "adreno-830") {
             return None;
@@ -161,6 +166,42 @@ fn the_picture_is_the_same_in_another_arrangement() {
         let compared = format!("of 61440 texels differ from the frame as described; at most {limit} may");
         assert!(printed.contains(&compared), "{allow}: {printed}");
         assert_eq!(printed.contains(" strips"), limit > 0, "{printed}");
+    }
+}
+
+/// Validated, in ordinary memory and in tile memory: every frame is that with all resources in memory of their own, what was there before
+/// creates nothing, and all share the memory of little more than one.
+#[test]
+fn eight_parts_come_and_go_at_random() {
+    let (frames, heaps) = match super::is_repeated() {
+        false => ("60", &[None, Some("1228800")][..]),
+        true => ("20", &[None][..]),
+    };
+    for &heap in heaps {
+        let toggle = ["--toggle", "--compare", "--frames", frames];
+        let Some((printed, _)) = render("160x90", &toggle, heap) else {
+            return;
+        };
+        assert!(
+            printed.contains(&format!("in each of {frames} frames")),
+            "{printed}"
+        );
+        // `…: N`, where the text before it ends so.
+        let after = |what: &str| -> f64 {
+            let rest = printed
+                .split_once(what)
+                .unwrap_or_else(|| panic!("no `{what}`: {printed}"))
+                .1;
+            rest.split(' ')
+                .next()
+                .and_then(|count| count.parse().ok())
+                .expect("a number")
+        };
+        let seen = after(" frames of ");
+        let warm = format!("first {}, ", seen.min(16.0));
+        let [first, new, again, share] = ["created: ", &warm, "new ones, ", " B, "].map(after);
+        assert!((10.0..31.0).contains(&seen) && share <= 1.25, "{printed}");
+        assert!(first > 0.0 && new * 3.0 < first && again == 0.0, "{printed}");
     }
 }
 

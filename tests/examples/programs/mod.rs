@@ -1,8 +1,18 @@
 //! The examples as programs: what they render, print and write, and how they fail.
 
+mod calibrate;
 mod demo;
 mod forward;
+mod network;
 mod output;
 mod terrain;
 mod tile_bugs;
 mod window;
+
+/// Whether the run on this machine's driver shows all of it, and this one, validated or in emulated tile memory, less of it again.
+fn is_repeated() -> bool {
+    let names = ["VK_TILEHEAP_EMULATOR_PROFILE", "TILEHEAP_VALIDATION_LOG"];
+    names
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}

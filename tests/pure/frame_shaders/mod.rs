@@ -9,23 +9,32 @@ mod reach;
 
 use ash::vk;
 use rspirv::spirv::{Op, StorageClass};
+use serde_json::{Value, json};
 use spirv::{Assembler, Types};
 use tileheap::frame::shaders::{
-    AddressSource, EntryPoint, Mismatch, PipelineShaders, ShaderError, ShaderModule, check,
+    AddressSource, EntryPoint, PipelineShaders, ShaderError, ShaderModule, check,
 };
-use tileheap::frame::{
-    AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
-};
-use tileheap::units::Bytes;
+use tileheap::frame::{AccessKind, Frame, LoadOp};
 use tileheap_testkit::glsl::Stage;
 
 use AccessKind as K;
+
+const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pure/frame_shaders/shaders");
 
 fn flags(stage: Stage) -> vk::ShaderStageFlags {
     match stage {
         Stage::Vertex => vk::ShaderStageFlags::VERTEX,
         Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
         Stage::Compute => vk::ShaderStageFlags::COMPUTE,
+    }
+}
+
+/// The stage that a case names.
+fn stage_of(case: &Value) -> Stage {
+    match case["stage"].as_str() {
+        Some("vertex") => Stage::Vertex,
+        Some("fragment") => Stage::Fragment,
+        _ => Stage::Compute,
     }
 }
 
@@ -43,19 +52,4 @@ fn rows(entry: &EntryPoint) -> Vec<Row> {
     bindings
         .map(|it| (it.binding, it.kind, it.reads, it.writes))
         .collect()
-}
-
-/// In every version of SPIR-V from 1.`first`.
-fn same_from(first: usize, stage: Stage, source: &str, expected: &[Row]) {
-    for minor in first..=6 {
-        assert_eq!(
-            rows(&entry_of(stage, source, minor)),
-            expected,
-            "SPIR-V 1.{minor}"
-        );
-    }
-}
-
-fn same(stage: Stage, source: &str, expected: &[Row]) {
-    same_from(0, stage, source, expected);
 }

@@ -1,90 +1,57 @@
 //! Passes against the shaders they run.
 
 use super::*;
-use tileheap_testkit::frames::one_queue;
+use tileheap::frame::{CommandBufferId, FrameBuilder, PassId};
 
 const LIGHTING: &str = include_str!("shaders/lighting.glsl");
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 64,
-    height: 64,
-};
-
-/// A frame that draws `albedo` and `depth`, fills `lights`, and then has the pass under test; and that pass.
-struct Scene {
-    frame: FrameBuilder,
-    commands: CommandBufferId,
-    albedo: tileheap::frame::ResourceId,
-    depth: tileheap::frame::ResourceId,
-    lights: tileheap::frame::ResourceId,
-    target: tileheap::frame::ResourceId,
+/// A frame with `pass` at its end; and the pass.
+fn with_pass(file: &Value, pass: &Value) -> (Frame, PassId) {
+    let mut document = file["base"].clone();
+    let passes = &mut document["submits"][0]["batches"][0]["command_buffers"][0]["passes"];
+    passes.as_array_mut().expect("passes").push(pass.clone());
+    let frame = Frame::from_json(&document.to_string()).unwrap();
+    let pass = frame.pass_named("lighting").unwrap();
+    (frame, pass)
 }
 
-impl Scene {
-    fn new() -> Scene {
-        let mut frame = FrameBuilder::new("scene", EXTENT);
-        let color = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let albedo = frame.image("albedo", color);
-        let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
-        let lights = frame.buffer("lights", BufferDesc::new(Bytes(256)));
-        let target = frame.image("target", color);
-        let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
-        let pass = frame.render_pass(commands, "gbuffer");
-        pass.color(albedo, LoadOp::DontCare)
-            .depth(depth, LoadOp::DontCare);
-        frame.compute_pass(commands, "cull").storage_write(lights);
-        Scene {
-            frame,
-            commands,
-            albedo,
-            depth,
-            lights,
-            target,
-        }
-    }
-
-    fn pipeline<'a>(&self, entry: &'a EntryPoint) -> PipelineShaders<'a> {
-        PipelineShaders::new()
-            .shader(entry)
-            .bind(0, 0, self.albedo)
-            .bind(0, 1, self.depth)
-            .bind(0, 2, self.lights)
-    }
-
-    fn build(self) -> (Frame, PassId) {
-        let frame = self.frame.build().unwrap();
-        let pass = frame.pass_named("lighting").unwrap();
-        (frame, pass)
-    }
-}
-
-fn messages(mismatches: &[Mismatch]) -> Vec<String> {
-    let kind = |it: &Mismatch| if it.is_error() { "error" } else { "note" };
+/// What is said of a pass that runs these shaders.
+fn messages(frame: &Frame, pass: PassId, pipeline: &PipelineShaders<'_>) -> Vec<String> {
+    let mismatches = check(frame, pass, std::slice::from_ref(pipeline));
+    let mismatches = mismatches.iter();
     mismatches
-        .iter()
-        .map(|it| format!("{}: {it}", kind(it)))
+        .map(|it| format!("{}: {it}", if it.is_error() { "error" } else { "note" }))
         .collect()
 }
 
-const MATERIAL: &str =
-    "note: pass `lighting` uses set 0 binding 3 as SampledImage, which is bound to nothing of the frame";
+/// A pipeline of one shader that reaches `albedo`, `depth` and `lights`.
+fn pipeline<'a>(frame: &Frame, entry: &'a EntryPoint) -> PipelineShaders<'a> {
+    let names = ["albedo", "depth", "lights"].into_iter().zip(0..);
+    names.fold(
+        PipelineShaders::new().shader(entry),
+        |pipeline, (name, binding)| pipeline.bind(0, binding, frame.resource_named(name).unwrap()),
+    )
+}
 
 #[test]
-fn a_pass_that_declares_what_its_shaders_do_agrees_with_them() {
-    let entry = entry_of(Stage::Fragment, LIGHTING, 6);
-    let mut scene = Scene::new();
-    let pipeline = scene.pipeline(&entry);
-    let pass = scene.frame.render_pass(scene.commands, "lighting");
-    let pass = pass
-        .sampled(scene.albedo)
-        .sampled(scene.depth)
-        .storage_read(scene.lights);
-    pass.color(scene.target, LoadOp::DontCare);
-    let (frame, pass) = scene.build();
-    assert_eq!(
-        messages(&check(&frame, pass, std::slice::from_ref(&pipeline))),
-        [MATERIAL]
-    );
+fn passes_agree_with_their_shaders_or_every_mismatch_is_found() {
+    tileheap_testkit::assert_cases("shader_passes", |file, case| {
+        let source = case
+            .get("source")
+            .map_or(LIGHTING, |source| source.as_str().expect("GLSL"));
+        let entry = entry_of(stage_of(case), source, 6);
+        let (frame, pass) = with_pass(file, &case["pass"]);
+        messages(&frame, pass, &pipeline(&frame, &entry)).into()
+    });
+}
+
+/// The frame of those cases without a pass of a case, and its command buffer.
+fn scene() -> (Frame, FrameBuilder, CommandBufferId) {
+    let file = std::fs::read_to_string(tileheap_testkit::data("cases/shader_passes.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    let frame = Frame::from_json(&file["base"].to_string()).unwrap();
+    let (builder, commands) = (frame.to_builder(), frame.passes()[0].command_buffer);
+    (frame, builder, commands)
 }
 
 #[test]
@@ -95,22 +62,18 @@ fn derived_accesses_agree_with_the_shaders_they_come_from() {
         6,
     );
     let fragment = entry_of(Stage::Fragment, LIGHTING, 6);
-    let mut scene = Scene::new();
-    let pipeline = scene.pipeline(&fragment).shader(&vertex);
-    let pass = scene.frame.render_pass(scene.commands, "lighting");
-    pass.shaders(std::slice::from_ref(&pipeline))
-        .color(scene.target, LoadOp::DontCare);
-    let lights = scene.lights;
-    let (frame, pass) = scene.build();
-    assert_eq!(
-        messages(&check(&frame, pass, std::slice::from_ref(&pipeline))),
-        [MATERIAL]
-    );
-    let access = frame
-        .accesses_of(pass)
-        .iter()
-        .find(|access| access.resource == lights)
-        .unwrap();
+    let (scene, mut frame, commands) = scene();
+    let [lights, target] = ["lights", "target"].map(|name| scene.resource_named(name).unwrap());
+    let pipeline = pipeline(&scene, &fragment).shader(&vertex);
+    let pass = frame.render_pass(commands, "lighting");
+    let pass = pass.shaders(std::slice::from_ref(&pipeline));
+    let pass = pass.color(target, LoadOp::DontCare).id();
+    let frame = frame.build().unwrap();
+    let material =
+        "note: pass `lighting` uses set 0 binding 3 as SampledImage, which is bound to nothing of the frame";
+    assert_eq!(messages(&frame, pass, &pipeline), [material]);
+    let mut accesses = frame.accesses_of(pass).iter();
+    let access = accesses.find(|access| access.resource == lights).unwrap();
     assert_eq!(
         (access.kind, access.reads, access.writes),
         (K::StorageBuffer, true, true)
@@ -128,26 +91,19 @@ fn derived_accesses_know_versions_and_addresses() {
         include_str!("shaders/history_and_address.glsl"),
         6,
     );
-    let mut scene = Scene::new();
-    let history = scene.frame.resource(
-        "history",
-        ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT),
-        Persistence::History,
-    );
+    let (scene, mut frame, commands) = scene();
+    let [history, lights] = ["history", "lights"].map(|name| scene.resource_named(name).unwrap());
     let pipeline = PipelineShaders::new()
         .shader(&entry)
         .bind_previous(0, 0, history)
         .bind(0, 1, history)
-        .address(AddressSource::PushConstant { offset: Some(0) }, scene.lights);
-    let pass = scene.frame.compute_pass(scene.commands, "lighting");
-    pass.shaders(std::slice::from_ref(&pipeline));
-    let (frame, pass) = scene.build();
-    assert_eq!(check(&frame, pass, std::slice::from_ref(&pipeline)), []);
-    let kinds: Vec<_> = frame
-        .accesses_of(pass)
-        .iter()
-        .map(|it| (it.kind, it.reads, it.load_op))
-        .collect();
+        .address(AddressSource::PushConstant { offset: Some(0) }, lights);
+    let pass = frame.compute_pass(commands, "lighting");
+    let pass = pass.shaders(std::slice::from_ref(&pipeline)).id();
+    let frame = frame.build().unwrap();
+    assert_eq!(messages(&frame, pass, &pipeline), [""; 0]);
+    let accesses = frame.accesses_of(pass).iter();
+    let kinds: Vec<_> = accesses.map(|it| (it.kind, it.reads, it.load_op)).collect();
     assert_eq!(
         kinds,
         [
@@ -159,113 +115,60 @@ fn derived_accesses_know_versions_and_addresses() {
 }
 
 #[test]
-fn every_mismatch_is_found() {
-    let found = |source: &str, stage: Stage, declare: &dyn Fn(&mut Scene)| {
-        let entry = entry_of(stage, source, 6);
-        let mut scene = Scene::new();
-        let pipeline = scene.pipeline(&entry);
-        declare(&mut scene);
-        let (frame, pass) = scene.build();
-        messages(&check(&frame, pass, std::slice::from_ref(&pipeline)))
+fn fetches_at_the_own_pixel_have_a_reach() {
+    let source = |body: &str| {
+        format!(
+            "layout(binding = 0) uniform sampler2D t; \
+             layout(location = 0) in vec2 uv; layout(location = 0) out vec4 o; \
+             layout(binding = 2, input_attachment_index = 0) uniform subpassInput i; void main() {{ {body} }}"
+        )
     };
-    let said = |messages: &[String], text: &str| {
-        assert!(
-            messages.iter().any(|message| message == text),
-            "wanted: {text}\nfound: {messages:#?}"
+    let own = tileheap::frame::ReadReach::PIXEL;
+    let (two, anywhere) = (
+        tileheap::frame::ReadReach::Texels(2),
+        tileheap::frame::ReadReach::Anywhere,
+    );
+    for (body, expected) in [
+        ("o = texelFetch(t, ivec2(gl_FragCoord.xy), 0);", own),
+        (
+            "ivec2 p = ivec2(gl_FragCoord.xy); o = texelFetch(t, p, 0) + texelFetch(t, p + ivec2(1, -2), 0);",
+            two,
+        ),
+        (
+            "o = texelFetchOffset(t, ivec2(gl_FragCoord.x, gl_FragCoord.y) + 1, 0, ivec2(1, 0));",
+            two,
+        ),
+        ("o = texelFetch(t, ivec2(gl_FragCoord.xy - vec2(2, 0)), 0);", two),
+        // Swapped, of another level, scaled, in a loop, conditional, sampled.
+        ("o = texelFetch(t, ivec2(gl_FragCoord.yx), 0);", anywhere),
+        ("o = texelFetch(t, ivec2(gl_FragCoord.xy), 1);", anywhere),
+        ("o = texelFetch(t, ivec2(gl_FragCoord.xy) * 2, 0);", anywhere),
+        (
+            "ivec2 p = ivec2(gl_FragCoord.xy); for (int x = 0; x < 3; ++x) { p.x += x; o += texelFetch(t, p, 0); }",
+            anywhere,
+        ),
+        (
+            "ivec2 p = ivec2(gl_FragCoord.xy); if (uv.x > 0.5) p = ivec2(3); o = texelFetch(t, p, 0);",
+            anywhere,
+        ),
+        (
+            "o = texelFetch(t, ivec2(gl_FragCoord.xy), 0) + texture(t, uv);",
+            anywhere,
+        ),
+    ] {
+        let entry = entry_of(
+            Stage::Fragment,
+            &source(&format!("{body} o += subpassLoad(i);")),
+            3,
         );
-    };
-
-    let nothing = found(LIGHTING, Stage::Fragment, &|scene| {
-        scene.frame.render_pass(scene.commands, "lighting");
-    });
-    said(
-        &nothing,
-        "error: pass `lighting` uses `albedo` as SampledImage (set 0 binding 0) and does not declare it",
-    );
-    said(
-        &nothing,
-        "note: pass `lighting` writes colour output 0 in a fragment shader and has no such attachment",
-    );
-
-    let other = found(LIGHTING, Stage::Fragment, &|scene| {
-        let pass = scene.frame.render_pass(scene.commands, "lighting");
-        let pass = pass
-            .input(scene.albedo)
-            .sampled(scene.depth)
-            .uniform(scene.lights);
-        pass.color(scene.target, LoadOp::DontCare);
-    });
-    said(
-        &other,
-        "error: pass `lighting` uses `albedo` as SampledImage (set 0 binding 0) and declares it as InputAttachment",
-    );
-    said(
-        &other,
-        "note: pass `lighting` declares `albedo` as InputAttachment, and no shader uses it so",
-    );
-
-    let store = "layout(binding = 2) buffer L { uint lights[]; }; layout(local_size_x = 1) in;
-        void main() { lights[0] = 1; }";
-    let read_only = found(store, Stage::Compute, &|scene| {
-        scene
-            .frame
-            .compute_pass(scene.commands, "lighting")
-            .storage_read(scene.lights);
-    });
-    said(
-        &read_only,
-        "error: pass `lighting` writes `lights` (set 0 binding 2) and declares it as only read",
-    );
-    said(
-        &read_only,
-        "note: pass `lighting` declares that it reads `lights`, and no shader does",
-    );
-
-    let update = store.replace("[0] = 1", "[0] += 1");
-    let write_only = found(&update, Stage::Compute, &|scene| {
-        scene
-            .frame
-            .compute_pass(scene.commands, "lighting")
-            .storage_write(scene.lights);
-    });
-    said(
-        &write_only,
-        "note: pass `lighting` reads `lights` (set 0 binding 2) and declares it as only written",
-    );
-
-    let wrong_stage = found(store, Stage::Compute, &|scene| {
-        let pass = scene
-            .frame
-            .compute_pass(scene.commands, "lighting")
-            .storage_write(scene.lights);
-        pass.at(vk::PipelineStageFlags2::FRAGMENT_SHADER);
-    });
-    said(
-        &wrong_stage,
-        "error: pass `lighting` uses `lights` (set 0 binding 2) in COMPUTE_SHADER and declares it for FRAGMENT_SHADER",
-    );
-
-    let wrong_pass = found(store, Stage::Compute, &|scene| {
-        scene
-            .frame
-            .render_pass(scene.commands, "lighting")
-            .storage_write(scene.lights);
-    });
-    said(
-        &wrong_pass,
-        "error: pass `lighting` is a Render pass and cannot run a COMPUTE shader",
-    );
-
-    let too_much = found(LIGHTING, Stage::Fragment, &|scene| {
-        let pass = scene.frame.render_pass(scene.commands, "lighting");
-        let pass = pass
-            .sampled(scene.albedo)
-            .sampled(scene.depth)
-            .storage_update(scene.lights);
-        pass.color(scene.target, LoadOp::DontCare);
-    });
-    said(
-        &too_much,
-        "note: pass `lighting` declares that it writes `lights`, and no shader does",
-    );
+        let reach = |binding| {
+            entry
+                .bindings
+                .iter()
+                .find(|one| one.binding == binding)
+                .expect("bound")
+                .reach
+        };
+        assert_eq!((reach(0), reach(2)), (expected, own), "{body}");
+    }
 }

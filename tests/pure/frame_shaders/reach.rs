@@ -2,184 +2,32 @@
 
 use super::*;
 
+/// Every binding, address and output of each shader.
 #[test]
-fn every_kind_of_descriptor() {
-    let source = include_str!("shaders/every_kind_of_descriptor.glsl");
-    same(
-        Stage::Compute,
-        source,
-        &[
-            (0, K::SampledImage, true, false),
-            (1, K::SampledImage, true, false),
-            (3, K::StorageImage, true, false),
-            (4, K::StorageImage, false, true),
-            (5, K::StorageImage, true, true),
-            (6, K::UniformTexelBuffer, true, false),
-            (7, K::StorageTexelBuffer, false, true),
-            (8, K::UniformBuffer, true, false),
-            (9, K::StorageBuffer, true, true),
-            (10, K::StorageBuffer, true, false),
-            (11, K::StorageBuffer, false, true),
-            // Only asked for its length.
-            (0, K::StorageBuffer, false, false),
-        ],
-    );
-    let entry = entry_of(Stage::Compute, source, 6);
-    let names: Vec<&str> = entry.bindings.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names[..3], ["combined", "separate", "source"]);
-    assert_eq!(names[7], "Constants");
-    assert!(entry.bindings[2].non_writable && !entry.bindings[2].non_readable);
-    assert!(entry.bindings[3].non_readable);
-    assert!(entry.bindings[9].non_writable && entry.bindings[10].non_readable);
-    assert_eq!(entry.bindings[0].stages, vk::PipelineStageFlags2::COMPUTE_SHADER);
-}
-
-#[test]
-fn a_fragment_shader_has_inputs_and_outputs() {
-    let source = include_str!("shaders/a_fragment_shader_has_inputs_and_outputs.glsl");
-    for minor in 0..=6 {
-        let entry = entry_of(Stage::Fragment, source, minor);
-        assert_eq!(
-            rows(&entry),
-            [
-                (0, K::InputAttachment, true, false),
-                (1, K::InputAttachment, true, false)
-            ]
-        );
-        assert_eq!(entry.bindings[0].input_attachment_index, Some(3));
-        let outputs: Vec<u32> = entry.outputs.iter().map(|output| output.location).collect();
-        assert_eq!(outputs, [0, 2, 3], "SPIR-V 1.{minor}");
-        assert!(entry.writes_depth);
-    }
-    let plain = entry_of(
-        Stage::Vertex,
-        "layout(location = 0) out vec4 v; void main() { v = vec4(1); }",
-        6,
-    );
-    assert_eq!((plain.outputs.len(), plain.writes_depth), (0, false));
-}
-
-#[test]
-fn only_what_the_entry_point_can_reach_counts() {
-    let source = include_str!("shaders/only_what_the_entry_point_can_reach_counts.glsl");
-    same(
-        Stage::Compute,
-        source,
-        &[
-            (0, K::StorageBuffer, true, false),
-            (2, K::StorageBuffer, false, true),
-        ],
-    );
-}
-
-#[test]
-fn images_are_followed_through_parameters() {
-    let source = include_str!("shaders/images_are_followed_through_parameters.glsl");
-    same(
-        Stage::Compute,
-        source,
-        &[
-            (0, K::StorageImage, false, true),
-            (1, K::StorageImage, true, false),
-            (2, K::StorageImage, false, true),
-            (3, K::SampledImage, true, false),
-            (4, K::SampledImage, false, false),
-        ],
-    );
-    assert_eq!(entry_of(Stage::Compute, source, 3).bindings[2].count, Some(4));
-}
-
-#[test]
-fn structures_arrays_and_atomics_are_followed() {
-    let source = include_str!("shaders/structures_arrays_and_atomics_are_followed.glsl");
-    same(
-        Stage::Compute,
-        source,
-        &[
-            (0, K::StorageBuffer, true, true),
-            (1, K::StorageBuffer, true, true),
-            (2, K::StorageBuffer, false, true),
-            (3, K::StorageBuffer, true, true),
-        ],
-    );
-    assert_eq!(entry_of(Stage::Compute, source, 6).bindings[2].count, None);
-}
-
-#[test]
-fn two_variables_may_share_a_descriptor() {
-    let source = "
-        layout(binding = 0) buffer A { uint a[]; };
-        layout(binding = 0) buffer B { float b[]; };
-        layout(local_size_x = 1) in;
-        void main() { a[1] = uint(b[0]); }";
-    same(Stage::Compute, source, &[(0, K::StorageBuffer, true, true)]);
-}
-
-#[test]
-fn device_addresses_are_followed_to_where_they_are() {
-    let source = include_str!("shaders/device_addresses_are_followed_to_where_they_are.glsl");
-    for minor in 0..=6 {
-        let entry = entry_of(Stage::Compute, source, minor);
-        assert_eq!(
-            rows(&entry),
-            [
-                (0, K::UniformBuffer, true, false),
-                (1, K::StorageBuffer, false, true)
-            ]
-        );
-        let addresses: Vec<_> = entry
-            .addresses
-            .iter()
-            .map(|it| (it.source, it.reads, it.writes))
-            .collect();
-        assert_eq!(
-            addresses,
-            [
-                (AddressSource::PushConstant { offset: Some(8) }, false, true),
-                (AddressSource::PushConstant { offset: Some(16) }, true, false),
-                (AddressSource::PushConstant { offset: Some(24) }, true, false),
-                (
-                    AddressSource::Descriptor {
-                        set: 0,
-                        binding: 0,
-                        // The second of an array with a stride of 16 bytes.
-                        offset: Some(32)
-                    },
-                    true,
-                    false
-                ),
-                // The node after the one that is read.
-                (AddressSource::Memory, false, true),
-            ],
-            "SPIR-V 1.{minor}"
-        );
-    }
-}
-
-#[test]
-fn an_address_through_a_parameter_or_an_index_keeps_its_source() {
-    let source = include_str!("shaders/an_address_through_a_parameter_or_an_index_keeps_its_source.glsl");
-    let entry = entry_of(Stage::Compute, source, 5);
-    let addresses: Vec<_> = entry
-        .addresses
-        .iter()
-        .map(|it| (it.source, it.reads, it.writes))
-        .collect();
-    assert_eq!(
-        addresses,
-        [
-            (AddressSource::PushConstant { offset: None }, false, true),
-            (
-                AddressSource::Descriptor {
-                    set: 0,
-                    binding: 1,
-                    offset: None
-                },
-                true,
-                false
-            ),
-        ]
-    );
+fn shaders_are_read_as_what_they_do() {
+    tileheap_testkit::assert_cases("shaders", |_, case| {
+        let name = case["name"].as_str().expect("a name");
+        let source = std::fs::read_to_string(format!("{SHADERS}/{name}.glsl")).expect("a shader");
+        let described = |minor| {
+            let EntryPoint {
+                bindings,
+                addresses,
+                outputs,
+                writes_depth,
+                ..
+            } = entry_of(stage_of(case), &source, minor);
+            json!({
+                "bindings": bindings.iter().map(|binding| format!("{binding:?}")).collect::<Vec<_>>(),
+                "addresses": addresses.iter().map(|address| format!("{address:?}")).collect::<Vec<_>>(),
+                "outputs": outputs.iter().map(|output| format!("{output:?}")).collect::<Vec<_>>(),
+                "writes_depth": writes_depth,
+            })
+        };
+        for minor in 0..6 {
+            assert_eq!(described(minor), described(6), "{name} in SPIR-V 1.{minor}");
+        }
+        described(6)
+    });
 }
 
 #[test]

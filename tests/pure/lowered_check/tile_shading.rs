@@ -2,21 +2,17 @@
 //!
 //! Source: the proposal of `VK_QCOM_tile_memory_heap`, "Interactions with VK_QCOM_tile_shading".
 
-use std::sync::Arc;
-
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
-use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::lower::check::{CheckError, Rule};
 use tileheap::lower::tables::Object;
 use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
-use tileheap::measure::estimate;
-use tileheap::plan::{MemoryKind, Plan, PlanOptions, plan};
-use tileheap::profile::DeviceProfile;
+use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::Bytes;
 
 use super::device;
+use crate::drawn::frame;
+use crate::planned::plan_on;
 
 const TILE_READ: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM;
 const TILE_WRITE: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM;
@@ -26,38 +22,7 @@ const TILE_WRITE: vk::AccessFlags2 = tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHM
 /// second   blur: samples light      show: samples light and albedo
 /// ```
 fn shaded() -> Plan {
-    let extent = vk::Extent2D {
-        width: 480,
-        height: 270,
-    };
-    let mut frame = FrameBuilder::new("tile shading", extent);
-    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
-    let [albedo, light, blurred] = ["albedo", "light", "blurred"].map(|name| frame.image(name, image()));
-    let screen = frame.resource("screen", image(), Persistence::External(ExternalDesc::SWAPCHAIN));
-    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let submit = frame.submit(queue);
-    let batch = frame.batch(submit);
-    let commands = frame.command_buffer(batch, "first");
-    frame
-        .render_pass(commands, "shade")
-        .tile_shading()
-        .color(albedo, LoadOp::Clear(ClearValue::ZERO))
-        .tile_write(albedo)
-        .storage_write(light);
-    let commands = frame.command_buffer(batch, "second");
-    frame
-        .compute_pass(commands, "blur")
-        .sampled(light)
-        .storage_write(blurred);
-    frame
-        .render_pass(commands, "show")
-        .sampled(blurred)
-        .sampled(albedo)
-        .color(screen, LoadOp::DontCare);
-    let frame = frame.build().unwrap();
-    let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+    plan_on(&frame("tile shading"), "adreno-830")
 }
 
 #[test]
@@ -169,33 +134,4 @@ fn damaged_tables_of_tile_shading_are_refused() {
 
 fn is_parameter(error: &CheckError) -> bool {
     matches!(error.rule, Rule::Parameter(_))
-}
-
-#[test]
-fn tile_attachments_are_attachments_of_passes_with_tile_shading() {
-    let extent = vk::Extent2D {
-        width: 64,
-        height: 64,
-    };
-    let refusal = |tiles: bool, attached: bool| {
-        let mut frame = FrameBuilder::new("f", extent);
-        let [a, b] =
-            ["a", "b"].map(|name| frame.image(name, ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent)));
-        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-        let submit = frame.submit(queue);
-        let batch = frame.batch(submit);
-        let commands = frame.command_buffer(batch, "commands");
-        let pass = frame.render_pass(commands, "shade");
-        let pass = if tiles { pass.tile_shading() } else { pass };
-        let pass = pass.color(a, LoadOp::DontCare);
-        pass.tile_read(if attached { a } else { b });
-        frame.build().map_err(|error| error.to_string())
-    };
-    assert!(refusal(true, true).is_ok());
-    assert!(
-        refusal(false, true)
-            .unwrap_err()
-            .contains("only passes with tile shading")
-    );
-    assert!(refusal(true, false).unwrap_err().contains("declared as such too"));
 }

@@ -1,8 +1,8 @@
 //! Damage: plans that the checker accepts are broken in one place, and it must refuse them with the right reason.
 //!
-//! A kind of damage is three things: *sites*, the places of a plan at which it certainly breaks a rule; what is done there;
-//! and the error that belongs to it. Every kind must find enough sites among the planned frames, so that none is tested on
-//! nothing.
+//! `tests/data/damaged_plans.json` has what breaks one row; what takes more is here: *sites*, the places of a plan at which it certainly
+//! breaks a rule; what is done there; and the error that belongs to it. Every kind must find enough sites among the planned frames, so
+//! that none is tested on nothing.
 
 mod bytes;
 mod ladders;
@@ -11,13 +11,17 @@ mod splits;
 mod structure;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tileheap::frame::tables::Access;
 use tileheap::frame::{LoadOp, PassId, ResourceId};
+use tileheap::measure::{Requirements, ResourceRequirements};
 use tileheap::plan::check::CheckError;
-use tileheap::plan::{MemoryKind, Plan, WindowRule};
+use tileheap::plan::{MemoryKind, Object, PassPlan, Placement, Plan, PlanOptions, Totals, WindowRule};
 use tileheap::units::SplitMix64;
 
+use crate::damage::{Amount, assert_refused};
 use crate::planned::planned;
 
 /// Every kind of damage is done at so many sites at least.
@@ -59,6 +63,56 @@ fn refused<S: Debug>(
         }
     }
     panic!("only {done} sites in {SEEDS} frames");
+}
+
+/// The tables of a plan that are damaged row by row.
+#[derive(Serialize, Deserialize)]
+struct Tables {
+    placements: Vec<Placement>,
+    objects: Vec<Object>,
+    passes: Vec<PassPlan>,
+    requirements: Vec<ResourceRequirements>,
+    options: [PlanOptions; 1],
+    totals: [Totals; 1],
+}
+
+#[test]
+fn damaged_rows_are_refused() {
+    let amount = Amount {
+        enough: ENOUGH,
+        seeds: SEEDS,
+        per_seed: PER_FRAME,
+    };
+    let sound = |seed, _: &mut SplitMix64| {
+        let plan = planned(seed);
+        let tables = serde_json::to_value(Tables {
+            placements: plan.placements.clone(),
+            objects: plan.objects.clone(),
+            passes: plan.passes.clone(),
+            requirements: plan.requirements.resources.clone(),
+            options: [plan.options],
+            totals: [plan.totals],
+        });
+        Some((plan, tables.unwrap()))
+    };
+    let check = |plan: &Plan, damaged| {
+        let tables: Tables = serde_json::from_value(damaged).unwrap();
+        let resources = tables.requirements;
+        let damaged = Plan {
+            placements: tables.placements,
+            objects: tables.objects,
+            passes: tables.passes,
+            requirements: Arc::new(Requirements { resources }),
+            options: tables.options[0],
+            totals: tables.totals[0],
+            ..plan.clone()
+        };
+        let errors = damaged.violations().into_iter();
+        errors
+            .map(|error| (format!("{:?}", error.rule), error.message))
+            .collect()
+    };
+    assert_refused("damaged_plans.json", amount, sound, check);
 }
 
 /// The accesses of a placement, in timeline order.

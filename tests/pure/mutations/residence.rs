@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tileheap::frame::{PassId, Persistence};
 use tileheap::plan::check::{CheckError, Rule};
-use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, Strategy, WindowRule};
+use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, WindowRule};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -90,41 +90,11 @@ fn a_device_loses_its_tile_heap() {
 }
 
 #[test]
-fn tile_memory_is_used_against_the_options() {
-    refused(
-        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
-        |plan, _| plan.options.strategy = Strategy::Off,
-        |fault, _| fault.rule == Rule::AgainstOptions && fault.message.contains("in Tile"),
-    );
-}
-
-#[test]
 fn what_is_kept_off_is_put_into_tile_memory() {
     refused(
         |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
         |plan, &index| plan.frame = plan.frame.with_excluded(&[plan.placements[index].resource]),
         |fault, _| fault.rule == Rule::AgainstOptions && fault.message.contains("excluded"),
-    );
-}
-
-#[test]
-fn more_of_the_heap_is_bound_than_the_options_allow() {
-    refused(
-        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
-        |plan, &index| {
-            let object = plan.placements[index].object.expect("tile placements have one");
-            plan.options.tile_limit = Some(Bytes(plan.objects[object.index()].size.0 - 1));
-        },
-        |fault, _| fault.rule == Rule::ObjectTooLarge && fault.message.contains("may bind"),
-    );
-}
-
-#[test]
-fn lazy_memory_is_used_against_the_options() {
-    refused(
-        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Lazy),
-        |plan, _| plan.options.lazy = false,
-        |fault, _| fault.rule == Rule::AgainstOptions && fault.message.contains("in Lazy"),
     );
 }
 
@@ -181,28 +151,6 @@ fn a_history_gives_its_bytes_away() {
     );
 }
 
-#[test]
-fn an_external_resource_gets_an_object() {
-    refused(
-        |plan| {
-            let all = 0..plan.placements.len();
-            let external = all.filter(|&index| plan.placements[index].object.is_none());
-            external.filter(|_| !plan.objects.is_empty()).collect()
-        },
-        |plan, &index| plan.placements[index].object = Some(ObjectId::new(0)),
-        |fault, _| fault.rule == Rule::External && fault.message.contains(" with:"),
-    );
-}
-
-#[test]
-fn a_transient_resource_loses_its_object() {
-    refused(
-        |plan| placements_where(plan, |_| true),
-        |plan, &index| plan.placements[index].object = None,
-        |fault, _| fault.rule == Rule::External && fault.message.contains(" without:"),
-    );
-}
-
 /// Passes that use tile memory.
 fn tile_passes(plan: &Plan) -> Vec<(PassId, String)> {
     let accesses = plan.frame.accesses().iter();
@@ -236,21 +184,6 @@ fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
         tile_passes,
         |plan, (pass, _)| plan.passes[pass.index()].bound_object = None,
         |fault, (_, name)| is_wrong_object(fault, name) && fault.message.contains("with nothing bound"),
-    );
-}
-
-#[test]
-fn an_ordinary_object_is_bound() {
-    refused(
-        |plan| {
-            let ordinary = plan
-                .objects
-                .iter()
-                .position(|object| object.memory != MemoryKind::Tile);
-            ordinary.into_iter().collect()
-        },
-        |plan, &object| plan.passes[0].bound_object = Some(ObjectId::new(object as u32)),
-        |fault, _| fault.rule == Rule::BoundNotTile,
     );
 }
 

@@ -1,6 +1,7 @@
 //! The runtime on the fake driver: memory as it is asked for, order between plans, and safe programs that did harm once.
 
 mod binding;
+mod dynamic;
 mod order;
 mod safe;
 

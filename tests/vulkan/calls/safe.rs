@@ -124,7 +124,7 @@ const PROGRAMS: &[Program] = &[
     }),
     (
         "adopt a changed plan, then bind what is planned",
-        "true, resource `albedo` is at offset 4,294,967,296 B",
+        "false, ran",
         |rig| {
             let tile = &rig.tile;
             let mut plan = Plan::clone(&planned(rig));

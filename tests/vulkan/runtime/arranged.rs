@@ -161,6 +161,7 @@ fn arrangement(frame: &Frame, text: &str) -> Arrangement {
         groups: text.split(", ").map(group).collect(),
     };
     Arrangement {
+        changes: Vec::new(),
         batches: (0..).zip(&batches).map(batch).collect(),
     }
 }

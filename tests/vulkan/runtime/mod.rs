@@ -3,14 +3,13 @@
 
 mod arranged;
 mod attachments;
+mod dynamic;
 mod externals;
 mod frame;
-mod history;
 mod misuse;
 mod parts;
 mod queues;
 mod reordered;
-mod resize;
 mod scene;
 mod secondary;
 mod split;

@@ -5,10 +5,11 @@ use std::ffi::{CStr, CString, c_char};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap_layer::{array, chained, fill, given, store};
 
 use super::config::Config;
+use super::entry::{DEBUG_UTILS, Since, V1_0, attempt, entry_points};
 use super::memory;
-use super::pointers::{attempt, borrow, chained, chained_mut, fill, slice, store};
 use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 
@@ -28,72 +29,237 @@ fn extension(name: &CStr) -> vk::ExtensionProperties {
     properties
 }
 
-pub(super) unsafe extern "system" fn vkEnumerateInstanceVersion(version: *mut u32) -> vk::Result {
-    let call = enter_current("vkEnumerateInstanceVersion");
-    store!(version, call.driver.config.api_version);
-    vk::Result::SUCCESS
+/// Hands a macro every structure of features with a bit of it, and the bit's place in [`Enabled`].
+macro_rules! feature_bits {
+    ($visit:ident) => {
+        $visit! {
+            vk::PhysicalDeviceVulkan12Features<'_>: timeline_semaphore => timeline_semaphore;
+            vk::PhysicalDeviceVulkan12Features<'_>: buffer_device_address => buffer_device_address;
+            vk::PhysicalDeviceVulkan13Features<'_>: synchronization2 => synchronization_2;
+            vk::PhysicalDeviceVulkan13Features<'_>: dynamic_rendering => dynamic_rendering;
+            vk::PhysicalDeviceVulkan13Features<'_>: maintenance4 => maintenance_4;
+            vk::PhysicalDeviceSynchronization2Features<'_>: synchronization2 => synchronization_2;
+            vk::PhysicalDeviceDynamicRenderingFeatures<'_>: dynamic_rendering => dynamic_rendering;
+            vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>: timeline_semaphore => timeline_semaphore;
+            vk::PhysicalDeviceMaintenance4Features<'_>: maintenance4 => maintenance_4;
+            vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>: buffer_device_address => buffer_device_address;
+            ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>: tile_memory_heap => tile;
+        }
+    };
 }
 
-pub(super) unsafe extern "system" fn vkEnumerateInstanceExtensionProperties(
-    _layer: *const c_char,
-    count: *mut u32,
-    out: *mut vk::ExtensionProperties,
-) -> vk::Result {
-    fill!(&[extension(ash::ext::debug_utils::NAME)], count, out)
-}
+entry_points! {
+    look_up:
+    Since::Global => vk::PFN_vkEnumerateInstanceVersion(version) {
+        let call = enter_current("vkEnumerateInstanceVersion");
+        store!(version, call.driver.config.api_version);
+        vk::Result::SUCCESS
+    }
 
-pub(super) unsafe extern "system" fn vkEnumerateInstanceLayerProperties(
-    count: *mut u32,
-    out: *mut vk::LayerProperties,
-) -> vk::Result {
-    fill!(&[], count, out)
-}
+    Since::Global => vk::PFN_vkEnumerateInstanceExtensionProperties(_, count, out) {
+        fill!(&[extension(ash::ext::debug_utils::NAME)], count, out)
+    }
 
-pub(super) unsafe extern "system" fn vkCreateInstance(
-    info: *const vk::InstanceCreateInfo<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::Instance,
-) -> vk::Result {
-    let mut call = enter_current("vkCreateInstance");
-    attempt!(call);
-    let info = borrow!(info);
-    let names = slice!(info.pp_enabled_extension_names, info.enabled_extension_count);
-    let extensions = names.iter().map(|name| {
-        // SAFETY: Valid usage: names end in NUL.
-        CString::from(unsafe { CStr::from_ptr(*name) })
-    });
-    let instance: vk::Instance = call.create(0, &[], Detail::Instance(extensions.collect()));
-    call.make(
-        vk::ObjectType::PHYSICAL_DEVICE,
-        instance.as_raw(),
-        &[],
-        Detail::Nothing,
-    );
-    store!(out, instance);
-    vk::Result::SUCCESS
-}
+    Since::Global => vk::PFN_vkEnumerateInstanceLayerProperties(count, out) {
+        fill!(&[], count, out)
+    }
 
-pub(super) unsafe extern "system" fn vkDestroyInstance(
-    instance: vk::Instance,
-    _: *const vk::AllocationCallbacks<'_>,
-) {
-    enter(instance, "vkDestroyInstance").destroy(instance);
-}
+    Since::Global => vk::PFN_vkCreateInstance(info, _, out) {
+        let mut call = enter_current("vkCreateInstance");
+        attempt!(call, fail);
+        let info = given!(info);
+        let names = array!(info.pp_enabled_extension_names, info.enabled_extension_count);
+        let extensions = names.iter().map(|name| {
+            // SAFETY: Valid usage: names end in NUL.
+            CString::from(unsafe { CStr::from_ptr(*name) })
+        });
+        let instance: vk::Instance = call.create(0, &[], Detail::Instance(extensions.collect()));
+        call.make(
+            vk::ObjectType::PHYSICAL_DEVICE,
+            instance.as_raw(),
+            &[],
+            Detail::Nothing,
+        );
+        store!(out, instance);
+        vk::Result::SUCCESS
+    }
 
-pub(super) unsafe extern "system" fn vkEnumeratePhysicalDevices(
-    instance: vk::Instance,
-    count: *mut u32,
-    out: *mut vk::PhysicalDevice,
-) -> vk::Result {
-    let mut call = enter(instance, "vkEnumeratePhysicalDevices");
-    attempt!(call);
-    let devices: Vec<vk::PhysicalDevice> = (call.objects.iter())
-        .filter(|(_, record)| {
-            record.kind == vk::ObjectType::PHYSICAL_DEVICE && record.parent == instance.as_raw()
-        })
-        .map(|(handle, _)| vk::PhysicalDevice::from_raw(*handle))
-        .collect();
-    fill!(&devices, count, out)
+    Since::Instance => vk::PFN_vkDestroyInstance(instance, _) |call| {
+        call.destroy(instance);
+    }
+
+    Since::Instance => vk::PFN_vkEnumeratePhysicalDevices(instance, count, out) |call may fail| {
+        let devices: Vec<vk::PhysicalDevice> = (call.objects.iter())
+            .filter(|(_, record)| {
+                record.kind == vk::ObjectType::PHYSICAL_DEVICE && record.parent == instance.as_raw()
+            })
+            .map(|(handle, _)| vk::PhysicalDevice::from_raw(*handle))
+            .collect();
+        fill!(&devices, count, out)
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceProperties(device, out) |call| {
+        store!(out, properties(&call.driver.config));
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceProperties2(device, out) |call| {
+        let config = &call.driver.config;
+        let out = given!(mut out);
+        out.properties = properties(config);
+        if let Some(limits) = chained!(mut out.p_next => vk::PhysicalDeviceMaintenance3Properties<'_>) {
+            limits.max_memory_allocation_size = config.heap_size;
+            limits.max_per_set_descriptors = 1024;
+        }
+        if let Some(driver) = chained!(mut out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
+            write_name(&mut driver.driver_name, c"fake");
+            write_name(&mut driver.driver_info, c"tracks objects");
+        }
+        if let Some(tile) = chained!(mut out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>) {
+            if config.tile.extension {
+                tile.queue_submit_boundary = config.tile.queue_submit_boundary.into();
+                tile.tile_buffer_transfers = config.tile.buffer_transfers.into();
+            }
+        }
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceToolProperties(device, count, out) |call may fail| {
+        let mut debugger = vk::PhysicalDeviceToolProperties::default();
+        write_name(&mut debugger.name, c"fake debugger");
+        let mut emulator = vk::PhysicalDeviceToolProperties::default();
+        write_name(&mut emulator.name, c"fake emulator");
+        write_name(&mut emulator.version, c"1.2");
+        write_name(&mut emulator.layer, ffi::EMULATOR_LAYER_NAME);
+        let tools = [debugger, emulator];
+        let shown = if call.driver.config.tile.emulated { 2 } else { 1 };
+        fill!(&tools[..shown], count, out)
+    }
+
+    DEBUG_UTILS => vk::PFN_vkCreateDebugUtilsMessengerEXT(instance, info, _, out) |call may fail| {
+        if given!(info).pfn_user_callback.is_none() {
+            // VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914.
+            call.violation("a messenger without a callback");
+        }
+        let messenger: vk::DebugUtilsMessengerEXT = call.create(instance.as_raw(), &[], Detail::Nothing);
+        store!(out, messenger);
+        vk::Result::SUCCESS
+    }
+
+    DEBUG_UTILS => vk::PFN_vkDestroyDebugUtilsMessengerEXT(instance, messenger, _) |call| {
+        call.destroy(messenger);
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceFeatures(device, out) |_call| {
+        store!(out, features());
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceFeatures2(device, out) |call| {
+        let offered = call.driver.config.features();
+        let out = given!(mut out);
+        out.features = features();
+        macro_rules! report {
+            ($($structure:ty: $bit:ident => $known:ident;)*) => {$(
+                if let Some(one) = chained!(mut out.p_next => $structure) {
+                    one.$bit = offered.$known.into();
+                }
+            )*};
+        }
+        feature_bits!(report);
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceMemoryProperties(device, out) |call| {
+        store!(out, call.driver.config.memory());
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceMemoryProperties2(device, out) |call| {
+        let out = given!(mut out);
+        out.memory_properties = call.driver.config.memory();
+        if let Some(budgets) = chained!(mut out.p_next => vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>) {
+            (budgets.heap_budget[0], budgets.heap_usage[0]) = call.heap_use;
+        }
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceQueueFamilyProperties(device, count, out) |_call| {
+        let _: vk::Result = fill!(&Config::queue_families(), count, out);
+    }
+
+    Since::Instance => vk::PFN_vkGetPhysicalDeviceImageFormatProperties2(device, info, out) |call may fail| {
+        let info = given!(info);
+        let asked = ImageFacts {
+            format: info.format,
+            kind: info.ty,
+            tiling: info.tiling,
+            usage: info.usage,
+            mips: 1,
+            layers: 1,
+            samples: 1,
+            ..Default::default()
+        };
+        match image_format(&call.driver.config, &asked) {
+            Ok(properties) => {
+                given!(mut out).image_format_properties = properties;
+                vk::Result::SUCCESS
+            }
+            Err(error) => error,
+        }
+    }
+
+    Since::Instance => vk::PFN_vkEnumerateDeviceExtensionProperties(device, _, count, out) |call may fail| {
+        let listed: Vec<vk::ExtensionProperties> =
+            call.driver.config.listed().into_iter().map(extension).collect();
+        fill!(&listed, count, out)
+    }
+
+    Since::Instance => vk::PFN_vkCreateDevice(physical_device, info, _, out) |call may fail| {
+        let config = &call.driver.config;
+        let info = given!(info);
+        // SAFETY: Valid usage: the chain is valid.
+        let enabled = unsafe { asked_for(info) };
+        let listed = config.listed();
+        if enabled
+            .extensions
+            .iter()
+            .any(|name| !listed.contains(&name.as_c_str()))
+        {
+            return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
+        }
+        let offered = config.features();
+        let pairs = [
+            (enabled.tile, offered.tile),
+            (enabled.synchronization_2, offered.synchronization_2),
+            (enabled.dynamic_rendering, offered.dynamic_rendering),
+            (enabled.timeline_semaphore, offered.timeline_semaphore),
+            (enabled.maintenance_4, offered.maintenance_4),
+            (enabled.buffer_device_address, offered.buffer_device_address),
+        ];
+        if pairs.iter().any(|(asked, there)| *asked && !*there) {
+            return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        }
+        // A physical device is no parent: it cannot be destroyed.
+        let instance = call.objects[&physical_device.as_raw()].parent;
+        let device: vk::Device = call.create(instance, &[], Detail::Device(enabled));
+        for queue in array!(info.p_queue_create_infos, info.queue_create_info_count) {
+            for index in 0..queue.queue_count {
+                let detail = Detail::Queue {
+                    family: queue.queue_family_index,
+                    index,
+                };
+                call.make(vk::ObjectType::QUEUE, device.as_raw(), &[], detail);
+            }
+        }
+        store!(out, device);
+        vk::Result::SUCCESS
+    }
+
+    V1_0 => vk::PFN_vkDestroyDevice(device, _) {
+        if device == vk::Device::null() {
+            return;
+        }
+        let mut call = enter(device, "vkDestroyDevice");
+        if !call.pending.is_empty() {
+            call.violation("submissions are pending");
+        }
+        call.destroy(device);
+    }
 }
 
 fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
@@ -126,202 +292,11 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
     properties
 }
 
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceProperties,
-) {
-    let call = enter(device, "vkGetPhysicalDeviceProperties");
-    store!(out, properties(&call.driver.config));
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties2(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceProperties2<'_>,
-) {
-    let call = enter(device, "vkGetPhysicalDeviceProperties2");
-    let config = &call.driver.config;
-    let out = borrow!(mut out);
-    out.properties = properties(config);
-    if let Some(limits) = chained_mut!(out.p_next => vk::PhysicalDeviceMaintenance3Properties<'_>) {
-        limits.max_memory_allocation_size = config.heap_size;
-        limits.max_per_set_descriptors = 1024;
-    }
-    if let Some(driver) = chained_mut!(out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
-        write_name(&mut driver.driver_name, c"fake");
-        write_name(&mut driver.driver_info, c"tracks objects");
-    }
-    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>) {
-        if config.tile.extension {
-            tile.queue_submit_boundary = config.tile.queue_submit_boundary.into();
-            tile.tile_buffer_transfers = config.tile.buffer_transfers.into();
-        }
-    }
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceToolProperties(
-    device: vk::PhysicalDevice,
-    count: *mut u32,
-    out: *mut vk::PhysicalDeviceToolProperties<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkGetPhysicalDeviceToolProperties");
-    attempt!(call);
-    let mut debugger = vk::PhysicalDeviceToolProperties::default();
-    write_name(&mut debugger.name, c"fake debugger");
-    let mut emulator = vk::PhysicalDeviceToolProperties::default();
-    write_name(&mut emulator.name, c"fake emulator");
-    write_name(&mut emulator.version, c"1.2");
-    write_name(&mut emulator.layer, ffi::EMULATOR_LAYER_NAME);
-    let tools = [debugger, emulator];
-    let shown = if call.driver.config.tile.emulated { 2 } else { 1 };
-    fill!(&tools[..shown], count, out)
-}
-
-pub(super) unsafe extern "system" fn vkCreateDebugUtilsMessengerEXT(
-    instance: vk::Instance,
-    info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::DebugUtilsMessengerEXT,
-) -> vk::Result {
-    let mut call = enter(instance, "vkCreateDebugUtilsMessengerEXT");
-    attempt!(call);
-    if borrow!(info).pfn_user_callback.is_none() {
-        // VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914.
-        call.violation("a messenger without a callback");
-    }
-    let messenger: vk::DebugUtilsMessengerEXT = call.create(instance.as_raw(), &[], Detail::Nothing);
-    store!(out, messenger);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkDestroyDebugUtilsMessengerEXT(
-    instance: vk::Instance,
-    messenger: vk::DebugUtilsMessengerEXT,
-    _: *const vk::AllocationCallbacks<'_>,
-) {
-    enter(instance, "vkDestroyDebugUtilsMessengerEXT").destroy(messenger);
-}
-
-/// Calls a macro with every structure of features, a bit of it, and its place in [`Enabled`].
-macro_rules! feature_bits {
-    ($visit:ident) => {
-        $visit!(
-            vk::PhysicalDeviceVulkan12Features<'_>,
-            timeline_semaphore,
-            timeline_semaphore
-        );
-        $visit!(
-            vk::PhysicalDeviceVulkan12Features<'_>,
-            buffer_device_address,
-            buffer_device_address
-        );
-        $visit!(
-            vk::PhysicalDeviceVulkan13Features<'_>,
-            synchronization2,
-            synchronization_2
-        );
-        $visit!(
-            vk::PhysicalDeviceVulkan13Features<'_>,
-            dynamic_rendering,
-            dynamic_rendering
-        );
-        $visit!(
-            vk::PhysicalDeviceVulkan13Features<'_>,
-            maintenance4,
-            maintenance_4
-        );
-        $visit!(
-            vk::PhysicalDeviceSynchronization2Features<'_>,
-            synchronization2,
-            synchronization_2
-        );
-        $visit!(
-            vk::PhysicalDeviceDynamicRenderingFeatures<'_>,
-            dynamic_rendering,
-            dynamic_rendering
-        );
-        $visit!(
-            vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>,
-            timeline_semaphore,
-            timeline_semaphore
-        );
-        $visit!(
-            vk::PhysicalDeviceMaintenance4Features<'_>,
-            maintenance4,
-            maintenance_4
-        );
-        $visit!(
-            vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>,
-            buffer_device_address,
-            buffer_device_address
-        );
-        $visit!(
-            ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>,
-            tile_memory_heap,
-            tile
-        );
-    };
-}
-
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures::default()
         .independent_blend(true)
         .fragment_stores_and_atomics(true)
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceFeatures,
-) {
-    drop(enter(device, "vkGetPhysicalDeviceFeatures"));
-    store!(out, features());
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures2(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceFeatures2<'_>,
-) {
-    let call = enter(device, "vkGetPhysicalDeviceFeatures2");
-    let offered = call.driver.config.features();
-    let out = borrow!(mut out);
-    out.features = features();
-    macro_rules! report {
-        ($structure:ty, $bit:ident, $known:ident) => {
-            if let Some(one) = chained_mut!(out.p_next => $structure) {
-                one.$bit = offered.$known.into();
-            }
-        };
-    }
-    feature_bits!(report);
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceMemoryProperties,
-) {
-    let call = enter(device, "vkGetPhysicalDeviceMemoryProperties");
-    store!(out, call.driver.config.memory());
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties2(
-    device: vk::PhysicalDevice,
-    out: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
-) {
-    let call = enter(device, "vkGetPhysicalDeviceMemoryProperties2");
-    let out = borrow!(mut out);
-    out.memory_properties = call.driver.config.memory();
-    if let Some(budgets) = chained_mut!(out.p_next => vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>) {
-        (budgets.heap_budget[0], budgets.heap_usage[0]) = call.heap_use;
-    }
-}
-
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties(
-    device: vk::PhysicalDevice,
-    count: *mut u32,
-    out: *mut vk::QueueFamilyProperties,
-) {
-    drop(enter(device, "vkGetPhysicalDeviceQueueFamilyProperties"));
-    let _: vk::Result = fill!(&Config::queue_families(), count, out);
 }
 
 /// What images of these parameters can be; nothing where there are none.
@@ -351,46 +326,6 @@ fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatPr
     })
 }
 
-pub(super) unsafe extern "system" fn vkGetPhysicalDeviceImageFormatProperties2(
-    device: vk::PhysicalDevice,
-    info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
-    out: *mut vk::ImageFormatProperties2<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkGetPhysicalDeviceImageFormatProperties2");
-    attempt!(call);
-    let info = borrow!(info);
-    let asked = ImageFacts {
-        format: info.format,
-        kind: info.ty,
-        tiling: info.tiling,
-        usage: info.usage,
-        mips: 1,
-        layers: 1,
-        samples: 1,
-        ..Default::default()
-    };
-    match image_format(&call.driver.config, &asked) {
-        Ok(properties) => {
-            borrow!(mut out).image_format_properties = properties;
-            vk::Result::SUCCESS
-        }
-        Err(error) => error,
-    }
-}
-
-pub(super) unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
-    device: vk::PhysicalDevice,
-    _layer: *const c_char,
-    count: *mut u32,
-    out: *mut vk::ExtensionProperties,
-) -> vk::Result {
-    let mut call = enter(device, "vkEnumerateDeviceExtensionProperties");
-    attempt!(call);
-    let listed: Vec<vk::ExtensionProperties> =
-        call.driver.config.listed().into_iter().map(extension).collect();
-    fill!(&listed, count, out)
-}
-
 /// The features that a device's creation asks for.
 ///
 /// # Safety
@@ -398,80 +333,18 @@ pub(super) unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
 unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
     let mut enabled = Enabled::default();
     macro_rules! read {
-        ($structure:ty, $bit:ident, $known:ident) => {
+        ($($structure:ty: $bit:ident => $known:ident;)*) => {$(
             if let Some(one) = chained!(info.p_next => $structure) {
                 enabled.$known |= one.$bit != 0;
             }
-        };
+        )*};
     }
     feature_bits!(read);
-    for name in slice!(info.pp_enabled_extension_names, info.enabled_extension_count) {
+    for name in array!(info.pp_enabled_extension_names, info.enabled_extension_count) {
         // SAFETY: Valid usage: names end in NUL.
         enabled
             .extensions
             .push(CString::from(unsafe { CStr::from_ptr(*name) }));
     }
     enabled
-}
-
-pub(super) unsafe extern "system" fn vkCreateDevice(
-    physical_device: vk::PhysicalDevice,
-    info: *const vk::DeviceCreateInfo<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::Device,
-) -> vk::Result {
-    let mut call = enter(physical_device, "vkCreateDevice");
-    attempt!(call);
-    let config = &call.driver.config;
-    let info = borrow!(info);
-    // SAFETY: Valid usage: the chain is valid.
-    let enabled = unsafe { asked_for(info) };
-    let listed = config.listed();
-    if enabled
-        .extensions
-        .iter()
-        .any(|name| !listed.contains(&name.as_c_str()))
-    {
-        return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
-    }
-    let offered = config.features();
-    let pairs = [
-        (enabled.tile, offered.tile),
-        (enabled.synchronization_2, offered.synchronization_2),
-        (enabled.dynamic_rendering, offered.dynamic_rendering),
-        (enabled.timeline_semaphore, offered.timeline_semaphore),
-        (enabled.maintenance_4, offered.maintenance_4),
-        (enabled.buffer_device_address, offered.buffer_device_address),
-    ];
-    if pairs.iter().any(|(asked, there)| *asked && !*there) {
-        return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
-    }
-    // A physical device is no parent: it cannot be destroyed.
-    let instance = call.objects[&physical_device.as_raw()].parent;
-    let device: vk::Device = call.create(instance, &[], Detail::Device(enabled));
-    for queue in slice!(info.p_queue_create_infos, info.queue_create_info_count) {
-        for index in 0..queue.queue_count {
-            let detail = Detail::Queue {
-                family: queue.queue_family_index,
-                index,
-            };
-            call.make(vk::ObjectType::QUEUE, device.as_raw(), &[], detail);
-        }
-    }
-    store!(out, device);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkDestroyDevice(
-    device: vk::Device,
-    _: *const vk::AllocationCallbacks<'_>,
-) {
-    if device == vk::Device::null() {
-        return;
-    }
-    let mut call = enter(device, "vkDestroyDevice");
-    if !call.pending.is_empty() {
-        call.violation("submissions are pending");
-    }
-    call.destroy(device);
 }

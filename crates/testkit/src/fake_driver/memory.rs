@@ -1,16 +1,15 @@
 //! Requirements, memory objects, binding, mapping.
 
-use std::ffi::c_void;
-
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap_layer::{chained, given, store};
 
 use super::config::Config;
+use super::entry::{V1_0, V1_1, V1_2, V1_3, entry_points};
 use super::journal::{Call, Object};
-use super::pointers::{attempt, borrow, chained, chained_mut, store};
 use super::records::{BufferFacts, Detail, ImageFacts, Memory};
-use super::state::{Entered, enter};
+use super::state::Entered;
 
 /// What a resource needs, in ordinary and in tile memory.
 #[derive(Clone, Copy, Default)]
@@ -111,10 +110,10 @@ fn buffer_needs(config: &Config, buffer: &BufferFacts) -> Needs {
 /// Writes `needs` to a structure and what is chained to it.
 fn answer(needs: Needs, out: &mut vk::MemoryRequirements2<'_>) {
     out.memory_requirements = needs.ordinary;
-    if let Some(tile) = chained_mut!(out.p_next => ffi::TileMemoryRequirementsQCOM<'_>) {
+    if let Some(tile) = chained!(mut out.p_next => ffi::TileMemoryRequirementsQCOM<'_>) {
         (tile.size, tile.alignment) = needs.tile;
     }
-    if let Some(dedicated) = chained_mut!(out.p_next => vk::MemoryDedicatedRequirements<'_>) {
+    if let Some(dedicated) = chained!(mut out.p_next => vk::MemoryDedicatedRequirements<'_>) {
         dedicated.prefers_dedicated_allocation = needs.dedicated.into();
         dedicated.requires_dedicated_allocation = needs.dedicated.into();
     }
@@ -158,127 +157,141 @@ fn needs_of_buffer(call: &mut Entered, buffer: vk::Buffer) -> Needs {
         .unwrap_or_default()
 }
 
-pub(super) unsafe extern "system" fn vkGetImageMemoryRequirements(
-    device: vk::Device,
-    image: vk::Image,
-    out: *mut vk::MemoryRequirements,
-) {
-    let mut call = enter(device, "vkGetImageMemoryRequirements");
-    store!(out, needs_of_image(&mut call, image).ordinary);
-}
-
-pub(super) unsafe extern "system" fn vkGetBufferMemoryRequirements(
-    device: vk::Device,
-    buffer: vk::Buffer,
-    out: *mut vk::MemoryRequirements,
-) {
-    let mut call = enter(device, "vkGetBufferMemoryRequirements");
-    store!(out, needs_of_buffer(&mut call, buffer).ordinary);
-}
-
-pub(super) unsafe extern "system" fn vkGetImageMemoryRequirements2(
-    device: vk::Device,
-    info: *const vk::ImageMemoryRequirementsInfo2<'_>,
-    out: *mut vk::MemoryRequirements2<'_>,
-) {
-    let mut call = enter(device, "vkGetImageMemoryRequirements2");
-    let needs = needs_of_image(&mut call, borrow!(info).image);
-    answer(needs, borrow!(mut out));
-}
-
-pub(super) unsafe extern "system" fn vkGetBufferMemoryRequirements2(
-    device: vk::Device,
-    info: *const vk::BufferMemoryRequirementsInfo2<'_>,
-    out: *mut vk::MemoryRequirements2<'_>,
-) {
-    let mut call = enter(device, "vkGetBufferMemoryRequirements2");
-    let needs = needs_of_buffer(&mut call, borrow!(info).buffer);
-    answer(needs, borrow!(mut out));
-}
-
-pub(super) unsafe extern "system" fn vkGetDeviceImageMemoryRequirements(
-    device: vk::Device,
-    info: *const vk::DeviceImageMemoryRequirements<'_>,
-    out: *mut vk::MemoryRequirements2<'_>,
-) {
-    let call = enter(device, "vkGetDeviceImageMemoryRequirements");
-    let facts = image_facts(borrow!(borrow!(info).p_create_info));
-    answer(image_needs(&call.driver.config, &facts, false), borrow!(mut out));
-}
-
-pub(super) unsafe extern "system" fn vkGetDeviceBufferMemoryRequirements(
-    device: vk::Device,
-    info: *const vk::DeviceBufferMemoryRequirements<'_>,
-    out: *mut vk::MemoryRequirements2<'_>,
-) {
-    let call = enter(device, "vkGetDeviceBufferMemoryRequirements");
-    let facts = buffer_facts(borrow!(borrow!(info).p_create_info));
-    answer(buffer_needs(&call.driver.config, &facts), borrow!(mut out));
-}
-
-pub(super) unsafe extern "system" fn vkAllocateMemory(
-    device: vk::Device,
-    info: *const vk::MemoryAllocateInfo<'_>,
-    _: *const vk::AllocationCallbacks<'_>,
-    out: *mut vk::DeviceMemory,
-) -> vk::Result {
-    let mut call = enter(device, "vkAllocateMemory");
-    attempt!(call);
-    let info = borrow!(info);
-    let config = &call.driver.config;
-    let (memory_type, size) = (info.memory_type_index, info.allocation_size);
-    let offered = config.memory();
-    let Some(kind) = offered.memory_types_as_slice().get(memory_type as usize) else {
-        // VUID-vkAllocateMemory-pAllocateInfo-01714.
-        call.violation(format_args!("there is no memory type {memory_type}"));
-        return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
-    };
-    let tile = config.is_tile(memory_type);
-    if tile && !call.enabled().tile {
-        // VUID-vkAllocateMemory-tileMemoryHeap-10976.
-        call.violation("a tile memory type without the feature tileMemoryHeap");
+entry_points! {
+    look_up:
+    V1_0 => vk::PFN_vkGetImageMemoryRequirements(device, image, out) |call| {
+        store!(out, needs_of_image(&mut call, image).ordinary);
     }
-    let heap = offered.memory_heaps_as_slice()[kind.heap_index as usize].size;
-    if size == 0 || size > heap {
-        // VUID-VkMemoryAllocateInfo-allocationSize-07897, VUID-vkAllocateMemory-pAllocateInfo-01713.
-        call.violation(format_args!("{size} B of a heap of {heap} B"));
-        return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+
+    V1_0 => vk::PFN_vkGetBufferMemoryRequirements(device, buffer, out) |call| {
+        store!(out, needs_of_buffer(&mut call, buffer).ordinary);
     }
-    let dedicated = chained!(info.p_next => vk::MemoryDedicatedAllocateInfo<'_>).and_then(|dedicated| {
-        let object = if dedicated.image.is_null() {
-            Object::of(dedicated.buffer)
-        } else {
-            Object::of(dedicated.image)
+
+    V1_1 => vk::PFN_vkGetImageMemoryRequirements2(device, info, out) |call| {
+        let needs = needs_of_image(&mut call, given!(info).image);
+        answer(needs, given!(mut out));
+    }
+
+    V1_1 => vk::PFN_vkGetBufferMemoryRequirements2(device, info, out) |call| {
+        let needs = needs_of_buffer(&mut call, given!(info).buffer);
+        answer(needs, given!(mut out));
+    }
+
+    V1_3 => vk::PFN_vkGetDeviceImageMemoryRequirements(device, info, out) |call| {
+        let facts = image_facts(given!(given!(info).p_create_info));
+        answer(image_needs(&call.driver.config, &facts, false), given!(mut out));
+    }
+
+    V1_3 => vk::PFN_vkGetDeviceBufferMemoryRequirements(device, info, out) |call| {
+        let facts = buffer_facts(given!(given!(info).p_create_info));
+        answer(buffer_needs(&call.driver.config, &facts), given!(mut out));
+    }
+
+    V1_0 => vk::PFN_vkAllocateMemory(device, info, _, out) |call may fail| {
+        let info = given!(info);
+        let config = &call.driver.config;
+        let (memory_type, size) = (info.memory_type_index, info.allocation_size);
+        let offered = config.memory();
+        let Some(kind) = offered.memory_types_as_slice().get(memory_type as usize) else {
+            // VUID-vkAllocateMemory-pAllocateInfo-01714.
+            call.violation(format_args!("there is no memory type {memory_type}"));
+            return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         };
-        (object.handle != 0).then_some(object)
-    });
-    if let Some(object) = dedicated {
-        call.expect_raw(object.handle, object.kind);
+        let tile = config.is_tile(memory_type);
+        if tile && !call.enabled().tile {
+            // VUID-vkAllocateMemory-tileMemoryHeap-10976.
+            call.violation("a tile memory type without the feature tileMemoryHeap");
+        }
+        let heap = offered.memory_heaps_as_slice()[kind.heap_index as usize].size;
+        if size == 0 || size > heap {
+            // VUID-VkMemoryAllocateInfo-allocationSize-07897, VUID-vkAllocateMemory-pAllocateInfo-01713.
+            call.violation(format_args!("{size} B of a heap of {heap} B"));
+            return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        }
+        let dedicated = chained!(info.p_next => vk::MemoryDedicatedAllocateInfo<'_>).and_then(|dedicated| {
+            let object = if dedicated.image.is_null() {
+                Object::of(dedicated.buffer)
+            } else {
+                Object::of(dedicated.image)
+            };
+            (object.handle != 0).then_some(object)
+        });
+        if let Some(object) = dedicated {
+            call.expect_raw(object.handle, object.kind);
+        }
+        let detail = Detail::Memory(Memory {
+            memory_type,
+            size,
+            tile,
+            mapped: None,
+        });
+        let handle = call.make(vk::ObjectType::DEVICE_MEMORY, device.as_raw(), &[], detail);
+        let memory = vk::DeviceMemory::from_raw(handle);
+        call.journal.push(Call::Allocate {
+            memory,
+            memory_type,
+            size,
+            dedicated,
+        });
+        store!(out, memory);
+        vk::Result::SUCCESS
     }
-    let detail = Detail::Memory(Memory {
-        memory_type,
-        size,
-        tile,
-        mapped: None,
-    });
-    let handle = call.make(vk::ObjectType::DEVICE_MEMORY, device.as_raw(), &[], detail);
-    let memory = vk::DeviceMemory::from_raw(handle);
-    call.journal.push(Call::Allocate {
-        memory,
-        memory_type,
-        size,
-        dedicated,
-    });
-    store!(out, memory);
-    vk::Result::SUCCESS
-}
 
-pub(super) unsafe extern "system" fn vkFreeMemory(
-    device: vk::Device,
-    memory: vk::DeviceMemory,
-    _: *const vk::AllocationCallbacks<'_>,
-) {
-    enter(device, "vkFreeMemory").destroy(memory);
+    V1_0 => vk::PFN_vkFreeMemory(device, memory, _) |call| {
+        call.destroy(memory);
+    }
+
+    V1_0 => vk::PFN_vkBindImageMemory(device, image, memory, offset) |call may fail| {
+        bind(&mut call, Object::of(image), memory, offset);
+        vk::Result::SUCCESS
+    }
+
+    V1_0 => vk::PFN_vkBindBufferMemory(device, buffer, memory, offset) |call may fail| {
+        bind(&mut call, Object::of(buffer), memory, offset);
+        vk::Result::SUCCESS
+    }
+
+    V1_0 => vk::PFN_vkMapMemory(device, memory, offset, _, _, out) |call may fail| {
+        call.expect(memory);
+        let offered = call.driver.config.memory();
+        let visible = call.memory(memory).is_some_and(|facts| {
+            let kind = offered.memory_types_as_slice()[facts.memory_type as usize];
+            kind.property_flags
+                .contains(vk::MemoryPropertyFlags::HOST_VISIBLE)
+        });
+        if !visible {
+            // VUID-vkMapMemory-memory-00682.
+            call.violation(format_args!("{memory:?} is not visible to the host"));
+            return call.refuse(vk::Result::ERROR_MEMORY_MAP_FAILED);
+        }
+        call.note(memory);
+        let Some(Detail::Memory(facts)) = call.detail_mut(memory) else {
+            return vk::Result::ERROR_MEMORY_MAP_FAILED;
+        };
+        let bytes = facts.mapped.insert(vec![0; facts.size as usize]);
+        let start = bytes[offset as usize..].as_mut_ptr();
+        store!(out, start.cast());
+        vk::Result::SUCCESS
+    }
+
+    V1_0 => vk::PFN_vkUnmapMemory(device, memory) |call| {
+        call.expect(memory);
+        call.note(memory);
+        if let Some(Detail::Memory(facts)) = call.detail_mut(memory) {
+            facts.mapped = None;
+        }
+    }
+
+    V1_2 => vk::PFN_vkGetBufferDeviceAddress(device, info) |call| {
+        let buffer = given!(info).buffer;
+        call.expect(buffer);
+        if !call.enabled().buffer_device_address {
+            // VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324.
+            call.violation("the feature bufferDeviceAddress is off");
+        }
+        // No two buffers of a driver share a serial number.
+        (buffer.as_raw() & 0xffff_ffff) << 32
+    }
 }
 
 /// Binds one resource, judging offset, size and type (the rules of tile memory are of this extension).
@@ -337,84 +350,4 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
         memory,
         offset,
     });
-}
-
-pub(super) unsafe extern "system" fn vkBindImageMemory(
-    device: vk::Device,
-    image: vk::Image,
-    memory: vk::DeviceMemory,
-    offset: u64,
-) -> vk::Result {
-    let mut call = enter(device, "vkBindImageMemory");
-    attempt!(call);
-    bind(&mut call, Object::of(image), memory, offset);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkBindBufferMemory(
-    device: vk::Device,
-    buffer: vk::Buffer,
-    memory: vk::DeviceMemory,
-    offset: u64,
-) -> vk::Result {
-    let mut call = enter(device, "vkBindBufferMemory");
-    attempt!(call);
-    bind(&mut call, Object::of(buffer), memory, offset);
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkMapMemory(
-    device: vk::Device,
-    memory: vk::DeviceMemory,
-    offset: u64,
-    _size: u64,
-    _flags: vk::MemoryMapFlags,
-    out: *mut *mut c_void,
-) -> vk::Result {
-    let mut call = enter(device, "vkMapMemory");
-    attempt!(call);
-    call.expect(memory);
-    let offered = call.driver.config.memory();
-    let visible = call.memory(memory).is_some_and(|facts| {
-        let kind = offered.memory_types_as_slice()[facts.memory_type as usize];
-        kind.property_flags
-            .contains(vk::MemoryPropertyFlags::HOST_VISIBLE)
-    });
-    if !visible {
-        // VUID-vkMapMemory-memory-00682.
-        call.violation(format_args!("{memory:?} is not visible to the host"));
-        return call.refuse(vk::Result::ERROR_MEMORY_MAP_FAILED);
-    }
-    call.note(memory);
-    let Some(Detail::Memory(facts)) = call.detail_mut(memory) else {
-        return vk::Result::ERROR_MEMORY_MAP_FAILED;
-    };
-    let bytes = facts.mapped.insert(vec![0; facts.size as usize]);
-    let start = bytes[offset as usize..].as_mut_ptr();
-    store!(out, start.cast());
-    vk::Result::SUCCESS
-}
-
-pub(super) unsafe extern "system" fn vkUnmapMemory(device: vk::Device, memory: vk::DeviceMemory) {
-    let mut call = enter(device, "vkUnmapMemory");
-    call.expect(memory);
-    call.note(memory);
-    if let Some(Detail::Memory(facts)) = call.detail_mut(memory) {
-        facts.mapped = None;
-    }
-}
-
-pub(super) unsafe extern "system" fn vkGetBufferDeviceAddress(
-    device: vk::Device,
-    info: *const vk::BufferDeviceAddressInfo<'_>,
-) -> vk::DeviceAddress {
-    let mut call = enter(device, "vkGetBufferDeviceAddress");
-    let buffer = borrow!(info).buffer;
-    call.expect(buffer);
-    if !call.enabled().buffer_device_address {
-        // VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324.
-        call.violation("the feature bufferDeviceAddress is off");
-    }
-    // No two buffers of a driver share a serial number.
-    (buffer.as_raw() & 0xffff_ffff) << 32
 }

@@ -17,11 +17,11 @@
 #![allow(non_snake_case, reason = "entry points have Vulkan's own names")]
 
 mod config;
+mod entry;
 mod instance;
 mod journal;
 mod memory;
 mod objects;
-mod pointers;
 mod recording;
 mod records;
 mod rendering;

@@ -3,58 +3,48 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap_layer::{array, chained, given, store, text};
 
+use super::entry::{DEBUG_UTILS, V1_0, entry_points};
 use super::journal::{Call, Object};
 use super::memory::{buffer_facts, image_facts};
-use super::pointers::{attempt, borrow, chained, slice, store, text};
 use super::records::{AttachmentFacts, Detail, Recording};
-use super::state::{Entered, enter};
+use super::state::Entered;
 
 /// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
 /// handles that the object needs alive, and what is kept of it.
 macro_rules! objects {
-    ($($create:ident / $destroy:ident: $handle:ty, $info:ty, $facts:expr;)*) => {$(
-        pub(super) unsafe extern "system" fn $create(
-            device: vk::Device,
-            info: *const $info,
-            _: *const vk::AllocationCallbacks<'_>,
-            out: *mut $handle,
-        ) -> vk::Result {
-            let mut call = enter(device, stringify!($create));
-            attempt!(call);
-            let facts: fn(&mut Entered, &$info) -> (Vec<u64>, Detail) = $facts;
-            let (uses, detail) = facts(&mut call, borrow!(info));
-            let object: $handle = call.create(device.as_raw(), &uses, detail);
-            store!(out, object);
-            vk::Result::SUCCESS
-        }
-
-        pub(super) unsafe extern "system" fn $destroy(
-            device: vk::Device,
-            object: $handle,
-            _: *const vk::AllocationCallbacks<'_>,
-        ) {
-            enter(device, stringify!($destroy)).destroy(object);
-        }
-    )*};
+    ($($($create:ident)::+ / $($destroy:ident)::+: $info:ty, $facts:expr;)*) => {
+        entry_points! { look_up_pair: $(
+            V1_0 => $($create)::+(device, info, _, out) |call may fail| {
+                let facts: fn(&mut Entered, &$info) -> (Vec<u64>, Detail) = $facts;
+                let (uses, detail) = facts(&mut call, given!(info));
+                store!(out, call.create(device.as_raw(), &uses, detail));
+                vk::Result::SUCCESS
+            }
+            V1_0 => $($destroy)::+(device, object, _) |call| {
+                call.destroy(object);
+            }
+        )* }
+    };
 }
 
 objects! {
-    vkCreateBuffer / vkDestroyBuffer: vk::Buffer, vk::BufferCreateInfo<'_>, |call, info| {
+    vk::PFN_vkCreateBuffer / vk::PFN_vkDestroyBuffer: vk::BufferCreateInfo<'_>, |call, info| {
         if info.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enabled().tile {
             // VUID-VkBufferCreateInfo-tileMemoryHeap-10762.
             call.violation("tile usage without the feature tileMemoryHeap");
         }
         (Vec::new(), Detail::Buffer(buffer_facts(info)))
     };
-    vkCreateImage / vkDestroyImage: vk::Image, vk::ImageCreateInfo<'_>, |call, info| {
+    vk::PFN_vkCreateImage / vk::PFN_vkDestroyImage: vk::ImageCreateInfo<'_>, |call, info| {
         if info.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enabled().tile {
             // VUID-VkImageCreateInfo-tileMemoryHeap-10766.
             call.violation("tile usage without the feature tileMemoryHeap");
         }
         (Vec::new(), Detail::Image(image_facts(info)))
     };
-    vkCreateImageView / vkDestroyImageView: vk::ImageView, vk::ImageViewCreateInfo<'_>, |call, info| {
+    vk::PFN_vkCreateImageView / vk::PFN_vkDestroyImageView: vk::ImageViewCreateInfo<'_>, |call, info| {
         call.expect(info.image);
         if call.image(info.image).is_some_and(|facts| facts.bound.is_none()) {
             // VUID-VkImageViewCreateInfo-image-01020.
@@ -62,16 +52,16 @@ objects! {
         }
         (vec![info.image.as_raw()], Detail::Nothing)
     };
-    vkCreateFramebuffer / vkDestroyFramebuffer: vk::Framebuffer, vk::FramebufferCreateInfo<'_>, framebuffer;
-    vkCreateRenderPass / vkDestroyRenderPass: vk::RenderPass, vk::RenderPassCreateInfo<'_>, |_, info| {
+    vk::PFN_vkCreateFramebuffer / vk::PFN_vkDestroyFramebuffer: vk::FramebufferCreateInfo<'_>, framebuffer;
+    vk::PFN_vkCreateRenderPass / vk::PFN_vkDestroyRenderPass: vk::RenderPassCreateInfo<'_>, |_, info| {
         let mut attachments: Vec<AttachmentFacts> =
-            slice!(info.p_attachments, info.attachment_count).iter().map(|one| AttachmentFacts {
+            array!(info.p_attachments, info.attachment_count).iter().map(|one| AttachmentFacts {
                 load_op: one.load_op,
                 store_op: one.store_op,
                 resolve: false,
             }).collect();
-        for subpass in slice!(info.p_subpasses, info.subpass_count) {
-            for target in slice!(subpass.p_resolve_attachments, subpass.color_attachment_count) {
+        for subpass in array!(info.p_subpasses, info.subpass_count) {
+            for target in array!(subpass.p_resolve_attachments, subpass.color_attachment_count) {
                 if let Some(one) = attachments.get_mut(target.attachment as usize) {
                     one.resolve = true;
                 }
@@ -79,18 +69,16 @@ objects! {
         }
         (Vec::new(), Detail::RenderPass(attachments))
     };
-    vkCreateDescriptorSetLayout / vkDestroyDescriptorSetLayout:
-        vk::DescriptorSetLayout, vk::DescriptorSetLayoutCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
-    vkCreateDescriptorPool / vkDestroyDescriptorPool:
-        vk::DescriptorPool, vk::DescriptorPoolCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
-    vkCreateCommandPool / vkDestroyCommandPool: vk::CommandPool, vk::CommandPoolCreateInfo<'_>, |_, info| {
+    vk::PFN_vkCreateDescriptorSetLayout / vk::PFN_vkDestroyDescriptorSetLayout: vk::DescriptorSetLayoutCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
+    vk::PFN_vkCreateDescriptorPool / vk::PFN_vkDestroyDescriptorPool: vk::DescriptorPoolCreateInfo<'_>, |_, _| (Vec::new(), Detail::Nothing);
+    vk::PFN_vkCreateCommandPool / vk::PFN_vkDestroyCommandPool: vk::CommandPoolCreateInfo<'_>, |_, info| {
         let resets = info.flags.contains(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
         (Vec::new(), Detail::CommandPool { resets })
     };
-    vkCreateFence / vkDestroyFence: vk::Fence, vk::FenceCreateInfo<'_>, |_, info| {
+    vk::PFN_vkCreateFence / vk::PFN_vkDestroyFence: vk::FenceCreateInfo<'_>, |_, info| {
         (Vec::new(), Detail::Fence { signalled: info.flags.contains(vk::FenceCreateFlags::SIGNALED) })
     };
-    vkCreateSemaphore / vkDestroySemaphore: vk::Semaphore, vk::SemaphoreCreateInfo<'_>, |call, info| {
+    vk::PFN_vkCreateSemaphore / vk::PFN_vkDestroySemaphore: vk::SemaphoreCreateInfo<'_>, |call, info| {
         let timeline = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>)
             .filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE);
         if timeline.is_some() && !call.enabled().timeline_semaphore {
@@ -103,7 +91,7 @@ objects! {
 
 fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec<u64>, Detail) {
     call.expect(info.render_pass);
-    let views = slice!(info.p_attachments, info.attachment_count);
+    let views = array!(info.p_attachments, info.attachment_count);
     let passes = match call.detail(info.render_pass) {
         Some(Detail::RenderPass(attachments)) => attachments.clone(),
         _ => Vec::new(),
@@ -129,73 +117,54 @@ fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec
     )
 }
 
-pub(super) unsafe extern "system" fn vkAllocateCommandBuffers(
-    device: vk::Device,
-    info: *const vk::CommandBufferAllocateInfo<'_>,
-    out: *mut vk::CommandBuffer,
-) -> vk::Result {
-    let mut call = enter(device, "vkAllocateCommandBuffers");
-    let info = borrow!(info);
-    call.expect(info.command_pool);
-    let failed = call.fails();
-    let secondary = info.level == vk::CommandBufferLevel::SECONDARY;
-    for slot in slice!(mut out, info.command_buffer_count) {
-        let recording = Recording {
-            secondary,
-            ..Recording::default()
-        };
-        *slot = match failed {
-            Some(_) => vk::CommandBuffer::null(),
-            None => call.create(info.command_pool.as_raw(), &[], Detail::CommandBuffer(recording)),
-        };
+entry_points! {
+    look_up:
+    V1_0 => vk::PFN_vkAllocateCommandBuffers(device, info, out) |call| {
+        let info = given!(info);
+        call.expect(info.command_pool);
+        let failed = call.fails();
+        let secondary = info.level == vk::CommandBufferLevel::SECONDARY;
+        for slot in array!(mut out, info.command_buffer_count) {
+            let recording = Recording {
+                secondary,
+                ..Recording::default()
+            };
+            *slot = match failed {
+                Some(_) => vk::CommandBuffer::null(),
+                None => call.create(info.command_pool.as_raw(), &[], Detail::CommandBuffer(recording)),
+            };
+        }
+        failed.unwrap_or(vk::Result::SUCCESS)
     }
-    failed.unwrap_or(vk::Result::SUCCESS)
-}
 
-pub(super) unsafe extern "system" fn vkAllocateDescriptorSets(
-    device: vk::Device,
-    info: *const vk::DescriptorSetAllocateInfo<'_>,
-    out: *mut vk::DescriptorSet,
-) -> vk::Result {
-    let mut call = enter(device, "vkAllocateDescriptorSets");
-    let info = borrow!(info);
-    call.expect(info.descriptor_pool);
-    let failed = call.fails();
-    for slot in slice!(mut out, info.descriptor_set_count) {
-        *slot = match failed {
-            Some(_) => vk::DescriptorSet::null(),
-            None => call.create(info.descriptor_pool.as_raw(), &[], Detail::Nothing),
+    V1_0 => vk::PFN_vkAllocateDescriptorSets(device, info, out) |call| {
+        let info = given!(info);
+        call.expect(info.descriptor_pool);
+        let failed = call.fails();
+        for slot in array!(mut out, info.descriptor_set_count) {
+            *slot = match failed {
+                Some(_) => vk::DescriptorSet::null(),
+                None => call.create(info.descriptor_pool.as_raw(), &[], Detail::Nothing),
+            };
+        }
+        failed.unwrap_or(vk::Result::SUCCESS)
+    }
+
+    V1_0 => vk::PFN_vkUpdateDescriptorSets(device, writes, infos, _, _) |call| {
+        for write in array!(infos, writes) {
+            call.expect(write.dst_set);
+        }
+    }
+
+    DEBUG_UTILS => vk::PFN_vkSetDebugUtilsObjectNameEXT(device, info) |call may fail| {
+        let info = given!(info);
+        call.expect_raw(info.object_handle, info.object_type);
+        let object = Object {
+            kind: info.object_type,
+            handle: info.object_handle,
         };
+        let name = text!(info.p_object_name);
+        call.journal.push(Call::Name { object, name });
+        vk::Result::SUCCESS
     }
-    failed.unwrap_or(vk::Result::SUCCESS)
-}
-
-pub(super) unsafe extern "system" fn vkUpdateDescriptorSets(
-    device: vk::Device,
-    writes: u32,
-    infos: *const vk::WriteDescriptorSet<'_>,
-    _copies: u32,
-    _: *const vk::CopyDescriptorSet<'_>,
-) {
-    let mut call = enter(device, "vkUpdateDescriptorSets");
-    for write in slice!(infos, writes) {
-        call.expect(write.dst_set);
-    }
-}
-
-pub(super) unsafe extern "system" fn vkSetDebugUtilsObjectNameEXT(
-    device: vk::Device,
-    info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,
-) -> vk::Result {
-    let mut call = enter(device, "vkSetDebugUtilsObjectNameEXT");
-    attempt!(call);
-    let info = borrow!(info);
-    call.expect_raw(info.object_handle, info.object_type);
-    let object = Object {
-        kind: info.object_type,
-        handle: info.object_handle,
-    };
-    let name = text(info.p_object_name);
-    call.journal.push(Call::Name { object, name });
-    vk::Result::SUCCESS
 }

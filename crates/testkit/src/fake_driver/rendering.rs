@@ -2,9 +2,10 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::{array, given};
 
+use super::entry::{V1_0, V1_3, entry_points};
 use super::journal::{Attachment, Command, Object};
-use super::pointers::{borrow, slice};
 use super::recording::{Place, record};
 use super::records::{Detail, Stage};
 use super::state::{Entered, enter};
@@ -52,78 +53,137 @@ fn begin(
     }
 }
 
-pub(super) unsafe extern "system" fn vkCmdBeginRendering(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::RenderingInfo<'_>,
-) {
-    let mut call = enter(command_buffer, "vkCmdBeginRendering");
-    if !call.enabled().dynamic_rendering {
-        // VUID-vkCmdBeginRendering-dynamicRendering-06446.
-        call.violation("the feature dynamicRendering is off");
+entry_points! {
+    look_up:
+    V1_3 => vk::PFN_vkCmdBeginRendering(command_buffer, info) |call| {
+        if !call.enabled().dynamic_rendering {
+            // VUID-vkCmdBeginRendering-dynamicRendering-06446.
+            call.violation("the feature dynamicRendering is off");
+        }
+        let info = given!(info);
+        let colors = array!(info.p_color_attachments, info.color_attachment_count).iter();
+        let depth = array!(info.p_depth_attachment, 1).iter();
+        let stencil = array!(info.p_stencil_attachment, 1).iter();
+        let all: Vec<_> = colors
+            .chain(depth)
+            .chain(stencil)
+            .filter(|one| !one.image_view.is_null())
+            .collect();
+        let mut attachments = Vec::new();
+        for one in &all {
+            attachments.push(Attachment {
+                view: one.image_view,
+                image: call.image_of(one.image_view),
+                resolve: false,
+                load_op: one.load_op,
+                store_op: one.store_op,
+            });
+        }
+        for one in all.iter().filter(|one| !one.resolve_image_view.is_null()) {
+            attachments.push(Attachment {
+                view: one.resolve_image_view,
+                image: call.image_of(one.resolve_image_view),
+                resolve: true,
+                load_op: vk::AttachmentLoadOp::DONT_CARE,
+                store_op: vk::AttachmentStoreOp::STORE,
+            });
+        }
+        let secondary = info
+            .flags
+            .contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS);
+        begin(
+            &mut call,
+            command_buffer,
+            Vec::new(),
+            true,
+            secondary,
+            attachments,
+        );
     }
-    let info = borrow!(info);
-    let colors = slice!(info.p_color_attachments, info.color_attachment_count).iter();
-    let depth = slice!(info.p_depth_attachment, 1).iter();
-    let stencil = slice!(info.p_stencil_attachment, 1).iter();
-    let all: Vec<_> = colors
-        .chain(depth)
-        .chain(stencil)
-        .filter(|one| !one.image_view.is_null())
-        .collect();
-    let mut attachments = Vec::new();
-    for one in &all {
-        attachments.push(Attachment {
-            view: one.image_view,
-            image: call.image_of(one.image_view),
-            resolve: false,
-            load_op: one.load_op,
-            store_op: one.store_op,
-        });
-    }
-    for one in all.iter().filter(|one| !one.resolve_image_view.is_null()) {
-        attachments.push(Attachment {
-            view: one.resolve_image_view,
-            image: call.image_of(one.resolve_image_view),
-            resolve: true,
-            load_op: vk::AttachmentLoadOp::DONT_CARE,
-            store_op: vk::AttachmentStoreOp::STORE,
-        });
-    }
-    let secondary = info
-        .flags
-        .contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS);
-    begin(
-        &mut call,
-        command_buffer,
-        Vec::new(),
-        true,
-        secondary,
-        attachments,
-    );
-}
 
-pub(super) unsafe extern "system" fn vkCmdBeginRenderPass(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::RenderPassBeginInfo<'_>,
-    contents: vk::SubpassContents,
-) {
-    let mut call = enter(command_buffer, "vkCmdBeginRenderPass");
-    let info = borrow!(info);
-    let mut attachments = Vec::new();
-    if let (Some(Detail::Framebuffer(views)), Some(Detail::RenderPass(facts))) =
-        (call.detail(info.framebuffer), call.detail(info.render_pass))
-    {
-        attachments.extend(views.iter().zip(facts).map(|(&view, facts)| Attachment {
-            view,
-            image: call.image_of(view),
-            resolve: facts.resolve,
-            load_op: facts.load_op,
-            store_op: facts.store_op,
-        }));
+    V1_0 => vk::PFN_vkCmdBeginRenderPass(command_buffer, info, contents) |call| {
+        let info = given!(info);
+        let mut attachments = Vec::new();
+        if let (Some(Detail::Framebuffer(views)), Some(Detail::RenderPass(facts))) =
+            (call.detail(info.framebuffer), call.detail(info.render_pass))
+        {
+            attachments.extend(views.iter().zip(facts).map(|(&view, facts)| Attachment {
+                view,
+                image: call.image_of(view),
+                resolve: facts.resolve,
+                load_op: facts.load_op,
+                store_op: facts.store_op,
+            }));
+        }
+        let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
+        let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
+        begin(&mut call, command_buffer, objects, false, secondary, attachments);
     }
-    let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
-    let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
-    begin(&mut call, command_buffer, objects, false, secondary, attachments);
+
+    V1_3 => vk::PFN_vkCmdEndRendering(command_buffer) {
+        end(command_buffer, "vkCmdEndRendering");
+    }
+
+    V1_0 => vk::PFN_vkCmdEndRenderPass(command_buffer) {
+        end(command_buffer, "vkCmdEndRenderPass");
+    }
+
+    V1_0 => vk::PFN_vkCmdExecuteCommands(command_buffer, count, secondaries) |call| {
+        let secondaries = array!(secondaries, count);
+        let (active, rendering) = match call.recording(command_buffer) {
+            Some(recording) => (recording.active, recording.rendering),
+            None => return,
+        };
+        if rendering == Some(false) {
+            // VUID-vkCmdExecuteCommands-contents-06018.
+            call.violation("the render pass instance has inline contents");
+        }
+        let size_of = |call: &Entered, memory: Option<vk::DeviceMemory>| {
+            memory
+                .and_then(|memory| call.memory(memory))
+                .map(|memory| memory.size)
+        };
+        for secondary in secondaries {
+            let Some(recording) = call.recording(*secondary) else {
+                continue;
+            };
+            let (stage, is_secondary, inherits) = (recording.stage, recording.secondary, recording.inherits);
+            let continues = recording.rendering.is_some();
+            if stage != Stage::Executable || !is_secondary {
+                // VUID-vkCmdExecuteCommands-pCommandBuffers-00088 and -00089.
+                call.violation(format_args!(
+                    "{secondary:?} is no executable secondary command buffer ({stage:?})"
+                ));
+            }
+            if continues != rendering.is_some() {
+                // VUID-vkCmdExecuteCommands-pCommandBuffers-00096 and -00100.
+                call.violation(format_args!(
+                    "{secondary:?} was begun for the other side of a render pass"
+                ));
+            }
+            if rendering.is_some() && size_of(&call, inherits) != size_of(&call, active) {
+                // VUID-vkCmdExecuteCommands-memory-10724; without the structure, contents are lost.
+                call.violation(format_args!(
+                    "{secondary:?} inherits {inherits:?} while {active:?} is bound"
+                ));
+            }
+        }
+        let objects: Vec<Object> = secondaries
+            .iter()
+            .map(|secondary| Object::of(*secondary))
+            .collect();
+        record(
+            &mut call,
+            command_buffer,
+            Place::Anywhere,
+            &objects,
+            Command::Execute(secondaries.to_vec()),
+        );
+        if let Some(recording) = call.recording(command_buffer) {
+            // The specification does not say that a binding survives: so callers bind again.
+            recording.active = None;
+        }
+    }
 }
 
 /// Records the end of a render pass instance.
@@ -138,75 +198,5 @@ fn end(command_buffer: vk::CommandBuffer, function: &'static str) {
     );
     if let Some(recording) = call.recording(command_buffer) {
         recording.rendering = None;
-    }
-}
-
-pub(super) unsafe extern "system" fn vkCmdEndRendering(command_buffer: vk::CommandBuffer) {
-    end(command_buffer, "vkCmdEndRendering");
-}
-
-pub(super) unsafe extern "system" fn vkCmdEndRenderPass(command_buffer: vk::CommandBuffer) {
-    end(command_buffer, "vkCmdEndRenderPass");
-}
-
-pub(super) unsafe extern "system" fn vkCmdExecuteCommands(
-    command_buffer: vk::CommandBuffer,
-    count: u32,
-    secondaries: *const vk::CommandBuffer,
-) {
-    let mut call = enter(command_buffer, "vkCmdExecuteCommands");
-    let secondaries = slice!(secondaries, count);
-    let (active, rendering) = match call.recording(command_buffer) {
-        Some(recording) => (recording.active, recording.rendering),
-        None => return,
-    };
-    if rendering == Some(false) {
-        // VUID-vkCmdExecuteCommands-contents-06018.
-        call.violation("the render pass instance has inline contents");
-    }
-    let size_of = |call: &Entered, memory: Option<vk::DeviceMemory>| {
-        memory
-            .and_then(|memory| call.memory(memory))
-            .map(|memory| memory.size)
-    };
-    for secondary in secondaries {
-        let Some(recording) = call.recording(*secondary) else {
-            continue;
-        };
-        let (stage, is_secondary, inherits) = (recording.stage, recording.secondary, recording.inherits);
-        let continues = recording.rendering.is_some();
-        if stage != Stage::Executable || !is_secondary {
-            // VUID-vkCmdExecuteCommands-pCommandBuffers-00088 and -00089.
-            call.violation(format_args!(
-                "{secondary:?} is no executable secondary command buffer ({stage:?})"
-            ));
-        }
-        if continues != rendering.is_some() {
-            // VUID-vkCmdExecuteCommands-pCommandBuffers-00096 and -00100.
-            call.violation(format_args!(
-                "{secondary:?} was begun for the other side of a render pass"
-            ));
-        }
-        if rendering.is_some() && size_of(&call, inherits) != size_of(&call, active) {
-            // VUID-vkCmdExecuteCommands-memory-10724; without the structure, contents are lost.
-            call.violation(format_args!(
-                "{secondary:?} inherits {inherits:?} while {active:?} is bound"
-            ));
-        }
-    }
-    let objects: Vec<Object> = secondaries
-        .iter()
-        .map(|secondary| Object::of(*secondary))
-        .collect();
-    record(
-        &mut call,
-        command_buffer,
-        Place::Anywhere,
-        &objects,
-        Command::Execute(secondaries.to_vec()),
-    );
-    if let Some(recording) = call.recording(command_buffer) {
-        // The specification does not say that a binding survives: so callers bind again.
-        recording.active = None;
     }
 }

@@ -87,16 +87,29 @@ impl Evaluation<'_> {
         };
         let operands: Vec<Operand<'_>> = node.inputs.iter().map(operand).collect();
         let dims = self.dims(node.outputs[0]);
+        let mut parts = Vec::new();
         let [x, others @ ..] = &operands[..] else {
             panic!("node `{}` has no input", node.name)
         };
         let result = match operator.name.as_str() {
             "conv2d" => convolution(operator, x, &others[0], others.get(1), &dims),
+            "conv2d_transpose" => transposed_convolution(operator, x, &others[0], others.get(1), &dims),
             "dense" => dense(x, &others[0], others.get(1)),
             "matmul" => matmul(operator, x, &others[0], &dims),
             "max_pool2d" | "avg_pool2d" | "global_avg_pool2d" => pool(operator, x, &dims),
             "add" => broadcast(x, &others[0], &dims, |a, b| a + b),
+            "sub" => broadcast(x, &others[0], &dims, |a, b| a - b),
             "mul" => broadcast(x, &others[0], &dims, |a, b| a * b),
+            "div" => broadcast(x, &others[0], &dims, |a, b| a / b),
+            "max" => broadcast(x, &others[0], &dims, f64::max),
+            "min" => broadcast(x, &others[0], &dims, f64::min),
+            "slice" | "split" | "transpose" | "pad" | "resize2d" => {
+                parts = (1..node.outputs.len())
+                    .map(|part| moved(operator, x, &dims, part))
+                    .collect();
+                moved(operator, x, &dims, 0)
+            }
+            "concat" => concat(operator, &operands, &dims),
             "softmax" => lines(operator, x, softmax),
             "layer_norm" => {
                 let epsilon = match operator.attributes.get("epsilon") {
@@ -113,7 +126,8 @@ impl Evaluation<'_> {
             Some(Attribute::Text(name)) => result.into_iter().map(|value| activated(name, value)).collect(),
             _ => result,
         };
-        self.values.insert(node.outputs[0], result);
+        let all = std::iter::once(result).chain(parts);
+        self.values.extend(node.outputs.iter().copied().zip(all));
     }
 }
 
@@ -124,8 +138,26 @@ fn activated(name: &str, x: f64) -> f64 {
         "hard_swish" => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
         "sigmoid" => 1.0 / (1.0 + (-x).exp()),
         "tanh" => x.tanh(),
+        "gelu" => x * (1.0 + erf(x / std::f64::consts::SQRT_2)) / 2.0,
+        "silu" => x / (1.0 + (-x).exp()),
+        "erf" => erf(x),
+        "exp" => x.exp(),
+        "sqrt" => x.sqrt(),
         name => panic!("the reference has no operator `{name}`"),
     }
+}
+
+/// By its power series, which 4 and more would cost all digits.
+fn erf(x: f64) -> f64 {
+    if x.abs() >= 4.0 {
+        return x.signum();
+    }
+    let (mut power, mut sum) = (x, x);
+    for n in 1..80 {
+        power *= -x * x / f64::from(n);
+        sum += power / f64::from(2 * n + 1);
+    }
+    sum * 2.0 / std::f64::consts::PI.sqrt()
 }
 
 fn pair(operator: &Operator, name: &str, default: i64) -> [i64; 2] {
@@ -184,6 +216,37 @@ fn convolution(
                     }
                     result.push(sum);
                 }
+            }
+        }
+    }
+    result
+}
+
+fn transposed_convolution(
+    operator: &Operator,
+    x: &Operand<'_>,
+    w: &Operand<'_>,
+    bias: Option<&Operand<'_>>,
+    dims: &[usize],
+) -> Vec<f64> {
+    let ([sy, sx], [py, px]) = (pair(operator, "strides", 1), pair(operator, "padding", 0));
+    let channels = (0..dims[0] * dims[1]).map(|at| bias.map_or(0.0, |bias| bias.elements[at % dims[1]]));
+    let plane = dims[2] * dims[3];
+    let mut result: Vec<f64> = channels.flat_map(|of| std::iter::repeat_n(of, plane)).collect();
+    // Each element of the source is scattered.
+    for (index, value) in indices(&x.dims).zip(x.elements) {
+        let [n, i, y, x] = index[..] else {
+            panic!("a picture has four dimensions")
+        };
+        for (at, weight) in indices(&w.dims).zip(w.elements) {
+            let (oy, ox) = (
+                y as i64 * sy + at[2] as i64 - py,
+                x as i64 * sx + at[3] as i64 - px,
+            );
+            let inside = (0..dims[2] as i64).contains(&oy) && (0..dims[3] as i64).contains(&ox);
+            if at[0] == i && inside {
+                let row = (n * dims[1] + at[1]) * dims[2] + oy as usize;
+                result[row * dims[3] + ox as usize] += value * weight;
             }
         }
     }
@@ -260,32 +323,93 @@ fn pool(operator: &Operator, x: &Operand<'_>, dims: &[usize]) -> Vec<f64> {
     result
 }
 
-fn broadcast(a: &Operand<'_>, b: &Operand<'_>, dims: &[usize], apply: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-    let at = |operand: &Operand<'_>, index: &[usize]| {
-        let skipped = index.len() - operand.dims.len();
-        let axes = index[skipped..].iter().zip(&operand.dims);
-        let place = axes.fold(0, |place, (&at, &dim)| place * dim + at % dim);
-        operand.elements[place]
-    };
-    let mut index = vec![0; dims.len()];
-    let mut result = Vec::with_capacity(dims.iter().product());
-    for _ in 0..dims.iter().product() {
-        result.push(apply(at(a, &index), at(b, &index)));
-        for (place, &dim) in index.iter_mut().zip(dims).rev() {
-            *place += 1;
-            if *place < dim {
-                break;
-            }
-            *place = 0;
+/// Every index of a tensor, in row-major order.
+fn indices(dims: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    let dims = dims.to_vec();
+    (0..dims.iter().product()).map(move |mut rest: usize| {
+        let mut index = vec![0; dims.len()];
+        for (at, &dim) in index.iter_mut().zip(&dims).rev() {
+            (*at, rest) = (rest % dim, rest / dim);
         }
-    }
-    result
+        index
+    })
+}
+
+/// The element at an index, each of which may be one too far where there is but one.
+fn element(of: &Operand<'_>, index: &[usize]) -> f64 {
+    let axes = index[index.len() - of.dims.len()..].iter().zip(&of.dims);
+    of.elements[axes.fold(0, |place, (&at, &dim)| place * dim + at % dim)]
+}
+
+fn broadcast(a: &Operand<'_>, b: &Operand<'_>, dims: &[usize], apply: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    let combined = indices(dims).map(|index| apply(element(a, &index), element(b, &index)));
+    combined.collect()
+}
+
+fn axis(operator: &Operator, default: i64, rank: usize) -> usize {
+    pair(operator, "axis", default)[0].rem_euclid(rank as i64) as usize
+}
+
+/// Elements at other places, of one of the outputs.
+fn moved(operator: &Operator, x: &Operand<'_>, dims: &[usize], part: usize) -> Vec<f64> {
+    let from = |mut index: Vec<usize>| {
+        let rank = index.len();
+        match operator.name.as_str() {
+            "split" => index[axis(operator, 0, rank)] += part * dims[axis(operator, 0, rank)],
+            "slice" => {
+                let (axis, [begin, _]) = (axis(operator, 0, rank), pair(operator, "begin", 0));
+                index[axis] += if begin < 0 {
+                    x.dims[axis] - begin.unsigned_abs() as usize
+                } else {
+                    begin as usize
+                };
+            }
+            "transpose" => {
+                let Some(Attribute::Ints(axes)) = operator.attributes.get("axes") else {
+                    return index.into_iter().rev().collect();
+                };
+                let to = index.clone();
+                axes.iter()
+                    .zip(to)
+                    .for_each(|(&axis, at)| index[axis as usize] = at);
+            }
+            "pad" => {
+                let [top, left] = pair(operator, "padding", 0);
+                index[2] = index[2].wrapping_sub(top as usize);
+                index[3] = index[3].wrapping_sub(left as usize);
+            }
+            _ => {
+                let [height, width] = pair(operator, "scale", 2);
+                index[2] /= height as usize;
+                index[3] /= width as usize;
+            }
+        }
+        index
+    };
+    let inside = |index: &[usize]| index.iter().zip(&x.dims).all(|(at, dim)| at < dim);
+    let found = indices(dims).map(from);
+    found
+        .map(|index| if inside(&index) { element(x, &index) } else { 0.0 })
+        .collect()
+}
+
+fn concat(operator: &Operator, operands: &[Operand<'_>], dims: &[usize]) -> Vec<f64> {
+    let axis = axis(operator, 1, dims.len());
+    let found = indices(dims).map(|mut index| {
+        let mut of = operands.iter();
+        let from = of.find(|operand| {
+            let inside = index[axis] < operand.dims[axis];
+            index[axis] -= if inside { 0 } else { operand.dims[axis] };
+            inside
+        });
+        element(from.expect("an operand of every element"), &index)
+    });
+    found.collect()
 }
 
 /// Applies something to every line along an axis, by default the last.
 fn lines(operator: &Operator, x: &Operand<'_>, apply: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
-    let [axis, _] = pair(operator, "axis", -1);
-    let axis = axis.rem_euclid(x.dims.len() as i64) as usize;
+    let axis = axis(operator, -1, x.dims.len());
     let (count, stride): (usize, usize) = (x.dims[axis], x.dims[axis + 1..].iter().product());
     let mut result = vec![0.0; x.elements.len()];
     for outer in 0..x.elements.len() / (count * stride) {

@@ -20,6 +20,21 @@ use tileheap_testkit as support;
 /// How long to wait for a window or a line: the example may have to be built first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
+/// What `look` gives as soon as it gives something.
+///
+/// # Panics
+/// If it does not for so long.
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("no {what} after {PATIENCE:?}");
+}
+
 /// A process that ends with the test.
 pub(crate) struct Running(Child);
 
@@ -37,14 +52,7 @@ impl Running {
     /// # Panics
     /// If it goes on.
     fn end(&mut self) -> ExitStatus {
-        let since = Instant::now();
-        while since.elapsed() < PATIENCE {
-            if let Some(status) = self.0.try_wait().expect("a child") {
-                return status;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("the example goes on after {PATIENCE:?}");
+        wait_for("end of the example", || self.0.try_wait().expect("a child"))
     }
 }
 
@@ -287,14 +295,7 @@ impl Hand {
     /// # Panics
     /// If it does not.
     pub(crate) fn wait_to_see(&self, what: &str, is_shown: impl Fn(&Hand) -> bool) {
-        let since = Instant::now();
-        while since.elapsed() < PATIENCE {
-            if is_shown(self) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("the window does not show {what} after {PATIENCE:?}");
+        wait_for(what, || is_shown(self).then_some(()));
     }
 
     /// Asks the window to close as a window manager does when its button is pressed.
@@ -318,21 +319,11 @@ impl Hand {
 
 /// The example's window, once it is shown.
 fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
-    let since = Instant::now();
-    while since.elapsed() < PATIENCE {
-        let windows = screen
-            .query_tree(root)
-            .expect("a request")
-            .reply()
-            .expect("a tree")
-            .children;
-        let shown = windows.into_iter().find(|&window| is_shown(screen, window));
-        if let Some(window) = shown {
-            return window;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("no window after {PATIENCE:?}");
+    wait_for("window", || {
+        let windows = screen.query_tree(root).expect("a request").reply();
+        let windows = windows.expect("a tree").children;
+        windows.into_iter().find(|&window| is_shown(screen, window))
+    })
 }
 
 /// Whether it is the example's, and mapped. A window may be gone before it is asked.

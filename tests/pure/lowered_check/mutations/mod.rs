@@ -1,21 +1,22 @@
 //! Damage: tables that the checker accepts are broken in one place, and it must refuse them with the right reason.
 //!
-//! A kind of damage is three things: *sites*, the places of the tables at which it certainly breaks a rule; what is done there; and the
-//! error that belongs to it. Every kind must find enough sites among the planned frames, so that none is tested on nothing.
+//! `tests/data/damaged_tables.json` has what breaks one row; what takes several is here: *sites*, the places of the tables at which it
+//! certainly breaks a rule; what is done there; and the errors that belong to it.
 
-mod barriers;
 mod fields;
-mod objects;
+mod passes;
 mod queues;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
-use tileheap::lower::check::{CheckError, Rule};
+use tileheap::lower::check::{CheckError, DeviceFacts, Rule};
 use tileheap::lower::{Lowered, Situation, lower};
 use tileheap::plan::Plan;
 use tileheap::units::SplitMix64;
 
 use super::{arrangements, device, executable};
+use crate::damage::{Amount, assert_refused};
 
 /// Every kind of damage is done at so many sites at least.
 const ENOUGH: usize = 15;
@@ -25,10 +26,34 @@ const SEEDS: u64 = 400;
 const PER_TABLE: usize = 2;
 
 /// Sound tables, and what they are for.
-struct Sound<'a> {
-    plan: &'a Plan,
+struct Sound {
+    plan: Arc<Plan>,
     situation: Situation,
+    device: DeviceFacts,
     tables: Lowered,
+}
+
+impl Sound {
+    /// The seed's tables, of one of the first frames on one of the arrangements of queues.
+    fn of(seed: u64, random: &mut SplitMix64) -> Option<Sound> {
+        let plan = executable(seed)?;
+        let arrangements = arrangements(&plan);
+        let queues = arrangements[random.below(arrangements.len() as u64) as usize].clone();
+        let mut situation = Situation::first(queues);
+        for _ in 0..random.below(3) {
+            situation = situation.after(&lower(&plan, &situation).unwrap());
+        }
+        Some(Sound {
+            tables: lower(&plan, &situation).unwrap().into_inner(),
+            device: device(&plan, &situation),
+            plan,
+            situation,
+        })
+    }
+
+    fn violations(&self, damaged: &Lowered) -> Vec<CheckError> {
+        damaged.violations(&self.plan.frame, &self.situation, &self.device)
+    }
 }
 
 /// Breaks tables and asserts that the checker says why they are broken.
@@ -36,58 +61,26 @@ struct Sound<'a> {
 /// # Panics
 /// If damaged tables are accepted or refused for other reasons only, or if there are too few sites.
 fn refused<T: Debug>(
-    sites: impl Fn(&Sound<'_>) -> Vec<T>,
+    sites: impl Fn(&Sound) -> Vec<T>,
     damage: impl Fn(&mut Lowered, &T),
     right: impl Fn(&CheckError) -> bool,
-) {
-    break_tables(sites, damage, right, |_| false);
-}
-
-/// As [`refused`], for damage that does no harm where another barrier or wait does the same: such sites do not count.
-fn refused_or_harmless<T: Debug>(
-    sites: impl Fn(&Sound<'_>) -> Vec<T>,
-    damage: impl Fn(&mut Lowered, &T),
-    right: impl Fn(&CheckError) -> bool,
-) {
-    break_tables(sites, damage, right, <[CheckError]>::is_empty);
-}
-
-fn break_tables<T: Debug>(
-    sites: impl Fn(&Sound<'_>) -> Vec<T>,
-    damage: impl Fn(&mut Lowered, &T),
-    right: impl Fn(&CheckError) -> bool,
-    harmless: impl Fn(&[CheckError]) -> bool,
 ) {
     let mut done = 0;
     for seed in 0..SEEDS {
-        let Some(plan) = executable(seed) else { continue };
-        let arrangements = arrangements(&plan);
         let mut random = SplitMix64::new(seed);
-        let queues = arrangements[random.below(arrangements.len() as u64) as usize].clone();
-        let mut situation = Situation::first(queues);
-        for _ in 0..random.below(3) {
-            situation = situation.after(&lower(&plan, &situation).unwrap());
-        }
-        let tables = lower(&plan, &situation).unwrap().into_inner();
-        let device = device(&plan, &situation);
-        let sound = Sound {
-            plan: &plan,
-            situation,
-            tables,
+        let Some(sound) = Sound::of(seed, &mut random) else {
+            continue;
         };
         let mut found = sites(&sound);
         for _ in 0..PER_TABLE.min(found.len()) {
             let site = found.swap_remove(random.below(found.len() as u64) as usize);
             let mut damaged = sound.tables.clone();
             damage(&mut damaged, &site);
-            let errors = damaged.violations(&plan.frame, &sound.situation, &device);
-            if harmless(&errors) {
-                continue;
-            }
+            let errors = sound.violations(&damaged);
             assert!(
                 errors.iter().any(&right),
                 "seed {seed}, {site:?}: not refused for the right reason, but: {errors:#?}\n{}",
-                sound.tables.text(&plan.frame)
+                sound.tables.text(&sound.plan.frame)
             );
             done += 1;
         }
@@ -98,8 +91,34 @@ fn break_tables<T: Debug>(
     panic!("only {done} sites in {SEEDS} frames");
 }
 
-fn is_parameter(error: &CheckError, name: &str) -> bool {
-    matches!(error.rule, Rule::Parameter(of) if of == name)
+#[test]
+fn damaged_rows_are_refused() {
+    let amount = Amount {
+        enough: ENOUGH,
+        seeds: SEEDS,
+        per_seed: PER_TABLE,
+    };
+    let sound = |seed, random: &mut SplitMix64| {
+        let sound = Sound::of(seed, random)?;
+        let tables = serde_json::to_value(&sound.tables).unwrap();
+        Some((sound, tables))
+    };
+    let check = |sound: &Sound, damaged| {
+        let errors = sound.violations(&serde_json::from_value(damaged).unwrap());
+        errors
+            .iter()
+            .map(|error| (rule_of(error), error.to_string()))
+            .collect()
+    };
+    assert_refused("damaged_tables.json", amount, sound, check);
+}
+
+/// The name of the parameter, or of the rule.
+fn rule_of(error: &CheckError) -> String {
+    match error.rule {
+        Rule::Parameter(name) => name.to_owned(),
+        rule => format!("{rule:?}"),
+    }
 }
 
 fn is_hazard(error: &CheckError) -> bool {
@@ -111,13 +130,4 @@ fn is_layout(error: &CheckError) -> bool {
         error.rule,
         Rule::OldLayout | Rule::Layout | Rule::Owner | Rule::NotReleased | Rule::NotAcquired
     )
-}
-
-fn is_contents(error: &CheckError) -> bool {
-    error.rule == Rule::Contents
-}
-
-/// Rows for which `wanted` holds.
-fn rows<T>(table: &[T], wanted: impl Fn(&T) -> bool) -> Vec<usize> {
-    (0..table.len()).filter(|&row| wanted(&table[row])).collect()
 }

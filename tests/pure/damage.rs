@@ -1,0 +1,200 @@
+//! Damage: rows of tables broken one at a time, as files of cases say.
+//!
+//! A case names a table by a JSON pointer; by pointers into its rows it says at which rows the damage certainly breaks a rule (`where`),
+//! and what is put there (`set`; without it the row is taken away); and it names the rules that refuse it. Every case must find enough
+//! rows among the planned frames, so that none is tested on nothing.
+//!
+//! In `where` stands a value, or `{"not": test}`; `{"any": […]}`, a list with one of these; `{"most": number}`; `{"is": pointer}`, as
+//! elsewhere in the row; `{"row": [table, where]}`, an index of such a row or a run that holds one; of the whole row, whether
+//! the table holds one. In `set` stands a value, or
+//! `{"add": number}`; `{"half": true}`; `{"from": pointer}`, as elsewhere in the row; `{"without": […]}` of a list; `{"other": true}`, what
+//! some other row has there.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tileheap::units::SplitMix64;
+
+/// A kind of damage.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    table: String,
+    #[serde(default, rename = "where")]
+    conditions: Map<String, Value>,
+    set: Option<Map<String, Value>>,
+    /// Rules of which one must be broken.
+    refused: Vec<String>,
+    /// A part of what the checker says of it.
+    #[serde(default)]
+    says: String,
+    /// Whether it may do no harm, where another row does the same: such rows do not count.
+    #[serde(default)]
+    harmless: bool,
+}
+
+/// How much is tested.
+pub(crate) struct Amount {
+    /// Every kind of damage is done at so many rows at least.
+    pub(crate) enough: usize,
+    /// So many seeds are searched for them.
+    pub(crate) seeds: u64,
+    /// At most so many rows are taken from one seed's tables, for variety.
+    pub(crate) per_seed: usize,
+}
+
+/// Does the damage of a file of `tests/data` to the tables that `sound` has for a seed; `check` gives what is wrong with tables then: the
+/// rule, and what is said.
+///
+/// # Panics
+/// If damaged tables are accepted or refused for other reasons only, or if there are too few rows.
+pub(crate) fn assert_refused<S>(
+    file: &str,
+    amount: Amount,
+    sound: impl Fn(u64, &mut SplitMix64) -> Option<(S, Value)>,
+    check: impl Fn(&S, Value) -> Vec<(String, String)>,
+) {
+    let text = std::fs::read_to_string(tileheap_testkit::data(file)).unwrap();
+    let cases: Vec<Case> = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let mut open: Vec<(&Case, usize)> = cases.iter().map(|case| (case, 0)).collect();
+    let mut wrong = Vec::new();
+    for seed in 0..amount.seeds {
+        let mut random = SplitMix64::new(seed);
+        let Some((of, tables)) = sound(seed, &mut random) else {
+            continue;
+        };
+        open.retain_mut(|(case, done)| {
+            for (row, damaged) in case.damaged(&tables, amount.per_seed, &mut random) {
+                let errors = check(&of, damaged);
+                let right = |(rule, says): &(String, String)| {
+                    case.refused.contains(rule) && says.contains(&case.says)
+                };
+                if errors.iter().any(right) {
+                    *done += 1;
+                } else if !case.harmless || !errors.is_empty() {
+                    wrong.push(format!("{}: seed {seed}, row {row}: {errors:#?}", case.name));
+                    return false;
+                }
+            }
+            *done < amount.enough
+        });
+    }
+    let few = open
+        .iter()
+        .map(|(case, done)| format!("{}: only {done} rows", case.name));
+    wrong.extend(few);
+    assert!(
+        wrong.is_empty(),
+        "not refused for the right reason: {}",
+        wrong.join("\n")
+    );
+}
+
+impl Case {
+    /// The tables with the damage, at one of so many rows each.
+    fn damaged(&self, tables: &Value, most: usize, random: &mut SplitMix64) -> Vec<(usize, Value)> {
+        let rows = rows_of(tables, &self.table);
+        let mut sites: Vec<usize> = (0..rows.len())
+            .filter(|&row| holds(tables, &rows[row], &self.conditions))
+            .collect();
+        let mut damaged = Vec::new();
+        while damaged.len() < most && !sites.is_empty() {
+            let row = sites.swap_remove(random.below(sites.len() as u64) as usize);
+            damaged.extend(self.damage(tables, row, random).map(|tables| (row, tables)));
+        }
+        damaged
+    }
+
+    /// The tables with the damage at a row; `None` if another value is wanted and there is none.
+    fn damage(&self, tables: &Value, row: usize, random: &mut SplitMix64) -> Option<Value> {
+        let sound = &rows_of(tables, &self.table)[row];
+        let mut tables_after = tables.clone();
+        let rows = tables_after.pointer_mut(&self.table)?.as_array_mut()?;
+        let Some(set) = &self.set else {
+            rows.remove(row);
+            return Some(tables_after);
+        };
+        for (at, value) in set {
+            let (of, field) = at.rsplit_once('/')?;
+            let of = rows[row].pointer_mut(of)?;
+            let place = match field.parse::<usize>() {
+                Ok(index) => &mut of[index],
+                // What is left out is there then.
+                Err(_) => &mut of[field],
+            };
+            *place = match operation(value) {
+                Some(("add", number)) => (place.as_i64()? + number.as_i64()?).into(),
+                Some(("half", _)) => (place.as_i64()? / 2).into(),
+                Some(("from", at)) => sound.pointer(at.as_str()?)?.clone(),
+                Some(("without", gone)) => {
+                    let mut left = place.take();
+                    let gone = gone.as_array()?;
+                    left.as_array_mut()?.retain(|one| !gone.contains(one));
+                    left
+                }
+                Some(("other", _)) => {
+                    let others = rows_of(tables, &self.table)
+                        .iter()
+                        .filter_map(|row| row.pointer(at));
+                    let others: Vec<&Value> = others
+                        .filter(|other| !other.is_null() && *other != place)
+                        .collect();
+                    if others.is_empty() {
+                        return None;
+                    }
+                    random.pick(&others).clone()
+                }
+                _ => value.clone(),
+            };
+        }
+        Some(tables_after)
+    }
+}
+
+fn rows_of<'a>(tables: &'a Value, table: &str) -> &'a [Value] {
+    let rows = tables.pointer(table).and_then(Value::as_array);
+    rows.unwrap_or_else(|| panic!("no table {table}"))
+}
+
+/// The one field of an object: an operation and what it is given.
+fn operation(value: &Value) -> Option<(&str, &Value)> {
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    fields.iter().next().map(|(name, given)| (name.as_str(), given))
+}
+
+fn holds(tables: &Value, row: &Value, conditions: &Map<String, Value>) -> bool {
+    let value = |at: &String| row.pointer(at).unwrap_or(&Value::Null);
+    conditions
+        .iter()
+        .all(|(at, test)| passes(tables, row, value(at), test))
+}
+
+fn passes(tables: &Value, row: &Value, value: &Value, test: &Value) -> bool {
+    let Some((kind, given)) = operation(test) else {
+        return value == test;
+    };
+    let list = || given.as_array().expect("a list");
+    match kind {
+        "not" => !passes(tables, row, value, given),
+        "any" => value
+            .as_array()
+            .is_some_and(|all| list().iter().any(|one| all.contains(one))),
+        "most" => value
+            .as_i64()
+            .is_some_and(|number| number <= given.as_i64().expect("a number")),
+        "is" => row.pointer(given.as_str().expect("a pointer")) == Some(value),
+        "row" => {
+            let table = rows_of(tables, list()[0].as_str().expect("a table"));
+            let index = |value: &Value| value.as_u64().map(|index| index as usize);
+            let found = match (index(value), value.as_array().map(Vec::as_slice)) {
+                (Some(index), _) => &table[index..=index],
+                (_, Some([first, end])) => &table[index(first).unwrap()..index(end).unwrap()],
+                _ if value.is_object() => table,
+                _ => &[],
+            };
+            let conditions = list()[1].as_object().expect("conditions");
+            found.iter().any(|row| holds(tables, row, conditions))
+        }
+        _ => panic!("no such test: {test}"),
+    }
+}

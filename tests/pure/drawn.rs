@@ -1,0 +1,69 @@
+//! Small frames, drawn: their plans, and the tables of their third frame, as text. Other tests take frames from there by name.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tileheap::frame::{Frame, ResourceId};
+use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{PlanOptions, plan};
+use tileheap::profile::DeviceProfile;
+
+use crate::lowered_check::device;
+
+/// The text of a frame.
+pub(crate) fn text(name: &str) -> String {
+    let file = std::fs::read_to_string(tileheap_testkit::data("cases/drawn.json")).expect("a readable file");
+    let file: Value = serde_json::from_str(&file).expect("a document");
+    file["frames"][name].to_string()
+}
+
+/// A frame.
+pub(crate) fn frame(name: &str) -> Frame {
+    Frame::from_json(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Resources of a frame.
+pub(crate) fn named<const N: usize>(frame: &Frame, names: [&str; N]) -> [ResourceId; N] {
+    names.map(|name| frame.resource_named(name).expect("a resource of this name"))
+}
+
+/// A document with other values at some places.
+fn changed(mut document: Value, changes: &Value) -> Value {
+    for (place, value) in changes.as_object().into_iter().flatten() {
+        *document.pointer_mut(place).expect("a place") = value.clone();
+    }
+    document
+}
+
+#[test]
+fn frames_are_planned_and_lowered_as_drawn() {
+    let preset = DeviceProfile::preset("adreno-830").unwrap().to_json();
+    let preset: Value = serde_json::from_str(&preset).unwrap();
+    let default = serde_json::to_value(PlanOptions::default()).unwrap();
+    tileheap_testkit::assert_cases("drawn", |file, case| {
+        let frame = &file["frames"][case["frame"].as_str().expect("the name of a frame")];
+        let frame = Frame::from_json(&frame.to_string()).unwrap();
+        let profile = changed(preset.clone(), &case["device"]).to_string();
+        let profile = Arc::new(DeviceProfile::from_json(&profile).unwrap());
+        let options = serde_json::from_value(changed(default.clone(), &case["options"])).unwrap();
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let plan = plan(&frame, &needs, &profile, &options).unwrap();
+        assert_eq!(plan.violations(), []);
+        let queues = match case["apart"].as_bool() {
+            Some(true) => DeviceQueues::apart(&frame),
+            _ => DeviceQueues::one(&frame),
+        };
+        let mut situation = Situation::first(queues);
+        for _ in 0..2 {
+            situation = situation.after(&lower(&plan, &situation).unwrap());
+        }
+        let tables = lower(&plan, &situation).unwrap();
+        assert_eq!(
+            tables.violations(&frame, &situation, &device(&plan, &situation)),
+            []
+        );
+        let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        json!({ "plan": lines(plan.to_string()), "tables": lines(tables.text(&frame)) })
+    });
+}

@@ -1,0 +1,75 @@
+//! Damage to several passes.
+
+use tileheap::lower::Lowered;
+use tileheap::lower::check::{CheckError, Rule};
+use tileheap::lower::tables::commands::PassContents;
+use tileheap::plan::MemoryKind;
+
+use super::{Sound, is_hazard, is_layout, refused};
+
+fn is_contents(error: &CheckError) -> bool {
+    error.rule == Rule::Contents
+}
+
+#[test]
+fn tile_contents_are_needed_after_a_pass_without_tile_memory() {
+    let sites = |sound: &Sound| {
+        let uses = |row: &usize, read: bool| {
+            let PassContents::Described(id) = sound.tables.passes[*row].contents else {
+                return false;
+            };
+            let mut accesses = sound.plan.frame.accesses_of(id).iter();
+            accesses.any(|access| {
+                (!read || access.needs_contents())
+                    && sound.plan.memory_of(access.resource) == Some(MemoryKind::Tile)
+            })
+        };
+        let users: Vec<usize> = (0..sound.tables.passes.len())
+            .filter(|row| uses(row, false))
+            .collect();
+        let pairs = users.windows(2).filter(|pair| uses(&pair[1], true));
+        pairs.map(|pair| pair[0]).collect()
+    };
+    let damage = |tables: &mut Lowered, &row: &usize| {
+        for pass in &mut tables.passes[row + 1..] {
+            pass.tile_memory = None;
+        }
+    };
+    refused(sites, damage, is_contents);
+}
+
+#[test]
+fn a_history_is_not_cleared_before_its_first_use() {
+    let sites = |sound: &Sound| {
+        let passes = sound.tables.passes.iter().enumerate();
+        let clears = passes.filter(|(_, pass)| matches!(pass.contents, PassContents::Clear { .. }));
+        clears.map(|(row, _)| row).collect()
+    };
+    let damage = |tables: &mut Lowered, &row: &usize| {
+        tables.passes.remove(row);
+        for commands in &mut tables.command_buffers {
+            commands.passes.first -= u32::from(commands.passes.first > row as u32);
+            commands.passes.end -= u32::from(commands.passes.end > row as u32);
+        }
+    };
+    refused(sites, damage, is_contents);
+}
+
+#[test]
+fn passes_are_recorded_in_another_order() {
+    let sites = |sound: &Sound| {
+        let runs = sound
+            .tables
+            .command_buffers
+            .iter()
+            .map(|commands| commands.passes);
+        runs.filter(|run| run.len() > 1)
+            .map(|run| run.first as usize)
+            .collect()
+    };
+    let damage = |tables: &mut Lowered, &row: &usize| tables.passes.swap(row, row + 1);
+    let right = |error: &CheckError| {
+        error.rule == Rule::Order || is_contents(error) || is_hazard(error) || is_layout(error)
+    };
+    refused(sites, damage, right);
+}

@@ -1,0 +1,304 @@
+//! A frame whose description changes every time: what is created, allocated and waited for, and what is left.
+
+use ash::vk;
+use tileheap::frame::tables::SkippedOutputs;
+use tileheap::frame::{
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+};
+use tileheap::plan::{MemoryKind, PlanOptions};
+use tileheap::runtime::{DynamicFrame, FrameNumber, Imports, PassCommands};
+use tileheap::units::{Bytes, SplitMix64};
+use tileheap_testkit::counting;
+use tileheap_testkit::fake_driver::{Call, Command, Config};
+use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::runtime_rig::{EXTENT, IN_FLIGHT, on_fake};
+
+use super::Rig;
+
+/// A device that completes nothing until it is waited for.
+fn asynchronous(config: Config) -> Rig {
+    Rig::new(Config {
+        asynchronous: true,
+        ..config
+    })
+}
+
+/// Switches that combine freely.
+const SWITCHES: u32 = 8;
+
+/// Describes a frame with some switches on: passes, the size of two images, histories, a second queue.
+fn describe(frame: &mut FrameBuilder, on: u32) {
+    let is = |switch: u32| on >> switch & 1 == 1;
+    frame.reset("switched", EXTENT);
+    let desc = |scale| ImageDesc {
+        usage: vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::COLOR_ATTACHMENT,
+        ..ImageDesc::scaled(vk::Format::R16G16B16A16_SFLOAT, scale, scale)
+    };
+    let (large, whole) = (if is(1) { 2.0 } else { 1.0 }, if is(3) { 1.0 } else { 0.5 });
+    let images = [
+        ("albedo", 1.0),
+        ("shadow", large),
+        ("ao", whole),
+        ("hdr", 1.0),
+        ("half", 0.5),
+    ];
+    let [albedo, shadow, ao, hdr, half] = images.map(|(name, scale)| frame.image(name, desc(scale)));
+    let picture = frame.image("picture", desc(1.0));
+    let histories = ["past", "trail"].map(|name| frame.resource(name, desc(1.0), Persistence::History));
+    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(graphics);
+    let batch = frame.batch(submit);
+    let scene = frame.command_buffer(batch, "scene");
+    let (last, late) = (
+        if is(6) { half } else { hdr },
+        if is(0) { shadow } else { albedo },
+    );
+    let passes: [(bool, &str, &[ResourceId], ResourceId); 8] = [
+        (is(0), "shadow", &[], shadow),
+        (true, "gbuffer", &[], albedo),
+        (is(2), "ao", &[albedo], ao),
+        (true, "lighting", &[if is(2) { ao } else { albedo }], hdr),
+        (is(4), "smear", &[hdr], histories[1]),
+        (is(5), "temporal", &[hdr], histories[0]),
+        (is(6), "bloom", &[hdr], half),
+        (true, "tone_map", &[last, late], picture),
+    ];
+    for (_, name, reads, target) in passes.into_iter().filter(|pass| pass.0) {
+        let mut pass = frame.render_pass(scene, name);
+        for &read in reads {
+            pass = pass.sampled(read);
+        }
+        if histories.contains(&target) {
+            pass = pass.sampled_previous(target);
+        }
+        pass.color(target, LoadOp::DontCare);
+    }
+    if is(7) {
+        let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+        let (bins, done) = (
+            frame.buffer("bins", BufferDesc::new(Bytes(1024))),
+            frame.semaphore("done"),
+        );
+        frame.signal(batch, done, all);
+        let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
+        let submit = frame.submit(compute);
+        let batch = frame.batch(submit);
+        frame.wait(batch, done, all);
+        let count = frame.command_buffer(batch, "count");
+        let pass = frame.compute_pass(count, "histogram").sampled(picture);
+        pass.storage_write(bins);
+    }
+}
+
+/// Records and submits a frame.
+fn run(rig: &Rig, frames: &mut DynamicFrame, builder: &FrameBuilder, turn: usize) -> FrameNumber {
+    let bound = frames.select(builder).unwrap();
+    let plan = bound.plan().clone();
+    let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+    let own = rig.fake.commands[turn % IN_FLIGHT];
+    for (declared, handle) in plan.frame.command_buffers().iter().zip([own[0], own[3]]) {
+        let ids = plan.frame.pass_ids().skip(declared.passes.indices().start);
+        let passes: Vec<_> = ids.take(declared.passes.len()).collect();
+        let id = plan.frame.pass(passes[0]).command_buffer;
+        let mut commands = on_fake!(recorder.record(handle, id)).unwrap();
+        for pass in passes {
+            commands.pass(pass, |_| ()).unwrap();
+        }
+        commands.finish().unwrap();
+    }
+    on_fake!(recorder.submit()).unwrap()
+}
+
+/// Bytes of ordinary memory that a plan asks for.
+fn bytes_of(rig: &Rig, builder: &FrameBuilder) -> u64 {
+    let frame = builder.to_frame().unwrap();
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let objects = plan.objects.iter();
+    let ordinary = objects.filter(|object| object.memory != MemoryKind::Tile);
+    ordinary.map(|object| object.size.0).sum()
+}
+
+#[test]
+fn known_frames_create_nothing_and_wait_for_their_own_alone() {
+    for config in [Config::modern(), Config::modern().without_tile_memory()] {
+        let rig = asynchronous(config);
+        let mut random = SplitMix64::new(16);
+        // Sixteen combinations of switches, each once.
+        let mut known: Vec<u32> = (0..16).map(|one| one * 37 % (1 << SWITCHES)).collect();
+        // The largest has all histories: they stay, whatever else comes and goes.
+        known[0] = (1 << SWITCHES) - 1;
+        let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+        let mut builder = FrameBuilder::default();
+        let mut largest = 0;
+        let mut numbers = Vec::new();
+        // First each of them, then until all are known whatever came before: histories take turns in more than one way.
+        for turn in 0..300 {
+            let on = known.get(turn).copied();
+            describe(&mut builder, on.unwrap_or_else(|| random.pick(&known)));
+            largest = largest.max(if on.is_some() { bytes_of(&rig, &builder) } else { 0 });
+            if turn >= 2 {
+                assert!(frames.wait(numbers[turn - 2], u64::MAX).unwrap());
+            }
+            numbers.push(run(&rig, &mut frames, &builder, turn));
+        }
+        let held = frames.bytes();
+        assert!(held.0 * 4 <= largest * 5, "{held} of {largest}");
+        rig.fake.driver.clear_journal();
+        let mut allocated = Vec::with_capacity(1000);
+        for turn in 0..1000 {
+            let before = counting::so_far();
+            describe(&mut builder, random.pick(&known));
+            let last = numbers.len() - 2;
+            assert!(frames.wait(numbers[last], u64::MAX).unwrap());
+            frames.select(&builder).unwrap();
+            allocated.push(counting::so_far() - before);
+            numbers.push(run(&rig, &mut frames, &builder, turn));
+        }
+        assert_eq!(allocated[500..].iter().sum::<usize>(), 0, "{allocated:?}");
+        let (mut waits, mut cleared) = (0, 0);
+        for call in rig.fake.driver.journal() {
+            match call {
+                Call::Create { .. } | Call::Allocate { .. } | Call::Bind { .. } => panic!("{call:?}"),
+                Call::Wait { function } => waits += usize::from(function != "vkWaitSemaphores"),
+                Call::Record {
+                    command: Command::Transfer(name),
+                    ..
+                } => cleared += usize::from(name.starts_with("vkCmdClear")),
+                _ => {}
+            }
+        }
+        assert_eq!((waits, cleared), (0, 0), "no history is reset");
+        rig.fake.driver.complete();
+        drop(frames);
+        assert_eq!(rig.tile.collect().unwrap(), 0);
+        rig.finish();
+    }
+}
+
+#[test]
+fn what_is_retired_is_lent_again_without_a_wait() {
+    let rig = asynchronous(Config::modern());
+    let mut one = rig.bind(&PlanOptions::default());
+    rig.fake.frame(&mut one).unwrap();
+    one.retire();
+    rig.fake.driver.clear_journal();
+    let mut other = rig.bind(&PlanOptions::default());
+    let created = |call: &Call| {
+        matches!(call, Call::Allocate { .. } | Call::Bind { .. })
+            || matches!(call, Call::Create { function, .. } if ["vkCreateImage", "vkCreateBuffer"].contains(function))
+    };
+    assert!(!rig.fake.driver.journal().iter().any(created));
+    rig.fake.driver.complete();
+    rig.fake.frame(&mut other).unwrap();
+    rig.fake.driver.complete();
+    other.retire();
+    assert_eq!(rig.tile.trim().unwrap(), 0);
+    assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+    rig.finish();
+}
+
+#[test]
+fn memory_limits_are_held_and_said() {
+    let planned = |rig: &Rig| {
+        let frame = &rig.fake.described.frame;
+        rig.tile.plan(frame, &PlanOptions::default()).unwrap()
+    };
+    let mut rig = Rig::new(Config::modern());
+    on_fake!(rig.tile.clone().destroy());
+    rig.fake.desc.memory_limit = Some(Bytes(1 << 20));
+    rig.tile = rig.fake.runtime().unwrap();
+    let error = rig.tile.bind(&planned(&rig)).unwrap_err().to_string();
+    let said = error.contains("memory limit of the device") && error.contains("frame `rig`");
+    assert!(said, "{error}");
+    rig.finish();
+
+    let extensions = vec![ash::ext::memory_budget::NAME];
+    let rig = Rig::new(Config {
+        extensions,
+        ..Config::modern()
+    });
+    let mut held = rig.bind(&PlanOptions::default());
+    rig.run(&mut held);
+    rig.fake.driver.set_heap_use(1 << 20, 1 << 20);
+    let error = rig.tile.bind(&planned(&rig)).unwrap_err().to_string();
+    assert!(error.contains("memory budget of the system"), "{error}");
+    // What nobody has any more makes room.
+    held.retire();
+    rig.tile.bind(&planned(&rig)).unwrap().retire();
+    rig.finish();
+}
+
+#[test]
+fn a_frame_that_never_comes_back_is_waited_for_by_nobody() {
+    let rig = asynchronous(Config::modern());
+    let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+    let mut builder = FrameBuilder::default();
+    describe(&mut builder, 5);
+    let number = run(&rig, &mut frames, &builder, 0);
+    assert_eq!(frames.completed().unwrap(), None);
+    let later = frames.wait(FrameNumber(number.0 + 1), 0).unwrap_err().to_string();
+    assert!(later.contains("only 1 frames are submitted"), "{later}");
+    drop(frames);
+    assert!(rig.tile.collect().unwrap() > 0);
+    assert!(rig.tile.trim().unwrap() > 0 && rig.tile.pool_bytes() > Bytes::ZERO);
+    rig.fake.driver.complete();
+    assert_eq!(rig.tile.trim().unwrap(), 0);
+    assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
+    rig.finish();
+}
+
+#[test]
+fn a_skipped_pass_is_cleared_and_has_no_commands() {
+    let rig = Rig::new(Config::modern());
+    let mut builder = FrameBuilder::new("skipped", EXTENT);
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let color = builder.image("color", desc);
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let sky = builder.render_pass(scene, "sky").color(color, clear);
+    let sky = sky.optional(SkippedOutputs::Kept).id();
+    let scenery = builder.render_pass(scene, "scenery");
+    let scenery = scenery.color(color, LoadOp::Load).id();
+    let frame = builder.build().unwrap();
+    let read = Frame::from_json(&frame.to_json()).unwrap();
+    assert_eq!(read, frame);
+    let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let handle = rig.fake.commands[0][0];
+    for skips in [true, false] {
+        let recorder = on_fake!(bound.begin(&Imports::default())).unwrap();
+        let mut commands = on_fake!(recorder.record(handle, scene)).unwrap();
+        if skips {
+            commands.skip(sky).unwrap();
+        } else {
+            commands.pass(sky, |_| ()).unwrap();
+        }
+        assert_eq!(recorder.is_skipped(sky), skips);
+        let refused = commands.skip(scenery).unwrap_err().to_string();
+        assert!(refused.contains("pass `scenery` cannot be left out"), "{refused}");
+        let draw = |pass: &PassCommands<'_>| {
+            on_fake!(pass.device().cmd_draw(pass.command_buffer(), 3, 1, 0, 0));
+        };
+        commands.pass(scenery, draw).unwrap();
+        commands.finish().unwrap();
+        let recorded = rig.fake.driver.recorded(handle);
+        let count = |of: fn(&Command) -> bool| recorded.iter().filter(|one| of(one)).count();
+        assert_eq!(count(|one| matches!(one, Command::BeginRendering { .. })), 2);
+        assert_eq!(count(|one| matches!(one, Command::Draw)), 1);
+        let number = on_fake!(recorder.submit()).unwrap();
+        assert!(bound.wait(number, u64::MAX).unwrap());
+    }
+    bound.retire();
+    rig.finish();
+}
+
+#[test]
+fn a_skipped_pass_keeps_no_outputs_that_it_overwrites() {
+    let mut builder = FrameBuilder::new("skipped", EXTENT);
+    let color = builder.image("color", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let sky = builder.render_pass(scene, "sky").color(color, LoadOp::DontCare);
+    sky.optional(SkippedOutputs::Kept);
+    let refused = builder.build().unwrap_err().to_string();
+    assert!(refused.contains("pass `sky` keeps its outputs"), "{refused}");
+}
