@@ -1,6 +1,21 @@
 //! Planned arenas beside an allocator at run time, on this machine's driver.
 
-use crate::rows::{Better, Rows, Table, Unit};
+use std::collections::BTreeMap;
+
+use ash::vk::Handle;
+use gpu_allocator::MemoryLocation;
+use gpu_allocator::vulkan::{
+    Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+};
+use tileheap::frame::Frame;
+use tileheap::frame::tables::ResourceKind;
+use tileheap::measure::ResourceRequirements;
+use tileheap::plan::{MemoryKind, Placement, PlanOptions, Strategy, plan};
+use tileheap::runtime::{Capabilities, Context, ContextDesc};
+use tileheap::units::Span;
+
+use crate::planning::random;
+use crate::rows::{Better, Rows, Side, Table, Unit};
 
 pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
@@ -14,156 +29,133 @@ pub(crate) fn compare(rows: &mut Rows) {
         unit: Unit::Bytes,
         better: Better::Lower,
     });
-    #[cfg(not(feature = "runtime"))]
-    rows.skip("gpu-allocator", "built without the feature `runtime`");
-    #[cfg(feature = "runtime")]
-    match on_device::context() {
+    match open() {
         Err(error) => rows.skip("gpu-allocator", error.to_string()),
         Ok(context) => {
-            on_device::compare(rows, &context);
+            compare_on(rows, &context);
             context.destroy();
         }
     }
 }
 
-#[cfg(feature = "runtime")]
-mod on_device {
-    use std::collections::BTreeMap;
-
-    use ash::vk::Handle;
-    use gpu_allocator::MemoryLocation;
-    use gpu_allocator::vulkan::{
-        Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+/// A device, with buffer device addresses if it has them: some frames use them.
+fn open() -> tileheap::Result<Context> {
+    let desc = ContextDesc::from_env("tileheap: compare");
+    let with_addresses = ContextDesc {
+        buffer_device_address: true,
+        ..desc.clone()
     };
-    use tileheap::frame::Frame;
-    use tileheap::frame::tables::ResourceKind;
-    use tileheap::measure::ResourceRequirements;
-    use tileheap::plan::{MemoryKind, Placement, PlanOptions, Strategy, plan};
-    use tileheap::runtime::{Capabilities, Context, ContextDesc};
-    use tileheap::units::Span;
+    Context::new(&with_addresses).or_else(|_| Context::new(&desc))
+}
 
-    use crate::planning::random;
-    use crate::rows::{Rows, Side};
-
-    /// A device, with buffer device addresses if it has them: some frames use them.
-    pub(super) fn context() -> tileheap::Result<Context> {
-        let desc = ContextDesc::from_env("tileheap: compare");
-        let with_addresses = ContextDesc {
-            buffer_device_address: true,
-            ..desc.clone()
-        };
-        Context::new(&with_addresses).or_else(|_| Context::new(&desc))
-    }
-
-    pub(super) fn compare(rows: &mut Rows, context: &Context) {
-        for (passes, resources) in [(30, 40), (60, 90)] {
-            let frame = random(passes, resources, 2);
-            let case = format!("synthetic, {passes} passes, {resources} resources");
-            if let Err(error) = row(rows, context, &case, &frame) {
-                rows.skip(case, error.to_string());
-            }
+fn compare_on(rows: &mut Rows, context: &Context) {
+    for (passes, resources) in [(30, 40), (60, 90)] {
+        let frame = random(passes, resources, 2);
+        let case = format!("synthetic, {passes} passes, {resources} resources");
+        if let Err(error) = row(rows, context, &case, &frame) {
+            rows.skip(case, error.to_string());
         }
     }
+}
 
-    fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tileheap::Result<()> {
-        let tile = context.tile();
-        let needs = tile.measure(frame)?;
-        let options = PlanOptions {
-            strategy: Strategy::Off,
-            lazy: false,
-            ..PlanOptions::default()
-        };
-        let plan = plan(frame, &needs, tile.profile(), &options)?;
-        let shared: Vec<&Placement> = plan
-            .placements
+fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tileheap::Result<()> {
+    let tile = context.tile();
+    let needs = tile.measure(frame)?;
+    let options = PlanOptions {
+        strategy: Strategy::Off,
+        lazy: false,
+        ..PlanOptions::default()
+    };
+    let plan = plan(frame, &needs, tile.profile(), &options)?;
+    let shared: Vec<&Placement> = plan
+        .placements
+        .iter()
+        .filter(|placement| placement.memory == MemoryKind::Arena)
+        .collect();
+    let size = |placement: &Placement| needs.resources[placement.resource.index()].size.0;
+    let live = frame.pass_ids().map(|pass| {
+        let live = shared
             .iter()
-            .filter(|placement| placement.memory == MemoryKind::Arena)
-            .collect();
-        let size = |placement: &Placement| needs.resources[placement.resource.index()].size.0;
-        let live = frame.pass_ids().map(|pass| {
-            let live = shared
-                .iter()
-                .filter(|placement| placement.span.contains(pass.step()));
-            live.map(|placement| size(placement)).sum::<u64>()
-        });
-        let bound = live.max().unwrap_or(0);
-        let kept = with_allocator(context, frame, &needs.resources, &shared, false);
-        let freed = with_allocator(context, frame, &needs.resources, &shared, true);
-        rows.add(case, "bound", Side::LowerBound, Some(bound as f64));
-        rows.add(case, "gpu-allocator, all kept", Side::Baseline, Some(kept));
-        rows.add(
-            case,
-            "gpu-allocator, freed after the last use",
-            Side::Baseline,
-            Some(freed),
-        );
-        rows.add(
-            case,
-            "planned arenas",
-            Side::Ours,
-            Some(plan.totals.arena_bytes.0 as f64),
-        );
-        Ok(())
-    }
+            .filter(|placement| placement.span.contains(pass.step()));
+        live.map(|placement| size(placement)).sum::<u64>()
+    });
+    let bound = live.max().unwrap_or(0);
+    let kept = with_allocator(context, frame, &needs.resources, &shared, false);
+    let freed = with_allocator(context, frame, &needs.resources, &shared, true);
+    rows.add(case, "bound", Side::LowerBound, Some(bound as f64));
+    rows.add(case, "gpu-allocator, all kept", Side::Baseline, Some(kept));
+    rows.add(
+        case,
+        "gpu-allocator, freed after the last use",
+        Side::Baseline,
+        Some(freed),
+    );
+    rows.add(
+        case,
+        "planned arenas",
+        Side::Ours,
+        Some(plan.totals.arena_bytes.0 as f64),
+    );
+    Ok(())
+}
 
-    /// The highest ends in all of the allocator's blocks, summed.
-    fn with_allocator(
-        context: &Context,
-        frame: &Frame,
-        needs: &[ResourceRequirements],
-        placements: &[&Placement],
-        free: bool,
-    ) -> f64 {
-        let capabilities = context.tile().capabilities();
-        let desc = AllocatorCreateDesc {
-            instance: context.instance().clone(),
-            device: context.device().clone(),
-            physical_device: context.physical_device(),
-            debug_settings: Default::default(),
-            buffer_device_address: capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
-            allocation_sizes: Default::default(),
-        };
-        let mut allocator = Allocator::new(&desc).expect("an allocator");
-        let ordinary = context.tile().profile().ordinary_type_bits();
-        let mut ends = BTreeMap::new();
-        let mut live: Vec<(Span, Allocation)> = Vec::new();
-        for pass in frame.pass_ids() {
-            let begin = placements
-                .iter()
-                .filter(|placement| placement.span.first == pass.step());
-            for placement in begin {
-                let resource = frame.resource(placement.resource);
-                let needs = &needs[placement.resource.index()];
-                let allocation = allocator.allocate(&AllocationCreateDesc {
-                    name: &resource.name,
-                    requirements: ash::vk::MemoryRequirements {
-                        size: needs.size.0,
-                        alignment: needs.alignment.get(),
-                        memory_type_bits: needs.memory_type_bits & ordinary,
-                    },
-                    location: MemoryLocation::GpuOnly,
-                    linear: matches!(resource.kind, ResourceKind::Buffer { .. }),
-                    allocation_scheme: AllocationScheme::GpuAllocatorManaged,
-                });
-                let allocation = allocation.expect("memory");
-                // SAFETY: the handle is only compared.
-                let block = unsafe { allocation.memory() }.as_raw();
-                let end = ends.entry(block).or_insert(0);
-                *end = (allocation.offset() + allocation.size()).max(*end);
-                live.push((placement.span, allocation));
-            }
-            if free {
-                let is_over = |span: Span| span.end.0 <= pass.step().0 + 1;
-                let (over, rest): (Vec<_>, _) = live.into_iter().partition(|(span, _)| is_over(*span));
-                live = rest;
-                for (_, allocation) in over {
-                    allocator.free(allocation).expect("it was allocated there");
-                }
+/// The highest ends in all of the allocator's blocks, summed.
+fn with_allocator(
+    context: &Context,
+    frame: &Frame,
+    needs: &[ResourceRequirements],
+    placements: &[&Placement],
+    free: bool,
+) -> f64 {
+    let capabilities = context.tile().capabilities();
+    let desc = AllocatorCreateDesc {
+        instance: context.instance().clone(),
+        device: context.device().clone(),
+        physical_device: context.physical_device(),
+        debug_settings: Default::default(),
+        buffer_device_address: capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+        allocation_sizes: Default::default(),
+    };
+    let mut allocator = Allocator::new(&desc).expect("an allocator");
+    let ordinary = context.tile().profile().ordinary_type_bits();
+    let mut ends = BTreeMap::new();
+    let mut live: Vec<(Span, Allocation)> = Vec::new();
+    for pass in frame.pass_ids() {
+        let begin = placements
+            .iter()
+            .filter(|placement| placement.span.first == pass.step());
+        for placement in begin {
+            let resource = frame.resource(placement.resource);
+            let needs = &needs[placement.resource.index()];
+            let allocation = allocator.allocate(&AllocationCreateDesc {
+                name: &resource.name,
+                requirements: ash::vk::MemoryRequirements {
+                    size: needs.size.0,
+                    alignment: needs.alignment.get(),
+                    memory_type_bits: needs.memory_type_bits & ordinary,
+                },
+                location: MemoryLocation::GpuOnly,
+                linear: matches!(resource.kind, ResourceKind::Buffer { .. }),
+                allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+            });
+            let allocation = allocation.expect("memory");
+            // SAFETY: the handle is only compared.
+            let block = unsafe { allocation.memory() }.as_raw();
+            let end = ends.entry(block).or_insert(0);
+            *end = (allocation.offset() + allocation.size()).max(*end);
+            live.push((placement.span, allocation));
+        }
+        if free {
+            let is_over = |span: Span| span.end.0 <= pass.step().0 + 1;
+            let (over, rest): (Vec<_>, _) = live.into_iter().partition(|(span, _)| is_over(*span));
+            live = rest;
+            for (_, allocation) in over {
+                allocator.free(allocation).expect("it was allocated there");
             }
         }
-        for (_, allocation) in live {
-            allocator.free(allocation).expect("it was allocated there");
-        }
-        ends.values().sum::<u64>() as f64
     }
+    for (_, allocation) in live {
+        allocator.free(allocation).expect("it was allocated there");
+    }
+    ends.values().sum::<u64>() as f64
 }

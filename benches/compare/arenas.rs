@@ -22,7 +22,7 @@ const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 7] = [
         &Strategy::GreedyByBreadth,
     ),
     ("ExecuTorch", Side::Baseline, &Executorch),
-    ("NNC", Side::Baseline, &Nnc::Code),
+    ("NNC", Side::Baseline, &Nnc),
     ("quick", Side::Ours, &Strategy::Quick),
     ("auto", Side::Ours, &Strategy::Auto),
 ];

@@ -1,11 +1,8 @@
 //! What texture caches upload, by every policy.
 
-use tileheap::units::Bytes;
-use tileheap_baselines::textures::{ALL, HeapCache, Order, next_uses};
-use tileheap_textures::Policy;
-use tileheap_textures::replay::{Distribution, Replay, lower_bound};
-use tileheap_textures::scenario::{Scenario, working_set};
-use tileheap_textures::trace::Entry;
+use tileheap_baselines::textures::ALL;
+use tileheap_testkit::contest::{BELADY, Field, LOWER_BOUND};
+use tileheap_textures::scenario::Scenario;
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
@@ -24,58 +21,24 @@ pub(crate) fn compare(rows: &mut Rows) {
     } else {
         (240, &[50, 80, 105])
     };
+    let field = Field {
+        policies: &ALL,
+        belady: true,
+        seeds: 0..1,
+        frames,
+    };
     for scenario in Scenario::ALL {
-        // Thousands of textures in each frame.
-        let frames = if scenario == Scenario::Switch {
-            frames / 4
-        } else {
-            frames
-        };
-        let entries = scenario.entries(0, frames);
-        let geometry = scenario.geometry();
         for &budget in budgets {
-            let case = format!(
-                "{}, {budget} % of the working set, {frames} frames",
-                scenario.name()
-            );
-            let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
-            let bytes = Bytes(bytes.max(geometry.largest().0));
-            let bound = Distribution::of(&lower_bound(&entries, bytes)).mean;
-            rows.add(&case, "bound", Side::LowerBound, Some(bound.0 as f64));
-            let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), 0);
-            let belady = belady.expect("the budget holds a texture").compacting();
-            rows.add(
-                &case,
-                "belady",
-                Side::LowerBound,
-                Some(play(Box::new(belady), scenario, bytes, &entries)),
-            );
-            for desc in ALL {
-                let side = if matches!(desc.name, "coherent" | "coherent-still") {
-                    Side::Ours
-                } else {
-                    Side::Baseline
+            let case = format!("{}, {budget} % of the working set", scenario.name());
+            for (name, cell) in field.contest(scenario, budget) {
+                let side = match name {
+                    LOWER_BOUND | BELADY => Side::LowerBound,
+                    "coherent" | "coherent-still" => Side::Ours,
+                    _ => Side::Baseline,
                 };
-                let policy = desc
-                    .create(&geometry, bytes, 0)
-                    .expect("the budget holds a texture");
-                rows.add(
-                    &case,
-                    desc.name,
-                    side,
-                    Some(play(policy, scenario, bytes, &entries)),
-                );
+                let name = if name == LOWER_BOUND { "bound" } else { name };
+                rows.add(&case, name, side, Some(cell.mean as f64));
             }
         }
     }
-}
-
-fn play(policy: Box<dyn Policy>, scenario: Scenario, budget: Bytes, entries: &[Entry]) -> f64 {
-    let mut replay = Replay::new(policy, &scenario.geometry(), budget);
-    for &entry in entries {
-        replay
-            .play(entry)
-            .unwrap_or_else(|fault| panic!("{} in {budget}: {fault}", scenario.name()));
-    }
-    replay.finish().traffic.mean.0 as f64
 }

@@ -40,7 +40,6 @@ pub(crate) fn describe(quick: bool) -> Vec<(&'static str, String)> {
     ]
 }
 
-#[cfg(feature = "runtime")]
 fn drivers() -> String {
     match tileheap::runtime::detect::enumerate_devices() {
         Err(error) => format!("none: {error}"),
@@ -52,9 +51,4 @@ fn drivers() -> String {
             names.collect::<Vec<_>>().join("; ")
         }
     }
-}
-
-#[cfg(not(feature = "runtime"))]
-fn drivers() -> String {
-    "not asked: built without the feature `runtime`".to_owned()
 }

@@ -10,6 +10,7 @@
 mod allocator;
 mod arenas;
 mod cache;
+mod frames;
 mod machine;
 mod page;
 mod planning;
@@ -19,6 +20,10 @@ mod tensors;
 use std::path::PathBuf;
 
 use rows::Rows;
+use tileheap_testkit::counting::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// What makes a table's rows.
 type Fill = fn(&mut Rows);
@@ -28,7 +33,7 @@ const TABLES: [(&str, Fill); 8] = [
     ("planning", planning::speed),
     ("on-chip", planning::on_chip),
     ("splits", planning::splits),
-    ("repair", planning::repair),
+    ("frames", frames::compare),
     ("arenas", arenas::compare),
     ("allocator", allocator::compare),
     ("tensors", tensors::compare),

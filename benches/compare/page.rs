@@ -1,4 +1,4 @@
-//! The page: rows as JSON lines, as Markdown, and as HTML that needs nothing else.
+//! The page: rows as JSON lines, as Markdown, and as HTML that draws the Markdown and needs nothing else.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,8 +11,9 @@ const TITLE: &str = "tileheap beside its baselines";
 pub(crate) fn write(folder: &Path, machine: &[(&str, String)], rows: &Rows) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("rows.json"), rows.json_lines())?;
-    std::fs::write(folder.join("index.md"), markdown(machine, rows))?;
-    std::fs::write(folder.join("index.html"), html(machine, rows))
+    let text = markdown(machine, rows);
+    std::fs::write(folder.join("index.md"), &text)?;
+    std::fs::write(folder.join("index.html"), html(&text))
 }
 
 /// A table with a line for each case and a column for each contender.
@@ -96,7 +97,7 @@ fn text_of(value: f64, unit: Unit) -> String {
         Unit::Percent => format!("{value:.1} %"),
         Unit::Microseconds if value < 1000.0 => format!("{value:.1} µs"),
         Unit::Microseconds => format!("{:.2} ms", value / 1e3),
-        Unit::Bytes => {
+        Unit::Bytes | Unit::Count => {
             let digits = format!("{value:.0}");
             let mut text = String::new();
             for (index, digit) in digits.chars().enumerate() {
@@ -119,6 +120,7 @@ fn unit_of(table: &Table) -> &'static str {
     match (table.unit, table.better) {
         (Unit::Bytes, Better::Lower) => "Bytes; lower is better.",
         (Unit::Bytes, Better::Higher) => "Bytes; higher is better.",
+        (Unit::Count, _) => "Lower is better.",
         (Unit::Microseconds, _) => "Median of runs, by the clock on the wall; lower is better.",
         (Unit::Percent, _) => "Percent; higher is better.",
     }
@@ -166,97 +168,8 @@ fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
     text
 }
 
-fn html(machine: &[(&str, String)], rows: &Rows) -> String {
-    let mut body = format!("<h1>{TITLE}</h1>\n<dl>\n");
-    for (what, value) in machine {
-        let _ = writeln!(body, "<dt>{}</dt><dd>{}</dd>", escaped(what), escaped(value));
-    }
-    let _ = writeln!(body, "</dl>\n<p>{CLOSING}</p>");
-    for grid in grids(rows) {
-        let _ = writeln!(
-            body,
-            "<h2 id=\"{}\">{}</h2>\n<p>{} {}</p>",
-            grid.table.name,
-            escaped(grid.table.title),
-            escaped(grid.table.says),
-            unit_of(grid.table)
-        );
-        if !grid.lines.is_empty() {
-            body.push_str("<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><td></td>");
-            for (index, (_, side)) in grid.contenders.iter().enumerate() {
-                let _ = write!(
-                    body,
-                    "<th scope=\"col\"{}>{}</th>",
-                    class_of(*side),
-                    escaped(&grid.heading(index))
-                );
-            }
-            body.push_str("</tr></thead>\n<tbody>\n");
-        }
-        for (case, values) in &grid.lines {
-            let best = grid.best(values);
-            let _ = write!(body, "<tr><th scope=\"row\">{}</th>", escaped(case));
-            for ((_, side), value) in grid.contenders.iter().zip(values) {
-                let mut cell = grid.cell(*value);
-                if is_best(*side, *value, best) {
-                    cell = format!("<strong>{cell}</strong>");
-                }
-                let _ = write!(body, "<td{}>{cell}</td>", class_of(*side));
-            }
-            body.push_str("</tr>\n");
-        }
-        if !grid.lines.is_empty() {
-            body.push_str("</tbody></table></div>\n");
-        }
-        let skipped = rows.skipped_of(grid.table);
-        if !skipped.is_empty() {
-            body.push_str("<p>Skipped:</p>\n<ul>\n");
-            for one in skipped {
-                let _ = writeln!(body, "<li>{}: {}</li>", escaped(&one.what), escaped(&one.why));
-            }
-            body.push_str("</ul>\n");
-        }
-    }
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{TITLE}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
-    )
+/// The same, drawn by a script from the Markdown inside of it.
+fn html(markdown: &str) -> String {
+    let escaped = markdown.replace('&', "&amp;").replace('<', "&lt;");
+    include_str!("page.html").replace("MARKDOWN", &escaped)
 }
-
-fn class_of(side: Side) -> &'static str {
-    match side {
-        Side::Ours => " class=\"ours\"",
-        Side::Baseline => "",
-        Side::LowerBound => " class=\"bound\"",
-    }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-const STYLE: &str = "\
-:root { color-scheme: light dark; --ink: #1d2530; --paper: #fff; --rule: #d5dae1; --soft: #5b6776; --ours: #eaf3ee; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e3e8ee; --paper: #14181d; --rule: #353d47; --soft: #9aa6b4; --ours: #1a2b22; }
-}
-body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; margin: 0; }
-main { max-width: 90rem; margin: 0 auto; padding: 1.5rem; }
-p { max-width: 60rem; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; }
-dt { color: var(--soft); }
-dd { margin: 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .88rem; }
-th, td { border-bottom: 1px solid var(--rule); padding: .3rem .7rem; text-align: right; vertical-align: bottom; }
-thead th { font-weight: 600; max-width: 9rem; }
-tbody th { font-weight: 400; text-align: left; min-width: 15rem; }
-td { white-space: nowrap; }
-.ours { background: var(--ours); }
-.bound { color: var(--soft); }
-@media print { .wide { overflow: visible; } table { font-size: .7rem; } }
-";

@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -202,36 +202,5 @@ pub(crate) fn splits(rows: &mut Rows) {
                 Some(share(&case.plan(&case.frame, &options))),
             );
         }
-    }
-}
-
-/// What one pass less takes.
-pub(crate) fn repair(rows: &mut Rows) {
-    rows.table(Table {
-        name: "repair",
-        title: "One pass switched off",
-        says: "Time of a plan for the frame without one of its passes: made anew, and repaired from that of the whole frame.",
-        unit: Unit::Microseconds,
-        better: Better::Lower,
-    });
-    for case in cases(rows) {
-        let (frame, options) = (&case.frame, &case.options);
-        let Some(without) = frame.pass_ids().find_map(|pass| frame.without_pass(pass).ok()) else {
-            rows.skip(case.name, "no pass can go alone");
-            continue;
-        };
-        let mut whole = Planner::new();
-        whole
-            .plan(frame, &case.needs, &case.profile, options)
-            .expect(FITS);
-        let anew = rows.microseconds(|| drop(black_box(case.plan(&without, options))));
-        let repaired = rows.microseconds(|| {
-            let plan = whole
-                .clone()
-                .plan_now(&without, &case.needs, &case.profile, options);
-            drop(black_box(plan.expect(FITS)));
-        });
-        rows.add(&case.name, "anew", Side::Ours, Some(anew));
-        rows.add(&case.name, "repaired", Side::Ours, Some(repaired));
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct Table {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unit {
     Bytes,
+    Count,
     Microseconds,
     Percent,
 }

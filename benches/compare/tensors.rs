@@ -23,7 +23,7 @@ const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 9] = [
     ("ExecuTorch, offsets", Side::Baseline, &Offsets(Executorch)),
     ("LiteRT, best", Side::Baseline, &LITERT_BEST),
     ("LiteRT, min-cost flow", Side::Baseline, &LITERT_MIN_COST_FLOW),
-    ("NNC", Side::Baseline, &Offsets(Nnc::Code)),
+    ("NNC", Side::Baseline, &Offsets(Nnc)),
     ("auto", Side::Ours, &Offsets(tileheap_pack::Strategy::Auto)),
 ];
 

@@ -1,0 +1,158 @@
+//! A frame that changes: how long it takes from a description to what can be recorded, and what is allocated on the way.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use tileheap::frame::tables::Version;
+use tileheap::frame::{Frame, FrameBuilder};
+use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::measure::estimate;
+use tileheap::plan::{PlanOptions, Planner, Strategy, plan};
+use tileheap::profile::DeviceProfile;
+use tileheap::runtime::Capabilities;
+use tileheap_testkit::counting;
+use tileheap_testkit::fake_driver::Config;
+use tileheap_testkit::runtime_rig::{Rig, on_fake};
+
+use crate::planning::random;
+use crate::rows::{Better, Rows, Side, Table, Unit};
+
+/// Passes and resources, and what the project's first version took for the first four steps and an equal frame, in microseconds.
+///
+/// Source: measurements of that version on two quiet cores of this kind of machine.
+const SIZES: [(u32, u32, [Option<f64>; 4]); 3] = [
+    (30, 40, [Some(49.0), Some(21.0), Some(310.0), Some(1.4)]),
+    (256, 400, [None, Some(256.0), Some(7400.0), Some(28.0)]),
+    (1024, 2048, [None, Some(2600.0), Some(49_000.0), None]),
+];
+
+/// Declares a frame again, by the calls that a renderer makes, into a builder of which the memory is used again.
+fn declare(builder: &mut FrameBuilder, frame: &Frame, name: &str) {
+    builder.reset(name, frame.base_extent());
+    for one in frame.resources() {
+        builder.resource(one.name.as_str(), one.kind, one.persistence);
+    }
+    for queue in frame.queues() {
+        builder.queue(queue.name.as_str(), queue.capabilities);
+    }
+    for semaphore in frame.semaphores() {
+        builder.semaphore(semaphore.name.as_str());
+    }
+    for submit in frame.submits() {
+        let id = builder.submit(submit.queue);
+        for batch in submit.batches.of(frame.batches()) {
+            let id = builder.batch(id);
+            for op in &batch.waits {
+                builder.wait(id, op.semaphore, op.stages);
+            }
+            for op in &batch.signals {
+                builder.signal(id, op.semaphore, op.stages);
+            }
+            for commands in batch.command_buffers.of(frame.command_buffers()) {
+                let id = builder.command_buffer(id, commands.name.as_str());
+                for pass in commands.passes.of(frame.passes()) {
+                    let mut declared = builder.pass(id, pass.name.as_str(), pass.kind);
+                    for one in pass.accesses.of(frame.accesses()) {
+                        declared = declared
+                            .access(one.resource, one.kind, one.reads, one.writes, one.load_op)
+                            .at(one.stages);
+                        if let Some(source) = one.resolves {
+                            declared = declared.resolving(source);
+                        }
+                        if one.version == Version::Previous {
+                            declared = declared.previous();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn compare(rows: &mut Rows) {
+    rows.table(Table {
+        name: "frames",
+        title: "A frame that changes",
+        says: "Time of each step from a description to a frame that can be recorded, synthetic frames on one thread, beside the project's \
+               first version on a quiet machine. Changed and known frames are dynamic frames on a driver that does nothing: a changed one \
+               finds all images, buffers and memory in the pool. Asked for at 30 passes: 60 µs and 15 µs.",
+        unit: Unit::Microseconds,
+        better: Better::Lower,
+    });
+    let profile = Arc::new(DeviceProfile::preset("adreno-830").expect("the preset is there"));
+    let mut allocations = Vec::new();
+    let sizes = if rows.quick { &SIZES[..1] } else { &SIZES };
+    for &(passes, resources, [described, fast, optimal, equal]) in sizes {
+        let frame = random(passes, resources, passes / 15);
+        let needs = Arc::new(estimate(&frame, &profile).expect("the frame is no giant"));
+        let mut builder = FrameBuilder::default();
+        let mut step = |name: &str, first: Option<f64>, run: &mut dyn FnMut()| {
+            let case = format!("{name}, {passes} passes, {resources} resources");
+            rows.add(&case, "first version", Side::Baseline, first);
+            rows.add(&case, "now", Side::Ours, Some(rows.microseconds(&mut *run)));
+            let before = counting::so_far();
+            run();
+            allocations.push((case, counting::so_far() - before));
+        };
+        step("describe and validate", described, &mut || {
+            declare(&mut builder, &frame, frame.name());
+            black_box(builder.to_frame().expect("as it was"));
+        });
+        for (strategy, first) in [(Strategy::Fast, fast), (Strategy::Optimal, optimal)] {
+            let options = PlanOptions {
+                strategy,
+                ..PlanOptions::default()
+            };
+            let name = format!("plan, {}", strategy.name());
+            step(&name, first, &mut || {
+                black_box(plan(&frame, &needs, &profile, &options).expect("the frame fits"));
+            });
+        }
+        let (options, mut planner) = (PlanOptions::default(), Planner::new());
+        let planned = planner
+            .plan(&frame, &needs, &profile, &options)
+            .expect("as before");
+        let (again, same) = (random(passes, resources, passes / 15), Arc::new((*needs).clone()));
+        step("plan, an equal frame", equal, &mut || {
+            black_box(
+                planner
+                    .plan(&again, &same, &profile, &options)
+                    .expect("as before"),
+            );
+        });
+        let first = Situation::first(DeviceQueues::one(&frame));
+        let next = first.after(&lower(&planned, &first).expect("one queue runs it"));
+        for (name, situation) in [("lower", &first), ("lower, after another frame", &next)] {
+            step(name, None, &mut || {
+                black_box(lower(&planned, situation).expect("as before"));
+            });
+        }
+        let rig = Rig::new(Config::modern(), Capabilities::empty());
+        let tile = rig.runtime().expect("the fake driver");
+        let mut frames = tile.dynamic_frame(options).expect("as before");
+        let mut names = 0u64;
+        step("changed, from description to bound and back", None, &mut || {
+            // No plan is known for another name.
+            names += 1;
+            declare(&mut builder, &frame, &names.to_string());
+            black_box(frames.select_now(&builder).expect("as before"));
+            frames.forget(&builder);
+        });
+        step("known, from description to bound", None, &mut || {
+            declare(&mut builder, &frame, frame.name());
+            black_box(frames.select_now(&builder).expect("as before"));
+        });
+        drop(frames);
+        on_fake!(tile.destroy());
+    }
+    rows.table(Table {
+        name: "allocations",
+        title: "Heap allocations",
+        says: "How often each of these steps allocates on the heap.",
+        unit: Unit::Count,
+        better: Better::Lower,
+    });
+    for (case, count) in allocations {
+        rows.add(&case, "now", Side::Ours, Some(count as f64));
+    }
+}
