@@ -162,46 +162,22 @@ fn outer_macro(tree: &Tree, from: usize, path: &[String]) -> Option<(PathBuf, St
     None
 }
 
-/// Tarjan's strongly connected components.
-fn strongly_connected(arrows: &Arrows) -> Vec<BTreeSet<PathBuf>> {
-    struct Search<'a> {
-        arrows: &'a Arrows,
-        order: BTreeMap<&'a PathBuf, (usize, usize)>,
-        stack: Vec<&'a PathBuf>,
-        found: Vec<BTreeSet<PathBuf>>,
-    }
-    impl<'a> Search<'a> {
-        fn visit(&mut self, file: &'a PathBuf) -> usize {
-            let index = self.order.len();
-            self.order.insert(file, (index, index));
-            self.stack.push(file);
-            let mut low = index;
-            for target in self.arrows.get(file).into_iter().flat_map(BTreeMap::keys) {
-                let reached = match self.order.get(target) {
-                    None => self.visit(target),
-                    Some(&(at, _)) if self.stack.contains(&target) => at,
-                    Some(_) => continue,
-                };
-                low = low.min(reached);
-            }
-            if low == index {
-                let first = self.stack.iter().position(|&other| other == file);
-                let component = self.stack.drain(first.unwrap_or(0)..);
-                self.found.push(component.cloned().collect());
-            }
-            low
+/// Sets of files each of which leads to every other.
+fn strongly_connected(arrows: &Arrows) -> BTreeSet<BTreeSet<PathBuf>> {
+    let behind = |file: &PathBuf| {
+        let mut found = BTreeSet::new();
+        let mut open = vec![file];
+        while let Some(next) = open.pop() {
+            let targets = arrows.get(next).into_iter().flat_map(BTreeMap::keys);
+            open.extend(targets.filter(|target| found.insert((*target).clone())));
         }
-    }
-    let mut search = Search {
-        arrows,
-        order: BTreeMap::new(),
-        stack: Vec::new(),
-        found: Vec::new(),
+        found
     };
-    for file in arrows.keys() {
-        if !search.order.contains_key(file) {
-            search.visit(file);
-        }
-    }
-    search.found
+    let behind: BTreeMap<&PathBuf, BTreeSet<PathBuf>> =
+        arrows.keys().map(|file| (file, behind(file))).collect();
+    let both_ways = |file: &PathBuf| {
+        let leads_back = |other: &&PathBuf| behind.get(other).is_some_and(|others| others.contains(file));
+        behind[file].iter().filter(leads_back).cloned().collect()
+    };
+    arrows.keys().map(both_ways).collect()
 }

@@ -4,50 +4,11 @@ use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Identifiers, as whole names.
-const IDENTIFIERS: &[&str] = &[
-    "Turn",
-    "Errand",
-    "Thing",
-    "Quest",
-    "Reach",
-    "news_of",
-    "Said",
-    "Before",
-    "Overwrite",
-    "worth",
-    "harm",
-    "NotWorth",
-    "life",
-    "lives",
-    "life_of",
-    "HandOver",
-    "whereabouts",
-    "lending",
-    "books",
-    "culprits",
-    "Bound",
-    "Slot",
-    "Choice",
-    "Resident",
-    "Reason",
-];
+/// Identifiers, as whole names, one a line.
+const IDENTIFIERS: &str = include_str!("retired_names.txt");
 
-/// Phrases in comments and texts, in any case.
-const PHRASES: &[&str] = &[
-    "who lives where",
-    "who was not used in this frame",
-    "a hand that spares who was used",
-    "whatever is asked of them",
-    "what is asked of them",
-    "takes up work on a device of the caller",
-    "must live in tile memory and cannot",
-    "made of 4-byte words, and this has",
-    "fail where less than so much traffic stays on chip",
-    "those that move textures want no transfer queue",
-    "reserved for nothing",
-    "a newcomer's evening",
-];
+/// Phrases in comments and texts, in any case, one a line.
+const PHRASES: &str = include_str!("retired_phrases.txt");
 
 /// The retired names in a file, each with its line.
 ///
@@ -57,7 +18,7 @@ pub fn retired(path: &Path, text: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let lower = line.to_lowercase();
-        for phrase in PHRASES.iter().filter(|phrase| lower.contains(**phrase)) {
+        for phrase in PHRASES.lines().filter(|phrase| lower.contains(*phrase)) {
             found.push(format!("{}:{}: \"{phrase}\"", path.display(), index + 1));
         }
     }
@@ -75,7 +36,7 @@ fn scan(path: &Path, tokens: TokenStream, found: &mut Vec<String>) {
         match token {
             TokenTree::Ident(name) => {
                 let text = name.to_string();
-                if IDENTIFIERS.contains(&text.as_str()) {
+                if IDENTIFIERS.lines().any(|retired| retired == text) {
                     found.push(format!(
                         "{}:{}: `{text}`",
                         path.display(),
