@@ -2,8 +2,8 @@
 # compare.sh [--quick] [--output FOLDER] [TABLE]...: measures this machine, everything in the project beside every baseline in it,
 # and writes a page: index.html, index.md and rows.json in FOLDER (target/compare).
 #
-# Tables: planning, on-chip, arenas, allocator, tensors, cache; all of them without one. --quick takes fewer cases, fewer runs and
-# the debug build: its counts are right, its times are not those of a release. Files of others in ../shared are used where they
+# Tables: planning, on-chip, splits, frames, arenas, allocator, tensors, cache; all of them without one. --quick takes fewer cases,
+# fewer runs and the debug build: its counts are right, its times are not those of a release. Files of others in ../shared are used where they
 # are there, and listed as skipped where not; so is the driver.
 set -euo pipefail
 
@@ -25,7 +25,7 @@ while [ $# -gt 0 ]; do
             output=$2
             shift
             ;;
-        planning | on-chip | arenas | allocator | tensors | cache) tables+=("$1") ;;
+        planning | on-chip | splits | frames | arenas | allocator | tensors | cache) tables+=("$1") ;;
         *)
             echo "error: \`$1\` is no option and no table; see --help" >&2
             exit 2

@@ -131,3 +131,27 @@ need_testbed() {
     bash scripts/unpack-forky.sh "$TILEHEAP_TESTBED" libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
         libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 }
+
+# need_wheel [FOLDER]: builds the Python package and installs it in a virtual environment: the given one, or one that has NumPy and
+# pytest besides.
+need_wheel() {
+    local tools=$root/target/python/tools
+    environment=${1:-$root/target/python/tests}
+    if [ ! -e "$tools/complete" ]; then
+        say "Installing maturin, NumPy and pytest into $root/target/python"
+        new_environment "$tools" maturin
+        new_environment "$root/target/python/tests" numpy pytest
+        touch "$tools/complete"
+    fi
+    rm -rf "$root/target/python/wheels"
+    "$tools/bin/maturin" build --locked --quiet --manifest-path crates/python/Cargo.toml --profile "${PROFILE:-release}" \
+        --interpreter "$environment/bin/python" --out "$root/target/python/wheels"
+    "$environment/bin/pip" install --quiet --force-reinstall --no-deps --no-index "$root"/target/python/wheels/*.whl
+}
+
+# new_environment FOLDER PACKAGE...: a virtual environment of Debian's Python.
+new_environment() {
+    rm -rf "$1"
+    python3 -m venv "$1"
+    "$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+}

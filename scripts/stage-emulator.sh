@@ -11,17 +11,18 @@ esac
 folder=${1:+$(realpath -m "$1")}
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
-folder=${folder:-$root/target/emulator}
+layer=${LAYER:-emulator} # stage-capture.sh names the other one
+folder=${folder:-$root/target/$layer}
 need_rust
 
 case ${PROFILE:-dev} in
     dev) built=debug ;;
     *) built=$PROFILE ;;
 esac
-! $build || cargo build --quiet --package tileheap-emulator --profile "${PROFILE:-dev}"
+! $build || cargo build --quiet --package "tileheap-$layer" --profile "${PROFILE:-dev}"
 mkdir -p "$folder"
 # Renamed into place: a running program keeps the library that it loaded.
 # Of whatever was built last, a program or its tests.
-cp "${CARGO_TARGET_DIR:-$root/target}/$built/deps/libtileheap_emulator.so" "$folder/.library.$$"
-mv -f "$folder/.library.$$" "$folder/libtileheap_emulator.so"
-cp crates/emulator/VkLayer_tileheap_emulator.json "$folder/"
+cp "${CARGO_TARGET_DIR:-$root/target}/$built/deps/libtileheap_$layer.so" "$folder/.library.$$"
+mv -f "$folder/.library.$$" "$folder/libtileheap_$layer.so"
+cp "crates/$layer/VkLayer_tileheap_$layer.json" "$folder/"

@@ -191,6 +191,7 @@ cargo test --workspace --no-run </dev/null
 cargo build --workspace --examples </dev/null # As programs: those with tests of their own were built as tests alone.
 export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
 check emulator-staged bash scripts/stage-emulator.sh --built
+check wheel bash scripts/test-wheel.sh
 # The programs of examples render hundreds of frames, for as long as all others together.
 $all || quick=(-- --skip programs::)
 on_lavapipe run machine cargo test --workspace --no-fail-fast "${quick[@]}"
@@ -224,7 +225,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     if $all; then
         own_tests_validated
         check wrong-order wrong_order
-        check programs bash scripts/check-programs.sh
+        check programs bash scripts/test-programs.sh --quick
         check archive env PROFILE=dev bash scripts/package-emulator.sh
         check angle bash scripts/test-angle.sh
     fi
