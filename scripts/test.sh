@@ -191,6 +191,7 @@ cargo test --workspace --no-run </dev/null
 cargo build --workspace --examples </dev/null # As programs: those with tests of their own were built as tests alone.
 export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
 check emulator-staged bash scripts/stage-emulator.sh --built
+check capture-staged bash scripts/stage-capture.sh --built
 check wheel bash scripts/test-wheel.sh
 # The programs of examples render hundreds of frames, for as long as all others together.
 $all || quick=(-- --skip programs::)

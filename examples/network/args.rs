@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use clap::{Parser, ValueEnum};
 use tileheap::units::Bytes;
 use tileheap_examples::sizes::parse_bytes;
@@ -14,6 +16,9 @@ pub(crate) struct Args {
     /// Runs in tile memory, in at most so many bytes of it: alone, and beside a renderer's frame in one submit
     #[arg(long, value_name = "BYTES", num_args = 0..=1, value_parser = parse_bytes, conflicts_with = "time")]
     pub(crate) tile: Option<Option<Bytes>>,
+    /// With --tile: writes the frame of the network alone as JSON; of several, the last one's
+    #[arg(long, value_name = "FILE", requires = "tile")]
+    pub(crate) dump_frame: Option<PathBuf>,
     /// Height and width of the picture; a multiple of 32
     #[arg(long, value_name = "PIXELS", default_value_t = 96, value_parser = clap::value_parser!(u32).range(32..=224))]
     pub(crate) size: u32,

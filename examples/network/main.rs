@@ -120,7 +120,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         context.tile().profile().name
     );
     if let Some(limit) = args.tile {
-        let ran = tile::run(context, &seeded, limit)?;
+        let ran = tile::run(context, &seeded, limit, args.dump_frame.as_deref())?;
         for (variant, outputs) in ["alone", "beside a renderer"].into_iter().zip(ran) {
             let error = compare(args, model, variant, &outputs, &expected)?;
             println!("    {variant}: largest error {error:.2e}");

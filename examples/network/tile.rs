@@ -1,5 +1,6 @@
 //! Networks in tile memory: passes of a frame, alone and beside a renderer's in one submit.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ash::vk;
@@ -20,20 +21,29 @@ use crate::models::Seeded;
 use crate::renderer::{EXTENT, Renderer};
 use crate::storage::{Storing, layouts};
 use crate::support::commands::command_buffers;
-use crate::support::error::Result;
+use crate::support::error::{Result, write_file};
 use crate::support::picture::Rendered;
 
 /// What a heap of the most bytes that are known of holds where there is no tile heap: for the table.
 const WITHOUT_A_HEAP: Bytes = Bytes(8 << 20);
 
-/// Runs a network in at most so many bytes of tile memory; its outputs when it ran alone and beside a renderer's frame.
-pub(crate) fn run(context: &Context, seeded: &Seeded, limit: Option<Bytes>) -> Result<[Vec<f32>; 2]> {
+/// Runs a network in at most so many bytes of tile memory; its outputs when it ran alone and beside a renderer's frame. `dump` is where the
+/// frame goes in which it ran alone.
+pub(crate) fn run(
+    context: &Context,
+    seeded: &Seeded,
+    limit: Option<Bytes>,
+    dump: Option<&Path>,
+) -> Result<[Vec<f32>; 2]> {
     let layouts = layouts(&seeded.graph, Storing::Buffers)?;
     let heap = context.tile().profile().tile.map(|heap| heap.size);
     let size = limit.into_iter().chain(heap).min().unwrap_or(WITHOUT_A_HEAP);
     table(context, seeded, &layouts, size)?;
     let work = Some((seeded, &layouts[..]));
     let alone = submit(context, work, false, limit)?;
+    if let Some(path) = dump {
+        write_file(path, &alone.plan.described().to_json())?;
+    }
     println!("    alone: {}", stays(&alone.plan));
     let beside = submit(context, work, true, limit)?;
     println!("    beside a renderer: {}", stays(&beside.plan));

@@ -1,10 +1,11 @@
 //! The layer through the loader, under programs of this repository: `bash scripts/stage-capture.sh` stages it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tileheap::frame::tables::{PassKind, Version};
-use tileheap::frame::{Frame, LoadOp};
+use tileheap::frame::tables::{Access, PassKind, Version};
+use tileheap::frame::{BatchId, Frame, LoadOp};
 use tileheap_capture::check::check;
 use tileheap_capture::document::{Border, Capture, Inferred};
 use tileheap_capture::{LAYER_NAME, settings};
@@ -43,6 +44,48 @@ fn read(path: &Path) -> (Frame, Capture) {
     (frame, capture)
 }
 
+/// Kind and batch of each pass.
+fn passes(frame: &Frame) -> Vec<(PassKind, BatchId)> {
+    let of = |pass| (frame.pass(pass).kind, frame.batch_of(pass));
+    frame.pass_ids().map(of).collect()
+}
+
+/// Every pass in its batch, and every access that is declared, by the same resource throughout: what it reads and writes, with which
+/// operation, of which part.
+fn assert_same(frame: &Frame, expected: &Frame) {
+    assert_eq!(passes(frame), passes(expected));
+    let mut same = BTreeMap::new();
+    for access in expected.accesses() {
+        let of = |one: &Access| {
+            (
+                one.kind,
+                one.reads,
+                one.writes,
+                one.version,
+                one.load_op,
+                one.range,
+            )
+        };
+        let known = same.get(&access.resource).copied();
+        let found = frame.accesses_of(access.pass).iter().find(|one| {
+            let fits = known.map_or(!same.values().any(|taken| *taken == one.resource), |known| {
+                known == one.resource
+            });
+            fits && of(one) == of(access)
+        });
+        let name = &expected.resource(access.resource).name;
+        let found = found.unwrap_or_else(|| panic!("{access:?} of {name} as {known:?}"));
+        same.insert(access.resource, found.resource);
+    }
+}
+
+fn own_frame(path: &Path) -> Frame {
+    let text = std::fs::read_to_string(path).expect("its own frame");
+    Frame::from_json(&text).expect("a frame")
+}
+
+const EACH_SUBMIT: (&str, &str) = (settings::BORDER, "submits:1");
+
 #[test]
 fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
     let folder = folder("capture_deferred");
@@ -52,40 +95,19 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
         .args(["--frames", "3", "--size", "320x180", "--output"])
         .arg(tileheap_testkit::own_file("picture.png"));
     program.arg("--dump-frame").arg(&described);
-    let Some(output) = captured(program, &folder, &[(settings::BORDER, "submits:1")]) else {
+    let Some(output) = captured(program, &folder, &[EACH_SUBMIT]) else {
         return;
     };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("frame-2.json"), "{said}");
     let (frame, capture) = read(&folder.join("frame-2.json"));
-    let expected =
-        Frame::from_json(&std::fs::read_to_string(described).expect("its own frame")).expect("a frame");
     assert_eq!((capture.border, capture.frame), (Border::Submits, 2));
     assert_eq!(capture.followed(), Some(1.0), "{:?}", capture.unresolved);
-    let kinds = |frame: &Frame| -> Vec<(String, PassKind)> {
-        frame
-            .passes()
-            .iter()
-            .map(|pass| (pass.name.clone(), pass.kind))
-            .collect()
-    };
-    assert_eq!(kinds(&frame), kinds(&expected));
-    // Every access that it declares is there, of what has a name; the rest is what it does not declare: its own buffers.
-    for access in expected.accesses() {
-        let resource = &expected.resource(access.resource).name;
-        let Some(same) = frame.resource_named(resource) else {
-            continue;
-        };
-        let found = frame
-            .accesses_of(access.pass)
-            .iter()
-            .find(|one| (one.resource, one.kind) == (same, access.kind));
-        let found = found.unwrap_or_else(|| panic!("{access:?} of {resource}"));
-        let of = |one: &tileheap::frame::tables::Access| {
-            (one.reads, one.writes, one.version, one.load_op, one.range)
-        };
-        assert_eq!(of(found), of(access), "{resource}");
-    }
+    let expected = own_frame(&described);
+    assert_same(&frame, &expected);
+    let names =
+        |frame: &Frame| -> Vec<String> { frame.passes().iter().map(|pass| pass.name.clone()).collect() };
+    assert_eq!(names(&frame), names(&expected));
     let history = frame
         .resource_named("resolved")
         .expect("two images that take turns are one resource");
@@ -99,6 +121,40 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
     let mut findings = check(&frame, &capture).expect("a capture of this frame");
     findings.retain(|finding| !finding.message.contains("`resolved`"));
     assert_eq!(findings, [], "its own synchronization covers it");
+}
+
+#[test]
+fn what_forward_and_network_submit_is_what_they_describe() {
+    for (name, arguments) in [
+        ("forward", &["--step", "3"][..]),
+        ("forward", &["--step", "4"]),
+        ("network", &["--tile", "--model", "lstm"]),
+    ] {
+        let folder = folder("capture_described");
+        let described = tileheap_testkit::own_file("described_too.json");
+        let run = || {
+            let mut program = tileheap_testkit::example(name);
+            program.args(arguments);
+            program
+        };
+        let mut dumping = run();
+        dumping.arg("--dump-frame").arg(&described);
+        assert!(dumping.status().expect("it runs").success(), "{name}");
+        let expected = own_frame(&described);
+        if captured(run(), &folder, &[EACH_SUBMIT, (settings::FRAMES, "0..40")]).is_none() {
+            return;
+        }
+        let documents = std::fs::read_dir(&folder).expect("the folder").flatten();
+        let documents = documents.filter(|file| file.path().extension().is_some_and(|kind| kind == "json"));
+        let (frame, capture) = documents
+            .map(|file| read(&file.path()))
+            .find(|(frame, _)| passes(frame) == passes(&expected))
+            .unwrap_or_else(|| panic!("{name} has no such frame"));
+        assert_eq!(capture.followed(), Some(1.0), "{:?}", capture.unresolved);
+        assert_same(&frame, &expected);
+        let findings = check(&frame, &capture).expect("a capture of this frame");
+        assert_eq!(findings, [], "{name}: its own synchronization covers it");
+    }
 }
 
 #[test]
