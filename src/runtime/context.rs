@@ -130,11 +130,6 @@ impl Context {
         self.instance.messages()
     }
 
-    /// The version of the validation layer; `None` if it is not enabled.
-    pub fn validation_version(&self) -> Option<u32> {
-        self.instance.validation
-    }
-
     /// Destroys the device and instance, after waiting for the device to be idle; returns the [messages](Context::messages).
     ///
     /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, every clone of [`Context::tile`] dropped, and every

@@ -74,3 +74,21 @@ pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubreso
         layer_count: vk::REMAINING_ARRAY_LAYERS,
     }
 }
+
+/// A barrier of a part of an image within one queue family, by Vulkan 1.0.
+pub fn image_barrier(
+    image: vk::Image,
+    range: vk::ImageSubresourceRange,
+    (old, new): (vk::ImageLayout, vk::ImageLayout),
+    (before, after): (vk::AccessFlags, vk::AccessFlags),
+) -> vk::ImageMemoryBarrier<'static> {
+    vk::ImageMemoryBarrier::default()
+        .image(image)
+        .old_layout(old)
+        .new_layout(new)
+        .src_access_mask(before)
+        .dst_access_mask(after)
+        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .subresource_range(range)
+}

@@ -33,8 +33,6 @@ pub(super) struct Instance {
     pub(super) entry: ash::Entry,
     pub(super) raw: ash::Instance,
     pub(super) api_version: u32,
-    /// The layer's version.
-    pub(super) validation: Option<u32>,
     pub(super) device: Option<ash::Device>,
     /// Whether `VK_EXT_debug_utils` is enabled.
     names: bool,
@@ -51,8 +49,8 @@ struct Offer {
     names: Vec<&'static CStr>,
     debug: bool,
     portability: bool,
-    /// The validation layer's version, and whether it takes `VkLayerSettingsCreateInfoEXT`.
-    validation: Option<(u32, bool)>,
+    /// Whether the validation layer takes `VkLayerSettingsCreateInfoEXT`; `None` without it.
+    validation: Option<bool>,
 }
 
 impl Instance {
@@ -93,7 +91,7 @@ impl Instance {
         if offer.debug {
             create = create.push_next(&mut messenger);
         }
-        if let Some((_, layer_settings)) = offer.validation {
+        if let Some(layer_settings) = offer.validation {
             create = create.enabled_layer_names(&layers);
             create = if layer_settings {
                 create.push_next(&mut settings)
@@ -111,7 +109,6 @@ impl Instance {
             entry,
             raw,
             api_version: offer.api_version,
-            validation: offer.validation.map(|(version, _)| version),
             device: None,
             names: offer.debug,
             messenger: None,
@@ -249,7 +246,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     } else {
         None
     };
-    if let Some((_, layer_settings)) = validation {
+    if let Some(layer_settings) = validation {
         names.push(if layer_settings {
             ash::ext::layer_settings::NAME
         } else {
@@ -280,15 +277,15 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     })
 }
 
-/// The validation layer's version, and whether it takes layer settings.
-fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
+/// Whether the validation layer takes layer settings.
+fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .with_call("vkEnumerateInstanceLayerProperties", || "the loader")?;
-    let layer = layers
+    if !layers
         .iter()
-        .find(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION);
-    let Some(layer) = layer else {
+        .any(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION)
+    {
         // The usual reason where it is installed.
         let what = match std::env::var_os("VK_LAYER_PATH") {
             Some(_) => {
@@ -299,12 +296,9 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
             }
         };
         return Err(RuntimeError::missing(INSTALLATION, what));
-    };
-    let brings = extensions(entry, Some(VALIDATION))?;
-    let settings = brings
-        .iter()
-        .any(|name| name.as_c_str() == ash::ext::layer_settings::NAME);
-    Ok((layer.spec_version, settings))
+    }
+    let mut brings = extensions(entry, Some(VALIDATION))?.into_iter();
+    Ok(brings.any(|name| name.as_c_str() == ash::ext::layer_settings::NAME))
 }
 
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>> {

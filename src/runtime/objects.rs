@@ -13,7 +13,7 @@ use ash::vk;
 use super::device::Device;
 use crate::Result;
 
-pub use super::create_info::full_subresource_range;
+pub use super::create_info::{full_subresource_range, image_barrier};
 pub use super::device::QueuesLocked;
 pub use super::error::VkResultExt;
 pub use super::memory::{

@@ -90,12 +90,16 @@ pub fn own_file(name: &str) -> PathBuf {
 /// An example, with arguments to come: as test.sh has built it (`TILEHEAP_BUILT_EXAMPLES`), or built by Cargo if need be, which turns
 /// other features on for one package than for the workspace, and so builds the libraries once more.
 pub fn example(name: &str) -> Command {
-    match (built_example(name), std::env::var_os("TILEHEAP_RUNNER")) {
-        (None, _) => cargo_run(name),
-        (Some(program), None) => Command::new(program),
-        (Some(program), Some(runner)) => {
+    built_example(name).map_or_else(|| cargo_run(name), runnable)
+}
+
+/// A program, on the test bed's libraries where a run of the tests asks for them.
+pub fn runnable(program: impl AsRef<Path>) -> Command {
+    match std::env::var_os("TILEHEAP_RUNNER") {
+        None => Command::new(program.as_ref()),
+        Some(runner) => {
             let mut command = Command::new(runner);
-            command.arg(program);
+            command.arg(program.as_ref());
             command
         }
     }

@@ -63,17 +63,9 @@ pub(crate) fn contains(text: String, parts: &[&str]) -> String {
     text
 }
 
-/// The command, on the test bed's libraries where a run of the tests asks for them.
+/// The command.
 pub(crate) fn command() -> Command {
-    let program = env!("CARGO_BIN_EXE_tileheap");
-    match std::env::var_os("TILEHEAP_RUNNER") {
-        None => Command::new(program),
-        Some(runner) => {
-            let mut command = Command::new(runner);
-            command.arg(program);
-            command
-        }
-    }
+    tileheap_testkit::runnable(env!("CARGO_BIN_EXE_tileheap"))
 }
 
 pub(crate) fn tileheap(arguments: &[&str]) -> Run {

@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> &str {
 /// Runs it on the emulator; `None` where the test is skipped.
 fn run(profile: &str, arguments: &[&str]) -> Option<Output> {
     let program = program()?;
-    let mut command = crate::runnable(program);
+    let mut command = tileheap_testkit::runnable(program);
     if !support::emulate(&mut command, profile) {
         return None;
     }

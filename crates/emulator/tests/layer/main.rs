@@ -23,21 +23,6 @@ mod shading;
 mod third_party;
 mod traces;
 
-use std::path::Path;
-use std::process::Command;
-
-/// Returns a program's command, on the test bed if tests run there.
-fn runnable(program: &Path) -> Command {
-    match std::env::var_os("TILEHEAP_RUNNER") {
-        None => Command::new(program),
-        Some(runner) => {
-            let mut command = Command::new(runner);
-            command.arg(program);
-            command
-        }
-    }
-}
-
 /// Runs a test, given by its full name, in a process of its own.
 fn alone(name: &str, test: fn()) {
     const ALONE: &str = "TILEHEAP_ALONE";
@@ -45,7 +30,7 @@ fn alone(name: &str, test: fn()) {
         return test();
     }
     let program = std::env::args_os().next().expect("the path of this program");
-    let mut command = runnable(program.as_ref());
+    let mut command = tileheap_testkit::runnable(program);
     command.args(["--exact", name, "--nocapture"]).env(ALONE, "1");
     let output = command.output().expect("this program runs again");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -7,7 +7,7 @@ use ash::vk;
 use serde_json::{Value, json};
 
 use crate::rig::{self, Rig};
-use crate::runnable;
+use tileheap_testkit::runnable;
 
 const WORDS: u32 = 256;
 
@@ -278,7 +278,7 @@ fn the_log_of_a_killed_program_ends_with_what_was_known() {
     }
     let path = log_file("killed");
     let program = std::env::args_os().next().expect("the path of this program");
-    let mut command = runnable(program.as_ref());
+    let mut command = runnable(program);
     let test = "messages::the_log_of_a_killed_program_ends_with_what_was_known";
     let output = command.args(["--exact", test]).env(KILLED, &path).output();
     assert!(!output.expect("this program runs again").status.success());

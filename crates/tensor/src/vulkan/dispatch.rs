@@ -2,7 +2,6 @@
 
 use ash::vk;
 
-use super::barrier::image_barrier;
 use super::descriptors::{Descriptors, OperandBinding};
 use super::hazards::{Access, ObjectId, RequiredBarrier, Tracker};
 use super::kernel::{KernelSet, OperandAccess};
@@ -11,6 +10,7 @@ use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
 use crate::error::{Error, Result};
 use tileheap::frame::AccessKind;
 use tileheap::runtime::Device;
+use tileheap::runtime::objects::{full_subresource_range, image_barrier};
 
 /// A kernel to record.
 pub(super) struct Dispatch<'a> {
@@ -79,7 +79,8 @@ impl Dispatcher {
                     unreachable!("only images of the command change layout");
                 };
                 let reads = vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE;
-                image_barrier(*handle, (old, new), (vk::AccessFlags::SHADER_WRITE, reads))
+                let whole = full_subresource_range(vk::ImageAspectFlags::COLOR);
+                image_barrier(*handle, whole, (old, new), (vk::AccessFlags::SHADER_WRITE, reads))
             };
             let images: Vec<_> = required.transitions.iter().map(transition).collect();
             let stage = vk::PipelineStageFlags::COMPUTE_SHADER;

@@ -20,7 +20,6 @@
 //! the device: the caller says how many rounds a loop runs ([`Decision`]), of passes of a frame as they are declared. As passes of a
 //! frame, what is written in place: a frame's resources are one each.
 
-mod barrier;
 mod constants;
 mod decision;
 mod declare;

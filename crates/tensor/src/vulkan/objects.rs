@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
-use super::barrier::image_barrier;
 use super::hazards::Space;
 use super::host::HostBuffer;
 use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info, supported_image};
@@ -14,7 +13,7 @@ use crate::graph::{ElementType, Graph, TensorId};
 use crate::layout::{ImageExtent, Layout, Storage};
 use crate::plan::{Backing, Placement, Region, TensorPlan};
 use tileheap::runtime::objects::{
-    MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
+    MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range, image_barrier,
 };
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
@@ -421,7 +420,8 @@ fn upload_image(
     use vk::{AccessFlags as A, ImageLayout as L, PipelineStageFlags as S};
     let (device, none) = (device.raw(), vk::DependencyFlags::empty());
     let barrier = |layouts, (from, to): (S, S), access: (A, A)| {
-        let barriers = [image_barrier(image, layouts, access)];
+        let whole = full_subresource_range(vk::ImageAspectFlags::COLOR);
+        let barriers = [image_barrier(image, whole, layouts, access)];
         // SAFETY: recording outside render passes; the image is alive.
         unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &[], &[], &barriers) };
     };

@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::shape::TextureShape;
 use crate::Level;
-use tileheap::runtime::objects::full_subresource_range;
+use tileheap::runtime::objects::{full_subresource_range, image_barrier};
 
 /// What a command buffer of a frame copies, and the barriers around it.
 #[derive(Default)]
@@ -30,10 +30,11 @@ impl BarrierLists {
     pub(super) fn add(&mut self, image: vk::Image, mips: Range<u8>) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
+        let levels = subresources(mips);
         let layouts = (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL);
-        let before = image_barrier(image, mips.clone(), layouts, (none, copied));
+        let before = image_barrier(image, levels, layouts, (none, copied));
         let layouts = (L::TRANSFER_DST_OPTIMAL, L::SHADER_READ_ONLY_OPTIMAL);
-        let after = image_barrier(image, mips, layouts, (copied, vk::AccessFlags::SHADER_READ));
+        let after = image_barrier(image, levels, layouts, (copied, vk::AccessFlags::SHADER_READ));
         self.before.push(before);
         self.after.push(after);
     }
@@ -44,7 +45,7 @@ pub(super) fn leaving(image: vk::Image, mips: Range<u8>) -> vk::ImageMemoryBarri
     use vk::ImageLayout as L;
     let layouts = (L::SHADER_READ_ONLY_OPTIMAL, L::TRANSFER_SRC_OPTIMAL);
     let access = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ);
-    image_barrier(image, mips, layouts, access)
+    image_barrier(image, subresources(mips), layouts, access)
 }
 
 /// All layers of mip levels.
@@ -54,23 +55,6 @@ pub(super) fn subresources(mips: Range<u8>) -> vk::ImageSubresourceRange {
         level_count: (mips.end - mips.start).into(),
         ..full_subresource_range(vk::ImageAspectFlags::COLOR)
     }
-}
-
-fn image_barrier(
-    image: vk::Image,
-    mips: Range<u8>,
-    (old, new): (vk::ImageLayout, vk::ImageLayout),
-    (before, after): (vk::AccessFlags, vk::AccessFlags),
-) -> vk::ImageMemoryBarrier<'static> {
-    vk::ImageMemoryBarrier::default()
-        .image(image)
-        .old_layout(old)
-        .new_layout(new)
-        .src_access_mask(before)
-        .dst_access_mask(after)
-        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .subresource_range(subresources(mips))
 }
 
 /// Barriers of Vulkan 1.0, which suffice here.
