@@ -11,6 +11,7 @@ use tileheap::frame::{
     ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ReadReach, ResourceId,
 };
 use tileheap::units::{Bytes, SplitMix64};
+use tileheap_testkit::frames::extent;
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
@@ -137,10 +138,7 @@ fn seen(
 
 /// A frame of render and compute passes on images of three sizes, with reads of every reach.
 fn random_frame(random: &mut SplitMix64) -> Frame {
-    let extent = vk::Extent2D {
-        width: 24 + 8 * random.below(3) as u32,
-        height: 16 + 8 * random.below(3) as u32,
-    };
+    let extent = extent(24 + 8 * random.below(3) as u32, 16 + 8 * random.below(3) as u32);
     let mut frame = FrameBuilder::new("random", extent);
     let output = frame.resource(
         "output",

@@ -6,7 +6,7 @@ use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId,
 };
 use tileheap::units::Bytes;
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue};
 
 #[test]
 fn what_cannot_be_described_is_refused() {
@@ -32,10 +32,7 @@ fn what_cannot_be_described_is_refused() {
     });
 }
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 64,
-    height: 64,
-};
+const EXTENT: vk::Extent2D = extent(64, 64);
 
 /// What no document can say is refused with this message.
 #[track_caller]

@@ -4,6 +4,7 @@ use ash::vk;
 use tileheap::frame::{Extent, Frame, Persistence};
 
 use crate::everything::{everything, text};
+use tileheap_testkit::frames::extent;
 
 #[test]
 fn what_is_written_reads_back_equal() {
@@ -15,10 +16,7 @@ fn what_is_written_reads_back_equal() {
 #[test]
 fn a_frame_scales_with_its_base_extent() {
     let mut builder = everything().to_builder();
-    builder.set_base_extent(vk::Extent2D {
-        width: 640,
-        height: 360,
-    });
+    builder.set_base_extent(extent(640, 360));
     let half = builder.build().unwrap();
     let again = Frame::from_json(&half.to_json()).unwrap();
     assert_eq!(again, half);

@@ -14,12 +14,9 @@ use tileheap::units::SplitMix64;
 use crate::drawn::frame;
 use crate::lowered_check::device;
 use crate::planned::plan_on;
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue};
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 16,
-    height: 16,
-};
+const EXTENT: vk::Extent2D = extent(16, 16);
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 
 /// A frame of one command buffer.

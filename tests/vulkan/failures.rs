@@ -15,14 +15,8 @@ use tileheap::runtime::{
 /// The drivers and ways that differ in what the runtime calls.
 fn ways() -> Vec<(&'static str, Config, Capabilities)> {
     let none = Capabilities::empty();
-    let modern = || Config {
-        asynchronous: true,
-        ..Config::modern()
-    };
-    let older = || Config {
-        asynchronous: true,
-        ..Config::vulkan_1_1()
-    };
+    let modern = || Config::modern().asynchronous();
+    let older = || Config::vulkan_1_1().asynchronous();
     let (lazy, dedicated_images) = (true, true);
     vec![
         ("modern", modern(), none),
@@ -175,50 +169,27 @@ fn every_failing_call_is_named_and_leaves_nothing() {
 
 #[test]
 fn detection_names_the_missing_link() {
-    let without = |change: fn(&mut Tile)| {
+    use Missing as M;
+    type Change = fn(&mut Tile);
+    let cases: [(Change, &[Missing]); 8] = [
+        (|_| (), &[]),
+        (|tile| *tile = Tile::absent(), &[M::Extension, M::Heap]),
+        (|tile| *tile = Tile::name_only(), &[M::Feature, M::Heap]),
+        (|tile| tile.extension = false, &[M::Extension]),
+        (|tile| tile.feature = false, &[M::Feature]),
+        (|tile| tile.heap_flag = false, &[M::Heap]),
+        (|tile| tile.memory_type = false, &[M::MemoryType]),
+        (|tile| tile.command = false, &[M::Function]),
+    ];
+    for (change, missing) in cases {
         let mut tile = Tile::whole();
         change(&mut tile);
-        tile
-    };
-    use Missing as M;
-    let cases = [
-        ("whole", Tile::whole(), vec![]),
-        ("absent", Tile::absent(), vec![M::Extension, M::Heap]),
-        ("name only", Tile::name_only(), vec![M::Feature, M::Heap]),
-        (
-            "no extension",
-            without(|tile| tile.extension = false),
-            vec![M::Extension],
-        ),
-        (
-            "no feature",
-            without(|tile| tile.feature = false),
-            vec![M::Feature],
-        ),
-        (
-            "no heap flag",
-            without(|tile| tile.heap_flag = false),
-            vec![M::Heap],
-        ),
-        (
-            "no type",
-            without(|tile| tile.memory_type = false),
-            vec![M::MemoryType],
-        ),
-        (
-            "no function",
-            without(|tile| tile.command = false),
-            vec![M::Function],
-        ),
-    ];
-    for (case, tile, missing) in cases {
-        let rig = Rig::new(
-            Config {
-                tile,
-                ..Config::modern()
-            },
-            Capabilities::empty(),
-        );
+        let case = format!("{tile:?}");
+        let config = Config {
+            tile,
+            ..Config::modern()
+        };
+        let rig = Rig::new(config, Capabilities::empty());
         let runtime = rig.runtime().unwrap();
         assert_eq!(runtime.missing(), missing, "{case}");
         assert_eq!(runtime.profile().tile.is_some(), missing.is_empty(), "{case}");
@@ -303,13 +274,11 @@ fn a_feature_left_off_is_said_and_done_without() {
 #[test]
 fn a_refused_format_is_said_by_name() {
     let refused_formats = vec![vk::Format::R16G16B16A16_SFLOAT];
-    let rig = Rig::new(
-        Config {
-            refused_formats,
-            ..Config::modern()
-        },
-        Capabilities::empty(),
-    );
+    let config = Config {
+        refused_formats,
+        ..Config::modern()
+    };
+    let rig = Rig::new(config, Capabilities::empty());
     let runtime = rig.runtime().unwrap();
     let error = runtime
         .plan(&rig.described.frame, &PlanOptions::default())

@@ -268,13 +268,7 @@ fn ordinary_memory_never_comes_from_a_tile_type() {
 #[test]
 fn a_retired_plan_outlives_its_frames_and_no_longer() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
-        let rig = Rig::new(
-            Config {
-                asynchronous: true,
-                ..config
-            },
-            Capabilities::empty(),
-        );
+        let rig = Rig::new(config.asynchronous(), Capabilities::empty());
         let (runtime, mut bound) = bound(&rig, Strategy::Greedy);
         let frame = rig.frame(&mut bound).unwrap();
         assert_eq!(bound.completed().unwrap(), None);

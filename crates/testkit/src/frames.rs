@@ -12,6 +12,17 @@ pub fn one_queue(frame: &mut FrameBuilder, capabilities: vk::QueueFlags) -> Comm
     frame.command_buffer(batch, "scene")
 }
 
+/// So many texels.
+pub const fn extent(width: u32, height: u32) -> vk::Extent2D {
+    vk::Extent2D { width, height }
+}
+
+/// A rectangle of so many texels at `(x, y)`.
+pub const fn rect(x: i32, y: i32, width: u32, height: u32) -> vk::Rect2D {
+    let (offset, extent) = (vk::Offset2D { x, y }, extent(width, height));
+    vk::Rect2D { offset, extent }
+}
+
 /// The usual options with this strategy.
 pub fn by(strategy: Strategy) -> PlanOptions {
     PlanOptions {

@@ -76,7 +76,8 @@ impl Gpu {
         self.context.tile()
     }
 
-    fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {
+    /// An object that goes with the device.
+    pub fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {
         self.objects.create(self.device(), info)
     }
 
@@ -113,12 +114,7 @@ impl Gpu {
         // SAFETY: just created.
         let needs = unsafe { self.device().get_buffer_memory_requirements(handle) };
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let profile = self.context.support().profile();
-        let fits = profile.type_bits(|kind| kind.flags.contains(wanted)) & needs.memory_type_bits;
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index((fits & !profile.tile_type_bits()).trailing_zeros());
-        let memory = self.create(&info);
+        let memory = self.memory(needs, wanted);
         // SAFETY: both just created, and made for each other.
         unsafe { self.device().bind_buffer_memory(handle, memory, 0) }.expect("bound memory");
         let all = vk::MemoryMapFlags::empty();
@@ -135,6 +131,27 @@ impl Gpu {
             address: 0,
         };
         HostBuffer { buffer, bytes }
+    }
+
+    /// Ordinary memory for what needs it.
+    fn memory(&self, needs: vk::MemoryRequirements, wanted: vk::MemoryPropertyFlags) -> vk::DeviceMemory {
+        let profile = self.context.support().profile();
+        let fits = profile.type_bits(|kind| kind.flags.contains(wanted)) & needs.memory_type_bits;
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index((fits & profile.ordinary_type_bits()).trailing_zeros());
+        self.create(&info)
+    }
+
+    /// An image in memory of its own.
+    pub fn image(&self, info: &vk::ImageCreateInfo<'_>) -> vk::Image {
+        let image = self.create(info);
+        // SAFETY: just created.
+        let needs = unsafe { self.device().get_image_memory_requirements(image) };
+        let memory = self.memory(needs, vk::MemoryPropertyFlags::empty());
+        // SAFETY: both just created, and made for each other.
+        unsafe { self.device().bind_image_memory(image, memory, 0) }.expect("bound memory");
+        image
     }
 
     /// A compute pipeline with `types` at bindings 0, 1, …

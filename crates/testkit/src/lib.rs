@@ -121,15 +121,8 @@ fn built_example(name: &str) -> Option<PathBuf> {
 
 fn cargo_run(name: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    command.args([
-        "run",
-        "--quiet",
-        "--package",
-        "tileheap-examples",
-        "--example",
-        name,
-        "--",
-    ]);
+    command.args(["run", "--quiet", "--package", "tileheap-examples"]);
+    command.args(["--example", name, "--"]);
     command
 }
 

@@ -44,6 +44,7 @@ create_infos! {
     DescriptorUpdateTemplateCreateInfo => DescriptorUpdateTemplate by create_descriptor_update_template;
     CommandPoolCreateInfo => CommandPool by create_command_pool;
     QueryPoolCreateInfo => QueryPool by create_query_pool;
+    SemaphoreCreateInfo => Semaphore by create_semaphore;
 }
 
 macro_rules! pipelines {
@@ -121,6 +122,7 @@ impl Objects {
                 DESCRIPTOR_UPDATE_TEMPLATE DescriptorUpdateTemplate destroy_descriptor_update_template;
                 COMMAND_POOL CommandPool destroy_command_pool;
                 QUERY_POOL QueryPool destroy_query_pool;
+                SEMAPHORE Semaphore destroy_semaphore;
                 PIPELINE Pipeline destroy_pipeline;
             }
         }

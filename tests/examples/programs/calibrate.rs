@@ -9,15 +9,7 @@ use super::output::text;
 fn a_device_with_tile_memory_gets_a_profile_with_costs() {
     let path = own_file("calibrated.json");
     let mut command = example("calibrate");
-    command.args([
-        "--rounds",
-        "6",
-        "--size",
-        "192x128",
-        "--triangles",
-        "50",
-        "--output",
-    ]);
+    command.args("--rounds 6 --size 192x128 --triangles 50 --output".split(' '));
     command.arg(&path);
     if !emulate(&mut command, "adreno-830") {
         return;

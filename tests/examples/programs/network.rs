@@ -9,7 +9,8 @@ use support::{emulate, example};
 use super::output::text;
 
 /// What it printed; the emulator, where there is one, has nothing to say.
-fn run(mut command: Command, arguments: &[&str]) -> String {
+fn run(mut command: Command, arguments: &str) -> String {
+    let arguments = arguments.split(' ');
     command.args(arguments).env("VK_TILEHEAP_EMULATOR_LOG", "true");
     let output = command.output().expect("cargo runs");
     let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
@@ -25,14 +26,9 @@ fn count(printed: &str, text: &str) -> usize {
 #[test]
 fn every_network_computes_what_the_cpu_does_the_same_with_and_without_aliasing() {
     for arguments in [
-        &["--size", "64"][..],
-        &["--size", "32", "--half", "--rounds", "4"],
-        &[
-            "--size",
-            "32",
-            "--model",
-            "mobilenet-v1,resnet50,vgg,squeezenet,unet",
-        ],
+        "--size 64",
+        "--size 32 --half --rounds 4",
+        "--size 32 --model mobilenet-v1,resnet50,vgg,squeezenet,unet",
     ] {
         let printed = run(example("network"), arguments);
         // Five networks, in buffers, textures and image arrays.
@@ -52,17 +48,11 @@ fn every_network_computes_what_the_cpu_does_the_same_with_and_without_aliasing()
     }
 }
 
-const TILE: [&str; 5] = [
-    "--tile",
-    "--size",
-    "64",
-    "--model",
-    "mobilenet,transformer,mlp,lstm",
-];
+const TILE: &str = "--tile --size 64 --model mobilenet,transformer,mlp,lstm";
 
 #[test]
 fn beside_a_renderer_networks_compute_what_they_do_alone() {
-    let printed = run(example("network"), &TILE);
+    let printed = run(example("network"), TILE);
     assert_eq!(count(&printed, ": largest error"), 8, "{printed}");
     assert_eq!(
         count(&printed, "the renderer's picture: identical, 57600 texels"),
@@ -80,7 +70,7 @@ fn in_emulated_heaps_too() {
         if !emulate(&mut command, profile) {
             return;
         }
-        let printed = run(command, &TILE);
+        let printed = run(command, TILE);
         assert_eq!(count(&printed, ": largest error"), 8, "{profile}: {printed}");
         let used = printed
             .lines()

@@ -3,9 +3,19 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::process::Output;
 
 pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// What a failing run prints: one line.
+pub(crate) fn complaint(output: &Output) -> String {
+    let complaints = text(&output.stderr);
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+    assert_eq!(complaints.lines().count(), 1, "{complaints}");
+    assert!(complaints.starts_with("error: "), "{complaints}");
+    complaints.to_owned()
 }
 
 /// Width, height and RGBA texels.

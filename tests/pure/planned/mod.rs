@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ash::vk;
 use tileheap::frame::Frame;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
@@ -11,6 +10,7 @@ use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, Features, PRESETS, TileBlock};
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes};
+use tileheap_testkit::frames::extent;
 
 /// Tile alignments, of which few are powers of two.
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
@@ -68,10 +68,7 @@ fn frame_desc(random: &mut SplitMix64) -> SyntheticDesc {
         resources: 4 + random.below(50) as u32,
         batches: 1 + random.below(6) as u32,
         queues: 1 + random.below(3) as u32,
-        base_extent: vk::Extent2D {
-            width: side(random),
-            height: side(random),
-        },
+        base_extent: extent(side(random), side(random)),
     }
 }
 

@@ -15,14 +15,6 @@ use tileheap_testkit::runtime_rig::{EXTENT, IN_FLIGHT, on_fake};
 
 use super::Rig;
 
-/// A device that completes nothing until it is waited for.
-fn asynchronous(config: Config) -> Rig {
-    Rig::new(Config {
-        asynchronous: true,
-        ..config
-    })
-}
-
 /// Switches that combine freely.
 const SWITCHES: u32 = 8;
 
@@ -121,7 +113,7 @@ fn bytes_of(rig: &Rig, builder: &FrameBuilder) -> u64 {
 #[test]
 fn known_frames_create_nothing_and_wait_for_their_own_alone() {
     for config in [Config::modern(), Config::modern().without_tile_memory()] {
-        let rig = asynchronous(config);
+        let rig = Rig::new(config.asynchronous());
         let mut random = SplitMix64::new(16);
         // Sixteen combinations of switches, each once.
         let mut known: Vec<u32> = (0..16).map(|one| one * 37 % (1 << SWITCHES)).collect();
@@ -177,7 +169,7 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
 
 #[test]
 fn what_is_retired_is_lent_again_without_a_wait() {
-    let rig = asynchronous(Config::modern());
+    let rig = Rig::new(Config::modern().asynchronous());
     let mut one = rig.bind(&PlanOptions::default());
     rig.fake.frame(&mut one).unwrap();
     one.retire();
@@ -230,7 +222,7 @@ fn memory_limits_are_held_and_said() {
 
 #[test]
 fn a_frame_that_never_comes_back_is_waited_for_by_nobody() {
-    let rig = asynchronous(Config::modern());
+    let rig = Rig::new(Config::modern().asynchronous());
     let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
     let mut builder = FrameBuilder::default();
     describe(&mut builder, 5);

@@ -2,11 +2,13 @@
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
+use tileheap::Result;
 use tileheap::lower::Lowered;
 use tileheap::lower::tables::commands::ImageBarrierRow;
 use tileheap::lower::tables::objects::Binding;
 use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
-use tileheap::runtime::{Context, ContextDesc, SubmitCall};
+use tileheap::runtime::import::ImportedImage;
+use tileheap::runtime::{Context, ContextDesc, FrameNumber, Imports, SubmitCall};
 use tileheap_testkit::fake_driver::{Config, FakeDriver};
 use tileheap_testkit::runtime_rig::{describe, on_fake};
 
@@ -79,6 +81,72 @@ fn a_frame_that_is_overtaken_waits_for_all_of_its_queue() {
     );
     on_fake!(one.destroy());
     on_fake!(other.destroy());
+    rig.finish();
+}
+
+fn said(result: Result<()>, wanted: &str) {
+    assert_eq!(result.unwrap_err().to_string(), wanted);
+}
+
+#[test]
+fn passes_come_in_declared_order() {
+    let rig = Rig::new(Config::modern());
+    let mut bound = rig.bind(&PlanOptions::default());
+    let missing = on_fake!(bound.begin(&Imports::default()));
+    said(
+        missing.map(drop),
+        "external image `output` is not imported: add it to Imports",
+    );
+    let resource = rig.fake.described.frame.resource_named("albedo").unwrap();
+    let (image, view) = rig.fake.outputs[0];
+    let images = [ImportedImage {
+        resource,
+        image,
+        view,
+    }];
+    let imports = Imports {
+        images: &images,
+        ..Imports::default()
+    };
+    let wrong = on_fake!(bound.begin(&imports));
+    said(
+        wrong.map(drop),
+        "`albedo` is imported as external image, but the frame does not declare it as one",
+    );
+
+    let recorder = rig.fake.begin(&mut bound).unwrap();
+    let (handles, scene) = (rig.fake.commands[0], rig.fake.described.commands[0]);
+    let [gbuffer, decals] = ["gbuffer", "decals"].map(|name| rig.fake.pass(name));
+    let mut commands = on_fake!(recorder.record(handles[0], scene)).unwrap();
+    said(
+        commands.pass(decals, |_| ()),
+        "pass `decals` was recorded in command buffer `scene`, where pass `gbuffer` is next",
+    );
+    said(
+        commands.pass(gbuffer, |_| ()),
+        "pass `gbuffer` is declared with secondary contents but recorded with inline contents",
+    );
+    on_fake!(commands.pass_secondary(gbuffer, &[])).unwrap();
+    let twice = on_fake!(recorder.record(handles[1], scene));
+    said(
+        twice.map(drop),
+        "command buffer `scene` is already recorded in this frame",
+    );
+    said(
+        commands.finish(),
+        "command buffer `scene` is finished before pass `decals` was recorded",
+    );
+    let unrecorded = on_fake!(recorder.submit());
+    said(
+        unrecorded.map(drop),
+        "command buffer `scene` is submitted before its recording is finished",
+    );
+    let unknown = bound.wait(FrameNumber(0), 0);
+    said(
+        unknown.map(drop),
+        "cannot wait for frame 0: only 0 frames are submitted",
+    );
+    bound.retire();
     rig.finish();
 }
 

@@ -8,12 +8,12 @@ use tileheap::frame::{
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, PassCommands};
 use tileheap::units::{Bytes, SplitMix64};
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue};
 use tileheap_testkit::gpu::{Binding, Gpu, ways};
 
 use super::{begin, copy_buffer, copy_image, dispatch, host_read, submit};
 
-const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
+const EXTENT: vk::Extent2D = extent(4, 4);
 const COUNT: [&str; 2] = ["count a", "count b"];
 const COPY: [&str; 2] = ["copy a", "copy b"];
 
@@ -31,10 +31,7 @@ fn describe(frame: &mut FrameBuilder, on: u32) -> (ResourceId, [[ResourceId; 2];
         [image, frame.resource(buffer, desc, Persistence::History)]
     });
     let result = host_read(frame, "result", 256);
-    let large = vk::Extent2D {
-        width: 256,
-        height: 256,
-    };
+    let large = extent(256, 256);
     let passing = frame.image("passing", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, large));
     let commands = one_queue(frame, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     if on & 4 != 0 {

@@ -8,6 +8,7 @@ use tileheap::runtime::Imports;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 
 use tileheap_testkit::gpu::{Gpu, copy_to_buffer, ways};
+use tileheap_testkit::objects::whole;
 
 use super::{bind, submit, wait};
 use tileheap_testkit::frames::one_queue;
@@ -21,65 +22,27 @@ const EXIT: ResourceState = ResourceState {
     access: vk::AccessFlags2::TRANSFER_READ,
 };
 
-/// An image of the caller's.
-struct Canvas {
-    image: vk::Image,
-    view: vk::ImageView,
-    memory: vk::DeviceMemory,
-}
-
-impl Canvas {
-    fn new(gpu: &Gpu, array_layers: u32) -> Canvas {
-        let info = vk::ImageCreateInfo::default()
-            .image_type(vk::ImageType::TYPE_2D)
-            .format(vk::Format::R8G8B8A8_UNORM)
-            .extent(EXTENT.into())
-            .mip_levels(1)
-            .array_layers(array_layers)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
-        let device = gpu.device();
-        // SAFETY: an ordinary colour image.
-        let image = unsafe { device.create_image(&info, None) }.expect("an image");
-        // SAFETY: just created.
-        let needs = unsafe { device.get_image_memory_requirements(image) };
-        let types = needs.memory_type_bits & gpu.context.support().profile().ordinary_type_bits();
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index(types.trailing_zeros());
-        // SAFETY: the type is one of the device's.
-        let memory = unsafe { device.allocate_memory(&info, None) }.expect("memory");
-        // SAFETY: made for each other.
-        unsafe { device.bind_image_memory(image, memory, 0) }.expect("bound");
-        let view = Canvas::view_of(device, image, 0);
-        Canvas { image, view, memory }
-    }
-
-    fn view_of(device: &ash::Device, image: vk::Image, base_array_layer: u32) -> vk::ImageView {
-        let range = vk::ImageSubresourceRange {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            level_count: 1,
-            base_array_layer,
-            layer_count: 1,
-            ..Default::default()
-        };
+/// An image of the caller's, and a view of each layer.
+fn canvas<const LAYERS: usize>(gpu: &Gpu) -> (vk::Image, [vk::ImageView; LAYERS]) {
+    let format = vk::Format::R8G8B8A8_UNORM;
+    let info = vk::ImageCreateInfo::default()
+        .image_type(vk::ImageType::TYPE_2D)
+        .format(format)
+        .extent(EXTENT.into())
+        .mip_levels(1)
+        .array_layers(LAYERS as u32)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
+    let image = gpu.image(&info);
+    let view = |layer: usize| {
         let info = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(vk::ImageViewType::TYPE_2D)
-            .format(vk::Format::R8G8B8A8_UNORM)
-            .subresource_range(range);
-        // SAFETY: the image is alive and bound.
-        unsafe { device.create_image_view(&info, None) }.expect("a view")
-    }
-
-    fn destroy(self, device: &ash::Device) {
-        // SAFETY: idle.
-        unsafe { device.destroy_image_view(self.view, None) };
-        // SAFETY: idle.
-        unsafe { device.destroy_image(self.image, None) };
-        // SAFETY: idle.
-        unsafe { device.free_memory(self.memory, None) };
-    }
+            .format(format)
+            .subresource_range(whole(vk::ImageAspectFlags::COLOR).base_array_layer(layer as u32));
+        gpu.create(&info)
+    };
+    (image, std::array::from_fn(view))
 }
 
 #[test]
@@ -92,7 +55,7 @@ fn external_images_take_turns() {
         };
         let mut builder = FrameBuilder::new("presenting", EXTENT);
         let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let canvas = builder.resource("canvas", image, Persistence::External(desc));
+        let presented = builder.resource("canvas", image, Persistence::External(desc));
         let acquired = builder.external_semaphore("acquired");
         let rendered = builder.external_semaphore("rendered");
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
@@ -104,20 +67,17 @@ fn external_images_take_turns() {
         let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
         let clear = builder
             .render_pass(scene, "clear")
-            .color(canvas, LoadOp::Clear(color))
+            .color(presented, LoadOp::Clear(color))
             .id();
         let frame = builder.build().expect("a sound frame");
         let mut bound = bind(&gpu, &frame, &PlanOptions::default());
 
         let device = gpu.device().clone();
-        let canvases = [0; 3].map(|_| Canvas::new(&gpu, 1));
+        let canvases = [0; 3].map(|_| canvas::<1>(&gpu));
         let hosts = [0; 3].map(|_| gpu.host_buffer(8 * 4 * 4));
         let command_buffers = gpu.primaries(6);
         let queue = gpu.context.queues()[0].handle;
-        let info = vk::SemaphoreCreateInfo::default();
-        // SAFETY: nothing is asked for but semaphores.
-        let semaphores =
-            [0; 2].map(|_| unsafe { device.create_semaphore(&info, None) }.expect("a semaphore"));
+        let semaphores = [0; 2].map(|_| gpu.create(&vk::SemaphoreCreateInfo::default()));
         for (number, &command_buffer) in command_buffers.iter().enumerate() {
             let which = number % 3;
             if number > 0 {
@@ -131,9 +91,9 @@ fn external_images_take_turns() {
             let imports = Imports {
                 views: &[],
                 images: &[ImportedImage {
-                    resource: canvas,
-                    image: canvases[which].image,
-                    view: canvases[which].view,
+                    resource: presented,
+                    image: canvases[which].0,
+                    view: canvases[which].1[0],
                 }],
                 buffers: &[],
                 semaphores: &[
@@ -151,7 +111,7 @@ fn external_images_take_turns() {
             };
             // SAFETY: alive until the end of the test; contents do not matter on entry.
             let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
-            assert_eq!(recorder.image(canvas).handle, canvases[which].image);
+            assert_eq!(recorder.image(presented).handle, canvases[which].0);
             // SAFETY: its last use is complete.
             let mut commands = unsafe { recorder.record(command_buffer, scene) }.expect("recording");
             commands
@@ -168,7 +128,7 @@ fn external_images_take_turns() {
             copy_to_buffer(
                 &device,
                 reader,
-                canvases[which].image,
+                canvases[which].0,
                 vk::ImageAspectFlags::COLOR,
                 EXTENT,
                 host,
@@ -192,16 +152,9 @@ fn external_images_take_turns() {
             );
         }
         // SAFETY: idle.
-        unsafe { bound.forget(canvases[1].view) };
+        unsafe { bound.forget(canvases[1].1[0]) };
         // SAFETY: idle.
         unsafe { bound.destroy() };
-        for canvas in canvases {
-            canvas.destroy(&device);
-        }
-        for semaphore in semaphores {
-            // SAFETY: idle.
-            unsafe { device.destroy_semaphore(semaphore, None) };
-        }
         gpu.finish();
     }
 }
@@ -230,14 +183,13 @@ fn two_externals_are_layers_of_one_image() {
         let frame = builder.build().expect("a sound frame");
         let mut bound = bind(&gpu, &frame, &PlanOptions::default());
         let device = gpu.device().clone();
-        let canvas = Canvas::new(&gpu, 2);
-        let far = Canvas::view_of(&device, canvas.image, 1);
+        let (canvas, views) = canvas::<2>(&gpu);
         let host = gpu.host_buffer(2 * 8 * 4 * 4);
         let primaries = gpu.primaries(2);
-        let images = [(0, canvas.view), (1, far)].map(|(layer, view)| ImportedImage {
+        let images = [0, 1].map(|layer| ImportedImage {
             resource: layers[layer],
-            image: canvas.image,
-            view,
+            image: canvas,
+            view: views[layer],
         });
         let imports = Imports {
             images: &images,
@@ -266,7 +218,7 @@ fn two_externals_are_layers_of_one_image() {
         };
         let (layout, to) = (EXIT.layout, host.buffer.handle);
         // SAFETY: recording; the frame is complete and left both layers in this layout.
-        unsafe { device.cmd_copy_image_to_buffer(primaries[1], canvas.image, layout, to, &[region]) };
+        unsafe { device.cmd_copy_image_to_buffer(primaries[1], canvas, layout, to, &[region]) };
         // SAFETY: recording.
         unsafe { device.end_command_buffer(primaries[1]) }.expect("ended");
         let readers = [primaries[1]];
@@ -280,9 +232,6 @@ fn two_externals_are_layers_of_one_image() {
         assert_eq!((words[0], words[32]), (u32::MAX, 0), "{way}");
         // SAFETY: idle.
         unsafe { bound.destroy() };
-        // SAFETY: idle.
-        unsafe { device.destroy_image_view(far, None) };
-        canvas.destroy(&device);
         gpu.finish();
     }
 }

@@ -2,119 +2,27 @@
 
 use ash::vk;
 use tileheap::Error;
-use tileheap::frame::{AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::context::DeviceChoice;
-use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{Capabilities, Context, ContextDesc, FrameNumber, Imports, RuntimeError};
+use tileheap::runtime::{Capabilities, Context, ContextDesc, RuntimeError};
 use tileheap::units::Bytes;
 
 use tileheap_testkit::gpu::Gpu;
 
-use super::{begin, bind, host_read};
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue};
 
-const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
-
-fn frame() -> Frame {
-    let mut frame = FrameBuilder::new("small", EXTENT);
-    let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
-    let result = host_read(&mut frame, "result", 64);
-    let commands = one_queue(&mut frame, vk::QueueFlags::GRAPHICS);
-    frame
-        .render_pass(commands, "clear")
-        .color(image, LoadOp::Clear(ClearValue::ZERO));
-    frame
-        .transfer_pass(commands, "copy")
-        .transfer_source(image)
-        .transfer_destination(result);
-    frame.build().expect("a sound frame")
-}
+const EXTENT: vk::Extent2D = extent(4, 4);
 
 fn says<T: std::fmt::Debug>(result: tileheap::Result<T>) -> String {
     result.expect_err("misuse").to_string()
 }
 
 #[test]
-fn passes_come_in_declared_order() {
-    let mut gpu = Gpu::new(Capabilities::empty());
-    let frame = frame();
-    let mut bound = bind(&gpu, &frame, &PlanOptions::default());
-    let [clear, copy] = ["clear", "copy"].map(|name| frame.pass_named(name).expect("declared"));
-    let result = frame.resource_named("result").expect("declared");
-    let image = frame.resource_named("image").expect("declared");
-    let host = gpu.host_buffer(64);
-    let command_buffers = gpu.primaries(2);
-    let scene = frame.passes()[0].command_buffer;
-
-    // SAFETY: nothing is handed in.
-    let missing = says(unsafe { bound.begin(&Imports::default()) });
-    assert_eq!(
-        missing,
-        "external buffer `result` is not imported: add it to Imports"
-    );
-    let wrong = [ImportedBuffer {
-        resource: image,
-        buffer: host.buffer,
-    }];
-    // SAFETY: the buffer lives until `finish`.
-    let wrong = says(unsafe {
-        bound.begin(&Imports {
-            buffers: &wrong,
-            ..Imports::default()
-        })
-    });
-    assert_eq!(
-        wrong,
-        "`image` is imported as external buffer, but the frame does not declare it as one"
-    );
-
-    let recorder = begin(&mut bound, result, &host);
-    // SAFETY: new.
-    let mut commands = unsafe { recorder.record(command_buffers[0], scene) }.expect("recording");
-    let out_of_order = says(commands.pass(copy, |_| ()));
-    assert_eq!(
-        out_of_order,
-        "pass `copy` was recorded in command buffer `scene`, where pass `clear` is next"
-    );
-    // SAFETY: nothing is executed.
-    let secondary = says(unsafe { commands.pass_secondary(clear, &[]) });
-    assert_eq!(
-        secondary,
-        "pass `clear` is declared with inline contents but recorded with secondary contents"
-    );
-    commands.pass(clear, |_| ()).expect("clear");
-    // SAFETY: never reached.
-    let twice = says(unsafe { recorder.record(command_buffers[1], scene) });
-    assert_eq!(twice, "command buffer `scene` is already recorded in this frame");
-    let unfinished = says(commands.finish());
-    assert_eq!(
-        unfinished,
-        "command buffer `scene` is finished before pass `copy` was recorded"
-    );
-    // SAFETY: nothing is submitted.
-    let unrecorded = says(unsafe { recorder.submit() });
-    assert_eq!(
-        unrecorded,
-        "command buffer `scene` is submitted before its recording is finished"
-    );
-    assert_eq!(
-        says(bound.wait(FrameNumber(0), 0)),
-        "cannot wait for frame 0: only 0 frames are submitted"
-    );
-    // SAFETY: nothing was submitted.
-    unsafe { bound.destroy() };
-    gpu.finish();
-}
-
-#[test]
 fn what_the_device_cannot_do_is_named() {
     let gpu = Gpu::new(Capabilities::BUFFER_DEVICE_ADDRESS);
     let mut builder = FrameBuilder::new("too large", EXTENT);
-    let extent = vk::Extent2D {
-        width: 1 << 24,
-        height: 1,
-    };
+    let extent = extent(1 << 24, 1);
     let image = builder.image("endless", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
     let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
     builder

@@ -5,7 +5,6 @@ mod arranged;
 mod attachments;
 mod dynamic;
 mod externals;
-mod frame;
 mod misuse;
 mod parts;
 mod queues;

@@ -2,13 +2,13 @@
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
-use tileheap::frame::{BufferDesc, Frame, FrameBuilder, QueueId, SemaphoreId};
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, PassId, QueueId, SemaphoreId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
-use tileheap::runtime::{Capabilities, Imports, Parity};
+use tileheap::runtime::{BoundFrame, Capabilities, FrameRecorder, Imports, Parity};
 use tileheap::units::Bytes;
 
-use tileheap_testkit::gpu::{Binding, Gpu};
+use tileheap_testkit::gpu::{Binding, Gpu, HostBuffer, Pipeline};
 use tileheap_testkit::queue_rig::QueueRig;
 
 use super::{copy_buffer, dispatch, host_read};
@@ -21,7 +21,7 @@ const FRAMES: u32 = 4;
 /// compute           [add]  reads made ──┘
 /// transfer          [copy] reads made, at the same time; nothing in the frame waits for it
 /// ```
-fn frame() -> Frame {
+pub(super) fn frame() -> Frame {
     let mut frame = FrameBuilder::new("three queues", vk::Extent2D { width: 1, height: 1 });
     let size = BufferDesc::new(Bytes(WORDS * 4));
     let [made, added] = ["made", "added"].map(|name| frame.buffer(name, size));
@@ -62,51 +62,70 @@ fn frame() -> Frame {
     frame.build().expect("a sound frame")
 }
 
-/// Runs frames in the order of a seed, without one of the waits; returns whether every word is right, and the waits of each batch of the
-/// last frame.
-fn run(gpu: &mut Gpu, seed: u64, ignored: Option<(usize, usize)>) -> (bool, Vec<usize>) {
-    let mut rig = QueueRig::new(gpu, 3, seed, ignored);
-    let frame = frame();
-    let plan = rig.device.plan(&frame, &PlanOptions::default()).expect("a plan");
-    let mut bound = rig.device.bind(&plan).expect("a bound plan");
-    let id = |name| frame.resource_named(name).expect("declared");
-    let types = [vk::DescriptorType::STORAGE_BUFFER; 3];
-    let shader = |work: &str| {
-        format!(
-            "#version 460
-            layout(local_size_x = 64) in;
-            layout(set = 0, binding = 0) buffer A {{ uint a[]; }};
-            layout(set = 0, binding = 1) buffer B {{ uint b[]; }};
-            layout(set = 0, binding = 2) buffer C {{ uint c[]; }};
-            layout(push_constant) uniform Push {{ uint number; }};
-            void main() {{ uint at = gl_GlobalInvocationID.x; {work} }}"
-        )
-    };
-    let results: Vec<_> = (0..FRAMES)
-        .map(|_| [(); 2].map(|()| gpu.host_buffer(WORDS * 4)))
-        .collect();
-    let own = |name| Binding::Storage(bound.buffer(id(name), Parity::Even));
-    let make = gpu.compute(&types, &shader("a[at] = at + number * 100u;"));
-    let add = gpu.compute(&types, &shader("b[at] = a[at] + 7u;"));
-    let merge = gpu.compute(&types, &shader("c[at] = a[at] * 2u;"));
-    let made = gpu.set(&make, &[own("made"), own("made"), own("made")]);
-    let sum = gpu.set(&add, &[own("made"), own("added"), own("made")]);
-    let merged: Vec<_> = results
-        .iter()
-        .map(|result| {
-            gpu.set(
-                &merge,
-                &[own("added"), own("added"), Binding::Storage(result[0].buffer)],
-            )
-        })
-        .collect();
-    let family = gpu.context.queues()[0].family;
-    let pool = gpu.command_buffers(family, vk::CommandBufferLevel::PRIMARY, 4 * FRAMES);
-    let mut waits = Vec::new();
-    for number in 0..FRAMES {
-        let [result, copied] = results[number as usize];
+/// The buffers for `result` and `copied`.
+pub(super) type Ends = [HostBuffer; 2];
+
+pub(super) fn ends(gpu: &mut Gpu) -> Ends {
+    [(); 2].map(|()| gpu.host_buffer(WORDS * 4))
+}
+
+/// Whether these are what frame `number` leaves.
+pub(super) fn are_right(ends: Ends, number: u32) -> bool {
+    let [result, copied] = ends.map(|host| host.words());
+    let made = || (0..WORDS as u32).map(|at| at + number * 100);
+    result.into_iter().eq(made().map(|made| (made + 7) * 2)) && copied.into_iter().eq(made())
+}
+
+/// What the passes run.
+pub(super) struct Work {
+    frame: Frame,
+    pipelines: [Pipeline; 3],
+    /// Of `make` and `add`, then of `merge` for each of the ends.
+    sets: Vec<vk::DescriptorSet>,
+}
+
+impl Work {
+    pub(super) fn new(gpu: &mut Gpu, frame: Frame, bound: &BoundFrame, ends: &[Ends]) -> Work {
+        let types = [vk::DescriptorType::STORAGE_BUFFER; 3];
+        let pipelines = [
+            "a[at] = at + number * 100u;",
+            "b[at] = a[at] + 7u;",
+            "c[at] = a[at] * 2u;",
+        ];
+        let pipelines = pipelines.map(|work| {
+            let shader = format!(
+                "#version 460
+                layout(local_size_x = 64) in;
+                layout(set = 0, binding = 0) buffer A {{ uint a[]; }};
+                layout(set = 0, binding = 1) buffer B {{ uint b[]; }};
+                layout(set = 0, binding = 2) buffer C {{ uint c[]; }};
+                layout(push_constant) uniform Push {{ uint number; }};
+                void main() {{ uint at = gl_GlobalInvocationID.x; {work} }}"
+            );
+            gpu.compute(&types, &shader)
+        });
+        let [made, added] = ["made", "added"].map(|name| {
+            let resource = frame.resource_named(name).expect("declared");
+            move || Binding::Storage(bound.buffer(resource, Parity::Even))
+        });
+        let [make, add, merge] = &pipelines;
+        let mut sets = vec![
+            gpu.set(make, &[made(), made(), made()]),
+            gpu.set(add, &[made(), added(), made()]),
+        ];
+        for [result, _] in ends {
+            sets.push(gpu.set(merge, &[added(), added(), Binding::Storage(result.buffer)]));
+        }
+        Work {
+            frame,
+            pipelines,
+            sets,
+        }
+    }
+
+    pub(super) fn begin<'a>(&self, bound: &'a mut BoundFrame, [result, copied]: Ends) -> FrameRecorder<'a> {
         let imported = [("result", result), ("copied", copied)].map(|(name, host)| ImportedBuffer {
-            resource: id(name),
+            resource: self.frame.resource_named(name).expect("declared"),
             buffer: host.buffer,
         });
         let imports = Imports {
@@ -114,35 +133,63 @@ fn run(gpu: &mut Gpu, seed: u64, ignored: Option<(usize, usize)>) -> (bool, Vec<
             ..Imports::default()
         };
         // SAFETY: the buffers live until `finish`.
-        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
-        for (index, pass) in frame.pass_ids().enumerate() {
-            let handle = pool[4 * number as usize + index];
-            // SAFETY: new, and used once.
-            let mut commands =
-                unsafe { recorder.record(handle, frame.pass(pass).command_buffer) }.expect("recording");
-            let recorded = commands.pass(pass, |pass| {
-                let (pipeline, set) = match index {
-                    0 => (make, made),
-                    1 => (add, sum),
-                    2 => return copy_buffer(pass, &pass.buffer(id("made")), &pass.buffer(id("copied")), 0),
-                    _ => (merge, merged[number as usize]),
-                };
-                pipeline.push(pass.device(), pass.command_buffer(), &[number]);
-                dispatch(pass, &pipeline, Some(set), [1, 1]);
-            });
-            recorded.expect("the pass");
-            commands.finish().expect("recorded");
+        unsafe { bound.begin(&imports) }.expect("a frame")
+    }
+
+    /// Records the command buffer of a pass of frame `number`, which has the ends of this index.
+    pub(super) fn record(
+        &self,
+        recorder: &FrameRecorder<'_>,
+        handle: vk::CommandBuffer,
+        pass: PassId,
+        (number, end): (u32, usize),
+    ) {
+        // SAFETY: its last use is complete, and its pool is this thread's for now.
+        let commands = unsafe { recorder.record(handle, self.frame.pass(pass).command_buffer) };
+        let mut commands = commands.expect("recording");
+        let recorded = commands.pass(pass, |pass_commands| {
+            let (pipeline, set) = match pass.index() {
+                2 => {
+                    let buffer =
+                        |name| pass_commands.buffer(self.frame.resource_named(name).expect("declared"));
+                    return copy_buffer(pass_commands, &buffer("made"), &buffer("copied"), 0);
+                }
+                3 => (&self.pipelines[2], self.sets[2 + end]),
+                index => (&self.pipelines[index], self.sets[index]),
+            };
+            pipeline.push(pass_commands.device(), pass_commands.command_buffer(), &[number]);
+            dispatch(pass_commands, pipeline, Some(set), [1, 1]);
+        });
+        recorded.expect("the pass");
+        commands.finish().expect("recorded");
+    }
+}
+
+/// Runs frames in the order of a seed, without one of the waits; returns whether every word is right, and the waits of each batch of the
+/// last frame.
+fn run(gpu: &mut Gpu, seed: u64, ignored: Option<(usize, usize)>) -> (bool, Vec<usize>) {
+    let mut rig = QueueRig::new(gpu, 3, seed, ignored);
+    let plan = rig
+        .device
+        .plan(&frame(), &PlanOptions::default())
+        .expect("a plan");
+    let mut bound = rig.device.bind(&plan).expect("a bound plan");
+    let all = [(); FRAMES as usize].map(|()| ends(gpu));
+    let work = Work::new(gpu, frame(), &bound, &all);
+    let family = gpu.context.queues()[0].family;
+    let pool = gpu.command_buffers(family, vk::CommandBufferLevel::PRIMARY, 4 * FRAMES);
+    let mut waits = Vec::new();
+    for (number, handles) in (0..).zip(pool.chunks(4)) {
+        let recorder = work.begin(&mut bound, all[number as usize]);
+        for (pass, &handle) in work.frame.pass_ids().zip(handles) {
+            work.record(&recorder, handle, pass, (number, number as usize));
         }
         let tables = recorder.lowered();
         waits = tables.batches.iter().map(|batch| batch.waits.len()).collect();
         rig.submit(recorder);
     }
     rig.run();
-    let right = (0..FRAMES).all(|number| {
-        let [result, copied] = results[number as usize].map(|host| host.words().to_vec());
-        let made = || (0..WORDS as u32).map(|at| at + number * 100);
-        result.into_iter().eq(made().map(|made| (made + 7) * 2)) && copied.into_iter().eq(made())
-    });
+    let right = (0..).zip(all).all(|(number, ends)| are_right(ends, number));
     bound.retire();
     rig.device.collect().expect("collected");
     rig.finish();

@@ -11,11 +11,9 @@ use tileheap::units::Bytes;
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
 
 use super::{begin, bind, dispatch, draw, host_read, submit, wait};
+use tileheap_testkit::frames::extent;
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 32,
-    height: 16,
-};
+const EXTENT: vk::Extent2D = extent(32, 16);
 const PIXELS: u64 = 32 * 16;
 /// `color`, `numbers`, `signs`, `depth`, `past` and `list`, one after the other.
 const WORDS: u64 = 6;

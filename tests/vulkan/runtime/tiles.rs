@@ -14,12 +14,9 @@ use tileheap::units::Bytes;
 use tileheap_testkit::gpu::{Gpu, ways};
 
 use super::{submit, wait};
-use tileheap_testkit::frames::{by, one_queue};
+use tileheap_testkit::frames::{by, extent, one_queue};
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 960,
-    height: 540,
-};
+const EXTENT: vk::Extent2D = extent(960, 540);
 
 /// Four images of four bytes a pixel are drawn, of which the first may live in tile memory; a pass with an input attachment
 /// follows, which is recorded as a render pass object.

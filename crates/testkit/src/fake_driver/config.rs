@@ -151,6 +151,12 @@ impl Config {
         }
     }
 
+    /// The same of a device that completes nothing until it is waited for.
+    pub fn asynchronous(self) -> Config {
+        let asynchronous = true;
+        Config { asynchronous, ..self }
+    }
+
     /// The features that it reports.
     pub(super) fn features(&self) -> Enabled {
         Enabled {

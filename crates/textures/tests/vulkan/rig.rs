@@ -24,10 +24,7 @@ const SHAPES: [TextureShape; 2] = [
 
 /// A driver that completes what is submitted when it is told to.
 pub(crate) fn asynchronous() -> Config {
-    Config {
-        asynchronous: true,
-        ..Config::modern()
-    }
+    Config::modern().asynchronous()
 }
 
 pub(crate) fn desc(budget: Bytes) -> TextureCacheDesc<'static> {
