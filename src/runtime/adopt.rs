@@ -8,7 +8,7 @@ use super::error::RuntimeRule;
 use crate::Result;
 use crate::lower::check::DeviceFacts;
 use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
-use crate::lower::{Lowered, Situation};
+use crate::lower::{FamilyQueue, Lowered, Situation};
 
 impl BoundFrame {
     /// What the next frame is lowered for, as long as nothing else is submitted to its queues.
@@ -42,23 +42,15 @@ impl BoundFrame {
             ))
         };
         if situation.queues != self.situation.queues {
-            let list = |one: &Situation| {
-                one.queues
-                    .iter()
-                    .map(|queue| (queue.family, queue.index))
-                    .collect::<Vec<_>>()
-            };
+            let pair = |queue: FamilyQueue| (queue.family, queue.index);
+            let list = |one: &Situation| one.queues.iter().map(pair).collect::<Vec<_>>();
             let (theirs, ours) = (list(situation), list(&self.situation));
             let what =
                 format!("they are for the queues (family, index) {theirs:?}, and it is bound to {ours:?}");
             return Err(other(what));
         }
-        let count = self
-            .queues
-            .iter()
-            .map(|queue| queue.family + 1)
-            .max()
-            .unwrap_or(0);
+        let ends = self.queues.iter().map(|queue| queue.family + 1);
+        let count = ends.max().unwrap_or(0);
         let mut families = vec![vk::QueueFlags::empty(); count as usize];
         for queue in &self.queues {
             families[queue.family as usize] |= queue.capabilities;

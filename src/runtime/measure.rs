@@ -193,17 +193,12 @@ impl DeviceState {
     ) -> Result<MemoryRequirements> {
         let tile = info.usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
         if let Some(functions) = &self.functions.maintenance_4 {
+            let device = self.device.handle();
+            let ask = functions.get_device_image_memory_requirements_khr;
             let question = vk::DeviceImageMemoryRequirements::default().create_info(info);
-            return Ok(MemoryRequirements::ask(tile, |answer| {
-                // SAFETY: the device has maintenance4; the creation info is valid (its limits were queried).
-                unsafe {
-                    (functions.get_device_image_memory_requirements_khr)(
-                        self.device.handle(),
-                        &question,
-                        answer,
-                    );
-                }
-            }));
+            // SAFETY: the device has maintenance4; the creation info is valid (its limits were queried).
+            let answer = MemoryRequirements::ask(tile, |answer| unsafe { ask(device, &question, answer) });
+            return Ok(answer);
         }
         // SAFETY: the creation info is valid (its limits were queried).
         let image = unsafe { self.device.create_image(info, None) }.with_call("vkCreateImage", || name)?;
@@ -221,17 +216,12 @@ impl DeviceState {
     ) -> Result<MemoryRequirements> {
         let tile = info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
         if let Some(functions) = &self.functions.maintenance_4 {
+            let device = self.device.handle();
+            let ask = functions.get_device_buffer_memory_requirements_khr;
             let question = vk::DeviceBufferMemoryRequirements::default().create_info(info);
-            return Ok(MemoryRequirements::ask(tile, |answer| {
-                // SAFETY: the device has maintenance4; the creation info is valid.
-                unsafe {
-                    (functions.get_device_buffer_memory_requirements_khr)(
-                        self.device.handle(),
-                        &question,
-                        answer,
-                    );
-                }
-            }));
+            // SAFETY: the device has maintenance4; the creation info is valid.
+            let answer = MemoryRequirements::ask(tile, |answer| unsafe { ask(device, &question, answer) });
+            return Ok(answer);
         }
         // SAFETY: the creation info is valid.
         let buffer = unsafe { self.device.create_buffer(info, None) }.with_call("vkCreateBuffer", || name)?;
@@ -280,16 +270,12 @@ impl MemoryRequirements {
         }
         ask(&mut answer);
         let needs = answer.memory_requirements;
-        let dedicated = match dedicated {
-            vk::MemoryDedicatedRequirements {
-                requires_dedicated_allocation: 1..,
-                ..
-            } => Dedicated::Required,
-            vk::MemoryDedicatedRequirements {
-                prefers_dedicated_allocation: 1..,
-                ..
-            } => Dedicated::Preferred,
-            _ => Dedicated::No,
+        let required = dedicated.requires_dedicated_allocation;
+        let preferred = dedicated.prefers_dedicated_allocation;
+        let dedicated = match (required, preferred) {
+            (vk::FALSE, vk::FALSE) => Dedicated::No,
+            (vk::FALSE, _) => Dedicated::Preferred,
+            _ => Dedicated::Required,
         };
         // Size and alignment 0: refused.
         let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);

@@ -391,26 +391,16 @@ impl<'a> Creator<'a> {
                 }
                 // SAFETY: within the device's limits for such images.
                 let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
-                Ok((
-                    Handle {
-                        image,
-                        ..Handle::default()
-                    },
-                    answer,
-                ))
+                let buffer = vk::Buffer::null();
+                Ok((Handle { image, buffer }, answer))
             }
             Row::Buffer(row) => {
                 let info = buffer_info(row, &key.families);
                 state.addresses_are_supported(resource, &info)?;
                 // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
                 let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
-                Ok((
-                    Handle {
-                        buffer,
-                        ..Handle::default()
-                    },
-                    answer,
-                ))
+                let image = vk::Image::null();
+                Ok((Handle { image, buffer }, answer))
             }
         }
     }

@@ -41,17 +41,12 @@ impl Tiles {
 /// An error if a pass is marked for tile shading on a device without it.
 pub(super) fn check_shading(state: &DeviceState, plan: &Plan) -> Result<()> {
     let there = state.capabilities.contains(Capabilities::TILE_SHADING);
-    match plan
-        .frame
-        .passes()
-        .iter()
-        .find(|pass| pass.tile_shading && !there)
-    {
-        Some(pass) => Err(RuntimeError::UnsupportedPass {
-            pass: pass.name.clone(),
-            why: "it uses tile shading, but VK_QCOM_tile_shading is not enabled",
+    let mut passes = plan.frame.passes().iter();
+    match passes.find(|pass| pass.tile_shading && !there) {
+        Some(pass) => {
+            let why = "it uses tile shading, but VK_QCOM_tile_shading is not enabled";
+            Err(RuntimeError::unsupported_pass(&pass.name, why))
         }
-        .into()),
         None => Ok(()),
     }
 }
