@@ -7,7 +7,9 @@ use super::strips::Division;
 use super::types::{Arrangement, Grid, Group, Way};
 use crate::format::texel_block;
 use crate::frame::tables::{Access, PassKind, Resource, ResourceKind};
-use crate::frame::{BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId};
+use crate::frame::{
+    BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId, intersection, viewport,
+};
 use crate::units::Bytes;
 
 /// A frame that runs as an arrangement says, and where it comes from.
@@ -77,14 +79,9 @@ pub struct Strip {
 impl Strip {
     /// The viewport with which a draw of the whole image, of `extent` texels, lands in this strip.
     pub fn viewport(&self, extent: vk::Extent2D) -> vk::Viewport {
-        vk::Viewport {
-            x: -self.origin.x as f32,
-            y: -self.origin.y as f32,
-            width: extent.width as f32,
-            height: extent.height as f32,
-            min_depth: 0.0,
-            max_depth: 1.0,
-        }
+        let vk::Offset2D { x, y } = self.origin;
+        let offset = vk::Offset2D { x: -x, y: -y };
+        viewport(vk::Rect2D { offset, extent })
     }
 
     /// The scissor, in texels of what the pass writes.
@@ -96,6 +93,13 @@ impl Strip {
             },
             extent: self.area.extent,
         }
+    }
+
+    /// The part of the strip inside of an area of the described image, for frames that render to
+    /// [less](crate::runtime::FrameRecorder::set_area) than is described; `None` where there is none.
+    pub fn within(&self, area: vk::Rect2D) -> Option<Strip> {
+        let area = intersection(self.area, area)?;
+        Some(Strip { area, ..*self })
     }
 
     /// The first work group and the number of work groups, of `size` texels each, that compute this strip.

@@ -13,6 +13,7 @@
 
 mod access;
 mod access_kind;
+mod area;
 mod builder;
 mod edit;
 mod error;
@@ -43,6 +44,7 @@ pub mod external {
 
 pub use access::{ClearValue, LoadOp};
 pub use access_kind::AccessKind;
+pub(crate) use area::{intersection, viewport};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::{FrameError, FrameRule};
 pub(crate) use id_names::IdNames;

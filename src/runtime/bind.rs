@@ -165,15 +165,8 @@ impl Binder<'_> {
         let state = self.state;
         let owned = &mut guard.owned;
         let render_passes = render_passes(state, &plan, &first, owned)?;
-        let reads = plan.frame.accesses().iter();
-        let parities = if reads
-            .map(|access| access.version)
-            .any(|version| version == Version::Previous)
-        {
-            2
-        } else {
-            1
-        };
+        let mut accesses = plan.frame.accesses().iter();
+        let parities = 1 + usize::from(accesses.any(|access| access.version == Version::Previous));
         let mut framebuffers = Framebuffers::default();
         let mut with = Encoding {
             state,
@@ -209,6 +202,8 @@ impl Binder<'_> {
             labels.extend(plan.frame.passes().iter().map(|pass| c_name(&pass.name)));
         }
         let slots = plan.frame.command_buffers().iter();
+        let passes = || plan.frame.passes().iter();
+        let mut objects = plan.objects.iter();
         tracing::info!(
             objects = plan.objects.len(),
             images = handles.images.len(),
@@ -226,20 +221,13 @@ impl Binder<'_> {
             framebuffers,
             render_passes,
             encoded,
-            uses_tile: plan
-                .objects
-                .iter()
-                .any(|object| object.memory == MemoryKind::Tile),
+            uses_tile: objects.any(|object| object.memory == MemoryKind::Tile),
             parities,
             targets,
             labels,
             slots: slots.map(|_| CommandSlot::default()).collect(),
-            skipped: plan
-                .frame
-                .passes()
-                .iter()
-                .map(|_| AtomicBool::new(false))
-                .collect(),
+            areas: passes().map(|pass| Some(pass.area)).collect(),
+            skipped: passes().map(|_| AtomicBool::new(false)).collect(),
             stores,
             number,
             next: Parity::Even,
@@ -286,12 +274,9 @@ impl Binder<'_> {
 
 /// An error if a frame has stores, and the crate was built without the shaders for them.
 fn check_stores(plan: &Plan) -> Result<()> {
-    let stores = plan
-        .frame
-        .passes()
-        .iter()
-        .find(|pass| pass.contents == Contents::Store);
-    match stores.filter(|_| !store::AVAILABLE) {
+    let mut passes = plan.frame.passes().iter();
+    let store = passes.find(|pass| pass.contents == Contents::Store);
+    match store.filter(|_| !store::AVAILABLE) {
         Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why: "the runtime stores split lifetimes only if it is built with the feature `shaders`",

@@ -74,6 +74,8 @@ pub struct BoundFrame {
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
     pub(super) slots: Vec<CommandSlot>,
+    /// Per pass, the render area of the frame that is recorded; `None` where it renders nothing.
+    pub(super) areas: Vec<Option<vk::Rect2D>>,
     /// Per pass, whether the frame that is recorded has left it out.
     pub(super) skipped: Vec<AtomicBool>,
     /// Per row of stores.

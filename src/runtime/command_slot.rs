@@ -31,6 +31,10 @@ impl CommandSlot {
         self.state.store(Self::FREE, Ordering::Release);
     }
 
+    pub(super) fn is_free(&self) -> bool {
+        self.state.load(Ordering::Acquire) == Self::FREE
+    }
+
     pub(super) fn done(&self) {
         self.state.store(Self::DONE, Ordering::Release);
     }

@@ -130,6 +130,8 @@ pub enum RuntimeRule {
     Order,
     /// A pass was recorded with the other kind of contents.
     Contents,
+    /// A render area that is empty, or not inside of the described one; or commands for a pass that renders nothing in this frame.
+    RenderArea,
     /// A pass was left out that is not optional.
     NotOptional,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.

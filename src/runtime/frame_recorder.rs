@@ -17,7 +17,8 @@ use super::submit::call;
 use super::tiles::Tiles;
 use crate::Result;
 use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
-use crate::frame::{CommandBufferId, PassId, ResourceId};
+use crate::frame::tables::PassKind;
+use crate::frame::{CommandBufferId, PassId, ResourceId, intersection};
 use crate::lower::{Checked, Lowered, Parity};
 use crate::units::Bytes;
 
@@ -78,6 +79,9 @@ impl BoundFrame {
         for slot in &self.slots {
             slot.free();
         }
+        for (area, pass) in self.areas.iter_mut().zip(self.plan.frame.passes()) {
+            *area = Some(pass.area);
+        }
         for skipped in &mut self.skipped {
             *skipped.get_mut() = false;
         }
@@ -99,6 +103,79 @@ impl FrameRecorder<'_> {
     /// Which copies of history resources are current in this frame.
     pub fn parity(&self) -> Parity {
         self.parity
+    }
+
+    /// Renders a pass to a part of its described area in this frame, so that a resolution that changes every frame needs no other plan and
+    /// no other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::arrange::Strip::within) that
+    /// is outside; such a pass is not begun, and [`Commands::skip`] leaves it out, whether it is optional or not.
+    ///
+    /// Clears, load and store operations and resolves apply to the area alone. Outside of it, an attachment that the pass
+    /// [loads](crate::frame::LoadOp::Load) keeps its contents; one that it clears or does not care about is undefined, whatever was there
+    /// before. What reads it later, in this frame or as a history in the next, must not look there: clamp filters and kernels to the area.
+    /// The commands of the pass set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and
+    /// [`area`](super::PassCommands::area). Multiples of `vkGetRenderAreaGranularity` may be faster.
+    ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use tileheap::frame::{CommandBufferId, PassId};
+    /// # use tileheap::runtime::{BoundFrame, Imports};
+    /// # struct Frame { gbuffer: PassId, scene: CommandBufferId }
+    /// # fn f(bound: &mut BoundFrame, frame: Frame, cmd: vk::CommandBuffer, now: vk::Extent2D) -> tileheap::Result<()> {
+    /// // SAFETY: nothing is imported.
+    /// let mut recorder = unsafe { bound.begin(&Imports::default()) }?;
+    /// recorder.set_area(frame.gbuffer, vk::Rect2D::from(now))?; // described for the largest extent
+    /// // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
+    /// let mut commands = unsafe { recorder.record(cmd, frame.scene) }?;
+    /// commands.pass(frame.gbuffer, |pass| {
+    ///     let (raw, cmd) = (pass.device(), pass.command_buffer());
+    ///     // SAFETY: recording, inside the pass.
+    ///     unsafe { raw.cmd_set_viewport(cmd, 0, &[pass.viewport()]) };
+    ///     // SAFETY: as above.
+    ///     unsafe { raw.cmd_set_scissor(cmd, 0, &[pass.area()]) };
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When the pass is no render pass, the area is empty or not inside of the described one, or the pass's command buffer is already
+    /// recorded in this frame. The area stays what it was.
+    ///
+    /// Source: Vulkan specification, "Render Pass Load Operations"; VUID-VkRenderingInfo-pNext-06079, VUID-VkRenderingInfo-None-08994,
+    /// VUID-VkRenderPassBeginInfo-pNext-02852, VUID-VkRenderPassBeginInfo-None-08996.
+    pub fn set_area(&mut self, pass: PassId, area: impl Into<Option<vk::Rect2D>>) -> Result<()> {
+        let (pass, area) = (self.bound.plan.pass_of(pass), area.into());
+        let declared = self.bound.plan.frame.pass(pass);
+        let words = |vk::Rect2D { offset, extent }| {
+            let (vk::Extent2D { width, height }, vk::Offset2D { x, y }) = (extent, offset);
+            format!("{width} x {height} at ({x}, {y})")
+        };
+        let why = match area {
+            _ if declared.kind != PassKind::Render => "it is no render pass".to_owned(),
+            _ if !self.bound.slots[declared.command_buffer.index()].is_free() => {
+                "its command buffer is already recorded".to_owned()
+            }
+            Some(area) if intersection(area, declared.area) != Some(area) => {
+                let (area, described) = (words(area), words(declared.area));
+                format!("{area} is empty or not inside of {described}, which it is described for")
+            }
+            _ => {
+                self.bound.areas[pass.index()] = area;
+                return Ok(());
+            }
+        };
+        let name = &declared.name;
+        let message = format!("pass `{name}` cannot have another render area in this frame: {why}");
+        Err(RuntimeRule::RenderArea.broken(message))
+    }
+
+    /// The render area of a pass in this frame, for the viewports of its secondary command buffers; `None` where it renders nothing.
+    ///
+    /// # Panics
+    /// If the pass is no render pass.
+    pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
+        let pass = self.bound.plan.pass_of(pass);
+        self.bound.target_of(pass);
+        self.bound.areas[pass.index()]
     }
 
     /// Whether a pass was [left out](Commands::skip) so far.
@@ -325,7 +402,7 @@ impl FrameRecorder<'_> {
         let mut properties = [TilePropertiesQCOM::default()];
         match rendering {
             Rendering::Dynamic(dynamic) => dynamic
-                .with_info(false, |info| {
+                .with_info(frame.pass(pass).area, false, |info| {
                     // SAFETY: the views are alive, the plan's or imported for this frame; the feature is on.
                     unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
                 })

@@ -14,11 +14,12 @@ use super::bound_resource::{Buffer, Image, PartView};
 use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
+use super::rendering::Rendering;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::SubresourceRange;
 use crate::frame::tables::{Contents, Version};
-use crate::frame::{ClearValue, CommandBufferId, PassId, ResourceId};
+use crate::frame::{ClearValue, CommandBufferId, PassId, ResourceId, viewport};
 use crate::lower::Parity;
 use crate::lower::tables::Object;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
@@ -99,7 +100,7 @@ impl<'a> Commands<'a> {
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
-        self.check(pass, Contents::Inline)?;
+        self.check_contents(pass, Contents::Inline)?;
         self.before(false);
         self.inside = true;
         let result = record(&PassCommands { commands: self, pass });
@@ -111,16 +112,17 @@ impl<'a> Commands<'a> {
 
     /// Leaves an optional pass out of this frame: its barriers are recorded, its tile memory is bound and its attachments are loaded,
     /// cleared and stored as ever, but there are no commands in it. What becomes of its outputs, the pass
-    /// [declares](crate::frame::tables::Pass::optional).
+    /// [declares](crate::frame::tables::Pass::optional). A pass that [renders nothing](super::FrameRecorder::set_area) loads, clears and
+    /// stores nothing either.
     ///
     /// # Errors
-    /// When another pass is next, or it is not [optional](crate::frame::PassBuilder::optional).
+    /// When another pass is next, or it renders and is not [optional](crate::frame::PassBuilder::optional).
     pub fn skip(&mut self, pass: PassId) -> Result<()> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
         let declared = self.bound.plan.frame.pass(pass);
-        self.check(pass, declared.contents)?;
-        if declared.optional.is_none() {
+        self.check_next(pass)?;
+        if declared.optional.is_none() && self.bound.areas[pass.index()].is_some() {
             return Err(RuntimeRule::NotOptional.broken(format!(
                 "pass `{}` cannot be left out of a frame: declare it optional",
                 declared.name
@@ -144,7 +146,7 @@ impl<'a> Commands<'a> {
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
-        self.check(pass, Contents::Secondary)?;
+        self.check_contents(pass, Contents::Secondary)?;
         self.before(true);
         if !contents.is_empty() {
             // SAFETY: the caller's duty; the render pass was begun for secondary contents.
@@ -200,8 +202,8 @@ impl<'a> Commands<'a> {
         )))
     }
 
-    /// Whether `pass` comes next, with such contents.
-    fn check(&self, pass: PassId, recorded: Contents) -> Result<()> {
+    /// Whether `pass` comes next.
+    fn check_next(&self, pass: PassId) -> Result<()> {
         self.check_ended()?;
         let frame = &self.bound.plan.frame;
         if self.next_pass() != Some(pass) {
@@ -212,6 +214,18 @@ impl<'a> Commands<'a> {
                 "pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is \
                  next"
             )));
+        }
+        Ok(())
+    }
+
+    /// Whether `pass` comes next, with such contents.
+    fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
+        self.check_next(pass)?;
+        let frame = &self.bound.plan.frame;
+        if self.bound.areas[pass.index()].is_none() {
+            let pass = &frame.pass(pass).name;
+            let why = format!("pass `{pass}` renders nothing in this frame, and has no commands: skip it");
+            return Err(RuntimeRule::RenderArea.broken(why));
         }
         let declared = frame.pass(pass).contents;
         if declared != recorded {
@@ -232,6 +246,16 @@ impl<'a> Commands<'a> {
 
     fn row(&self) -> &'a PassRow {
         &self.encoded.tables.passes[self.next as usize]
+    }
+
+    /// What begins the pass that comes next, and its area in this frame; `None` for other passes, and those that render nothing.
+    fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
+        let index = self.row().rendering? as usize;
+        let area = match self.row().contents {
+            PassContents::Described(pass) => self.bound.areas[pass.index()]?,
+            _ => self.encoded.tables.renderings[index].area,
+        };
+        Some((&self.encoded.renderings[index], area))
     }
 
     /// The pass of the caller's that comes next.
@@ -307,17 +331,15 @@ impl<'a> Commands<'a> {
         self.bind_tile(row.tile_memory);
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe { self.barriers(&row.before) };
-        if let Some(rendering) = row.rendering {
-            let rendering = &self.encoded.renderings[rendering as usize];
-            // SAFETY: recording outside render passes; the barriers brought every attachment to its layout.
-            unsafe { rendering.begin(&state.device, &state.functions, self.handle, secondary) };
+        if let Some((rendering, area)) = self.rendering() {
+            // SAFETY: recording outside render passes; the barriers brought every attachment to its layout; the area is inside of the row's.
+            unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, secondary) };
         }
     }
 
     fn after(&mut self) {
         let (state, row) = (&self.bound.state, self.row());
-        if let Some(rendering) = row.rendering {
-            let rendering = &self.encoded.renderings[rendering as usize];
+        if let Some((rendering, _)) = self.rendering() {
             // SAFETY: `before` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
         }
@@ -406,9 +428,14 @@ impl PassCommands<'_> {
         &self.commands.bound.state.device
     }
 
-    /// The render area of a render pass.
+    /// The render area of a render pass in this frame: the described one, or a [part](super::FrameRecorder::set_area) of it.
     pub fn area(&self) -> vk::Rect2D {
-        self.commands.bound.plan.frame.pass(self.pass).area
+        self.commands.bound.areas[self.pass.index()].expect("a pass that renders nothing has no commands")
+    }
+
+    /// The viewport that covers the render area, with depths from 0 to 1.
+    pub fn viewport(&self) -> vk::Viewport {
+        viewport(self.area())
     }
 
     /// The image that this pass uses for (the current version of) `resource`.

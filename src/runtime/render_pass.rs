@@ -83,11 +83,17 @@ impl PassObject {
 
     /// # Safety
     /// As [`Rendering::begin`](super::rendering::Rendering::begin).
-    pub(super) unsafe fn begin(&self, device: &ash::Device, commands: vk::CommandBuffer, secondary: bool) {
+    pub(super) unsafe fn begin(
+        &self,
+        device: &ash::Device,
+        commands: vk::CommandBuffer,
+        area: vk::Rect2D,
+        secondary: bool,
+    ) {
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(self.render_pass)
             .framebuffer(self.framebuffer)
-            .render_area(self.area)
+            .render_area(area)
             .clear_values(&self.clears);
         let contents = if secondary {
             vk::SubpassContents::SECONDARY_COMMAND_BUFFERS

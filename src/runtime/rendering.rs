@@ -96,7 +96,12 @@ impl Dynamic {
     }
 
     /// Calls `with` with the structure that begins the rendering, all that concerns its tiles chained.
-    pub(super) fn with_info<R>(&self, secondary: bool, with: impl FnOnce(&vk::RenderingInfo<'_>) -> R) -> R {
+    pub(super) fn with_info<R>(
+        &self,
+        area: vk::Rect2D,
+        secondary: bool,
+        with: impl FnOnce(&vk::RenderingInfo<'_>) -> R,
+    ) -> R {
         let flags = if secondary {
             vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
         } else {
@@ -104,7 +109,7 @@ impl Dynamic {
         };
         let mut info = vk::RenderingInfo::default()
             .flags(flags)
-            .render_area(self.row.area)
+            .render_area(area)
             .layer_count(if self.row.view_mask == 0 {
                 self.row.layers
             } else {
@@ -127,23 +132,10 @@ impl Dynamic {
         }
         with(&info)
     }
-
-    /// # Safety
-    /// As [`Rendering::begin`].
-    unsafe fn begin(&self, functions: &Functions, commands: vk::CommandBuffer, secondary: bool) {
-        let functions = functions
-            .dynamic_rendering
-            .as_ref()
-            .expect("made dynamic where it is enabled");
-        self.with_info(secondary, |info| {
-            // SAFETY: the caller's duty; views and layouts are the tables'.
-            unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
-        });
-    }
 }
 
 impl Rendering {
-    /// Begins the render pass.
+    /// Begins the render pass, for an area inside of its row's.
     ///
     /// # Safety
     /// `commands` is recording outside a render pass, and every attachment is in its layout.
@@ -152,13 +144,18 @@ impl Rendering {
         device: &ash::Device,
         functions: &Functions,
         commands: vk::CommandBuffer,
+        area: vk::Rect2D,
         secondary: bool,
     ) {
         match self {
+            Rendering::Dynamic(dynamic) => dynamic.with_info(area, secondary, |info| {
+                let functions = functions.dynamic_rendering.as_ref();
+                let functions = functions.expect("made dynamic where it is enabled");
+                // SAFETY: the caller's duty; views and layouts are the tables'.
+                unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
+            }),
             // SAFETY: the caller's duty.
-            Rendering::Dynamic(dynamic) => unsafe { dynamic.begin(functions, commands, secondary) },
-            // SAFETY: the caller's duty.
-            Rendering::Object(object) => unsafe { object.begin(device, commands, secondary) },
+            Rendering::Object(object) => unsafe { object.begin(device, commands, area, secondary) },
         }
     }
 

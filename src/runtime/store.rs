@@ -17,7 +17,7 @@ use super::resources::Handles;
 use super::target::Target;
 use crate::Result;
 use crate::frame::tables::{Contents, ResourceKind};
-use crate::frame::{PassId, Texels, texels_of};
+use crate::frame::{PassId, Texels, texels_of, viewport};
 use crate::lower::Lowered;
 use crate::lower::tables::Object;
 use crate::lower::tables::objects::AccessRow;
@@ -253,20 +253,9 @@ fn draw_pipeline(
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let vk::Extent2D { width, height } = target.extent;
-    let viewports = [vk::Viewport {
-        x: 0.0,
-        y: 0.0,
-        width: width as f32,
-        height: height as f32,
-        min_depth: 0.0,
-        max_depth: 1.0,
-    }];
-    let scissors = [vk::Rect2D {
-        offset: vk::Offset2D::default(),
-        extent: target.extent,
-    }];
-    let viewport = vk::PipelineViewportStateCreateInfo::default()
+    let scissors = [target.extent.into()];
+    let viewports = scissors.map(viewport);
+    let area = vk::PipelineViewportStateCreateInfo::default()
         .viewports(&viewports)
         .scissors(&scissors);
     let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
@@ -284,7 +273,7 @@ fn draw_pipeline(
         .stages(&stages)
         .vertex_input_state(&input)
         .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
+        .viewport_state(&area)
         .rasterization_state(&rasterization)
         .multisample_state(&samples)
         .depth_stencil_state(&depth)

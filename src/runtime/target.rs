@@ -18,7 +18,7 @@ pub struct Target {
     pub stencil_format: vk::Format,
     /// Samples of every attachment; 1 without attachments.
     pub samples: vk::SampleCountFlags,
-    /// The render area.
+    /// The extent of the described render area.
     pub extent: vk::Extent2D,
     /// Layers rendered to, without a view mask.
     pub layers: u32,

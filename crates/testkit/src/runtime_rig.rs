@@ -286,9 +286,13 @@ impl Rig {
 
     /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
     pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
+        self.record_begun(self.begin(bound)?)
+    }
+
+    /// The same of a frame that was begun.
+    pub fn record_begun<'a>(&self, recorder: FrameRecorder<'a>) -> Result<FrameRecorder<'a>> {
         let described = &self.described;
         let frame = &described.frame;
-        let recorder = self.begin(bound)?;
         let turn_of = recorder.number().0 as usize % IN_FLIGHT;
         let secondary_passes = [self.pass("gbuffer"), self.pass("tonemap")];
         for (handle, pass) in self.secondaries[turn_of].into_iter().zip(secondary_passes) {

@@ -258,12 +258,7 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError>
         }
         let (limit, layers) = covered.unwrap_or((tables.base_extent, 1));
         let area = pass.render_area.unwrap_or(limit.into());
-        let inside = |at: i32, side: u32, limit: u32| {
-            side > 0 && at >= 0 && (at as u32).checked_add(side).is_some_and(|end| end <= limit)
-        };
-        if !inside(area.offset.x, area.extent.width, limit.width)
-            || !inside(area.offset.y, area.extent.height, limit.height)
-        {
+        if intersection(area, limit.into()) != Some(area) {
             return Err(FrameRule::RenderArea.broken(format!(
                 "the render area of pass `{pass}`, {width} x {height} at ({x}, {y}), is not \
                  inside of the {limit_width} x {limit_height} texels that its attachments cover",

@@ -1,5 +1,6 @@
 //! The runtime on the fake driver: memory as it is asked for, order between plans, and safe programs that did harm once.
 
+mod areas;
 mod binding;
 mod dynamic;
 mod order;

@@ -30,7 +30,7 @@ fn input_attachments_are_read() {
         pass.color(sum, LoadOp::DontCare).input(base).input(depth)
     });
     scene.add_up(&[sum], COLUMN_OF_ONE, "column(i)", |pass| pass.sampled(sum));
-    scene.run([28.0; 8]);
+    scene.run(&[28.0; 8]);
 }
 
 /// What the eight texels of a column hold together.
@@ -57,7 +57,7 @@ fn samples_are_resolved() {
             .resolve(color, flat)
     });
     scene.add_up(&[flat], COLUMN_OF_ONE, "column(i)", |pass| pass.sampled(flat));
-    scene.run([40.0; 8]);
+    scene.run(&[40.0; 8]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
     scene.add_up(&[first, second], column, "column(i)", |pass| {
         pass.sampled(first).sampled(second)
     });
-    scene.run([6.0, 14.0, 22.0, 30.0, 38.0, 46.0, 54.0, 62.0]);
+    scene.run(&[6.0, 14.0, 22.0, 30.0, 38.0, 46.0, 54.0, 62.0]);
 }
 
 #[test]
@@ -102,20 +102,12 @@ fn buffers_are_reached_by_address() {
     let numbers = builder.buffer("numbers", BufferDesc::new(Bytes(64)));
     let result = host_read(&mut builder, "result", 64);
     let scene = one_queue(&mut builder, vk::QueueFlags::COMPUTE);
-    let write = builder
-        .compute_pass(scene, "write")
-        .write(numbers, AccessKind::DeviceAddress)
-        .id();
-    let copy = builder
-        .transfer_pass(scene, "copy")
-        .transfer_source(numbers)
-        .transfer_destination(result)
-        .id();
-    let mut bound = bind(
-        &gpu,
-        &builder.build().expect("a sound frame"),
-        &PlanOptions::default(),
-    );
+    let write = builder.compute_pass(scene, "write");
+    let write = write.write(numbers, AccessKind::DeviceAddress).id();
+    let copy = builder.transfer_pass(scene, "copy").transfer_source(numbers);
+    let copy = copy.transfer_destination(result).id();
+    let frame = builder.build().expect("a sound frame");
+    let mut bound = bind(&gpu, &frame, &PlanOptions::default());
     let address = bound.buffer(numbers, Parity::Even).address;
     assert_ne!(address, 0);
     let writing = gpu.compute(

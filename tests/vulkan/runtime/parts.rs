@@ -5,6 +5,7 @@ use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{ClearValue, ImageDesc, LoadOp};
 
 use super::scene::{EXTENT, R32, Scene};
+use tileheap_testkit::frames::rect;
 
 fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc {
     ImageDesc {
@@ -30,12 +31,7 @@ fn bloom_is_drawn_level_by_level_in_one_image() {
     }
     let sum = "i < 4 ? texelFetch(image, ivec2(0), i).r : 0.0";
     // Columns 0 and 1 twice, then 0 to 3 four times each, then all 64 texels.
-    scene.expect(
-        bloom,
-        "texture2D",
-        sum,
-        [0.0, 2.0, 24.0, 224.0, 0.0, 0.0, 0.0, 0.0],
-    );
+    scene.expect(bloom, "texture2D", sum, &[0.0, 2.0, 24.0, 224.0]);
 }
 
 #[test]
@@ -47,12 +43,7 @@ fn shadow_cascades_are_drawn_layer_by_layer() {
         scene.clear(|pass| pass.depth(shadows, clear).layer(layer));
     }
     let sum = "i < 3 ? texelFetch(image, ivec3(7, 7, i), 0).r : 0.0";
-    scene.expect(
-        shadows,
-        "texture2DArray",
-        sum,
-        [0.25, 0.5, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0],
-    );
+    scene.expect(shadows, "texture2DArray", sum, &[0.25, 0.5, 0.75]);
 }
 
 #[test]
@@ -76,7 +67,7 @@ fn the_faces_of_a_cube_are_drawn_one_by_one() {
         "i < 6 ? texelFetch(faces, ivec3(1, 2, i), 0).r : 0.0",
         |pass| pass.sampled(cube).viewed(faces),
     );
-    scene.run([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0]);
+    scene.run(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
 }
 
 #[test]
@@ -98,12 +89,7 @@ fn a_depth_pyramid_is_dispatched_level_by_level() {
         });
     }
     let sum = "i < 3 ? texelFetch(image, ivec2(1), i).r : 0.0";
-    scene.expect(
-        pyramid,
-        "texture2D",
-        sum,
-        [9.0, 27.0, 63.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-    );
+    scene.expect(pyramid, "texture2D", sum, &[9.0, 27.0, 63.0]);
 }
 
 #[test]
@@ -119,7 +105,7 @@ fn a_volume_is_drawn_slice_by_slice() {
         scene.clear(|pass| pass.color(volume, clear).layer(slice));
     }
     let sum = "i < 3 ? texelFetch(image, ivec3(3, 2, i), 0).r : 0.0";
-    scene.expect(volume, "texture3D", sum, [0.5, 1.5, 2.5, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    scene.expect(volume, "texture3D", sum, &[0.5, 1.5, 2.5]);
 }
 
 #[test]
@@ -129,12 +115,7 @@ fn two_views_are_drawn_at_once() {
     let eye = "layout(location = 0) out float value; void main() { value = 3.0 + gl_ViewIndex; }";
     scene.draw(&[], eye, |pass| pass.color(eyes, LoadOp::DontCare).views(0b11));
     let sum = "i < 2 ? texelFetch(image, ivec3(5, 5, i), 0).r : 0.0";
-    scene.expect(
-        eyes,
-        "texture2DArray",
-        sum,
-        [3.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-    );
+    scene.expect(eyes, "texture2DArray", sum, &[3.0, 4.0]);
 }
 
 #[test]
@@ -164,7 +145,7 @@ fn depth_is_sampled_while_stencil_is_cleared() {
         "i == 0 ? texelFetch(seen, ivec2(3), 0).r : i == 1 ? float(texelFetch(both, ivec2(3), 0).r) : 0.0",
         |pass| pass.sampled(seen).sampled(both).aspect(stencil),
     );
-    scene.run([0.375, 9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    scene.run(&[0.375, 9.0]);
 }
 
 #[test]
@@ -172,9 +153,37 @@ fn a_render_area_leaves_the_rest_alone() {
     let mut scene = Scene::new();
     let image = scene.image(ImageDesc::new(R32, EXTENT));
     let clear = |value| LoadOp::Clear(ClearValue::Float([value; 4]));
-    let (offset, extent) = (vk::Offset2D { x: 2, y: 0 }, vk::Extent2D { width: 4, height: 8 });
+    let area = rect(2, 0, 4, 8);
     scene.clear(|pass| pass.color(image, clear(1.0)));
-    scene.clear(|pass| pass.color(image, clear(2.0)).area(vk::Rect2D { offset, extent }));
+    scene.clear(|pass| pass.color(image, clear(2.0)).area(area));
+    // Less of it in the frame.
+    scene.clear(|pass| pass.color(image, clear(3.0)).area(area));
+    scene.in_area(rect(3, 0, 2, 8));
     let sum = "texelFetch(image, ivec2(i, 4), 0).r";
-    scene.expect(image, "texture2D", sum, [1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 1.0, 1.0]);
+    scene.expect(image, "texture2D", sum, &[1.0, 1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 1.0]);
+}
+
+/// One pass is a draw, and one reads an input attachment: a render pass object in every way.
+#[test]
+fn an_area_of_the_frame_leaves_the_rest_alone() {
+    let mut scene = Scene::new();
+    let [image, sum] = [0; 2].map(|_| scene.image(ImageDesc::new(R32, EXTENT)));
+    let clear = |value| LoadOp::Clear(ClearValue::Float([value; 4]));
+    let area = rect(1, 2, 4, 3);
+    scene.clear(|pass| pass.color(image, clear(1.0)).color(sum, clear(7.0)));
+    let column = "layout(location = 0) out float value; void main() { value = gl_FragCoord.x; }";
+    scene.draw(&[], column, |pass| pass.color(image, LoadOp::Load));
+    scene.in_area(area);
+    let add = "layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput image;
+        layout(location = 0) out float value;
+        void main() { value = 20.0 + subpassLoad(image).r; }";
+    scene.draw(&[image], add, |pass| pass.color(sum, LoadOp::Load).input(image));
+    scene.in_area(area);
+    let found = "texelFetch(image, ivec2(i, 2), 0).r + 100.0 * texelFetch(image, ivec2(i, 5), 0).r";
+    scene.expect(
+        sum,
+        "texture2D",
+        found,
+        &[707.0, 721.5, 722.5, 723.5, 724.5, 707.0, 707.0, 707.0],
+    );
 }

@@ -28,6 +28,8 @@ struct Step {
     shader: Option<String>,
     render: bool,
     reads: Vec<ResourceId>,
+    /// In every frame, where it is not the described one.
+    area: Option<vk::Rect2D>,
 }
 
 /// A frame whose passes come one after the other.
@@ -93,7 +95,13 @@ impl Scene {
             shader: shader.map(|shader| format!("{HEAD}{shader}")),
             render,
             reads: reads.to_vec(),
+            area: None,
         });
+    }
+
+    /// Renders the pass before to no more than this.
+    pub(super) fn in_area(&mut self, area: vk::Rect2D) {
+        self.steps.last_mut().expect("a pass").area = Some(area);
     }
 
     /// The last pass: `expression` of the word `i`, as a number.
@@ -115,21 +123,15 @@ impl Scene {
         self.dispatch(reads, &shader, |pass| declare(pass).storage_write(result));
     }
 
-    /// Adds up what an image holds, as `image` of this type, and compares what the words are.
-    pub(super) fn expect(
-        mut self,
-        image: ResourceId,
-        kind: &str,
-        expression: &str,
-        needs: [f32; WORDS as usize],
-    ) {
+    /// Adds up what an image holds, as `image` of this type, and compares the first words.
+    pub(super) fn expect(mut self, image: ResourceId, kind: &str, expression: &str, needs: &[f32]) {
         let binding = format!("layout(set = 0, binding = 0) uniform {kind} image;");
         self.add_up(&[image], &binding, expression, |pass| pass.sampled(image));
         self.run(needs);
     }
 
-    /// Runs two frames of the scene in every way of recording.
-    pub(super) fn run(self, needs: [f32; WORDS as usize]) {
+    /// Runs two frames of the scene in every way of recording, and compares the first words.
+    pub(super) fn run(self, needs: &[f32]) {
         let Scene {
             builder,
             commands: scene,
@@ -172,7 +174,9 @@ impl Scene {
                     bindings.push((vk::DescriptorType::STORAGE_BUFFER, Binding::Storage(host.buffer)));
                 }
                 let (types, bindings): (Vec<_>, Vec<_>) = bindings.into_iter().unzip();
-                let pipeline = if step.render {
+                let pipeline = if step.area.is_some() {
+                    gpu.triangles(bound.target(step.pass), &types, None, shader)
+                } else if step.render {
                     gpu.fullscreen_reading_depth(bound.target(step.pass), &types, shader)
                 } else {
                     gpu.compute(&types, shader)
@@ -182,12 +186,21 @@ impl Scene {
             }
             let primary = gpu.primaries(1)[0];
             for number in 0..2 {
-                let recorder = begin(&mut bound, result, &host);
+                let mut recorder = begin(&mut bound, result, &host);
+                for (pass, area) in steps.iter().filter_map(|step| Some((step.pass, step.area?))) {
+                    recorder.set_area(pass, area).expect("a smaller area");
+                }
                 // SAFETY: the frame before is complete.
                 let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
                 for (step, recorded) in steps.iter().zip(&recorded) {
                     let record = |pass: &PassCommands<'_>| match recorded {
-                        Some((pipeline, set)) if step.render => draw(pass, pipeline, *set),
+                        Some((pipeline, set)) if step.render => {
+                            // SAFETY: recording.
+                            unsafe { pass.device().cmd_set_viewport(primary, 0, &[pass.viewport()]) };
+                            // SAFETY: as above.
+                            unsafe { pass.device().cmd_set_scissor(primary, 0, &[pass.area()]) };
+                            draw(pass, pipeline, *set);
+                        }
                         Some((pipeline, set)) => dispatch(pass, pipeline, *set, [1, 1]),
                         None => {}
                     };
@@ -197,7 +210,11 @@ impl Scene {
                 submit(recorder);
                 wait(&bound, number);
                 let words = host.words().into_iter().map(f32::from_bits);
-                assert_eq!(words.collect::<Vec<_>>(), needs, "{way}, frame {number}");
+                assert_eq!(
+                    words.take(needs.len()).collect::<Vec<_>>(),
+                    needs,
+                    "{way}, frame {number}"
+                );
             }
             bound.retire();
             gpu.finish();

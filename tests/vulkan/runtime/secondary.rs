@@ -1,16 +1,16 @@
 //! Secondary command buffers: the contents of a render pass, and work of a compute pass.
 
 use ash::vk;
-use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::Parity;
 
 use tileheap_testkit::gpu::{Binding, Gpu, ways};
 
 use super::{begin, bind, copy_image, host_read, submit, wait};
-use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::frames::{extent, one_queue, rect};
 
-const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 8 };
+const EXTENT: vk::Extent2D = extent(8, 8);
 
 const DRAW: &str = "#version 460
     layout(location = 0) out uint value;
@@ -27,21 +27,17 @@ fn secondary_command_buffers_of_both_kinds() {
         let image = builder.image("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
         let result = host_read(&mut builder, "result", 256);
         let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-        let draw = builder
-            .render_pass(scene, "draw")
-            .secondary()
-            .color(image, LoadOp::DontCare)
-            .id();
+        let clear = LoadOp::Clear(ClearValue::Uint([7; 4]));
+        let clear = builder.render_pass(scene, "clear").color(image, clear).id();
+        let draw = builder.render_pass(scene, "draw").secondary();
+        let draw = draw.color(image, LoadOp::Load).id();
         let add = builder.compute_pass(scene, "add").storage_update(image).id();
-        let copy = builder
-            .transfer_pass(scene, "copy")
-            .transfer_source(image)
-            .transfer_destination(result)
-            .id();
+        let copy = builder.transfer_pass(scene, "copy").transfer_source(image);
+        let copy = copy.transfer_destination(result).id();
         let frame = builder.build().expect("a sound frame");
         let mut bound = bind(&gpu, &frame, &PlanOptions::default());
 
-        let drawing = gpu.fullscreen(bound.target(draw), &[], DRAW);
+        let drawing = gpu.triangles(bound.target(draw), &[], None, DRAW);
         let adding = gpu.compute(&[vk::DescriptorType::STORAGE_IMAGE], ADD);
         let view = bound.image(image, Parity::Even).view;
         let storage = vk::DescriptorType::STORAGE_IMAGE;
@@ -55,13 +51,20 @@ fn secondary_command_buffers_of_both_kinds() {
         let secondaries = gpu.command_buffers(family, vk::CommandBufferLevel::SECONDARY, 3);
         let device = gpu.device().clone();
         for number in 0..3u32 {
-            let recorder = begin(&mut bound, result, &host);
+            let mut recorder = begin(&mut bound, result, &host);
+            recorder.set_area(draw, rect(1, 0, 5 + number, 7)).expect("less");
+            let area = recorder.area(draw).expect("not empty");
+            let viewport = vk::Viewport::default().width(8.0).height(8.0).max_depth(1.0);
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
                 // SAFETY: the frame before is complete.
                 unsafe { recorder.begin_secondary(secondary, draw) }.expect("begun");
                 drawing.bind(&device, secondary, None);
                 drawing.push(&device, secondary, &[number * 10 + half as u32]);
                 // SAFETY: recording, inside the render pass.
+                unsafe { device.cmd_set_viewport(secondary, 0, &[viewport]) };
+                // SAFETY: as above.
+                unsafe { device.cmd_set_scissor(secondary, 0, &[area]) };
+                // SAFETY: as above.
                 unsafe { device.cmd_draw(secondary, 3, 1, 0, 0) };
                 // SAFETY: recording.
                 unsafe { device.end_command_buffer(secondary) }.expect("ended");
@@ -82,6 +85,7 @@ fn secondary_command_buffers_of_both_kinds() {
 
             // SAFETY: the frame before is complete.
             let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
+            commands.pass(clear, |_| ()).expect("clear");
             // SAFETY: begun for this pass in this turn.
             unsafe { commands.pass_secondary(draw, &secondaries[..2]) }.expect("draw");
             commands
@@ -96,7 +100,9 @@ fn secondary_command_buffers_of_both_kinds() {
             commands.finish().expect("recorded");
             submit(recorder);
             wait(&bound, u64::from(number));
-            let expected: Vec<u32> = (0..64).map(|at| number * 10 + 1 + at % 8 + 100).collect();
+            let inside = |at: u32| (1..6 + number).contains(&(at % 8)) && at < 56;
+            let drawn = |at: u32| if inside(at) { number * 10 + 1 + at % 8 } else { 7 };
+            let expected: Vec<u32> = (0..64).map(|at| drawn(at) + 100).collect();
             assert_eq!(host.words(), expected, "frame {number}, {way}");
         }
         bound.retire();

@@ -94,6 +94,7 @@ pub enum Command {
     BeginRendering {
         dynamic: bool,
         secondary: bool,
+        area: vk::Rect2D,
         /// Colour, depth, stencil, and resolve attachments, in that order.
         attachments: Vec<Attachment>,
     },

@@ -17,6 +17,7 @@ fn begin(
     mut objects: Vec<Object>,
     dynamic: bool,
     secondary: bool,
+    area: vk::Rect2D,
     attachments: Vec<Attachment>,
 ) {
     objects.extend(attachments.iter().map(|attachment| Object::of(attachment.view)));
@@ -45,6 +46,7 @@ fn begin(
     let command = Command::BeginRendering {
         dynamic,
         secondary,
+        area,
         attachments,
     };
     record(call, command_buffer, Place::OutsideRendering, &objects, command);
@@ -97,6 +99,7 @@ entry_points! {
             Vec::new(),
             true,
             secondary,
+            info.render_area,
             attachments,
         );
     }
@@ -117,7 +120,8 @@ entry_points! {
         }
         let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
         let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
-        begin(&mut call, command_buffer, objects, false, secondary, attachments);
+        let area = info.render_area;
+        begin(&mut call, command_buffer, objects, false, secondary, area, attachments);
     }
 
     V1_3 => vk::PFN_vkCmdEndRendering(command_buffer) {

@@ -1,0 +1,30 @@
+//! Areas of images, in texels.
+
+use ash::vk;
+
+/// What two areas have in common; `None` where that is nothing.
+pub(crate) fn intersection(one: vk::Rect2D, other: vk::Rect2D) -> Option<vk::Rect2D> {
+    let side = |one: (i32, u32), other: (i32, u32)| {
+        let first = one.0.max(other.0);
+        let ends = [one, other].map(|(first, length)| i64::from(first) + i64::from(length));
+        let length = u32::try_from(ends[0].min(ends[1]) - i64::from(first)).ok()?;
+        (length > 0).then_some((first, length))
+    };
+    let (a, b) = (one.extent, other.extent);
+    let (x, width) = side((one.offset.x, a.width), (other.offset.x, b.width))?;
+    let (y, height) = side((one.offset.y, a.height), (other.offset.y, b.height))?;
+    let (offset, extent) = (vk::Offset2D { x, y }, vk::Extent2D { width, height });
+    Some(vk::Rect2D { offset, extent })
+}
+
+/// The viewport that covers an area, with depths from 0 to 1.
+pub(crate) fn viewport(vk::Rect2D { offset, extent }: vk::Rect2D) -> vk::Viewport {
+    vk::Viewport {
+        x: offset.x as f32,
+        y: offset.y as f32,
+        width: extent.width as f32,
+        height: extent.height as f32,
+        min_depth: 0.0,
+        max_depth: 1.0,
+    }
+}
