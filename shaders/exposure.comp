@@ -3,6 +3,7 @@
 // One number: how much light the picture is exposed to. A fixed grid of samples, summed in a fixed order.
 
 #include "constants.glsl"
+#include "strip.glsl"
 
 layout(local_size_x = 256) in;
 
@@ -15,11 +16,11 @@ shared float sums[256];
 
 void main() {
     uint thread = gl_LocalInvocationIndex;
-    vec2 size = vec2(textureSize(scene_image, 0));
+    vec2 size = vec2(described_size(0));
     float sum = 0.0;
     for (uint sample_index = thread; sample_index < 64 * 36; sample_index += 256) {
         vec2 at = (vec2(sample_index % 64, sample_index / 64) + 0.5) / vec2(64.0, 36.0);
-        vec3 colour = texelFetch(scene_image, ivec2(at * size), 0).rgb;
+        vec3 colour = fetch(scene_image, 0, ivec2(at * size)).rgb;
         sum += log2(max(dot(colour, vec3(0.2126, 0.7152, 0.0722)), 0.004));
     }
     sums[thread] = sum;

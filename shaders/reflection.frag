@@ -90,7 +90,7 @@ void main() {
     vec2 border = smoothstep(vec2(0.0), vec2(0.08), screen) * smoothstep(vec2(0.0), vec2(0.08), 1.0 - screen);
     float sure = border.x * border.y * smoothstep(0.55, 0.25, roughness) * smoothstep(30.0, 18.0, along);
     // The first frame has no history: it is cleared to 0, alpha too.
-    vec4 history = textureLod(sampler2D(history_image, linear_clamp), screen, 0.0);
+    vec4 history = textureLod(sampler2D(history_image, linear_clamp), strip_uv(history_image, 3, screen), 0.0);
     // A single bright texel must not flicker over the floor.
     reflection = vec4(min(history.rgb, vec3(12.0)), sure * min(history.a, 1.0));
 }

@@ -1,4 +1,5 @@
-// Where a pass computes: what it writes and reads may be as large as a strip of the images that the frame describes.
+// Where a pass computes: what it writes and reads may be as large as a strip of the images that the frame describes, and a frame may
+// render to a part of them: then that is the described image.
 #ifndef STRIP_GLSL
 #define STRIP_GLSL
 
@@ -27,10 +28,12 @@ vec4 fetch(texture2D image, int binding, ivec2 pixel) {
     return texelFetch(image, pixel - strip.inputs[binding].xy, 0);
 }
 
-// A point of the described image (0 to 1) in the image that is there.
+// A point of the described image (0 to 1) in the image that is there, where linear filtering reads nothing outside of the described one:
+// at the middle of its last texel it would read the next one, with a weight of 0, and what is undefined may be no number.
 vec2 strip_uv(texture2D image, int binding, vec2 uv) {
     ivec4 part = strip.inputs[binding];
-    return (uv * vec2(part.zw) - vec2(part.xy)) / vec2(textureSize(image, 0));
+    vec2 texel = min(max(uv * vec2(part.zw), vec2(0.5)), vec2(part.zw) - (0.5 + 1.0 / 64.0));
+    return (texel - vec2(part.xy)) / vec2(textureSize(image, 0));
 }
 
 #endif

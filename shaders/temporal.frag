@@ -27,7 +27,7 @@ void main() {
     vec2 source = described_uv(gl_FragCoord.xy) - fetch(motion_image, 1, pixel).xy;
     bool inside = all(greaterThanEqual(source, vec2(0.0))) && all(lessThanEqual(source, vec2(1.0)));
     // Alpha counts the frames in the average; it is 0 where there is no history yet.
-    vec4 history = textureLod(sampler2D(history_image, linear_clamp), source, 0.0);
+    vec4 history = textureLod(sampler2D(history_image, linear_clamp), strip_uv(history_image, 2, source), 0.0);
     if (history.a == 0.0 || !inside) {
         resolved = vec4(expand(now), 1.0);
         return;

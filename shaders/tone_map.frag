@@ -31,7 +31,10 @@ vec3 encode(vec3 linear) {
 void main() {
     ivec2 pixel = described_pixel(gl_FragCoord.xy);
     vec2 uv = described_uv(gl_FragCoord.xy);
-    vec3 colour = fetch(scene_image, 0, pixel).rgb + tap(bloom_image, 1, uv) * 0.16;
+    // The picture has its size, whatever the frame renders at.
+    bool same = described_size(0) == strip.target.zw;
+    vec3 scene = same ? fetch(scene_image, 0, pixel).rgb : tap(scene_image, 0, uv);
+    vec3 colour = scene + tap(bloom_image, 1, uv) * 0.16;
     vec2 off_centre = uv - 0.5;
     colour *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
     vec3 encoded = encode(film(colour * 1.6));

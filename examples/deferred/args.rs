@@ -89,6 +89,9 @@ pub(crate) struct Args {
     /// with --compare, also compares every frame with one of which each resource has memory of its own
     #[arg(long, conflicts_with_all = ["window", "overlay", "best", "pin", "exclude", "heap", "vulkan_1_1"])]
     pub(crate) toggle: bool,
+    /// Renders at another resolution every frame, inside of the targets of the largest, and prints what that creates
+    #[arg(long, conflicts_with = "best")]
+    pub(crate) dynamic_resolution: bool,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use ash::vk;
 use clap::ValueEnum;
 use tileheap::arrange::{Allowed, Arrangement, Found, Strip, Way, search};
-use tileheap::frame::tables::{PassKind, ResourceKind};
-use tileheap::frame::{PassId, ResourceId};
+use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
+use tileheap::frame::{Extent, PassId, ResourceId};
 use tileheap::plan::Plan;
 
 use crate::frame::{Deferred, INSET, TILE, inset};
@@ -62,10 +62,30 @@ impl Deferred {
     /// The size of what a described pass computes.
     pub(crate) fn whole(&self, described: PassId) -> vk::Extent2D {
         match self.frame.pass(described) {
-            pass if pass.kind == PassKind::Render => pass.area.extent,
-            pass if pass.name.ends_with(INSET) => inset(self.frame.base_extent()),
-            _ => self.frame.base_extent(),
+            pass if pass.kind == PassKind::Render => {
+                let accesses = self.frame.accesses_of(described).iter();
+                let mut written = accesses.filter(|access| access.kind.is_attachment());
+                // What follows the base extent follows the resolution: neither shadows nor the picture.
+                let scaled = written.find_map(|access| self.scaled(access));
+                scaled.unwrap_or(pass.area.extent)
+            }
+            pass if pass.name.ends_with(INSET) => inset(self.resolution),
+            _ => self.resolution,
         }
+    }
+
+    /// How much is rendered of an image that follows the base extent.
+    fn scaled(&self, access: &Access) -> Option<vk::Extent2D> {
+        let resource = self.frame.resource(access.resource);
+        let ResourceKind::Image { desc, .. } = resource.kind else {
+            return None;
+        };
+        let at = match access.version {
+            Version::Current => self.resolution,
+            Version::Previous => self.before[usize::from(resource.name.ends_with(INSET))],
+        };
+        let vk::Extent3D { width, height, .. } = desc.extent.resolve(at);
+        matches!(desc.extent, Extent::Scaled(_)).then_some(vk::Extent2D { width, height })
     }
 
     /// Where texel (0, 0) of a described pass's attachments is in what it computes.
@@ -90,6 +110,8 @@ impl Deferred {
         for (words, access) in words[1..].iter_mut().zip(inputs_of(self, run.described)) {
             if let ResourceKind::Image { extent, .. } = self.frame.resource(access.resource).kind {
                 let origin = self.arranged.origins[self.here(run, access.resource).index()];
+                let (width, height) = (extent.width, extent.height);
+                let extent = self.scaled(access).unwrap_or(vk::Extent2D { width, height });
                 *words = part(origin, [extent.width, extent.height]);
             }
         }

@@ -19,6 +19,7 @@ use tileheap::units::Bytes;
 use crate::camera::SHADOW_SIZE;
 use crate::support::output::{Output, ReadBack, Semaphores};
 use crate::support::shaders::CULL_COMP;
+use crate::support::sizes;
 
 /// The frame, and the names of its parts.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub(crate) struct Deferred {
     /// The frame that runs: another arrangement of the same, or the same.
     pub(crate) arranged: Arranged,
     pub(crate) parts: Parts,
+    /// What the frame renders at: the base extent, or less.
+    pub(crate) resolution: vk::Extent2D,
+    /// What each view was rendered at when it was last.
+    pub(crate) before: [vk::Extent2D; 2],
 }
 
 /// What is handed in with a frame, and what is special in it.
@@ -49,6 +54,8 @@ impl Parts {
     pub(crate) fn of(self, frame: Frame) -> tileheap::Result<Deferred> {
         Ok(Deferred {
             arranged: Arrangement::described(&frame).apply(&frame)?,
+            resolution: frame.base_extent(),
+            before: [frame.base_extent(); 2],
             frame,
             parts: self,
         })
@@ -89,10 +96,10 @@ fn within(texels: u32) -> ReadReach {
 
 /// The size of the second view in a picture.
 pub(crate) fn inset(extent: vk::Extent2D) -> vk::Extent2D {
-    vk::Extent2D {
-        width: extent.width.div_ceil(INSET_SHARE),
-        height: extent.height.div_ceil(INSET_SHARE),
-    }
+    sizes::extent(
+        extent.width.div_ceil(INSET_SHARE),
+        extent.height.div_ceil(INSET_SHARE),
+    )
 }
 
 /// Describes the frame for a picture of this extent.
@@ -107,10 +114,7 @@ pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Ou
     frame.reset("deferred", extent);
     let side = SHADOW_SIZE >> u32::from(on & FINE_SHADOWS == 0);
     let maps = if on & CASCADES != 0 { 2 } else { 1 };
-    let shadow_extent = vk::Extent2D {
-        width: side * maps,
-        height: side,
-    };
+    let shadow_extent = sizes::extent(side * maps, side);
     let shadow = frame.image("shadow", ImageDesc::new(vk::Format::D16_UNORM, shadow_extent));
     let main = View::declare(frame, "", extent, 1);
     let second = (on & SECOND_VIEW != 0).then(|| View::declare(frame, INSET, inset(extent), INSET_SHARE));
@@ -124,15 +128,7 @@ pub(crate) fn declare(frame: &mut FrameBuilder, extent: vk::Extent2D, output: Ou
     for (map, name) in (0..maps).zip(["shadow", "shadow_near"]) {
         let pass = frame.render_pass(geometry, name).depth(shadow, FAR);
         if maps > 1 {
-            let offset = vk::Offset2D {
-                x: (map * side) as i32,
-                y: 0,
-            };
-            let extent = vk::Extent2D {
-                width: side,
-                height: side,
-            };
-            pass.area(vk::Rect2D { offset, extent });
+            pass.area(sizes::area(map * side, 0, sizes::extent(side, side)));
         }
     }
     views().for_each(|view| view.draw(frame, geometry, on));
@@ -399,12 +395,9 @@ impl View {
         let read = [(self.resolved, PIXEL), (self.bloom[6], within(2))];
         let mut pass = self.screen(frame, (commands, "tone_map"), &read, picture);
         if self.extent != whole {
-            let offset = vk::Offset2D {
-                x: (whole.width - self.extent.width) as i32,
-                y: (whole.height - self.extent.height) as i32,
-            };
             let extent = self.extent;
-            pass = pass.area(vk::Rect2D { offset, extent });
+            let (x, y) = (whole.width - extent.width, whole.height - extent.height);
+            pass = pass.area(sizes::area(x, y, extent));
         }
         pass.storage_read(self.exposure).fragment().id()
     }

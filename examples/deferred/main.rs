@@ -10,6 +10,7 @@
 //! cargo run --example deferred -- --overlay        a picture with the heap map
 //! cargo run --example deferred -- --compare        the picture again without aliasing: are they identical?
 //! cargo run --example deferred -- --toggle --compare   eight parts of the frame come and go at random
+//! cargo run --example deferred -- --dynamic-resolution --compare   another resolution every frame, in the same targets
 //! cargo run --example deferred -- --profile adreno-830
 //! cargo run --example deferred -- --best --compare the best arrangement found, in strips for instance, beside the frame as described
 //! ```
@@ -35,6 +36,7 @@ mod scene;
 mod toggle;
 use tileheap_examples as support;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,7 +52,7 @@ use tileheap::units::Bytes;
 use crate::args::Args;
 use crate::frame::describe;
 use crate::overlay::Request;
-use crate::renderer::{Renderer, RendererDesc};
+use crate::renderer::{Renderer, RendererDesc, resolution};
 use crate::scene::Scene;
 use crate::support::error::{Error, Result, file, write_file};
 use crate::support::output::Output;
@@ -144,6 +146,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         options,
         arrangement: None,
         request,
+        dynamic_resolution: args.dynamic_resolution,
         overlay: args.overlay,
         prints_plans: false,
         prints_places: args.log,
@@ -152,7 +155,8 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
 
 /// Renders to a file.
 fn render(args: &Args, context: &Context) -> Result<()> {
-    let (tile, usual) = (context.tile(), if args.toggle { toggle::FRAMES } else { 4 });
+    let changes = args.toggle || args.dynamic_resolution;
+    let (tile, usual) = (context.tile(), if changes { toggle::FRAMES } else { 4 });
     let frames = args.frames.unwrap_or(usual);
     let scene = Scene::build(args.seed);
     let (objects, lights) = (scene.object_count(), scene.light_count());
@@ -191,6 +195,13 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         args.size.height,
         tile.profile().name,
     );
+    if args.dynamic_resolution {
+        let all: BTreeSet<u32> = (0..frames)
+            .map(|frame| resolution(frame, args.size).width)
+            .collect();
+        let (resolutions, created) = (all.len(), rendered.created);
+        println!("{resolutions} resolutions: {created} objects created after the first frame was bound");
+    }
     if let Some(toggle) = toggle {
         println!("{toggle}");
     } else if tile.profile().tile.is_some() {
@@ -222,6 +233,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
                 ..planned.options
             },
             arrangement: planned.arrangement.clone(),
+            dynamic_resolution: args.dynamic_resolution,
             ..RendererDesc::default()
         };
         let reference = |desc| Ok::<_, Error>(sequence(desc, &mut |_| ())?.0);

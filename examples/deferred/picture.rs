@@ -21,6 +21,8 @@ pub(crate) struct Sequence {
     pub(crate) last: Rendered,
     /// A hash of each frame's texels.
     pub(crate) pictures: Vec<u64>,
+    /// Objects of the pool that came after the first frame was bound.
+    pub(crate) created: u64,
     pub(crate) took: Duration,
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn render(
     mut before: impl FnMut(&mut Renderer, u32) -> Result<()>,
 ) -> Result<Sequence> {
     let mut renderer = Renderer::new(tile, scene, Screen::plain(extent), Output::Buffer, desc)?;
+    let created = tile.pool_created();
     let mut canvases = [Canvas::new(tile, extent)?, Canvas::new(tile, extent)?];
     let (mut pictures, mut last) = (Vec::new(), None);
     let mut see = |canvas: &mut Canvas| {
@@ -73,6 +76,7 @@ pub(crate) fn render(
     Ok(Sequence {
         last: last.expect("one frame at least"),
         pictures,
+        created: tile.pool_created() - created,
         took,
     })
 }

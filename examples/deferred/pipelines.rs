@@ -241,14 +241,11 @@ mod tests {
     use super::*;
     use crate::frame::describe;
     use crate::support::output::Output;
+    use crate::support::sizes::extent;
 
     #[test]
     fn passes_declare_what_their_shaders_do() {
-        let extent = vk::Extent2D {
-            width: 320,
-            height: 180,
-        };
-        let deferred = describe(extent, Output::Buffer).expect("the description is sound");
+        let deferred = describe(extent(320, 180), Output::Buffer).expect("the description is sound");
         let mut checked = 0;
         for pass in deferred.frame.pass_ids() {
             let shaders = Program::of(&deferred, pass).shaders().into_iter();

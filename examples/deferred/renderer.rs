@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::arrange::Arrangement;
+use tileheap::frame::tables::PassKind;
 use tileheap::frame::{FrameBuilder, ResourceId};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{BoundFrame, Device, DynamicFrame, FrameNumber, Imports};
@@ -35,6 +36,8 @@ pub(crate) struct RendererDesc {
     /// How the frame runs; `None` for as described.
     pub(crate) arrangement: Option<Arrangement>,
     pub(crate) request: Request,
+    /// Renders at another resolution every frame.
+    pub(crate) dynamic_resolution: bool,
     pub(crate) overlay: bool,
     /// Prints every plan that is applied or given up, and its last frame.
     pub(crate) prints_plans: bool,
@@ -60,6 +63,8 @@ pub(crate) struct Renderer {
     /// By the number of what is bound.
     topologies: HashMap<u64, Topology>,
     screen: Screen,
+    /// What each view was rendered at when it was last.
+    before: [vk::Extent2D; 2],
     queue: vk::Queue,
     /// Changes of the plan, the first included.
     applied: u64,
@@ -72,6 +77,13 @@ pub(crate) struct Renderer {
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
     /// Frames drawn so far: what moves follows from it, and from nothing else.
     frame_index: u32,
+}
+
+/// What a frame is rendered at by `--dynamic-resolution`: all of each side, by 64ths down to half of it, and back.
+pub(crate) fn resolution(frame: u32, all: vk::Extent2D) -> vk::Extent2D {
+    let share = 64 - (frame % 64).min(64 - frame % 64);
+    let [width, height] = [all.width, all.height].map(|side| (side * share).div_ceil(64));
+    vk::Extent2D { width, height }
 }
 
 /// What follows from a description.
@@ -130,6 +142,7 @@ impl Renderer {
             selected,
             plan,
             topologies: HashMap::from([(selected, topology)]),
+            before: [screen.extent; 2],
             screen,
             queue: queue.handle,
             applied: 1,
@@ -293,7 +306,7 @@ impl Painter for Renderer {
             unsafe { topology.inputs.destroy(self.tile.raw()) };
         }
         let deferred = describe(screen.extent, output)?.arranged(self.desc.arrangement.as_ref())?;
-        self.screen = screen;
+        (self.screen, self.before) = (screen, [screen.extent; 2]);
         if let Err(fault) = self.apply(deferred.clone()) {
             // What was pinned at another size need not fit at this one.
             self.overlay.request.pinned.clear();
@@ -345,7 +358,11 @@ impl Painter for Renderer {
         self.layer.write(index, &sheet);
         self.sheet = sheet;
         let (device, slot, screen) = (self.tile.raw(), &mut self.slots[index], self.screen);
-        slot.begin(device, &self.scene, self.frame_index, screen.extent)?;
+        let now = match self.desc.dynamic_resolution {
+            true => resolution(self.frame_index, screen.extent),
+            false => screen.extent,
+        };
+        slot.begin(device, &self.scene, self.frame_index, now)?;
         let bound = self.frames.select(&self.builder)?;
         let topology = self.topologies.get_mut(&bound.number());
         let Topology {
@@ -358,8 +375,13 @@ impl Painter for Renderer {
             None => None,
         };
 
+        (deferred.resolution, deferred.before) = (now, self.before);
+        self.before[0] = now;
+        if deferred.frame.pass_named("temporal_inset").is_some() {
+            self.before[1] = now;
+        }
         // SAFETY: the caller's duty.
-        let recorder = unsafe { bound.begin(imports) }?;
+        let mut recorder = unsafe { bound.begin(imports) }?;
         let pass_recorder = PassRecorder {
             device,
             pipelines: &self.pipelines,
@@ -376,6 +398,10 @@ impl Painter for Renderer {
         };
         let frame = &deferred.arranged.frame;
         let runs: Vec<(usize, Run)> = deferred.runs().enumerate().collect();
+        let renders = |run: &&(usize, Run)| frame.pass(run.1.pass).kind == PassKind::Render;
+        for (_, run) in runs.iter().filter(renders) {
+            recorder.set_area(run.pass, run.strip.scissor())?;
+        }
         // Merged passes run in one; passes of one command buffer follow one another.
         let passes: Vec<_> = runs
             .chunk_by(|(_, one), (_, next)| one.pass == next.pass)

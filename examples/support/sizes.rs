@@ -1,7 +1,18 @@
-//! Sizes on the command line.
+//! Sizes, and how they are written on the command line.
 
 use ash::vk;
 use tileheap::units::Bytes;
+
+pub const fn extent(width: u32, height: u32) -> vk::Extent2D {
+    vk::Extent2D { width, height }
+}
+
+/// So many texels at `(x, y)`.
+pub const fn area(x: u32, y: u32, extent: vk::Extent2D) -> vk::Rect2D {
+    let (x, y) = (x as i32, y as i32);
+    let offset = vk::Offset2D { x, y };
+    vk::Rect2D { offset, extent }
+}
 
 /// `25165824`, `24576K`, `24M` or `24MiB`.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {

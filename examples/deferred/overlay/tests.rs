@@ -13,6 +13,7 @@ use crate::frame::describe;
 use crate::support::input::{Input, Key};
 use crate::support::output::Output;
 use crate::support::sheet::Area;
+use crate::support::sizes::extent;
 
 fn planned(profile: &str, extent: vk::Extent2D, request: &Request) -> Plan {
     let profile = Arc::new(DeviceProfile::preset(profile).expect("a preset"));
@@ -24,10 +25,7 @@ fn planned(profile: &str, extent: vk::Extent2D, request: &Request) -> Plan {
     plan(&frame, &needs, &profile, &options).expect("a plan")
 }
 
-const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 1280,
-    height: 720,
-};
+const EXTENT: vk::Extent2D = extent(1280, 720);
 
 fn view(plan: &Plan) -> View<'_> {
     View {

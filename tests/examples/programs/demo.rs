@@ -4,40 +4,20 @@ use tileheap_testkit as support;
 use tileheap_testkit::places;
 
 use std::collections::BTreeSet;
-use std::process::Output;
 
 use support::{example, example_here, own_file};
 use tileheap::frame::Frame;
 
-use super::output::{Picture, read_picture, text};
-
-/// Through Cargo, which builds it first, and uses the runner that this test was started with.
-fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let mut command = example("deferred");
-    command.args(arguments).envs(environment.iter().copied());
-    command.output().expect("cargo runs")
-}
+use super::output::{Picture, complaint, read_picture, text};
 
 #[test]
 fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
     let (picture, dump) = (own_file("deferred.png"), own_file("deferred.json"));
     // Sides that are no multiple of a tile's, nor even.
-    let output = deferred(
-        &[
-            "--size",
-            "333x187",
-            "--frames",
-            "3",
-            "--compare",
-            "--profile",
-            "adreno-830",
-            "--output",
-            picture.to_str().expect("a UTF-8 path"),
-            "--dump-frame",
-            dump.to_str().expect("a UTF-8 path"),
-        ],
-        &[],
-    );
+    let mut command = example("deferred");
+    command.args("--size 333x187 --frames 3 --compare --profile adreno-830 --output".split(' '));
+    command.arg(&picture).arg("--dump-frame").arg(&dump);
+    let output = command.output().expect("cargo runs");
     let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{complaints}");
     assert!(printed.contains("identical"), "{printed}");
@@ -205,24 +185,33 @@ fn eight_parts_come_and_go_at_random() {
     }
 }
 
+/// Together with parts that come and go, and alone, where nothing at all is created after the first frame.
+#[test]
+fn every_frame_has_another_resolution() {
+    for (way, heap) in [
+        ("--vulkan-1-1", None),
+        ("--toggle", None),
+        ("--compare", Some("1228800")),
+    ] {
+        let arguments = ["--dynamic-resolution", "--compare", "--frames", "20", way];
+        let Some((printed, _)) = render("160x90", &arguments[..4 + usize::from(way != "--compare")], heap)
+        else {
+            return;
+        };
+        assert!(printed.contains("in each of 20 frames"), "{printed}");
+        let creates_nothing = printed.contains("20 resolutions: 0 objects created");
+        assert_eq!(creates_nothing, way != "--toggle", "{printed}");
+    }
+}
+
 /// The map shows the plan's residents, each in the colour of its box in the list; a resource that `--exclude` names is not among them.
 #[test]
 fn the_heap_map_is_drawn_over_the_picture() {
     let picture = own_file("overlay.png");
-    let path = picture.to_str().expect("a UTF-8 path");
     let run = |arguments: &[&str]| {
         let mut command = example("deferred");
-        command.args([
-            "--overlay",
-            "--log",
-            "--size",
-            "880x600",
-            "--frames",
-            "1",
-            "--output",
-            path,
-        ]);
-        command.args(arguments);
+        command.args("--overlay --log --size 880x600 --frames 1 --output".split(' '));
+        command.arg(&picture).args(arguments);
         let there = support::emulate(&mut command, "adreno-830");
         there.then(|| {
             let output = command.output().expect("cargo runs");
@@ -249,12 +238,9 @@ fn the_heap_map_is_drawn_over_the_picture() {
 
 /// What a failing run prints: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
-    let output = deferred(arguments, environment);
-    assert!(!output.status.success(), "{arguments:?} succeeded");
-    let complaints = text(&output.stderr);
-    assert_eq!(complaints.lines().count(), 1, "{complaints}");
-    assert!(complaints.starts_with("error: "), "{complaints}");
-    complaints.to_owned()
+    let mut command = example("deferred");
+    command.args(arguments).envs(environment.iter().copied());
+    complaint(&command.output().expect("cargo runs"))
 }
 
 #[test]
@@ -290,10 +276,5 @@ fn without_a_loader_one_line_says_what_to_do() {
         .env("LD_LIBRARY_PATH", &folder)
         .output()
         .expect("cargo runs");
-    let complaints = text(&output.stderr);
-    assert!(!output.status.success());
-    assert!(
-        complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"),
-        "{complaints}"
-    );
+    assert!(complaint(&output).contains("no Vulkan loader"));
 }
