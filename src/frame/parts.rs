@@ -144,22 +144,20 @@ impl Resource {
 impl Frame {
     /// Whether a write leaves nothing of a part as it was: it names all of it, and its pass renders to all of that.
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
+        if !access.writes || access.needs_contents() || !access.range.contains(part) {
+            return false;
+        }
+        let ResourceKind::Image { extent, .. } = self.resource(access.resource).kind else {
+            return true;
+        };
         let pass = self.pass(access.pass);
-        let covers = |extent: vk::Extent3D| {
-            let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
-            let whole = vk::Extent2D {
-                width: side(extent.width),
-                height: side(extent.height),
-            };
-            let views =
-                pass.view_mask == 0 || pass.view_mask.count_ones() as usize == access.range.layers.len();
-            pass.area == whole.into() && views
+        let side = |texels: u32| (texels >> access.range.levels.first.min(31)).max(1);
+        let whole = vk::Extent2D {
+            width: side(extent.width),
+            height: side(extent.height),
         };
-        let all = match self.resource(access.resource).kind {
-            ResourceKind::Image { extent, .. } => !access.kind.is_attachment() || covers(extent),
-            ResourceKind::Buffer { .. } => true,
-        };
-        access.writes && !access.needs_contents() && access.range.contains(part) && all
+        let views = pass.view_mask == 0 || pass.view_mask.count_ones() as usize == access.range.layers.len();
+        !access.kind.is_attachment() || pass.area == whole.into() && views
     }
 }
 

@@ -42,8 +42,7 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
                 view_formats,
                 ..image
             });
-        }
-        if let Some(buffer) = buffer(placement.resource, resource, placement.memory) {
+        } else if let Some(buffer) = buffer(placement.resource, resource, placement.memory) {
             lowered.buffers.push(BufferRow {
                 sharing,
                 binding,

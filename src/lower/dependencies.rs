@@ -25,9 +25,16 @@ pub(super) fn dependencies(
         resolver.within(chain);
     }
     resolver.first_uses();
-    for chain in &chains.chains {
+    let mut kept = std::mem::take(&mut resolver.kept_sources);
+    kept.sort_unstable_by_key(|(chain, _)| *chain);
+    let mut kept = kept.into_iter().peekable();
+    let mut contents: Vec<_> = before.contents.iter().collect();
+    contents.sort_by_key(|state| state.object);
+    for (index, chain) in chains.chains.iter().enumerate() {
         resolver.external(chain);
-        resolver.previous(chain)?;
+        if let Some((_, source)) = kept.next_if(|(kept, _)| *kept == index) {
+            resolver.previous(chain, source, &contents)?;
+        }
     }
     resolver.kept_contents();
     Ok(resolver.found)

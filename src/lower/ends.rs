@@ -34,7 +34,7 @@ impl Resolver<'_> {
     }
 
     fn enter(&mut self, chain: &Chain, ExternalDesc { entry, .. }: ExternalDesc) {
-        let Some(first) = self.chains.first_of(chain).copied() else {
+        let Some(first) = self.chains.first_of(chain) else {
             return;
         };
         let writes = entry.access & WRITES;
@@ -45,16 +45,16 @@ impl Resolver<'_> {
                 stages: entry.stages,
                 access: writes,
             };
-            let to = self.chains.uses_of(&first)[0];
-            let mut barrier = self.barrier(chain, &to, &first, source, BarrierCause::Entry);
+            let to = self.chains.uses_of(first)[0];
+            let mut barrier = self.barrier(chain, &to, first, source, BarrierCause::Entry);
             barrier.layouts.0 = entry.layout;
             self.found.barriers.push(barrier);
-            self.follow(chain, &first, BarrierCause::Entry);
+            self.follow(chain, first, BarrierCause::Entry);
         }
     }
 
     fn leave_external(&mut self, chain: &Chain, ExternalDesc { exit, .. }: ExternalDesc, is_image: bool) {
-        let Some(last) = self.chains.last_of(chain).copied() else {
+        let Some(last) = self.chains.last_of(chain) else {
             return;
         };
         let moves = is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout;
@@ -62,7 +62,7 @@ impl Resolver<'_> {
         if !moves && (!hazard || exit.stages.is_empty()) {
             return;
         }
-        let uses = self.chains.uses_of(&last);
+        let uses = self.chains.uses_of(last);
         let end = *uses
             .iter()
             .max_by_key(|one| one.last)
@@ -71,16 +71,11 @@ impl Resolver<'_> {
             stages: end.stages,
             access: last.writes,
         };
-        for other in uses
-            .iter()
-            .filter(|other| other.queue != end.queue)
-            .copied()
-            .collect::<Vec<_>>()
-        {
+        for other in uses.iter().filter(|other| other.queue != end.queue) {
             self.wait_in_frame(other.last, end.last, S::ALL_COMMANDS);
             source.add(S::ALL_COMMANDS, A::NONE);
         }
-        let mut barrier = self.barrier(chain, &end, &last, source, BarrierCause::Exit);
+        let mut barrier = self.barrier(chain, &end, last, source, BarrierCause::Exit);
         (barrier.pass, barrier.after) = (end.last, true);
         barrier.scopes.dst_stages = exit.stages;
         barrier.scopes.dst_access = exit.access;
@@ -88,30 +83,32 @@ impl Resolver<'_> {
         self.found.barriers.push(barrier);
     }
 
-    /// The previous version of a history comes in as the frame before left it, or cleared if none has written it.
-    pub(super) fn previous(&mut self, chain: &Chain) -> Result<(), LowerError> {
-        let known = self
-            .kept_sources
-            .iter()
-            .find(|(placement, range, _)| (*placement, *range) == (chain.placement, chain.range));
-        let (Some(&(_, _, source)), Some(first)) = (known, self.chains.first_of(chain).copied()) else {
-            return Ok(());
-        };
-        let to = self.chains.uses_of(&first)[0];
+    /// The previous version of a history comes in as the frame before left it, or cleared if none has written it: one of `contents`,
+    /// which are sorted by object.
+    pub(super) fn previous(
+        &mut self,
+        chain: &Chain,
+        source: Source,
+        contents: &[&ContentState],
+    ) -> Result<(), LowerError> {
+        let first = self.chains.first_of(chain).expect("its bytes have a first use");
+        let to = self.chains.uses_of(first)[0];
         let object = self.placed.object(chain.placement);
-        let of_part = |state: &&ContentState| state.object == object && state.range == chain.range;
-        let state = self.before.contents.iter().find(of_part);
+        let of_object = &contents[contents.partition_point(|state| state.object < object)..];
+        let state = of_object
+            .iter()
+            .take_while(|state| state.object == object)
+            .find(|state| state.range == chain.range);
         let Some(state) = state.filter(|state| state.defined) else {
             self.found.clears.push(FirstContents {
                 pass: to.first,
                 object,
-                resource: chain.resource,
                 range: chain.range,
                 layout: first.layout,
                 source,
                 to: (to.stages, to.access),
             });
-            self.follow(chain, &first, BarrierCause::EarlierFrame);
+            self.follow(chain, first, BarrierCause::EarlierFrame);
             return Ok(());
         };
         let family = self.placed.family_of(to.queue);
@@ -132,10 +129,10 @@ impl Resolver<'_> {
         } else {
             BarrierCause::EarlierFrame
         };
-        let mut barrier = self.barrier(chain, &to, &first, source, cause);
+        let mut barrier = self.barrier(chain, &to, first, source, cause);
         barrier.layouts.0 = state.layout;
         self.found.barriers.push(barrier);
-        self.follow(chain, &first, cause);
+        self.follow(chain, first, cause);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use ash::vk::AccessFlags2 as A;
 
-use super::chains::{Chain, Epoch};
+use super::chains::Epoch;
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
 use super::sources::{Held, Holder, Holders};
 use super::state::{ByteUse, LastUse, Space};
@@ -31,7 +31,7 @@ impl Resolver<'_> {
         }
         taken.sort_unstable();
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
-        let (mut holders, mut earlier) = (Holders::default(), Vec::new());
+        let (mut holders, mut earlier, mut last) = (Holders::default(), Vec::new(), Vec::new());
         loop {
             let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.0)];
             let Some(space) = spaces.into_iter().flatten().min() else {
@@ -50,17 +50,18 @@ impl Resolver<'_> {
                         earlier.push(holder);
                     }
                 });
-                let chains = self.chains;
-                let parts = chains.of_placement(index);
-                if parts.iter().any(|chain| chain.epochs.is_empty()) {
+                let chains = self.chains.of_placement[index as usize];
+                if chains.of(&self.chains.chains).iter().any(|chain| chain.epochs.is_empty()) {
                     // Some of its bytes are still as earlier work left them.
-                    self.untouched.push((index, earlier.clone()));
+                    self.untouched.extend(earlier.iter().map(|&holder| (index, holder)));
                 }
-                for chain in parts {
+                for chain in chains.indices() {
                     self.first_use(chain, &earlier);
                 }
             }
-            self.leave(space, holders.held());
+            self.untouched.sort_by_key(|(placement, _)| *placement);
+            self.leave(space, holders.held(), &mut last);
+            self.untouched.clear();
         }
     }
 
@@ -75,15 +76,15 @@ impl Resolver<'_> {
     }
 
     /// The barriers before the first use of a part of a placement, whose bytes `earlier` had.
-    fn first_use(&mut self, chain: &Chain, earlier: &[Holder]) {
-        let Some(first) = self.chains.first_of(chain).copied() else {
+    fn first_use(&mut self, index: usize, earlier: &[Holder]) {
+        let chain = &self.chains.chains[index];
+        let Some(first) = self.chains.first_of(chain) else {
             return;
         };
-        let source = self.source_of(&first, earlier);
-        let kept = self.is_previous(chain);
-        if kept {
+        let source = self.source_of(first, earlier);
+        if chain.is_previous {
             // Its contents stay: see `previous`.
-            self.kept_sources.push((chain.placement, chain.range, source));
+            self.kept_sources.push((index, source));
             return;
         }
         // Earlier work may have written the bytes through any image or buffer.
@@ -91,23 +92,22 @@ impl Resolver<'_> {
             Holder::Placement(other) => other == chain.placement,
             Holder::Earlier(index) => self.before.bytes[index as usize].last.writes.is_empty(),
         };
-        let ladder = self.placed.is_ladder(chain.resource);
-        let cause = match (earlier.iter().all(own), ladder) {
+        let cause = match (earlier.iter().all(own), chain.is_ladder) {
             (false, _) => BarrierCause::Aliasing,
             (true, true) => BarrierCause::Ladder,
             (true, false) => BarrierCause::EarlierFrame,
         };
-        let to = self.chains.uses_of(&first)[0];
-        let barrier = self.barrier(chain, &to, &first, source, cause);
+        let to = self.chains.uses_of(first)[0];
+        let barrier = self.barrier(chain, &to, first, source, cause);
         self.found.barriers.push(barrier);
-        if ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
+        if chain.is_ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
             // All aliases come into their layout now: later, a transition would discard what another one holds.
             for alias in self.placed.placements_of(chain.resource).indices().skip(1) {
                 let object = self.placed.object(alias as u32);
                 self.found.barriers.push(Barrier { object, ..barrier });
             }
         }
-        self.follow(chain, &first, cause);
+        self.follow(chain, first, cause);
     }
 
     /// What the first use of an epoch waits for on its queue; the waits for other queues go to its batch.
@@ -146,11 +146,10 @@ impl Resolver<'_> {
         source
     }
 
-    /// What holds the bytes of a space when the frame is over.
-    fn leave(&mut self, space: Space, held: &[Held]) {
-        let mut uses = Vec::new();
+    /// What holds the bytes of a space when the frame is over. `uses` is memory to work in.
+    fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<LastUse>) {
         for one in held {
-            self.last_uses(space, one.by, &mut uses);
+            self.last_uses(space, one.by, uses);
             self.found.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
                 space,
                 first: Bytes(one.first),
@@ -195,14 +194,10 @@ impl Resolver<'_> {
                         });
                     }
                 }
-                for (_, earlier) in self
-                    .untouched
-                    .iter()
-                    .filter(|(untouched, _)| *untouched == placement)
-                {
-                    earlier
-                        .iter()
-                        .for_each(|&holder| self.last_uses(space, holder, uses));
+                let first = self.untouched.partition_point(|(other, _)| *other < placement);
+                let earlier = self.untouched[first..].iter();
+                for &(_, holder) in earlier.take_while(|(other, _)| *other == placement) {
+                    self.last_uses(space, holder, uses);
                 }
             }
         }

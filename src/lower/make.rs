@@ -6,7 +6,6 @@ use super::checked::Checked;
 use super::create::create;
 use super::dependencies::dependencies;
 use super::error::LowerError;
-use super::operations::operations;
 use super::placed::Placed;
 use super::recording::record;
 use super::sharing::Shared;
@@ -29,8 +28,7 @@ pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, Low
         return Err(LowerError::WholeFrame { frame });
     }
     let placed = Placed::new(plan, &situation.queues, situation.parity);
-    let features = plan.profile.features;
-    let chains = Chains::new(&plan.frame, features, &placed);
+    let chains = Chains::new(&placed);
     let shared = Shared::new(&placed, &chains);
     let mut found = dependencies(&placed, &shared, &chains, &situation.before)?;
     let mut lowered = Lowered {
@@ -38,9 +36,8 @@ pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, Low
         ..Lowered::default()
     };
     create(&placed, &shared, &mut lowered);
-    let operations = operations(&plan.frame, features);
-    let passes = record(&placed, &chains, &operations, &mut found, &mut lowered);
-    submits(&placed, &found, &passes, &mut lowered);
+    record(&placed, &chains, &mut found, &mut lowered);
+    submits(&placed, &mut found, &mut lowered);
     lowered.after = found.after;
     if cfg!(debug_assertions) {
         let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);

@@ -3,89 +3,93 @@
 
 use ash::vk;
 
+use super::create::ATTACHED;
 use super::tables::commands::Operations;
-use crate::frame::tables::{Access, Version};
-use crate::frame::{AccessKind, Frame, LoadOp, Persistence};
+use crate::frame::tables::{Access, ResourceKind, Version};
+use crate::frame::{AccessKind, Frame, LoadOp, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 
-/// The operations of an access as an attachment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AccessOperations {
-    /// Of colour and depth.
-    pub(super) main: Operations,
-    /// Of stencil.
-    pub(super) stencil: Operations,
-}
-
-/// Per access of the frame, its operations as an attachment.
-pub(super) fn operations(frame: &Frame, features: Features) -> Vec<AccessOperations> {
-    let wanted = wanted(frame);
-    let store_none = features.contains(Features::STORE_OP_NONE);
-    let accesses = frame.accesses().iter().zip(wanted);
-    let of_access = |(access, wanted): (&Access, Wanted)| {
-        let load = match access.load_op {
-            LoadOp::Load => vk::AttachmentLoadOp::LOAD,
-            LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
-            LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
-        };
-        let of_aspect = |wanted| Operations {
-            load,
-            store: store_op(access, wanted, store_none),
-        };
-        AccessOperations {
-            main: of_aspect(wanted.main),
-            stencil: of_aspect(wanted.stencil),
-        }
-    };
-    accesses.map(of_access).collect()
+/// The load and store operations of a frame's attachments.
+pub(super) struct AttachmentOperations {
+    /// Per access of the frame.
+    wanted: Vec<Wanted>,
+    /// The device has `VK_ATTACHMENT_STORE_OP_NONE`.
+    store_none: bool,
 }
 
 /// Whether something of what an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
+    /// Of colour or depth.
     main: bool,
     stencil: bool,
 }
 
-/// What nothing reads is not stored.
-fn wanted(frame: &Frame) -> Vec<Wanted> {
-    let mut all = vec![Wanted::default(); frame.accesses().len()];
-    for id in frame.resource_ids() {
-        for &part in frame.parts_of(id) {
-            // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
-            let mut wanted = frame.resource(id).persistence != Persistence::Transient;
-            let access_of = |index: &u32| &frame.accesses()[*index as usize];
-            let uses = frame.uses_of(id);
-            for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass).rev() {
-                let of_part = in_pass
-                    .iter()
-                    .filter(|index| access_of(index).range.intersects(part));
-                for &index in of_part.clone() {
-                    let known = &mut all[index as usize];
-                    let is_stencil = part.aspects.contains(vk::ImageAspectFlags::STENCIL);
-                    let other = |aspect| !frame.resource(id).aspects().contains(aspect);
-                    known.main |= wanted
-                        && (part.aspects != vk::ImageAspectFlags::STENCIL
-                            || other(vk::ImageAspectFlags::DEPTH));
-                    known.stencil |= wanted && (is_stencil || other(vk::ImageAspectFlags::STENCIL));
-                }
-                let current = of_part.map(access_of);
-                let mut current = current
-                    .filter(|access| access.version == Version::Current)
-                    .peekable();
-                if current.peek().is_some() {
-                    wanted = !current.any(|access| frame.replaces(access, part));
+impl AttachmentOperations {
+    pub(super) fn new(frame: &Frame, features: Features) -> AttachmentOperations {
+        let mut operations = AttachmentOperations {
+            wanted: vec![Wanted::default(); frame.accesses().len()],
+            store_none: features.contains(Features::STORE_OP_NONE),
+        };
+        for (id, resource) in frame.resource_ids().zip(frame.resources()) {
+            if matches!(resource.kind, ResourceKind::Image { usage, .. } if usage.intersects(ATTACHED)) {
+                for &part in frame.parts_of(id) {
+                    operations.mark(frame, id, part);
                 }
             }
         }
+        operations
     }
-    all
-}
 
-fn store_op(access: &Access, wanted: bool, store_none: bool) -> vk::AttachmentStoreOp {
-    match access.kind {
-        AccessKind::DepthStencilAttachment if !access.writes && store_none => vk::AttachmentStoreOp::NONE,
-        kind if kind.is_attachment() && access.writes && !wanted => vk::AttachmentStoreOp::DONT_CARE,
-        _ => vk::AttachmentStoreOp::STORE,
+    /// Marks the accesses whose results in a part of an image are wanted.
+    fn mark(&mut self, frame: &Frame, id: ResourceId, part: SubresourceRange) {
+        use vk::ImageAspectFlags as F;
+        let (resource, access_of) = (frame.resource(id), |index: u32| &frame.accesses()[index as usize]);
+        let has = resource.aspects();
+        let is_main = part.aspects != F::STENCIL || !has.contains(F::DEPTH);
+        let is_stencil = part.aspects.contains(F::STENCIL) || !has.contains(F::STENCIL);
+        // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
+        let mut wanted = resource.persistence != Persistence::Transient;
+        let uses = frame.uses_of(id);
+        for in_pass in uses.chunk_by(|&a, &b| access_of(a).pass == access_of(b).pass).rev() {
+            let (mut used, mut replaced) = (false, false);
+            for &index in in_pass {
+                let access = access_of(index);
+                if access.range.intersects(part) {
+                    let known = &mut self.wanted[index as usize];
+                    known.main |= wanted && is_main;
+                    known.stencil |= wanted && is_stencil;
+                    used |= access.version == Version::Current;
+                    replaced |= access.version == Version::Current && frame.replaces(access, part);
+                }
+            }
+            if used {
+                wanted = !replaced;
+            }
+        }
+    }
+
+    /// The operations of an access as an attachment: of colour or depth, and of stencil.
+    pub(super) fn of(&self, index: usize, access: &Access) -> [Operations; 2] {
+        let load = match access.load_op {
+            LoadOp::Load => vk::AttachmentLoadOp::LOAD,
+            LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
+            LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
+        };
+        let Wanted { main, stencil } = self.wanted[index];
+        [main, stencil].map(|wanted| Operations {
+            load,
+            store: self.store_op(access, wanted),
+        })
+    }
+
+    fn store_op(&self, access: &Access, wanted: bool) -> vk::AttachmentStoreOp {
+        match access.kind {
+            AccessKind::DepthStencilAttachment if !access.writes && self.store_none => {
+                vk::AttachmentStoreOp::NONE
+            }
+            kind if kind.is_attachment() && access.writes && !wanted => vk::AttachmentStoreOp::DONT_CARE,
+            _ => vk::AttachmentStoreOp::STORE,
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::situation::{DeviceQueues, Parity};
 use super::tables::{DeviceQueueIndex, Object};
-use crate::frame::tables::{Access, Batch};
+use crate::frame::tables::Access;
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 
 use crate::plan::{MemoryKind, Placement, Plan};
@@ -12,7 +12,7 @@ use crate::units::Run;
 pub(super) struct Placed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) queues: &'a DeviceQueues,
-    /// Per placement (as in even frames), the one whose memory and image or buffer it has: of a history pair, the other in odd frames.
+    /// In odd frames, per placement (as in even frames), the one whose memory and image or buffer it has: of a history pair, the other.
     turns: Vec<u32>,
     /// Per placement, its row among images or buffers.
     objects: Vec<Object>,
@@ -26,44 +26,46 @@ pub(super) struct Placed<'a> {
 
 impl<'a> Placed<'a> {
     pub(super) fn new(plan: &'a Plan, queues: &'a DeviceQueues, parity: Parity) -> Placed<'a> {
+        let frame = &plan.frame;
         let (mut images, mut buffers) = (0, 0);
         let object = |placement: &Placement| {
-            let image = plan.frame.resource(placement.resource).is_image();
-            let next = if image { &mut images } else { &mut buffers };
-            *next += 1;
-            if image {
-                Object::Image(*next - 1)
+            let is_image = frame.resource(placement.resource).is_image();
+            let rows = if is_image { &mut images } else { &mut buffers };
+            *rows += 1;
+            if is_image {
+                Object::Image(*rows - 1)
             } else {
-                Object::Buffer(*next - 1)
+                Object::Buffer(*rows - 1)
             }
         };
-        let objects: Vec<Object> = plan.placements.iter().map(object).collect();
-        let mut turns: Vec<u32> = (0..objects.len() as u32).collect();
+        let mut placed = Placed {
+            plan,
+            queues,
+            turns: Vec::new(),
+            objects: plan.placements.iter().map(object).collect(),
+            queue_of: vec![DeviceQueueIndex::default(); frame.passes().len()],
+            values: Vec::with_capacity(frame.batches().len()),
+            batches_on: vec![0; queues.len()],
+        };
         if parity == Parity::Odd {
-            for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
+            placed.turns.extend(0..plan.placements.len() as u32);
+            for (resource, planned) in frame.resources().iter().zip(&plan.resources) {
                 if resource.persistence == Persistence::History && planned.placements.len() == 2 {
                     let first = planned.placements.first as usize;
-                    turns.swap(first, first + 1);
+                    placed.turns.swap(first, first + 1);
                 }
             }
         }
-        let mut batches_on = vec![0; queues.len()];
-        let value = |batch: &Batch| {
-            let queue = queues.declared()[plan.frame.submits()[batch.submit.index()].queue.index()];
-            batches_on[queue.0 as usize] += 1;
-            batches_on[queue.0 as usize]
-        };
-        let values = plan.frame.batches().iter().map(value).collect();
-        let declared = |pass| queues.declared()[plan.frame.queue_of(pass).index()];
-        Placed {
-            plan,
-            queues,
-            turns,
-            objects,
-            queue_of: plan.frame.pass_ids().map(declared).collect(),
-            values,
-            batches_on,
+        for batch in frame.batches() {
+            let queue = queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
+            let before = &mut placed.batches_on[queue.0 as usize];
+            *before += 1;
+            placed.values.push(*before);
+            for commands in batch.command_buffers.of(frame.command_buffers()) {
+                placed.queue_of[commands.passes.indices()].fill(queue);
+            }
         }
+        placed
     }
 
     /// The placements of a resource.
@@ -71,14 +73,19 @@ impl<'a> Placed<'a> {
         self.plan.resources[resource.index()].placements
     }
 
+    /// The placement whose memory and image or buffer a placement has in frames of this parity.
+    fn turn(&self, placement: u32) -> usize {
+        *self.turns.get(placement as usize).unwrap_or(&placement) as usize
+    }
+
     /// The image or buffer of a placement.
     pub(super) fn object(&self, placement: u32) -> Object {
-        self.objects[self.turns[placement as usize] as usize]
+        self.objects[self.turn(placement)]
     }
 
     /// The bytes of a placement in frames of this parity.
     pub(super) fn bytes_of(&self, placement: u32) -> &Placement {
-        &self.plan.placements[self.turns[placement as usize] as usize]
+        &self.plan.placements[self.turn(placement)]
     }
 
     /// Whether a resource is placed in tile memory with an image in several objects.

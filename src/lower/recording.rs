@@ -5,7 +5,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::Chains;
 use super::create::{attachment_view, in_barrier, shader_view};
-use super::operations::AccessOperations;
+use super::operations::AttachmentOperations;
 use super::placed::Placed;
 use super::renderings::{ViewRows, rendering};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
@@ -14,32 +14,32 @@ use super::tables::commands::{
     Scopes,
 };
 use super::tables::objects::AccessRow;
+use super::tables::submission::CommandBufferRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::Contents;
-use crate::frame::{AccessKind, ClearValue, PassId, SubresourceRange};
+use crate::frame::{AccessKind, ClearValue, CommandBufferId, PassId, SubresourceRange};
 use crate::units::{Bytes, Run};
 
-/// Fills the tables of what is recorded; gives the passes of each command buffer.
+/// Fills the tables of what is recorded.
 pub(super) fn record(
     placed: &Placed<'_>,
     chains: &Chains,
-    operations: &[AccessOperations],
     found: &mut Dependencies,
     lowered: &mut Lowered,
-) -> Vec<Run> {
+) {
     let mut views = ViewRows::new(lowered.images.len());
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
-    let barriers = in_order(&found.barriers, frame.passes().len());
+    let operations = AttachmentOperations::new(frame, placed.plan.profile.features);
+    let barriers = Sides::new(&found.barriers, frame.passes().len());
     found.clears.sort_by_key(|clear| clear.pass);
-    let mut rest = barriers.as_slice();
     let mut clears = found.clears.as_slice();
     let mut stores = 0;
-    let mut runs = Vec::with_capacity(frame.command_buffers().len());
+    lowered.command_buffers.reserve(frame.command_buffers().len());
     lowered.passes.reserve(frame.passes().len() + clears.len());
     lowered.renderings.reserve(frame.passes().len());
-    lowered.image_barriers.reserve(barriers.len());
-    for commands in frame.command_buffers() {
+    lowered.image_barriers.reserve(found.barriers.len());
+    for (index, commands) in (0..).zip(frame.command_buffers()) {
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
             clear(placed, &mut clears, pass, lowered);
@@ -50,9 +50,9 @@ pub(super) fn record(
                 }
                 Contents::Inline | Contents::Secondary => PassContents::Described(pass),
             };
-            let rendering = rendering(placed, chains, operations, pass, &mut views, lowered);
-            let before = dependency(&mut rest, (pass, false), lowered);
-            let after = dependency(&mut rest, (pass, true), lowered);
+            let rendering = rendering(placed, chains, &operations, pass, &mut views, lowered);
+            let before = dependency(barriers.of(pass, false), lowered);
+            let after = dependency(barriers.of(pass, true), lowered);
             lowered.passes.push(PassRow {
                 contents,
                 tile_memory: bound(placed, pass),
@@ -61,28 +61,38 @@ pub(super) fn record(
                 after,
             });
         }
-        runs.push(Run::new(first, lowered.passes.len() as u32));
+        lowered.command_buffers.push(CommandBufferRow {
+            commands: CommandBufferId(index),
+            passes: Run::new(first, lowered.passes.len() as u32),
+        });
     }
-    runs
 }
 
-/// In the order of the passes, those before a pass first; the order of discovery stays within.
-fn in_order(barriers: &[Barrier], passes: usize) -> Vec<&Barrier> {
-    let side = |barrier: &Barrier| 2 * barrier.pass.index() + usize::from(barrier.after);
-    let mut next = vec![0; 2 * passes + 1];
-    for barrier in barriers {
-        next[side(barrier) + 1] += 1;
+/// Barriers by the side of a pass, each side's in the order of discovery.
+struct Sides<'a> {
+    barriers: &'a [Barrier],
+    /// Per pass, the first one before it and the first one after it.
+    first: Vec<[Option<u32>; 2]>,
+    /// Per barrier, the next one on the same side.
+    next: Vec<Option<u32>>,
+}
+
+impl<'a> Sides<'a> {
+    fn new(barriers: &'a [Barrier], passes: usize) -> Sides<'a> {
+        let mut first = vec![[None; 2]; passes];
+        let mut next = vec![None; barriers.len()];
+        for (index, barrier) in barriers.iter().enumerate().rev() {
+            let side = &mut first[barrier.pass.index()][usize::from(barrier.after)];
+            next[index] = side.replace(index as u32);
+        }
+        Sides { barriers, first, next }
     }
-    for index in 1..next.len() {
-        next[index] += next[index - 1];
+
+    fn of(&self, pass: PassId, after: bool) -> impl Iterator<Item = &Barrier> {
+        let first = self.first[pass.index()][usize::from(after)];
+        let indices = std::iter::successors(first, |&index| self.next[index as usize]);
+        indices.map(|index| &self.barriers[index as usize])
     }
-    let mut sorted: Vec<&Barrier> = barriers.iter().collect();
-    for barrier in barriers {
-        let position = &mut next[side(barrier)];
-        sorted[*position] = barrier;
-        *position += 1;
-    }
-    sorted
 }
 
 fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
@@ -92,10 +102,11 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 
 /// Per access of the frame, what a descriptor names.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
-    lowered.accesses.reserve(chains.layouts.len());
-    lowered.attachments.reserve(chains.layouts.len());
+    let all = placed.plan.frame.accesses();
+    lowered.accesses.reserve(all.len());
+    lowered.attachments.reserve(all.len());
     lowered.views.reserve(2 * lowered.images.len());
-    for (access, layouts) in placed.plan.frame.accesses().iter().zip(&chains.layouts) {
+    for (index, access) in all.iter().enumerate() {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
             Object::Image(image) if access.kind == AccessKind::TileAttachment => {
@@ -110,63 +121,53 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
         let row = AccessRow {
             object,
             view: view.map(|view| views.row_of(lowered, view)),
-            layout: layouts.main,
+            layout: chains.layouts_of(index).main,
         };
         lowered.accesses.push(row);
     }
 }
 
-/// The barriers on one side of a pass, off the front of the sorted list.
-fn dependency(rest: &mut &[&Barrier], side: (PassId, bool), lowered: &mut Lowered) -> DependencyRow {
-    let count = rest
-        .iter()
-        .take_while(|barrier| (barrier.pass, barrier.after) == side)
-        .count();
-    let (here, later) = rest.split_at(count);
-    *rest = later;
-    dependency_of(here, lowered)
+/// The part that two parts next to each other are, where the same is said of both.
+fn joined(a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
+    if a.image != b.image {
+        return None;
+    }
+    let (one, other) = (a.range, b.range);
+    let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
+    let adjoin = match (
+        one.aspects == other.aspects,
+        one.levels == other.levels,
+        one.layers == other.layers,
+    ) {
+        (true, true, false) => next(one.layers, other.layers),
+        (true, false, true) => next(one.levels, other.levels),
+        (same, true, true) => !same,
+        _ => false,
+    };
+    let hull = |a: Run, b: Run| Run::new(a.first.min(b.first), a.end.max(b.end));
+    let range = SubresourceRange {
+        aspects: one.aspects | other.aspects,
+        levels: hull(one.levels, other.levels),
+        layers: hull(one.layers, other.layers),
+    };
+    (adjoin && ImageBarrierRow { range, ..*a } == ImageBarrierRow { range, ..*b }).then_some(range)
 }
 
-/// Adds a barrier behind row `first`; parts next to each other for which the same is said are one.
+/// Adds a barrier behind row `first`, as one with those that it can be joined with.
 fn join(barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
-    let joined = |a: &ImageBarrierRow, b: &ImageBarrierRow| {
-        let range = SubresourceRange {
-            aspects: a.range.aspects | b.range.aspects,
-            levels: Run::new(
-                a.range.levels.first.min(b.range.levels.first),
-                a.range.levels.end.max(b.range.levels.end),
-            ),
-            layers: Run::new(
-                a.range.layers.first.min(b.range.layers.first),
-                a.range.layers.end.max(b.range.layers.end),
-            ),
-        };
-        let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
-        let (one, other) = (a.range, b.range);
-        let adjoin = match (
-            one.aspects == other.aspects,
-            one.levels == other.levels,
-            one.layers == other.layers,
-        ) {
-            (true, true, false) => next(one.layers, other.layers),
-            (true, false, true) => next(one.levels, other.levels),
-            (same, true, true) => !same,
-            _ => false,
-        };
-        (adjoin && ImageBarrierRow { range, ..*a } == ImageBarrierRow { range, ..*b }).then_some(range)
+    let joins = |row: &ImageBarrierRow, rows: &[ImageBarrierRow]| {
+        let mut rows = (first..).zip(&rows[first..]);
+        rows.find_map(|(at, other)| Some((at, joined(other, row)?)))
     };
-    while let Some((at, range)) = barriers[first..]
-        .iter()
-        .enumerate()
-        .find_map(|(at, other)| Some((first + at, joined(other, &row)?)))
-    {
+    while let Some((at, range)) = joins(&row, barriers) {
         barriers.remove(at);
         row.range = range;
     }
     barriers.push(row);
 }
 
-fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow {
+/// Adds the barriers of one side of a pass.
+fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Lowered) -> DependencyRow {
     let (images, buffers, memory) = (
         lowered.image_barriers.len() as u32,
         lowered.buffer_barriers.len() as u32,
@@ -178,7 +179,7 @@ fn dependency_of(barriers: &[&Barrier], lowered: &mut Lowered) -> DependencyRow 
             families,
             cause,
             ..
-        } = *barrier;
+        } = barrier;
         if matches!(cause, BarrierCause::Aliasing | BarrierCause::Ladder) {
             // The bytes were another resource's, or another image's of the same one: accesses through that one are outside the
             // scope of a barrier for this image or buffer.
@@ -226,7 +227,6 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             pass,
             after: false,
             object: first.object,
-            resource: first.resource,
             range: first.range,
             scopes,
             layouts,
@@ -257,18 +257,10 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
             dst_stages: first.to.0,
             dst_access: first.to.1,
         };
-        let before = dependency_of(
-            &[&barrier(into, (vk::ImageLayout::UNDEFINED, clearing), cause)],
-            lowered,
-        );
-        let after = dependency_of(
-            &[&barrier(
-                out,
-                (clearing, first.layout),
-                BarrierCause::EarlierFrame,
-            )],
-            lowered,
-        );
+        let into = barrier(into, (vk::ImageLayout::UNDEFINED, clearing), cause);
+        let out = barrier(out, (clearing, first.layout), BarrierCause::EarlierFrame);
+        let before = dependency([&into].into_iter(), lowered);
+        let after = dependency([&out].into_iter(), lowered);
         let (value, range) = match first.object {
             Object::Image(image) => {
                 let row = &lowered.images[image as usize];

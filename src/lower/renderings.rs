@@ -4,13 +4,13 @@ use ash::vk;
 
 use super::chains::Chains;
 use super::create::attachment_view;
-use super::operations::AccessOperations;
+use super::operations::AttachmentOperations;
 use super::placed::Placed;
 use super::tables::commands::{AttachmentRow, RenderingRow, ResolveRow};
 use super::tables::objects::ViewRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::{Access, Contents, PassKind};
-use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
+use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
@@ -18,7 +18,7 @@ use crate::units::{Bytes, Run};
 pub(super) fn rendering(
     placed: &Placed<'_>,
     chains: &Chains,
-    operations: &[AccessOperations],
+    operations: &AttachmentOperations,
     pass: PassId,
     views: &mut ViewRows,
     lowered: &mut Lowered,
@@ -28,12 +28,12 @@ pub(super) fn rendering(
     if described.kind != PassKind::Render {
         return None;
     }
-    let mut attach = |kind| attachments(placed, chains, operations, pass, kind, views, lowered);
+    let mut attach = |kind| attachments(frame, chains, operations, pass, kind, views, lowered);
     let colors = attach(AccessKind::ColorAttachment);
     let depth = attach(AccessKind::DepthStencilAttachment);
     let resolves = attach(AccessKind::ResolveAttachment);
     let inputs = attach(AccessKind::InputAttachment);
-    resolve(placed, pass, [colors, depth], resolves, lowered);
+    resolve(frame, pass, [colors, depth], resolves, lowered);
     let first = lowered.formats.len() as u32;
     let formats = colors.of(&lowered.attachments).iter().map(|color| color.format);
     lowered.formats.extend(formats);
@@ -79,35 +79,35 @@ pub(super) fn rendering(
 
 /// Adds the attachments of one kind. Depth and stencil that are declared apart are one.
 fn attachments(
-    placed: &Placed<'_>,
+    frame: &Frame,
     chains: &Chains,
-    operations: &[AccessOperations],
+    operations: &AttachmentOperations,
     pass: PassId,
     kind: AccessKind,
     views: &mut ViewRows,
     lowered: &mut Lowered,
 ) -> Run {
-    let frame = &placed.plan.frame;
     let first = lowered.attachments.len() as u32;
     for index in frame.pass(pass).accesses.indices() {
         let access = &frame.accesses()[index];
         if access.kind != kind {
             continue;
         }
-        let Object::Image(image) = placed.object(placed.placement_of(access)) else {
+        let Object::Image(image) = lowered.accesses[index].object else {
             continue;
         };
-        let row = lowered.images[image as usize];
-        let view = views.row_of(lowered, attachment_view(image, &row, access.range, access.view));
-        let layouts = chains.layouts[index];
+        let row = &lowered.images[image as usize];
+        let (samples, view) = (row.samples, attachment_view(image, row, access.range, access.view));
+        let layouts = chains.layouts_of(index);
+        let [main, stencil] = operations.of(index, access);
         let own = AttachmentRow {
-            view,
-            format: lowered.views[view as usize].format,
-            samples: row.samples,
+            view: views.row_of(lowered, view),
+            format: view.format,
+            samples,
             layout: layouts.main,
             stencil_layout: layouts.stencil,
-            operations: operations[index].main,
-            stencil: operations[index].stencil,
+            operations: main,
+            stencil,
             clear: match access.load_op {
                 LoadOp::Clear(value) => value,
                 _ => ClearValue::ZERO,
@@ -178,18 +178,18 @@ impl ViewRows {
 }
 
 /// Says of each attachment where its samples are resolved to.
-fn resolve(placed: &Placed<'_>, pass: PassId, sources: [Run; 2], targets: Run, lowered: &mut Lowered) {
-    let accesses = placed.plan.frame.accesses_of(pass);
+fn resolve(frame: &Frame, pass: PassId, sources: [Run; 2], targets: Run, lowered: &mut Lowered) {
+    let accesses = frame.accesses_of(pass);
     let resolving = accesses
         .iter()
         .filter(|access| access.kind == AccessKind::ResolveAttachment);
     for (target, access) in targets.indices().zip(resolving) {
         let is_source =
-            |source: &&Access| source.kind.is_attachment() && Some(source.resource) == access.resolves;
-        let Some(source) = accesses.iter().find(is_source) else {
+            |source: &Access| source.kind.is_attachment() && Some(source.resource) == access.resolves;
+        let Some(source) = accesses.iter().position(is_source) else {
             continue;
         };
-        let image = placed.object(placed.placement_of(source));
+        let image = lowered.accesses[frame.pass(pass).accesses.indices().start + source].object;
         for index in sources.iter().flat_map(|run| run.indices()) {
             let AttachmentRow { view, format, .. } = lowered.attachments[index];
             if Object::Image(lowered.views[view as usize].image) == image {

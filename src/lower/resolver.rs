@@ -10,7 +10,7 @@ use super::sources::Holder;
 use super::state::MemoryState;
 use super::tables::commands::{BarrierCause, Families, Scopes};
 use super::tables::{DeviceQueueIndex, Object};
-use crate::frame::{BatchId, PassId, Persistence, ResourceId, SubresourceRange};
+use crate::frame::{BatchId, PassId, SubresourceRange};
 
 /// The families of a barrier that transfers nothing.
 pub(super) const IGNORED: Families = Families {
@@ -24,7 +24,6 @@ pub(super) struct Barrier {
     pub(super) pass: PassId,
     pub(super) after: bool,
     pub(super) object: Object,
-    pub(super) resource: ResourceId,
     /// The part of an image.
     pub(super) range: SubresourceRange,
     pub(super) scopes: Scopes,
@@ -36,8 +35,8 @@ pub(super) struct Barrier {
 /// An order between two device queues inside the frame, for which its semaphores stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crossing {
-    pub(super) from: PassId,
-    pub(super) to: PassId,
+    pub(super) from: BatchId,
+    pub(super) to: BatchId,
     /// The stages that the signal has to cover.
     pub(super) stages: S,
 }
@@ -65,7 +64,6 @@ pub(super) enum WaitFor {
 pub(super) struct FirstContents {
     pub(super) pass: PassId,
     pub(super) object: Object,
-    pub(super) resource: ResourceId,
     pub(super) range: SubresourceRange,
     /// The layout in which they are used first.
     pub(super) layout: vk::ImageLayout,
@@ -91,10 +89,10 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: &'a Shared,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
-    /// Placements of which the frame uses a part, with what had the bytes of the others.
-    pub(super) untouched: Vec<(u32, Vec<Holder>)>,
-    /// Per part of a previous version of a history, what the first use of its bytes waits for.
-    pub(super) kept_sources: Vec<(u32, SubresourceRange, Source)>,
+    /// Placements of which the frame uses a part, each with what had the bytes of the others: of the space at hand.
+    pub(super) untouched: Vec<(u32, Holder)>,
+    /// Chains of previous versions of histories, each with what the first use of its bytes waits for.
+    pub(super) kept_sources: Vec<(usize, Source)>,
     pub(super) found: Dependencies,
 }
 
@@ -138,6 +136,7 @@ impl<'a> Resolver<'a> {
     /// or by a wait of its batch where none leads there.
     pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
         if self.placed.is_ordered(from, to) {
+            let (from, to) = (self.placed.batch_of(from), self.placed.batch_of(to));
             self.found.crossings.push(Crossing { from, to, stages });
         } else {
             self.wait_in_frame(from, to, S::ALL_COMMANDS);
@@ -169,16 +168,6 @@ impl<'a> Resolver<'a> {
         });
     }
 
-    /// Whether a chain is what the frame before left in a history.
-    pub(super) fn is_previous(&self, chain: &Chain) -> bool {
-        let run = self.placed.placements_of(chain.resource);
-        let history = self.placed.plan.frame.resource(chain.resource).persistence == Persistence::History;
-        history
-            && run.len() == 2
-            && !self.placed.is_ladder(chain.resource)
-            && chain.placement == run.first + 1
-    }
-
     /// A barrier before a use that discards the contents.
     pub(super) fn barrier(
         &self,
@@ -188,7 +177,7 @@ impl<'a> Resolver<'a> {
         from: Source,
         cause: BarrierCause,
     ) -> Barrier {
-        let placement = if self.placed.is_ladder(chain.resource) {
+        let placement = if chain.is_ladder {
             self.placed.in_pass(chain.resource, to.first)
         } else {
             chain.placement
@@ -197,7 +186,6 @@ impl<'a> Resolver<'a> {
             pass: to.first,
             after: false,
             object: self.placed.object(placement),
-            resource: chain.resource,
             range: chain.range,
             scopes: Scopes {
                 src_stages: from.stages,

@@ -5,7 +5,7 @@ use super::placed::Placed;
 use super::tables::objects::SharingReason;
 use crate::frame::{Persistence, ResourceId};
 
-/// Per resource, the queue families that use it, and whether they share it.
+/// Per resource, the queue families that use it, and whether they share it; nothing where there is one family.
 ///
 /// A resource is exclusive, and transferred from one queue to another where that is of another family, unless several queues read it at
 /// the same time, or it carries contents to a next frame in which another family may use it first.
@@ -15,15 +15,13 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(placed: &Placed<'_>, chains: &Chains) -> Shared {
+        let mut families = placed.queues.iter().map(|queue| queue.family);
+        let first = families.next();
+        if families.all(|family| Some(family) == first) {
+            return Shared { uses: Vec::new() };
+        }
         let frame = &placed.plan.frame;
         let mut uses = vec![(Vec::new(), SharingReason::OneFamily); frame.resources().len()];
-        if placed
-            .queues
-            .iter()
-            .all(|queue| Some(queue.family) == placed.queues.iter().next().map(|one| one.family))
-        {
-            return Shared { uses };
-        }
         for chain in &chains.chains {
             let kept = frame.resource(chain.resource).persistence == Persistence::History
                 && placed.placements_of(chain.resource).len() == 2;
@@ -53,12 +51,15 @@ impl Shared {
 
     /// The families that share a resource: two or more, or none; and why so.
     pub(super) fn families(&self, resource: ResourceId) -> (&[u32], SharingReason) {
-        let (families, reason) = &self.uses[resource.index()];
-        (if reason.is_shared() { families } else { &[] }, *reason)
+        match self.uses.get(resource.index()) {
+            Some((families, reason)) if reason.is_shared() => (families, *reason),
+            Some((_, reason)) => (&[], *reason),
+            None => (&[], SharingReason::OneFamily),
+        }
     }
 
     /// Whether several families share a resource (`VK_SHARING_MODE_CONCURRENT`).
     pub(super) fn is_concurrent(&self, resource: ResourceId) -> bool {
-        self.uses[resource.index()].1.is_shared()
+        self.families(resource).1.is_shared()
     }
 }

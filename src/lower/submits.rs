@@ -4,27 +4,23 @@ use ash::vk::PipelineStageFlags2 as S;
 
 use super::placed::Placed;
 use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
-use super::tables::Lowered;
-use super::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
+use super::tables::submission::{BatchRow, Semaphore, SemaphoreRow, SubmitRow};
+use super::tables::{DeviceQueueIndex, Lowered};
 use crate::frame::tables::SemaphoreOp;
-use crate::frame::{BatchId, CommandBufferId, Frame, SubmitId};
+use crate::frame::{BatchId, Frame, SubmitId};
 use crate::units::Run;
 
-/// Fills the tables of submits, batches and semaphores; `passes` are the runs of the command buffers' passes.
-pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run], lowered: &mut Lowered) {
+/// Fills the tables of submits, batches and semaphores.
+pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &mut Lowered) {
     let frame = &placed.plan.frame;
-    lowered
-        .command_buffers
-        .extend((0..).zip(passes).map(|(index, &passes)| CommandBufferRow {
-            commands: CommandBufferId(index),
-            passes,
-        }));
-    // Per device queue, what was waited for so far: later batches need not wait again.
-    let mut waited: Vec<Vec<SemaphoreRow>> = vec![Vec::new(); placed.queues.len()];
+    // What was waited for so far, by the device queue that waited: its later batches need not wait again.
+    let mut waited: Vec<(DeviceQueueIndex, SemaphoreRow)> = Vec::new();
     let ends = ends(frame);
-    let mut rest = found.waits.clone();
-    rest.sort_by_key(|wait| wait.batch);
-    let mut rest = rest.as_slice();
+    merge(&mut found.crossings);
+    found.waits.sort_by_key(|wait| wait.batch);
+    let mut rest = found.waits.as_slice();
+    lowered.batches.reserve(frame.batches().len());
+    lowered.signals.reserve(frame.batches().len() + frame.semaphores().len());
     for (index, batch) in (0..).zip(frame.batches()) {
         let id = BatchId(index);
         let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
@@ -33,14 +29,14 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             batch
                 .waits
                 .iter()
-                .map(|op| declared(placed, found, &ends, op, End::Wait)),
+                .map(|op| declared(frame, &found.crossings, &ends, op, End::Wait)),
         );
         let (here, later) = rest.split_at(rest.partition_point(|wait| wait.batch == id));
         rest = later;
         for wait in merged(placed, here) {
-            let waited = &mut waited[queue.0 as usize];
-            if !waited.iter().any(|known| is_waited_for(known, &wait)) {
-                waited.push(wait);
+            let known = |(by, known): &_| *by == queue && is_waited_for(known, &wait);
+            if !waited.iter().any(known) {
+                waited.push((queue, wait));
                 lowered.waits.push(wait);
             }
         }
@@ -49,7 +45,7 @@ pub(super) fn submits(placed: &Placed<'_>, found: &Dependencies, passes: &[Run],
             batch
                 .signals
                 .iter()
-                .map(|op| declared(placed, found, &ends, op, End::Signal)),
+                .map(|op| declared(frame, &found.crossings, &ends, op, End::Signal)),
         );
         lowered.signals.push(SemaphoreRow {
             semaphore: Semaphore::Queue {
@@ -139,12 +135,24 @@ fn ends(frame: &Frame) -> Vec<Ends> {
     ends
 }
 
+/// Makes all orders between two batches one.
+fn merge(crossings: &mut Vec<Crossing>) {
+    crossings.sort_unstable_by_key(|crossing| (crossing.from, crossing.to));
+    crossings.dedup_by(|next, known| {
+        let same = (next.from, next.to) == (known.from, known.to);
+        if same {
+            known.stages |= next.stages;
+        }
+        same
+    });
+}
+
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
 ///
 /// Without `maintenance8`, a transfer between queue families is released and acquired at `ALL_COMMANDS` alone.
 fn declared(
-    placed: &Placed<'_>,
-    found: &Dependencies,
+    frame: &Frame,
+    crossings: &[Crossing],
     ends: &[Ends],
     op: &SemaphoreOp,
     end: End,
@@ -152,8 +160,8 @@ fn declared(
     let [signaller, waiter] = ends[op.semaphore.index()];
     let mut stages = op.stages;
     if let (Some(signaller), Some(waiter)) = (signaller, waiter) {
-        for crossing in &found.crossings {
-            let through = through(placed, crossing, signaller, waiter);
+        for crossing in crossings {
+            let through = through(frame, crossing, signaller, waiter);
             stages |= match end {
                 End::Signal => through,
                 // Barriers behind a wait chain to whatever stages it names, but for what comes through transfers.
@@ -169,9 +177,8 @@ fn declared(
 }
 
 /// The stages that a semaphore has to name for an order between queues that may go through it.
-fn through(placed: &Placed<'_>, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
-    let frame = &placed.plan.frame;
-    let (from, to) = (placed.batch_of(crossing.from), placed.batch_of(crossing.to));
+fn through(frame: &Frame, crossing: &Crossing, signaller: BatchId, waiter: BatchId) -> S {
+    let &Crossing { from, to, .. } = crossing;
     let reaches = |a: BatchId, b: BatchId| a == b || frame.batch_happens_before(a, b);
     if !reaches(from, signaller) || !reaches(waiter, to) {
         return S::NONE;

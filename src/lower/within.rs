@@ -19,8 +19,7 @@ impl Resolver<'_> {
     /// The dependency of `after` on `before`, of the same contents.
     fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
         let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
-        let ladder = self.placed.is_ladder(chain.resource);
-        let cause = if ladder {
+        let cause = if chain.is_ladder {
             BarrierCause::Ladder
         } else {
             BarrierCause::Hazard
@@ -40,7 +39,7 @@ impl Resolver<'_> {
                 .transfer(chain, earlier, next)
                 .filter(|_| after.needs_contents)
             {
-                self.release(&barrier, earlier, before, families);
+                self.release(chain, &barrier, earlier, before, families);
                 barrier.families = families;
                 barrier.cause = BarrierCause::Acquire;
             }
@@ -82,7 +81,7 @@ impl Resolver<'_> {
     }
 
     /// The other half of an acquisition, on the queue that used the resource.
-    fn release(&mut self, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch, families: Families) {
+    fn release(&mut self, chain: &Chain, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch, families: Families) {
         for one in earlier {
             let mut release = *acquire;
             (release.pass, release.after) = (one.last, true);
@@ -92,10 +91,9 @@ impl Resolver<'_> {
                 dst_stages: S::NONE,
                 dst_access: A::NONE,
             };
-            if self.placed.is_ladder(acquire.resource) {
-                release.object = self
-                    .placed
-                    .object(self.placed.in_pass(acquire.resource, one.last));
+            if chain.is_ladder {
+                let placement = self.placed.in_pass(chain.resource, one.last);
+                release.object = self.placed.object(placement);
             }
             release.families = families;
             release.cause = BarrierCause::Release;

@@ -329,7 +329,7 @@ impl Plan {
             let placement = &self.placements[*index];
             placement.memory == MemoryKind::Tile && placement.object == bound
         };
-        let found = run.indices().find(in_bound).filter(|_| run.len() > 1);
+        let found = (run.len() > 1).then(|| run.indices().find(in_bound)).flatten();
         PlacementId(found.map_or(run.first, |index| index as u32))
     }
 
