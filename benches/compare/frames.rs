@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tileheap::frame::tables::Version;
 use tileheap::frame::{Frame, FrameBuilder};
-use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::lower::{DeviceQueues, Lowerer, Situation};
 use tileheap::measure::estimate;
 use tileheap::plan::{PlanOptions, Planner, Strategy, plan};
 use tileheap::profile::DeviceProfile;
@@ -120,11 +120,11 @@ pub(crate) fn compare(rows: &mut Rows) {
                     .expect("as before"),
             );
         });
-        let first = Situation::first(DeviceQueues::one(&frame));
-        let next = first.after(&lower(&planned, &first).expect("one queue runs it"));
+        let (first, mut lowerer) = (Situation::first(DeviceQueues::one(&frame)), Lowerer::default());
+        let next = first.after(&lowerer.lower(&planned, &first).expect("one queue runs it"));
         for (name, situation) in [("lower", &first), ("lower, after another frame", &next)] {
             step(name, None, &mut || {
-                black_box(lower(&planned, situation).expect("as before"));
+                black_box(lowerer.lower(&planned, situation).expect("as before"));
             });
         }
         let rig = Rig::new(Config::modern(), Capabilities::empty());

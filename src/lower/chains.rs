@@ -67,58 +67,47 @@ pub(super) struct Chain {
 }
 
 /// Every chain of a frame.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Chains {
     pub(super) chains: Vec<Chain>,
     pub(super) epochs: Vec<Epoch>,
     pub(super) uses: Vec<QueueUse>,
     /// Per placement, its chains; of aliases of one resident, the first has them.
     pub(super) of_placement: Vec<Run>,
-    /// Per access of the frame, an epoch of stencil alone and one of other aspects.
-    of_access: Vec<AccessEpochs>,
-}
-
-/// The first epochs in which an access falls.
-#[derive(Clone, Copy, Debug, Default)]
-struct AccessEpochs {
-    main: Option<u32>,
-    stencil: Option<u32>,
-}
-
-/// The layouts in which an access finds an image; `UNDEFINED` for a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AccessLayouts {
-    /// Of all aspects but stencil; of stencil where that is used alone.
-    pub(super) main: vk::ImageLayout,
-    /// Of stencil; of the other aspects where that is not used.
-    pub(super) stencil: vk::ImageLayout,
+    /// Per access of the frame, the first epochs in which it falls: of other aspects than stencil, and of stencil.
+    of_access: Vec<[Option<u32>; 2]>,
+    /// The accesses to the part and version at hand.
+    selected: Vec<u32>,
+    /// Pairs of epochs, of two parts of the resource at hand, in which one access falls.
+    shared: Vec<[u32; 2]>,
 }
 
 impl Chains {
-    /// The chains of all resources, in their order.
-    pub(super) fn new(placed: &Placed<'_>) -> Chains {
+    /// Fills in the chains of all resources, in their order.
+    pub(super) fn fill(&mut self, placed: &Placed<'_>) {
         let frame = &placed.plan.frame;
         let features = placed.plan.profile.features;
-        let accesses = frame.accesses().len();
-        let mut gather = Gather {
+        let gather = Gather {
             frame,
             placed,
+            all: frame.accesses(),
             store_none: features.contains(Features::STORE_OP_NONE),
             apart: features.contains(Features::SEPARATE_DEPTH_STENCIL_LAYOUTS),
-            selected: Vec::new(),
-            shared: Vec::new(),
-            chains: Chains {
-                chains: Vec::with_capacity(frame.resources().len()),
-                epochs: Vec::with_capacity(accesses),
-                uses: Vec::with_capacity(accesses),
-                of_placement: vec![Run::default(); placed.plan.placements.len()],
-                of_access: vec![AccessEpochs::default(); accesses],
-            },
         };
+        self.chains.clear();
+        self.epochs.clear();
+        self.uses.clear();
+        self.of_placement.clear();
+        let placements = placed.plan.placements.len();
+        self.of_placement.resize(placements, Run::default());
+        self.of_access.clear();
+        self.of_access.resize(gather.all.len(), [None; 2]);
+        self.chains.reserve(frame.resources().len());
+        self.epochs.reserve(gather.all.len());
+        self.uses.reserve(gather.all.len());
         for resource in frame.resource_ids() {
-            gather.resource(resource);
+            gather.resource(resource, self);
         }
-        gather.chains
     }
 
     pub(super) fn uses_of(&self, epoch: &Epoch) -> &[QueueUse] {
@@ -138,18 +127,27 @@ impl Chains {
         chain.epochs.of(&self.epochs).last()
     }
 
-    /// The layouts of an access of the frame.
-    pub(super) fn layouts_of(&self, access: usize) -> AccessLayouts {
-        let AccessEpochs { main, stencil } = self.of_access[access];
-        let layout = |epoch: Option<u32>| {
-            epoch.map_or(vk::ImageLayout::UNDEFINED, |epoch| {
-                self.epochs[epoch as usize].layout
-            })
-        };
-        AccessLayouts {
-            main: layout(main.or(stencil)),
-            stencil: layout(stencil.or(main)),
+    /// The layouts in which an access finds an image, `UNDEFINED` for a buffer: of other aspects than stencil and of stencil, the same
+    /// where it uses but one of them.
+    pub(super) fn layouts_of(&self, access: usize) -> [vk::ImageLayout; 2] {
+        let [main, stencil] = self.of_access[access];
+        let layout = |epoch: u32| self.epochs[epoch as usize].layout;
+        [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
+    }
+
+    /// The parts of one access are in one layout, that of stencil apart.
+    fn meet(&mut self) {
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for &[a, b] in &self.shared {
+                if self.epochs[a as usize].layout != self.epochs[b as usize].layout {
+                    self.epochs[a as usize].layout = vk::ImageLayout::GENERAL;
+                    self.epochs[b as usize].layout = vk::ImageLayout::GENERAL;
+                    changed = true;
+                }
+            }
         }
+        self.shared.clear();
     }
 }
 
@@ -181,21 +179,18 @@ impl Part {
 struct Gather<'a> {
     frame: &'a Frame,
     placed: &'a Placed<'a>,
+    /// The frame's accesses.
+    all: &'a [Access],
     store_none: bool,
     /// Depth and stencil have layouts of their own.
     apart: bool,
-    /// The accesses to one of several parts or versions.
-    selected: Vec<u32>,
-    /// Pairs of epochs, of two parts, in which one access falls.
-    shared: Vec<[u32; 2]>,
-    chains: Chains,
 }
 
 impl Gather<'_> {
     /// Appends the chains of a resource.
-    fn resource(&mut self, id: ResourceId) {
-        let (frame, resource) = (self.frame, self.frame.resource(id));
-        let (whole, parts) = (resource.whole(), frame.parts_of(id));
+    fn resource(&self, id: ResourceId, chains: &mut Chains) {
+        let resource = self.frame.resource(id);
+        let (whole, parts, uses) = (resource.whole(), self.frame.parts_of(id), self.frame.uses_of(id));
         let is_ladder = self.placed.is_ladder(id);
         let is_history = resource.persistence == Persistence::History;
         let fixed = match resource.is_image() {
@@ -205,12 +200,11 @@ impl Gather<'_> {
         let placements = self.placed.placements_of(id).indices();
         let versions = [Version::Current, Version::Previous].into_iter();
         for (placement, version) in placements.zip(versions.take(if is_ladder { 1 } else { 2 })) {
-            let first = self.chains.chains.len() as u32;
+            let first = chains.chains.len() as u32;
             for &part in parts {
                 // Without layouts of their own, depth and stencil of one part are one.
                 let aspects = if self.apart { part.aspects } else { whole.aspects };
-                let is_second = aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL);
-                if is_second {
+                if aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                     continue;
                 }
                 let part = Part {
@@ -220,11 +214,20 @@ impl Gather<'_> {
                     one_aspect: aspects != whole.aspects,
                 };
                 let epochs = if parts.len() == 1 && !is_history {
-                    self.epochs(&part, frame.uses_of(id))
+                    self.epochs(&part, uses, chains)
                 } else {
-                    self.epochs_of_some(&part, version, frame.uses_of(id))
+                    let same = |index: &u32| {
+                        let access = &self.all[*index as usize];
+                        access.version == version && access.range.intersects(part.range)
+                    };
+                    let mut selected = std::mem::take(&mut chains.selected);
+                    selected.clear();
+                    selected.extend(uses.iter().copied().filter(same));
+                    let epochs = self.epochs(&part, &selected, chains);
+                    chains.selected = selected;
+                    epochs
                 };
-                self.chains.chains.push(Chain {
+                chains.chains.push(Chain {
                     resource: id,
                     range: part.range,
                     placement: placement as u32,
@@ -233,92 +236,81 @@ impl Gather<'_> {
                     epochs,
                 });
             }
-            self.chains.of_placement[placement] = Run::new(first, self.chains.chains.len() as u32);
-            self.meet();
+            chains.of_placement[placement] = Run::new(first, chains.chains.len() as u32);
+            chains.meet();
         }
-    }
-
-    /// Appends the epochs of one of several parts or versions.
-    fn epochs_of_some(&mut self, part: &Part, version: Version, uses: &[u32]) -> Run {
-        let mut selected = std::mem::take(&mut self.selected);
-        selected.clear();
-        selected.extend(uses.iter().filter(|&&index| {
-            let access = &self.frame.accesses()[index as usize];
-            access.version == version && access.range.intersects(part.range)
-        }));
-        let epochs = self.epochs(part, &selected);
-        self.selected = selected;
-        epochs
     }
 
     /// Appends the epochs of a part, whose accesses these are in timeline order.
-    fn epochs(&mut self, part: &Part, accesses: &[u32]) -> Run {
-        let all = self.frame.accesses();
-        let first = self.chains.epochs.len();
-        // The accesses of one pass are one use; those that want different layouts meet in GENERAL.
-        for in_pass in accesses.chunk_by(|&a, &b| all[a as usize].pass == all[b as usize].pass) {
-            let (next, of_queue) = self.of_pass(part, in_pass);
-            match self.chains.epochs[first..].last() {
-                Some(open) if self.continues(open, &next, &of_queue) => self.extend(next.layout, of_queue),
+    fn epochs(&self, part: &Part, accesses: &[u32], chains: &mut Chains) -> Run {
+        let Chains {
+            epochs,
+            uses,
+            of_access,
+            shared,
+            ..
+        } = chains;
+        let is_stencil = part.range.aspects == vk::ImageAspectFlags::STENCIL;
+        let (first, mut rest) = (epochs.len(), accesses);
+        while let Some((&index, others)) = rest.split_first() {
+            // The accesses of one pass are one use; those that want different layouts meet in GENERAL.
+            let access = &self.all[index as usize];
+            let mut next = self.use_of(part, access);
+            let same = |&&index: &&u32| self.all[index as usize].pass == access.pass;
+            let count = others.iter().take_while(same).count();
+            for &other in &others[..count] {
+                next.join(&self.use_of(part, &self.all[other as usize]));
+            }
+            let open = &mut epochs[first..];
+            match open.last_mut() {
+                Some(open) if self.continues(open, &next, uses) => extend(open, &next, uses),
                 _ => {
-                    self.chains.epochs.push(next);
-                    self.chains.uses.push(of_queue);
+                    epochs.push(Epoch {
+                        uses: Run::new(uses.len() as u32, uses.len() as u32 + 1),
+                        layout: next.layout,
+                        writes: next.writes,
+                        needs_contents: next.needs_contents,
+                    });
+                    uses.push(next.of_queue);
                 }
             }
-            let epoch = self.chains.epochs.len() as u32 - 1;
-            for &access in in_pass {
-                let of_access = &mut self.chains.of_access[access as usize];
-                let known = if part.range.aspects == vk::ImageAspectFlags::STENCIL {
-                    &mut of_access.stencil
-                } else {
-                    &mut of_access.main
-                };
+            let epoch = epochs.len() as u32 - 1;
+            for &access in &rest[..=count] {
+                let known = &mut of_access[access as usize][usize::from(is_stencil)];
                 match *known {
-                    Some(other) => self.shared.push([other, epoch]),
+                    Some(other) => shared.push([other, epoch]),
                     None => *known = Some(epoch),
                 }
             }
+            rest = &others[count..];
         }
-        Run::new(first as u32, self.chains.epochs.len() as u32)
+        Run::new(first as u32, epochs.len() as u32)
     }
 
-    /// The accesses of one pass, as an epoch of its own.
-    fn of_pass(&self, part: &Part, accesses: &[u32]) -> (Epoch, QueueUse) {
-        let access_of = |index: u32| &self.frame.accesses()[index as usize];
-        let (first, use_) = (access_of(accesses[0]), self.chains.uses.len() as u32);
+    /// What one access is of a part.
+    #[inline]
+    fn use_of(&self, part: &Part, access: &Access) -> PassUse {
+        let kind = access.kind;
+        // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
+        let stored = kind == AccessKind::DepthStencilAttachment && !self.store_none;
+        let (reads, writes) = (access.needs_contents(), access.writes || stored);
         let mut of_queue = QueueUse {
-            queue: self.placed.queue_of(first.pass),
-            first: first.pass,
-            last: first.pass,
-            stages: vk::PipelineStageFlags2::NONE,
-            access: vk::AccessFlags2::NONE,
+            queue: self.placed.queue_of(access.pass),
+            first: access.pass,
+            last: access.pass,
+            stages: access.stages,
+            access: kind.access_flags(reads, writes),
         };
-        let mut epoch = Epoch {
-            uses: Run::new(use_, use_ + 1),
-            layout: part.layout_of(first),
-            writes: vk::AccessFlags2::NONE,
-            needs_contents: true,
-        };
-        for access in accesses.iter().map(|&index| access_of(index)) {
-            // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
-            let read_only_depth = access.kind == AccessKind::DepthStencilAttachment && !access.writes;
-            let writes = access
-                .kind
-                .access_flags(false, access.writes || (read_only_depth && !self.store_none));
-            if part.layout_of(access) != epoch.layout {
-                epoch.layout = vk::ImageLayout::GENERAL;
-            }
-            of_queue.stages |= access.stages;
-            of_queue.access |= access.flags() | writes;
-            if self.is_resolved(access) {
-                of_queue.stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
-                of_queue.access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
-            }
-            epoch.writes |= writes;
-            // A clear or an overwrite by one access is what an input attachment of the same pass then reads.
-            epoch.needs_contents &= !self.frame.replaces(access, part.range);
+        if self.is_resolved(access) {
+            of_queue.stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
+            of_queue.access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
         }
-        (epoch, of_queue)
+        PassUse {
+            of_queue,
+            layout: part.layout_of(access),
+            writes: kind.access_flags(false, writes),
+            needs_contents: reads || !self.frame.replaces(access, part.range),
+        }
     }
 
     /// Whether a resolve attachment of the pass receives the samples of this one: they are read as colour attachments are, those of
@@ -326,57 +318,61 @@ impl Gather<'_> {
     ///
     /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
     fn is_resolved(&self, access: &Access) -> bool {
-        let mut others = self.frame.accesses_of(access.pass).iter();
-        access.kind.is_attachment() && others.any(|other| other.resolves == Some(access.resource))
+        let others = || self.frame.accesses_of(access.pass).iter();
+        access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
     }
 
     /// Whether reads go on without a barrier: in the same layout, or because nothing orders them after those of the epoch.
-    fn continues(&self, open: &Epoch, next: &Epoch, of_queue: &QueueUse) -> bool {
-        if !open.is_read_only() || !next.is_read_only() {
+    fn continues(&self, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
+        if !open.is_read_only() || !next.writes.is_empty() {
             return false;
         }
-        let uses = self.chains.uses_of(open);
+        let (uses, queue) = (open.uses.of(uses), next.of_queue.queue);
         let family = |queue| self.placed.family_of(queue);
-        let one_family = uses.iter().all(|one| family(one.queue) == family(of_queue.queue));
-        let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, of_queue.first);
-        (one_family && open.layout == next.layout) || !uses.iter().all(ordered)
+        let same = |one: &QueueUse| one.queue == queue || family(one.queue) == family(queue);
+        let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, next.of_queue.first);
+        (open.layout == next.layout && uses.iter().all(same)) || !uses.iter().all(ordered)
     }
+}
 
-    /// Lets the last epoch go on with reads in another pass.
-    fn extend(&mut self, layout: vk::ImageLayout, of_queue: QueueUse) {
-        let Chains { epochs, uses, .. } = &mut self.chains;
-        let open = epochs.last_mut().expect("an epoch goes on");
-        if open.layout != layout {
-            open.layout = vk::ImageLayout::GENERAL;
+/// Lets an epoch, the last one, go on with reads in another pass.
+fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
+    if open.layout != next.layout {
+        open.layout = vk::ImageLayout::GENERAL;
+    }
+    let mut known = uses[open.uses.indices()].iter_mut();
+    match known.find(|one| one.queue == next.of_queue.queue) {
+        Some(one) => {
+            one.last = next.of_queue.last;
+            one.stages |= next.of_queue.stages;
+            one.access |= next.of_queue.access;
         }
-        let mut known = uses[open.uses.indices()].iter_mut();
-        match known.find(|one| one.queue == of_queue.queue) {
-            Some(one) => {
-                one.last = of_queue.last;
-                one.stages |= of_queue.stages;
-                one.access |= of_queue.access;
-            }
-            None => {
-                uses.push(of_queue);
-                open.uses.end += 1;
-            }
+        None => {
+            uses.push(next.of_queue);
+            open.uses.end += 1;
         }
     }
+}
 
-    /// The parts of one access are in one layout, that of stencil apart.
-    fn meet(&mut self) {
-        let epochs = &mut self.chains.epochs;
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for &[a, b] in &self.shared {
-                if epochs[a as usize].layout != epochs[b as usize].layout {
-                    epochs[a as usize].layout = vk::ImageLayout::GENERAL;
-                    epochs[b as usize].layout = vk::ImageLayout::GENERAL;
-                    changed = true;
-                }
-            }
+/// The accesses of one pass.
+struct PassUse {
+    of_queue: QueueUse,
+    layout: vk::ImageLayout,
+    writes: vk::AccessFlags2,
+    needs_contents: bool,
+}
+
+impl PassUse {
+    /// Adds another access of the pass.
+    fn join(&mut self, other: &PassUse) {
+        if self.layout != other.layout {
+            self.layout = vk::ImageLayout::GENERAL;
         }
-        self.shared.clear();
+        self.of_queue.stages |= other.of_queue.stages;
+        self.of_queue.access |= other.of_queue.access;
+        self.writes |= other.writes;
+        // A clear or an overwrite by one access is what an input attachment of the same pass then reads.
+        self.needs_contents &= other.needs_contents;
     }
 }
 

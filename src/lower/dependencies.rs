@@ -13,14 +13,15 @@ use super::resolver::{Dependencies, Resolver};
 use super::sharing::Shared;
 use super::state::MemoryState;
 
-/// Works out every dependency.
+/// Works out every dependency, and what the frame leaves. What `found` held before does not matter.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
     shared: &Shared,
     chains: &Chains,
     before: &MemoryState,
-) -> Result<Dependencies, LowerError> {
-    let mut resolver = Resolver::new(placed, shared, chains, before);
+    found: &mut Dependencies,
+) -> Result<MemoryState, LowerError> {
+    let mut resolver = Resolver::new(placed, shared, chains, before, found);
     for chain in &chains.chains {
         resolver.within(chain);
     }
@@ -37,5 +38,5 @@ pub(super) fn dependencies(
         }
     }
     resolver.kept_contents();
-    Ok(resolver.found)
+    Ok(resolver.after)
 }

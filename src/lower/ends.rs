@@ -41,10 +41,7 @@ impl Resolver<'_> {
         // Stages without accesses are of accesses that are not known: everything waits for them, and they for everything.
         let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
         if first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
-            let source = Source {
-                stages: entry.stages,
-                access: writes,
-            };
+            let source = Source::new(entry.stages, writes);
             let to = self.chains.uses_of(first)[0];
             let mut barrier = self.barrier(chain, &to, first, source, BarrierCause::Entry);
             barrier.layouts.0 = entry.layout;
@@ -67,10 +64,7 @@ impl Resolver<'_> {
             .iter()
             .max_by_key(|one| one.last)
             .expect("an epoch has a use");
-        let mut source = Source {
-            stages: end.stages,
-            access: last.writes,
-        };
+        let mut source = Source::new(end.stages, last.writes);
         for other in uses.iter().filter(|other| other.queue != end.queue) {
             self.wait_in_frame(other.last, end.last, S::ALL_COMMANDS);
             source.add(S::ALL_COMMANDS, A::NONE);
@@ -146,7 +140,7 @@ impl Resolver<'_> {
             };
             let use_ = self.chains.uses_of(last)[0];
             let concurrent = self.shared.is_concurrent(chain.resource);
-            self.found.after.contents.push(ContentState {
+            self.after.contents.push(ContentState {
                 object: self.placed.object(chain.placement),
                 range: chain.range,
                 defined: true,
@@ -154,6 +148,6 @@ impl Resolver<'_> {
                 family: (!concurrent).then(|| self.placed.family_of(use_.queue)),
             });
         }
-        self.found.after.contents.sort_by_key(|state| state.object);
+        self.after.contents.sort_by_key(|state| state.object);
     }
 }

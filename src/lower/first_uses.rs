@@ -7,29 +7,30 @@ use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
 use super::sources::{Held, Holder, Holders};
 use super::state::{ByteUse, LastUse, Space};
 use super::tables::commands::BarrierCause;
-use crate::plan::MemoryKind;
+use crate::plan::{MemoryKind, Placement};
 use crate::units::Bytes;
 
 impl Resolver<'_> {
     /// Walks every space of bytes from what earlier work left to what the frame leaves.
     pub(super) fn first_uses(&mut self) {
-        let before = self.before;
+        let (placed, before) = (self.placed, self.before);
         let mut used: Vec<(Space, Bytes, Bytes, u32)> = (0..)
             .zip(&before.bytes)
             .map(|(index, one)| (one.space, one.first, one.end, index))
             .collect();
         used.sort_unstable();
-        let mut taken = Vec::with_capacity(self.placed.plan.placements.len());
-        for (index, placement) in (0..).zip(&self.placed.plan.placements) {
+        let mut taken = Vec::with_capacity(placed.plan.placements.len());
+        for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident are the same bytes.
-            let run = self.placed.placements_of(placement.resource);
-            let first = placement.memory != MemoryKind::Tile || run.first == index;
-            if let Some(space) = self.space_of(index).filter(|_| first) {
-                let bytes = self.placed.bytes_of(index);
-                taken.push((space, bytes.span.first, bytes.offset, index));
+            let first = || placed.placements_of(placement.resource).first == index;
+            if placement.memory != MemoryKind::Tile || first() {
+                let bytes = placed.bytes_of(index);
+                let of_space = |space| (space, bytes.span.first, bytes.offset, index);
+                taken.extend(self.space_of(bytes).map(of_space));
             }
         }
         taken.sort_unstable();
+        self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
         let (mut holders, mut earlier, mut last) = (Holders::default(), Vec::new(), Vec::new());
         loop {
@@ -51,9 +52,14 @@ impl Resolver<'_> {
                     }
                 });
                 let chains = self.chains.of_placement[index as usize];
-                if chains.of(&self.chains.chains).iter().any(|chain| chain.epochs.is_empty()) {
+                if chains
+                    .of(&self.chains.chains)
+                    .iter()
+                    .any(|chain| chain.epochs.is_empty())
+                {
                     // Some of its bytes are still as earlier work left them.
-                    self.untouched.extend(earlier.iter().map(|&holder| (index, holder)));
+                    self.untouched
+                        .extend(earlier.iter().map(|&holder| (index, holder)));
                 }
                 for chain in chains.indices() {
                     self.first_use(chain, &earlier);
@@ -66,8 +72,7 @@ impl Resolver<'_> {
     }
 
     /// The space of a placement's bytes; none of the caller's.
-    fn space_of(&self, placement: u32) -> Option<Space> {
-        let placed = self.placed.bytes_of(placement);
+    fn space_of(&self, placed: &Placement) -> Option<Space> {
         let object = placed.object?;
         Some(match placed.memory {
             MemoryKind::Tile => Space::Tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
@@ -150,7 +155,7 @@ impl Resolver<'_> {
     fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<LastUse>) {
         for one in held {
             self.last_uses(space, one.by, uses);
-            self.found.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
+            self.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
                 space,
                 first: Bytes(one.first),
                 end: Bytes(one.end),

@@ -8,6 +8,7 @@ use super::dependencies::dependencies;
 use super::error::LowerError;
 use super::placed::Placed;
 use super::recording::record;
+use super::resolver::Dependencies;
 use super::sharing::Shared;
 use super::situation::Situation;
 use super::submits::submits;
@@ -22,26 +23,44 @@ use crate::plan::{Plan, WindowRule};
 /// assertions also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be,
 /// or lowering has a defect.
 pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
-    situation.check(&plan.frame)?;
-    if plan.options.windows == WindowRule::WholeFrame {
-        let frame = plan.frame.name().to_owned();
-        return Err(LowerError::WholeFrame { frame });
+    Lowerer::default().lower(plan, situation)
+}
+
+/// Lowers plans, and keeps most of the memory that it works in from one to the next.
+#[derive(Debug, Default)]
+pub struct Lowerer {
+    chains: Chains,
+    found: Dependencies,
+}
+
+impl Lowerer {
+    /// As [`lower`].
+    ///
+    /// # Errors
+    /// As [`lower`].
+    pub fn lower(&mut self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
+        let Lowerer { chains, found } = self;
+        situation.check(&plan.frame)?;
+        if plan.options.windows == WindowRule::WholeFrame {
+            let frame = plan.frame.name().to_owned();
+            return Err(LowerError::WholeFrame { frame });
+        }
+        let placed = Placed::new(plan, &situation.queues, situation.parity);
+        chains.fill(&placed);
+        let shared = Shared::new(&placed, chains);
+        let mut lowered = Lowered {
+            queues: situation.queues.declared().to_vec(),
+            ..Lowered::default()
+        };
+        lowered.after = dependencies(&placed, &shared, chains, &situation.before, found)?;
+        create(&placed, &shared, &mut lowered);
+        record(&placed, chains, found, &mut lowered);
+        submits(&placed, found, &mut lowered);
+        if cfg!(debug_assertions) {
+            let device =
+                DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
+            return Ok(lowered.check(&plan.frame, situation, &device)?);
+        }
+        Ok(Checked::new(lowered))
     }
-    let placed = Placed::new(plan, &situation.queues, situation.parity);
-    let chains = Chains::new(&placed);
-    let shared = Shared::new(&placed, &chains);
-    let mut found = dependencies(&placed, &shared, &chains, &situation.before)?;
-    let mut lowered = Lowered {
-        queues: situation.queues.declared().to_vec(),
-        ..Lowered::default()
-    };
-    create(&placed, &shared, &mut lowered);
-    record(&placed, &chains, &mut found, &mut lowered);
-    submits(&placed, &mut found, &mut lowered);
-    lowered.after = found.after;
-    if cfg!(debug_assertions) {
-        let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
-        return Ok(lowered.check(&plan.frame, situation, &device)?);
-    }
-    Ok(Checked::new(lowered))
 }

@@ -57,7 +57,7 @@ mod words;
 
 pub use checked::Checked;
 pub use error::LowerError;
-pub use make::lower;
+pub use make::{Lowerer, lower};
 pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};
 pub use state::{ByteUse, ContentState, LastUse, MemoryState, Space};
 pub use tables::Lowered;

@@ -44,27 +44,27 @@ impl AttachmentOperations {
     /// Marks the accesses whose results in a part of an image are wanted.
     fn mark(&mut self, frame: &Frame, id: ResourceId, part: SubresourceRange) {
         use vk::ImageAspectFlags as F;
-        let (resource, access_of) = (frame.resource(id), |index: u32| &frame.accesses()[index as usize]);
+        let (resource, accesses) = (frame.resource(id), frame.accesses());
         let has = resource.aspects();
         let is_main = part.aspects != F::STENCIL || !has.contains(F::DEPTH);
         let is_stencil = part.aspects.contains(F::STENCIL) || !has.contains(F::STENCIL);
         // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
         let mut wanted = resource.persistence != Persistence::Transient;
-        let uses = frame.uses_of(id);
-        for in_pass in uses.chunk_by(|&a, &b| access_of(a).pass == access_of(b).pass).rev() {
-            let (mut used, mut replaced) = (false, false);
-            for &index in in_pass {
-                let access = access_of(index);
-                if access.range.intersects(part) {
-                    let known = &mut self.wanted[index as usize];
-                    known.main |= wanted && is_main;
-                    known.stencil |= wanted && is_stencil;
-                    used |= access.version == Version::Current;
-                    replaced |= access.version == Version::Current && frame.replaces(access, part);
-                }
+        let (mut pass, mut used, mut before) = (None, false, wanted);
+        for &index in frame.uses_of(id).iter().rev() {
+            let access = &accesses[index as usize];
+            if !access.range.intersects(part) {
+                continue;
             }
-            if used {
-                wanted = !replaced;
+            if pass != Some(access.pass) {
+                (pass, used, wanted) = (Some(access.pass), false, before);
+            }
+            let known = &mut self.wanted[index as usize];
+            known.main |= wanted && is_main;
+            known.stencil |= wanted && is_stencil;
+            if access.version == Version::Current {
+                before = !frame.replaces(access, part) && (before || !used);
+                used = true;
             }
         }
     }

@@ -16,17 +16,12 @@ use super::tables::commands::{
 use super::tables::objects::AccessRow;
 use super::tables::submission::CommandBufferRow;
 use super::tables::{Lowered, Object};
-use crate::frame::tables::Contents;
+use crate::frame::tables::{Contents, PassKind};
 use crate::frame::{AccessKind, ClearValue, CommandBufferId, PassId, SubresourceRange};
 use crate::units::{Bytes, Run};
 
 /// Fills the tables of what is recorded.
-pub(super) fn record(
-    placed: &Placed<'_>,
-    chains: &Chains,
-    found: &mut Dependencies,
-    lowered: &mut Lowered,
-) {
+pub(super) fn record(placed: &Placed<'_>, chains: &Chains, found: &mut Dependencies, lowered: &mut Lowered) {
     let mut views = ViewRows::new(lowered.images.len());
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
@@ -37,8 +32,12 @@ pub(super) fn record(
     let mut stores = 0;
     lowered.command_buffers.reserve(frame.command_buffers().len());
     lowered.passes.reserve(frame.passes().len() + clears.len());
-    lowered.renderings.reserve(frame.passes().len());
-    lowered.image_barriers.reserve(found.barriers.len());
+    let renderings = frame.passes().iter().filter(|pass| pass.kind == PassKind::Render);
+    lowered.renderings.reserve(renderings.count());
+    let of_images = |barrier: &&Barrier| matches!(barrier.object, Object::Image(_));
+    let images = found.barriers.iter().filter(of_images).count();
+    lowered.image_barriers.reserve(images);
+    lowered.buffer_barriers.reserve(found.barriers.len() - images);
     for (index, commands) in (0..).zip(frame.command_buffers()) {
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
@@ -85,7 +84,11 @@ impl<'a> Sides<'a> {
             let side = &mut first[barrier.pass.index()][usize::from(barrier.after)];
             next[index] = side.replace(index as u32);
         }
-        Sides { barriers, first, next }
+        Sides {
+            barriers,
+            first,
+            next,
+        }
     }
 
     fn of(&self, pass: PassId, after: bool) -> impl Iterator<Item = &Barrier> {
@@ -104,8 +107,10 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
     let all = placed.plan.frame.accesses();
     lowered.accesses.reserve(all.len());
-    lowered.attachments.reserve(all.len());
-    lowered.views.reserve(2 * lowered.images.len());
+    let attached = all.iter().filter(|access| access.kind.is_attached()).count();
+    lowered.attachments.reserve(attached);
+    lowered.formats.reserve(attached);
+    lowered.views.reserve(lowered.images.len() + attached);
     for (index, access) in all.iter().enumerate() {
         let object = placed.object(placed.placement_of(access));
         let view = match object {
@@ -121,7 +126,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
         let row = AccessRow {
             object,
             view: view.map(|view| views.row_of(lowered, view)),
-            layout: chains.layouts_of(index).main,
+            layout: chains.layouts_of(index)[0],
         };
         lowered.accesses.push(row);
     }
@@ -134,11 +139,8 @@ fn joined(a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> 
     }
     let (one, other) = (a.range, b.range);
     let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
-    let adjoin = match (
-        one.aspects == other.aspects,
-        one.levels == other.levels,
-        one.layers == other.layers,
-    ) {
+    let (levels, layers) = (one.levels == other.levels, one.layers == other.layers);
+    let adjoin = match (one.aspects == other.aspects, levels, layers) {
         (true, true, false) => next(one.layers, other.layers),
         (true, false, true) => next(one.levels, other.levels),
         (same, true, true) => !same,
@@ -155,13 +157,15 @@ fn joined(a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> 
 
 /// Adds a barrier behind row `first`, as one with those that it can be joined with.
 fn join(barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
-    let joins = |row: &ImageBarrierRow, rows: &[ImageBarrierRow]| {
-        let mut rows = (first..).zip(&rows[first..]);
-        rows.find_map(|(at, other)| Some((at, joined(other, row)?)))
-    };
-    while let Some((at, range)) = joins(&row, barriers) {
-        barriers.remove(at);
-        row.range = range;
+    let mut at = first;
+    while let Some(other) = barriers.get(at) {
+        match joined(other, &row) {
+            Some(range) => {
+                barriers.remove(at);
+                (row.range, at) = (range, first);
+            }
+            None => at += 1,
+        }
     }
     barriers.push(row);
 }
@@ -222,56 +226,53 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
 fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;
-        let (stages, access) = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
-        let barrier = |scopes, layouts, cause| Barrier {
-            pass,
-            after: false,
-            object: first.object,
-            range: first.range,
-            scopes,
-            layouts,
-            families: IGNORED,
-            cause,
-        };
+        let &FirstContents { object, range, .. } = first;
         // What wrote the bytes before was another image or buffer.
         let cause = if first.source.access.is_empty() {
             BarrierCause::EarlierFrame
         } else {
             BarrierCause::Aliasing
         };
-        let is_image = matches!(first.object, Object::Image(_));
-        let clearing = if is_image {
-            vk::ImageLayout::TRANSFER_DST_OPTIMAL
-        } else {
-            vk::ImageLayout::UNDEFINED
-        };
-        let into = Scopes {
-            src_stages: first.source.stages,
-            src_access: first.source.access,
-            dst_stages: stages,
-            dst_access: access,
-        };
-        let out = Scopes {
-            src_stages: stages,
-            src_access: access,
-            dst_stages: first.to.0,
-            dst_access: first.to.1,
-        };
-        let into = barrier(into, (vk::ImageLayout::UNDEFINED, clearing), cause);
-        let out = barrier(out, (clearing, first.layout), BarrierCause::EarlierFrame);
-        let before = dependency([&into].into_iter(), lowered);
-        let after = dependency([&out].into_iter(), lowered);
-        let (value, range) = match first.object {
+        let (clearing, value, cleared) = match object {
             Object::Image(image) => {
                 let row = &lowered.images[image as usize];
-                (ClearValue::zero_of(row.format), in_barrier(row, first.range))
+                let value = ClearValue::zero_of(row.format);
+                (
+                    vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+                    value,
+                    in_barrier(row, range),
+                )
             }
-            Object::Buffer(_) => (ClearValue::ZERO, first.range),
+            Object::Buffer(_) => (vk::ImageLayout::UNDEFINED, ClearValue::ZERO, range),
         };
+        let mut barrier = |(src_stages, src_access), (dst_stages, dst_access), layouts, cause| {
+            let scopes = Scopes {
+                src_stages,
+                src_access,
+                dst_stages,
+                dst_access,
+            };
+            let barrier = Barrier {
+                pass,
+                after: false,
+                object,
+                range,
+                scopes,
+                layouts,
+                families: IGNORED,
+                cause,
+            };
+            dependency([&barrier].into_iter(), lowered)
+        };
+        let from = (first.source.stages, first.source.access);
+        let transfer = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
+        let before = barrier(from, transfer, (vk::ImageLayout::UNDEFINED, clearing), cause);
+        let layouts = (clearing, first.layout);
+        let after = barrier(transfer, first.to, layouts, BarrierCause::EarlierFrame);
         lowered.passes.push(PassRow {
             contents: PassContents::Clear {
-                object: first.object,
-                range,
+                object,
+                range: cleared,
                 value,
             },
             tile_memory: bound(placed, pass),

@@ -88,8 +88,8 @@ fn attachments(
     lowered: &mut Lowered,
 ) -> Run {
     let first = lowered.attachments.len() as u32;
-    for index in frame.pass(pass).accesses.indices() {
-        let access = &frame.accesses()[index];
+    let indices = frame.pass(pass).accesses.indices();
+    for (index, access) in indices.zip(frame.accesses_of(pass)) {
         if access.kind != kind {
             continue;
         }
@@ -97,15 +97,18 @@ fn attachments(
             continue;
         };
         let row = &lowered.images[image as usize];
-        let (samples, view) = (row.samples, attachment_view(image, row, access.range, access.view));
-        let layouts = chains.layouts_of(index);
+        let (samples, view) = (
+            row.samples,
+            attachment_view(image, row, access.range, access.view),
+        );
+        let [layout, stencil_layout] = chains.layouts_of(index);
         let [main, stencil] = operations.of(index, access);
         let own = AttachmentRow {
             view: views.row_of(lowered, view),
             format: view.format,
             samples,
-            layout: layouts.main,
-            stencil_layout: layouts.stencil,
+            layout,
+            stencil_layout,
             operations: main,
             stencil,
             clear: match access.load_op {

@@ -33,7 +33,7 @@ pub(super) struct Barrier {
 }
 
 /// An order between two device queues inside the frame, for which its semaphores stand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Crossing {
     pub(super) from: BatchId,
     pub(super) to: BatchId,
@@ -80,7 +80,6 @@ pub(super) struct Dependencies {
     pub(super) crossings: Vec<Crossing>,
     pub(super) waits: Vec<Wait>,
     pub(super) clears: Vec<FirstContents>,
-    pub(super) after: MemoryState,
 }
 
 /// The inputs, and what was found so far.
@@ -93,7 +92,9 @@ pub(super) struct Resolver<'a> {
     pub(super) untouched: Vec<(u32, Holder)>,
     /// Chains of previous versions of histories, each with what the first use of its bytes waits for.
     pub(super) kept_sources: Vec<(usize, Source)>,
-    pub(super) found: Dependencies,
+    pub(super) found: &'a mut Dependencies,
+    /// What the frame leaves.
+    pub(super) after: MemoryState,
 }
 
 /// What a use waits for on its own queue, gathered from everything before it.
@@ -104,6 +105,10 @@ pub(super) struct Source {
 }
 
 impl Source {
+    pub(super) fn new(stages: S, access: A) -> Source {
+        Source { stages, access }
+    }
+
     pub(super) fn add(&mut self, stages: S, access: A) {
         self.stages |= stages;
         self.access |= access;
@@ -116,7 +121,16 @@ impl<'a> Resolver<'a> {
         shared: &'a Shared,
         chains: &'a Chains,
         before: &'a MemoryState,
+        found: &'a mut Dependencies,
     ) -> Resolver<'a> {
+        found.barriers.clear();
+        found.crossings.clear();
+        found.waits.clear();
+        found.clears.clear();
+        // One before each epoch, and some after the last.
+        found
+            .barriers
+            .reserve(chains.epochs.len() + chains.chains.len() / 4);
         Resolver {
             placed,
             shared,
@@ -124,11 +138,8 @@ impl<'a> Resolver<'a> {
             before,
             untouched: Vec::new(),
             kept_sources: Vec::new(),
-            found: Dependencies {
-                // One before each epoch, and some after the last.
-                barriers: Vec::with_capacity(chains.epochs.len() + chains.chains.len() / 4),
-                ..Dependencies::default()
-            },
+            found,
+            after: MemoryState::default(),
         }
     }
 
@@ -168,6 +179,15 @@ impl<'a> Resolver<'a> {
         });
     }
 
+    /// The image or buffer in which a pass finds a part.
+    pub(super) fn object_in(&self, chain: &Chain, pass: PassId) -> Object {
+        let placement = match chain.is_ladder {
+            true => self.placed.in_pass(chain.resource, pass),
+            false => chain.placement,
+        };
+        self.placed.object(placement)
+    }
+
     /// A barrier before a use that discards the contents.
     pub(super) fn barrier(
         &self,
@@ -177,15 +197,10 @@ impl<'a> Resolver<'a> {
         from: Source,
         cause: BarrierCause,
     ) -> Barrier {
-        let placement = if chain.is_ladder {
-            self.placed.in_pass(chain.resource, to.first)
-        } else {
-            chain.placement
-        };
         Barrier {
             pass: to.first,
             after: false,
-            object: self.placed.object(placement),
+            object: self.object_in(chain, to.first),
             range: chain.range,
             scopes: Scopes {
                 src_stages: from.stages,
@@ -201,16 +216,12 @@ impl<'a> Resolver<'a> {
 
     /// The other uses of an epoch on several queues follow the first, which made ready what they read: their batches wait for its
     /// batch.
+    #[inline]
     pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {
-        let chains = self.chains;
-        let (first, others) = chains.uses_of(epoch).split_first().expect("an epoch has a use");
-        let first = first.first;
-        for other in others {
-            self.wait_in_frame(first, other.first, other.stages);
-            let source = Source {
-                stages: other.stages,
-                access: A::NONE,
-            };
+        let uses = self.chains.uses_of(epoch);
+        for other in &uses[1..] {
+            self.wait_in_frame(uses[0].first, other.first, other.stages);
+            let source = Source::new(other.stages, A::NONE);
             let mut barrier = self.barrier(chain, other, epoch, source, cause);
             barrier.layouts.0 = epoch.layout;
             self.found.barriers.push(barrier);

@@ -75,17 +75,22 @@ impl Holders {
     /// Bytes `[first, first + size)` go over to a placement: reports everything that held some of them.
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
+        let by = Holder::Placement(placement);
+        let own = Held { first, end, by };
         let from = self.held.partition_point(|held| held.end <= first);
-        let count = self.held[from..].partition_point(|held| held.first < end);
+        let count = self.held[from..]
+            .iter()
+            .take_while(|held| held.first < end)
+            .count();
+        if count == 0 {
+            self.held.insert(from, own);
+            return;
+        }
         let taken = &self.held[from..from + count];
         taken.iter().for_each(|held| report(held.by));
         let below = taken.iter().filter(|held| held.first < first);
         self.fresh.extend(below.map(|held| Held { end: first, ..*held }));
-        self.fresh.push(Held {
-            first,
-            end,
-            by: Holder::Placement(placement),
-        });
+        self.fresh.push(own);
         let above = taken.iter().filter(|held| held.end > end);
         self.fresh.extend(above.map(|held| Held { first: end, ..*held }));
         self.held.splice(from..from + count, self.fresh.drain(..));

@@ -16,11 +16,14 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
     // What was waited for so far, by the device queue that waited: its later batches need not wait again.
     let mut waited: Vec<(DeviceQueueIndex, SemaphoreRow)> = Vec::new();
     let ends = ends(frame);
-    merge(&mut found.crossings);
+    found.crossings.sort_unstable();
+    found.crossings.dedup();
     found.waits.sort_by_key(|wait| wait.batch);
     let mut rest = found.waits.as_slice();
     lowered.batches.reserve(frame.batches().len());
-    lowered.signals.reserve(frame.batches().len() + frame.semaphores().len());
+    lowered
+        .signals
+        .reserve(frame.batches().len() + frame.semaphores().len());
     for (index, batch) in (0..).zip(frame.batches()) {
         let id = BatchId(index);
         let queue = placed.queues.declared()[frame.submits()[batch.submit.index()].queue.index()];
@@ -74,12 +77,12 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
 fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
     match (known.semaphore, wait.semaphore) {
         (
-            Semaphore::Queue { queue, value },
+            Semaphore::Queue { queue: a, value },
             Semaphore::Queue {
-                queue: other,
+                queue: b,
                 value: later,
             },
-        ) => queue == other && value >= later && known.stages.contains(wait.stages),
+        ) => a == b && value >= later && known.stages.contains(wait.stages),
         _ => false,
     }
 }
@@ -101,13 +104,11 @@ fn merged(placed: &Placed<'_>, waits: &[Wait]) -> Vec<SemaphoreRow> {
                 *known = value.max(*known);
                 *stages |= wait.stages;
             }
-            None => rows.push(SemaphoreRow {
-                semaphore: Semaphore::Queue {
-                    queue: wait.queue,
-                    value,
-                },
-                stages: wait.stages,
-            }),
+            None => {
+                let (queue, stages) = (wait.queue, wait.stages);
+                let semaphore = Semaphore::Queue { queue, value };
+                rows.push(SemaphoreRow { semaphore, stages });
+            }
         }
     }
     rows
@@ -133,18 +134,6 @@ fn ends(frame: &Frame) -> Vec<Ends> {
         }
     }
     ends
-}
-
-/// Makes all orders between two batches one.
-fn merge(crossings: &mut Vec<Crossing>) {
-    crossings.sort_unstable_by_key(|crossing| (crossing.from, crossing.to));
-    crossings.dedup_by(|next, known| {
-        let same = (next.from, next.to) == (known.from, known.to);
-        if same {
-            known.stages |= next.stages;
-        }
-        same
-    });
 }
 
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.

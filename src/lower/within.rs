@@ -39,8 +39,8 @@ impl Resolver<'_> {
                 .transfer(chain, earlier, next)
                 .filter(|_| after.needs_contents)
             {
-                self.release(chain, &barrier, earlier, before, families);
                 barrier.families = families;
+                self.release(chain, &barrier, earlier, before);
                 barrier.cause = BarrierCause::Acquire;
             }
             self.found.barriers.push(barrier);
@@ -49,10 +49,7 @@ impl Resolver<'_> {
         }
         // Reads on several queues: the last use before them brings the image into their layout, for all.
         let last = earlier[earlier.len() - 1];
-        let source = Source {
-            stages: last.stages,
-            access: before.writes,
-        };
+        let source = Source::new(last.stages, before.writes);
         let mut transition = self.barrier(chain, &last, after, source, cause);
         (transition.pass, transition.after) = (last.last, true);
         transition.layouts.0 = old;
@@ -61,10 +58,7 @@ impl Resolver<'_> {
         self.found.barriers.push(transition);
         for other in later.iter().filter(|other| other.queue != last.queue) {
             self.cross(last.last, other.first, S::ALL_COMMANDS);
-            let source = Source {
-                stages: S::ALL_COMMANDS,
-                access: A::NONE,
-            };
+            let source = Source::new(S::ALL_COMMANDS, A::NONE);
             let mut arrival = self.barrier(chain, other, after, source, cause);
             arrival.layouts.0 = after.layout;
             self.found.barriers.push(arrival);
@@ -81,7 +75,7 @@ impl Resolver<'_> {
     }
 
     /// The other half of an acquisition, on the queue that used the resource.
-    fn release(&mut self, chain: &Chain, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch, families: Families) {
+    fn release(&mut self, chain: &Chain, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch) {
         for one in earlier {
             let mut release = *acquire;
             (release.pass, release.after) = (one.last, true);
@@ -91,11 +85,7 @@ impl Resolver<'_> {
                 dst_stages: S::NONE,
                 dst_access: A::NONE,
             };
-            if chain.is_ladder {
-                let placement = self.placed.in_pass(chain.resource, one.last);
-                release.object = self.placed.object(placement);
-            }
-            release.families = families;
+            release.object = self.object_in(chain, one.last);
             release.cause = BarrierCause::Release;
             self.found.barriers.push(release);
             self.cross(one.last, acquire.pass, S::ALL_COMMANDS);

@@ -38,12 +38,8 @@ impl Writer<'_> {
         self.created()?;
         let lowered = self.lowered;
         for submit in &lowered.submits {
-            writeln!(
-                self.out,
-                "\nsubmit {} to queue {}",
-                submit.submit.index(),
-                submit.queue.0
-            )?;
+            let (index, queue) = (submit.submit.index(), submit.queue.0);
+            writeln!(self.out, "\nsubmit {index} to queue {queue}")?;
             for batch in submit.batches.of(&lowered.batches) {
                 writeln!(self.out, "  batch {}", batch.batch.index())?;
                 self.semaphores("wait for", batch.waits.of(&lowered.waits))?;
@@ -69,34 +65,17 @@ impl Writer<'_> {
         }
         for (index, image) in lowered.images.iter().enumerate() {
             let vk::Extent3D { width, height, depth } = image.extent;
-            let name = self.object(Object::Image(index as u32));
-            write!(
-                self.out,
-                "{name}: {} {width} x {height} x {depth}",
-                short(image.format)
-            )?;
-            write!(
-                self.out,
-                ", {} levels, {} layers",
-                image.mip_levels, image.array_layers
-            )?;
-            writeln!(
-                self.out,
-                ", {}{}",
-                self.sharing(image.sharing),
-                bound(image.binding)
-            )?;
+            let (levels, layers) = (image.mip_levels, image.array_layers);
+            let (name, format) = (self.object(Object::Image(index as u32)), short(image.format));
+            let (sharing, binding) = (self.sharing(image.sharing), bound(image.binding));
+            write!(self.out, "{name}: {format} {width} x {height} x {depth}, ")?;
+            writeln!(self.out, "{levels} levels, {layers} layers, {sharing}{binding}")?;
             writeln!(self.out, "    {}", names::bit_names(image.usage).join(" "))?;
         }
         for (index, buffer) in lowered.buffers.iter().enumerate() {
-            let name = self.object(Object::Buffer(index as u32));
-            write!(self.out, "{name}: {}", buffer.size)?;
-            writeln!(
-                self.out,
-                ", {}{}",
-                self.sharing(buffer.sharing),
-                bound(buffer.binding)
-            )?;
+            let (name, size) = (self.object(Object::Buffer(index as u32)), buffer.size);
+            let (sharing, binding) = (self.sharing(buffer.sharing), bound(buffer.binding));
+            writeln!(self.out, "{name}: {size}, {sharing}{binding}")?;
             writeln!(self.out, "    {}", names::bit_names(buffer.usage).join(" "))?;
         }
         Ok(())
@@ -132,10 +111,10 @@ impl Writer<'_> {
                     writeln!(self.out, "    {verb} `{name}` at {stages}")?;
                 }
                 Semaphore::Queue { queue, value } => {
+                    let queue = queue.0;
                     writeln!(
                         self.out,
-                        "    {verb} queue {} to reach {value:+} at {stages}",
-                        queue.0
+                        "    {verb} queue {queue} to reach {value:+} at {stages}"
                     )?;
                 }
             }
@@ -167,11 +146,10 @@ impl Writer<'_> {
         } else {
             "render pass object"
         };
-        let vk::Extent2D { width, height } = rendering.area.extent;
+        let (vk::Extent2D { width, height }, layers) = (rendering.area.extent, rendering.layers);
         writeln!(
             self.out,
-            "        {kind} {index}: {width} x {height}, {} layers",
-            rendering.layers
+            "        {kind} {index}: {width} x {height}, {layers} layers"
         )?;
         let depth = rendering.depth.map(|first| Run::new(first, first + 1));
         let kinds = [
@@ -205,16 +183,9 @@ impl Writer<'_> {
         }
         for barrier in row.images.of(&lowered.image_barriers) {
             let name = self.object(Object::Image(barrier.image));
-            let (old, new) = (
-                names::name_of(barrier.old_layout),
-                names::name_of(barrier.new_layout),
-            );
-            let part = self.part(barrier.image, barrier.range);
-            write!(
-                self.out,
-                "        {name}{part} ({:?}): {old} to {new}, ",
-                barrier.cause
-            )?;
+            let [old, new] = [barrier.old_layout, barrier.new_layout].map(names::name_of);
+            let (part, cause) = (self.part(barrier.image, barrier.range), barrier.cause);
+            write!(self.out, "        {name}{part} ({cause:?}): {old} to {new}, ")?;
             self.families(barrier.families)?;
             self.scopes(barrier.scopes)?;
         }

@@ -29,7 +29,7 @@ use crate::frame::ResourceId;
 use crate::frame::tables::{Contents, Version};
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Parity, Situation, lower};
+use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Parity, Situation};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan};
 
@@ -88,7 +88,7 @@ impl Binder<'_> {
         let mut plan = plan.clone();
         for attempt in 1.. {
             let first = Situation::first(queues.clone());
-            let tables = lower(&plan, &first)?;
+            let tables = self.planner.lower(&plan, &first)?;
             self.check_clears(&plan, &tables)?;
             let mut guard = Guard::new(state.clone());
             let number = state.pool.lock().next_number();
@@ -180,7 +180,7 @@ impl Binder<'_> {
         let mut next = (situation.clone(), Some(first));
         for _ in 0..parities {
             let (now, tables) = next;
-            let tables = tables.map_or_else(|| lower(&plan, &now), Ok)?;
+            let tables = tables.map_or_else(|| self.planner.lower(&plan, &now), Ok)?;
             next = (now.after(&tables), None);
             encoded.push(EncodedFrame::new(now.parity, now.before, tables, &mut with)?);
         }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::store;
 use crate::Result;
 use crate::frame::Frame;
+use crate::lower::{Checked, Lowered, Lowerer, Situation};
 use crate::measure::Requirements;
 use crate::plan::{Plan, PlanOptions, Planner, plan};
 use crate::profile::DeviceProfile;
@@ -13,6 +14,7 @@ use crate::profile::DeviceProfile;
 pub(super) struct DevicePlanner {
     profile: Arc<DeviceProfile>,
     planner: Mutex<Planner>,
+    lowerer: Mutex<Lowerer>,
 }
 
 impl DevicePlanner {
@@ -20,6 +22,7 @@ impl DevicePlanner {
         DevicePlanner {
             profile,
             planner: Mutex::default(),
+            lowerer: Mutex::default(),
         }
     }
 
@@ -72,6 +75,12 @@ impl DevicePlanner {
     /// [`Planner::adopt`].
     pub(super) fn adopt(&self, plan: Arc<Plan>) -> bool {
         self.lock().adopt(plan)
+    }
+
+    /// [`Lowerer::lower`].
+    pub(super) fn lower(&self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>> {
+        let mut lowerer = self.lowerer.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(lowerer.lower(plan, situation)?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Planner> {

@@ -1,11 +1,9 @@
 //! Lowering: tables from plans, frame after frame.
 
 use crate::planned::plan_on;
-use ash::vk;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
-use tileheap::lower::tables::commands::BarrierCause;
 use tileheap::lower::tables::submission::Semaphore;
-use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
+use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
 use tileheap::plan::Plan;
 
 fn planned(seed: u64) -> Plan {
@@ -38,6 +36,15 @@ fn every_other_frame_of_a_plan_has_the_same_tables() {
 }
 
 #[test]
+fn what_was_lowered_before_changes_nothing() {
+    let mut lowerer = Lowerer::default();
+    for plan in (0..30).map(planned) {
+        let situation = Situation::first(DeviceQueues::one(&plan.frame));
+        assert_eq!(lowerer.lower(&plan, &situation), lower(&plan, &situation));
+    }
+}
+
+#[test]
 fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
     for seed in 0..50 {
         let plan = planned(seed);
@@ -46,27 +53,6 @@ fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
             assert!(!lowered.waits.iter().any(|wait| earlier(wait.semaphore)));
         }
     }
-}
-
-#[test]
-fn two_declared_queues_that_are_one_transfer_nothing() {
-    let plan = planned(3);
-    let own = |family| FamilyQueue { family, index: 0 };
-    let queues: Vec<_> = (0..plan.frame.queues().len()).map(|_| own(0)).collect();
-    let lowered = frames(&plan, &DeviceQueues::new(&queues), 1).pop().unwrap();
-    let ignored = vk::QUEUE_FAMILY_IGNORED;
-    assert!(
-        lowered
-            .image_barriers
-            .iter()
-            .all(|barrier| barrier.families.src == ignored)
-    );
-    assert!(
-        lowered
-            .image_barriers
-            .iter()
-            .all(|barrier| barrier.cause != BarrierCause::Release)
-    );
 }
 
 #[test]
