@@ -124,7 +124,8 @@ pub(crate) fn compare(rows: &mut Rows) {
         let next = first.after(&lowerer.lower(&planned, &first).expect("one queue runs it"));
         for (name, situation) in [("lower", &first), ("lower, after another frame", &next)] {
             step(name, None, &mut || {
-                black_box(lowerer.lower(&planned, situation).expect("as before"));
+                let tables = lowerer.lower(&planned, situation).expect("as before");
+                lowerer.recycle(black_box(tables));
             });
         }
         let rig = Rig::new(Config::modern(), Capabilities::empty());

@@ -13,15 +13,32 @@ use super::resolver::{Dependencies, Resolver};
 use super::sharing::Shared;
 use super::state::MemoryState;
 
-/// Works out every dependency, and what the frame leaves. What `found` held before does not matter.
+/// Works out every dependency, and what the frame leaves, in an empty `after`. What `found` held before does not matter.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
     shared: &Shared,
     chains: &Chains,
     before: &MemoryState,
     found: &mut Dependencies,
-) -> Result<MemoryState, LowerError> {
-    let mut resolver = Resolver::new(placed, shared, chains, before, found);
+    after: &mut MemoryState,
+) -> Result<(), LowerError> {
+    found.barriers.clear();
+    found.crossings.clear();
+    found.waits.clear();
+    found.clears.clear();
+    // One before each epoch, and some after the last.
+    let expected = chains.epochs.len() + chains.chains.len() / 4;
+    found.barriers.reserve(expected);
+    let mut resolver = Resolver {
+        placed,
+        shared,
+        chains,
+        before,
+        untouched: Vec::new(),
+        kept_sources: Vec::new(),
+        found,
+        after,
+    };
     for chain in &chains.chains {
         resolver.within(chain);
     }
@@ -38,5 +55,5 @@ pub(super) fn dependencies(
         }
     }
     resolver.kept_contents();
-    Ok(resolver.after)
+    Ok(())
 }

@@ -31,6 +31,8 @@ pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, Low
 pub struct Lowerer {
     chains: Chains,
     found: Dependencies,
+    /// Empty tables.
+    spare: Lowered,
 }
 
 impl Lowerer {
@@ -39,7 +41,7 @@ impl Lowerer {
     /// # Errors
     /// As [`lower`].
     pub fn lower(&mut self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
-        let Lowerer { chains, found } = self;
+        let Lowerer { chains, found, spare } = self;
         situation.check(&plan.frame)?;
         if plan.options.windows == WindowRule::WholeFrame {
             let frame = plan.frame.name().to_owned();
@@ -48,11 +50,10 @@ impl Lowerer {
         let placed = Placed::new(plan, &situation.queues, situation.parity);
         chains.fill(&placed);
         let shared = Shared::new(&placed, chains);
-        let mut lowered = Lowered {
-            queues: situation.queues.declared().to_vec(),
-            ..Lowered::default()
-        };
-        lowered.after = dependencies(&placed, &shared, chains, &situation.before, found)?;
+        let mut lowered = std::mem::take(spare);
+        lowered.queues.extend(situation.queues.declared());
+        let (before, after) = (&situation.before, &mut lowered.after);
+        dependencies(&placed, &shared, chains, before, found, after)?;
         create(&placed, &shared, &mut lowered);
         record(&placed, chains, found, &mut lowered);
         submits(&placed, found, &mut lowered);
@@ -62,5 +63,11 @@ impl Lowerer {
             return Ok(lowered.check(&plan.frame, situation, &device)?);
         }
         Ok(Checked::new(lowered))
+    }
+
+    /// Takes tables that are no longer needed: the next ones are made in their memory.
+    pub fn recycle(&mut self, tables: Checked<Lowered>) {
+        self.spare = tables.into_inner();
+        self.spare.clear();
     }
 }

@@ -94,7 +94,7 @@ pub(super) struct Resolver<'a> {
     pub(super) kept_sources: Vec<(usize, Source)>,
     pub(super) found: &'a mut Dependencies,
     /// What the frame leaves.
-    pub(super) after: MemoryState,
+    pub(super) after: &'a mut MemoryState,
 }
 
 /// What a use waits for on its own queue, gathered from everything before it.
@@ -115,34 +115,7 @@ impl Source {
     }
 }
 
-impl<'a> Resolver<'a> {
-    pub(super) fn new(
-        placed: &'a Placed<'a>,
-        shared: &'a Shared,
-        chains: &'a Chains,
-        before: &'a MemoryState,
-        found: &'a mut Dependencies,
-    ) -> Resolver<'a> {
-        found.barriers.clear();
-        found.crossings.clear();
-        found.waits.clear();
-        found.clears.clear();
-        // One before each epoch, and some after the last.
-        found
-            .barriers
-            .reserve(chains.epochs.len() + chains.chains.len() / 4);
-        Resolver {
-            placed,
-            shared,
-            chains,
-            before,
-            untouched: Vec::new(),
-            kept_sources: Vec::new(),
-            found,
-            after: MemoryState::default(),
-        }
-    }
-
+impl Resolver<'_> {
     /// Lets a pass on one queue wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages,
     /// or by a wait of its batch where none leads there.
     pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {

@@ -72,6 +72,19 @@ pub struct Lowered {
     pub after: MemoryState,
 }
 
+impl Lowered {
+    /// Empties all tables, and keeps their memory.
+    pub(super) fn clear(&mut self) {
+        macro_rules! clear {
+            ($($table:ident)*) => { $(self.$table.clear();)* };
+        }
+        clear!(queues memory images buffers views families formats accesses attachments renderings passes);
+        clear!(image_barriers buffer_barriers memory_barriers command_buffers waits signals batches submits);
+        self.after.bytes.clear();
+        self.after.contents.clear();
+    }
+}
+
 /// Formats, by name.
 mod formats {
     use super::{Deserialize, names, vk};

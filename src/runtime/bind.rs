@@ -29,7 +29,7 @@ use crate::frame::ResourceId;
 use crate::frame::tables::{Contents, Version};
 use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, MemoryState, Parity, Situation};
+use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan};
 
@@ -216,6 +216,7 @@ impl Binder<'_> {
             timelines: self.timelines.clone(),
             bases,
             situation,
+            lowerer: Lowerer::default(),
             left: MemoryState::default(),
             handles,
             framebuffers,

@@ -27,7 +27,7 @@ use crate::Result;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{ByteUse, ContentState, Lowered, MemoryState, Parity, Situation, Space, lower};
+use crate::lower::{ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space};
 use crate::plan::{MemoryKind, Plan};
 
 /// A plan whose images, buffers and memory are created and bound.
@@ -56,6 +56,7 @@ pub struct BoundFrame {
     pub(super) bases: Vec<QueueBase>,
     /// What the next frame is lowered for, once it begins.
     pub(super) situation: Situation,
+    pub(super) lowerer: Lowerer,
     /// What the last frame left in memory of this plan alone, values as of its end.
     pub(super) left: MemoryState,
     pub(super) handles: Handles,
@@ -330,13 +331,14 @@ impl BoundFrame {
 
     fn lower(&mut self) -> Result<usize> {
         let _span = tracing::debug_span!("lower", frame = self.plan.frame.name()).entered();
-        let tables = lower(&self.plan, &self.situation)?;
+        let tables = self.lowerer.lower(&self.plan, &self.situation)?;
         let (parity, before) = (self.situation.parity, self.situation.before.clone());
         let encoded = self.with_encoding(|_, with| EncodedFrame::new(parity, before, tables, with))?;
         let own = self.encoded.iter().skip(self.parities);
         if own.clone().filter(|one| !one.adopted).count() >= KEPT {
             let oldest = own.clone().position(|one| !one.adopted).unwrap_or(0);
-            self.encoded.remove(self.parities + oldest);
+            let oldest = self.encoded.remove(self.parities + oldest);
+            self.lowerer.recycle(oldest.tables);
         }
         self.encoded.push(encoded);
         Ok(self.encoded.len() - 1)
