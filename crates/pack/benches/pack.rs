@@ -25,19 +25,6 @@ fn numbers(line: &str, count: usize) -> Vec<u64> {
     line.split(',').skip(1).take(count).map(number).collect()
 }
 
-fn item(fields: &[u64]) -> Item {
-    Item::new(
-        Span::new(fields[0] as u32, fields[1] as u32),
-        Bytes(fields[2]),
-        Alignment::ONE,
-    )
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
 /// What `auto` takes for 16 items, with the memory of the problems before: medians and 99th percentiles over 2,000 problems of
 /// each kind, each the fastest of so many runs.
 fn sixteen_items() {
@@ -90,7 +77,11 @@ fn residency(folder: &Path, filter: &str) {
             std::fs::read_to_string(folder.join(format!("{}.fp16.sap.csv", fields[0]))).expect("a table");
         let rows: Vec<Vec<u64>> = table.lines().skip(1).map(|line| numbers(line, 4)).collect();
         let weights: Vec<u64> = rows.iter().map(|row| row[3]).collect();
-        let desc = ProblemDesc::new(rows.iter().map(|row| item(row)).collect());
+        let span = |row: &[u64]| Span::new(row[0] as u32, row[1] as u32);
+        let items = rows
+            .iter()
+            .map(|row| Item::new(span(row), Bytes(row[2]), Alignment::ONE));
+        let desc = ProblemDesc::new(items.collect());
         let problem = desc.capacity(Bytes(capacity)).build().expect("the data is sound");
         let mut packer = Packer::default();
         let mut select = || {
@@ -105,6 +96,7 @@ fn residency(folder: &Path, filter: &str) {
             selection = select();
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
+        times.sort_by(f64::total_cmp);
         let of_optimum = selection.weight as f64 / optimum;
         (sum, count) = (sum + of_optimum, count + 1);
         println!(
@@ -112,7 +104,7 @@ fn residency(folder: &Path, filter: &str) {
             fields[0],
             fields[1],
             selection.weight as f64 / selection.bound.max(1) as f64,
-            median(times),
+            times[RUNS / 2],
             selection.verdict
         );
     }

@@ -1,23 +1,11 @@
-//! Perfect packings of our own generator, whose optimum is known by construction, in `tests/data/pack`.
+//! Perfect packings of our own generator, whose optimum is known by construction.
 
-use std::fmt::Write;
 use tileheap_pack::units::Bytes;
-use tileheap_pack::{Problem, Steps, Strategy, Verdict, check, fit, lower_bound, minimise};
+use tileheap_pack::{Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, minimise};
 use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
 use crate::go_on;
 
-/// File, seed, items, and one cut in how many is a pinwheel.
-const FILES: [(&str, u64, usize, u64); 8] = [
-    ("guillotine-20", 1, 20, 0),
-    ("guillotine-30", 2, 30, 0),
-    ("guillotine-40", 3, 40, 0),
-    ("guillotine-60", 4, 60, 0),
-    ("pinwheel-20", 5, 20, 2),
-    ("pinwheel-30", 6, 30, 2),
-    ("pinwheel-40", 7, 40, 2),
-    ("pinwheel-60", 8, 60, 2),
-];
 const HEIGHT: u64 = 1000;
 const STEPS: u32 = 60;
 
@@ -31,46 +19,27 @@ fn desc(items: usize, pinwheels: u64) -> PerfectDesc {
     }
 }
 
-#[test]
-fn the_files_are_what_the_generator_makes() {
-    for (name, seed, count, pinwheels) in FILES {
-        let (items, packing) = perfect(seed, desc(count, pinwheels));
-        let problem = Problem::new(items.clone()).unwrap();
-        check(&problem, &packing).unwrap();
-        assert_eq!(lower_bound(&problem), packing.height);
-        let mut text = "id,lower,upper,size\n".to_owned();
-        for (id, item) in items.iter().enumerate() {
-            let (first, end, size) = (item.span.first.0, item.span.end.0, item.size.0);
-            writeln!(text, "{id},{first},{end},{size}").unwrap();
-        }
-        let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
-        if std::env::var_os("TILEHEAP_WRITE_DATA").is_some() {
-            std::fs::write(&path, &text).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(path).unwrap(), text, "{name}");
-    }
-}
-
 /// No rule reaches the optimum of most of these: the searches do.
 #[test]
 fn the_optimum_of_perfect_packings_is_found_and_proved() {
     let mut beyond_the_rules = 0;
-    for (name, ..) in FILES {
-        let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
-        let desc = crate::instances::read(&path).into_desc().capacity(Bytes(HEIGHT));
-        let problem = desc.build().unwrap();
+    for seed in 1..9 {
+        let count = [20, 30, 40, 60][(seed as usize - 1) % 4];
+        let (items, packing) = perfect(seed, desc(count, if seed > 4 { 2 } else { 0 }));
+        let problem = ProblemDesc::new(items).capacity(Bytes(HEIGHT)).build().unwrap();
+        check(&problem, &packing).unwrap();
         let quick = minimise(&problem, Strategy::Quick, Steps::default(), &mut go_on);
         beyond_the_rules += u32::from(quick.verdict != Verdict::Proved);
         let answer = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         assert_eq!(
             (answer.verdict, answer.bound),
             (Verdict::Proved, Bytes(HEIGHT)),
-            "{name}"
+            "seed {seed}"
         );
         let answer = fit(&problem, Strategy::Exact, Steps::default(), &mut go_on);
-        let packing = answer.packing.unwrap_or_else(|| panic!("{name}"));
+        let packing = answer.packing.unwrap_or_else(|| panic!("seed {seed}"));
         check(&problem, &packing).unwrap();
-        assert!(packing.fits(&problem), "{name}");
+        assert!(packing.fits(&problem), "seed {seed}");
         // One byte less, and one item is too much.
         let tight = problem.into_desc().capacity(Bytes(HEIGHT - 1));
         let answer = fit(
@@ -79,7 +48,7 @@ fn the_optimum_of_perfect_packings_is_found_and_proved() {
             Steps::default(),
             &mut go_on,
         );
-        assert!(answer.is_impossible(), "{name}");
+        assert!(answer.is_impossible(), "seed {seed}");
         assert!(!answer.conflict.unwrap().items.is_empty());
     }
     assert!(beyond_the_rules >= 5, "{beyond_the_rules}");

@@ -69,32 +69,22 @@ pub const FAMILIES: [Family; 15] = [
         })
     }),
     family("all-overlap", |random, items| {
-        let mut sum = 0;
-        let items = drawn(items, || {
-            let size = 1 + random.below(1 << 20);
-            sum += size;
-            (
-                Span::new(random.below(9) as u32, 9 + random.below(9) as u32),
-                size,
-            )
+        let mut sample = drawn(items, || {
+            let (size, first) = (1 + random.below(1 << 20), random.below(9) as u32);
+            (Span::new(first, 9 + random.below(9) as u32), size)
         });
-        Sample {
-            optimum: Some(Bytes(sum)),
-            ..items
-        }
+        sample.optimum = Some(sample.items.iter().map(|item| item.size).sum());
+        sample
     }),
     family("none-overlap", |random, items| {
-        let (mut step, mut most) = (0, 0);
-        let items = drawn(items, || {
+        let mut step = 0;
+        let mut sample = drawn(items, || {
             let (first, size) = (step, 1 + random.below(1 << 20));
             step += 1 + random.below(9) as u32;
-            most = most.max(size);
             (Span::new(first, step), size)
         });
-        Sample {
-            optimum: Some(Bytes(most)),
-            ..items
-        }
+        sample.optimum = sample.items.iter().map(|item| item.size).max();
+        sample
     }),
 ];
 

@@ -6,4 +6,4 @@ mod random;
 
 pub use families::{FAMILIES, Family, Sample};
 pub use perfect::{PerfectDesc, perfect};
-pub use random::{Kind, every_kind, random, sixteen_items};
+pub use random::{Kind, every_kind, sixteen_items};

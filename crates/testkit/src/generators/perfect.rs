@@ -18,13 +18,14 @@ pub struct PerfectDesc {
     pub draws: usize,
 }
 
-/// A piece of the rectangle.
+/// A piece of the rectangle: steps and bytes.
 #[derive(Clone, Copy)]
-struct Piece {
-    first: u32,
-    end: u32,
-    low: u64,
-    high: u64,
+struct Piece(u32, u32, u64, u64);
+
+impl Piece {
+    fn area(self) -> u64 {
+        u64::from(self.1 - self.0) * (self.3 - self.2)
+    }
 }
 
 /// Items, in random order, that fill a rectangle, and a packing of them that is optimal: no step has a free byte.
@@ -33,36 +34,14 @@ struct Piece {
 /// If there are too many items for the area.
 pub fn perfect(seed: u64, desc: PerfectDesc) -> (Vec<Item>, Packing) {
     let mut random = SplitMix64::new(seed);
-    let mut pieces = vec![Piece {
-        first: 0,
-        end: desc.steps,
-        low: 0,
-        high: desc.height,
-    }];
-    let area = u64::from(desc.steps) * desc.height;
+    let mut pieces = vec![Piece(0, desc.steps, 0, desc.height)];
+    let area = pieces[0].area();
     assert!(desc.items as u64 * 10 <= area, "too many items for the area");
     while pieces.len() < desc.items {
         let draw = (0..desc.draws.max(1)).map(|_| random.below(pieces.len() as u64) as usize);
-        let area = |index: &usize| {
-            let Piece {
-                first,
-                end,
-                low,
-                high,
-            } = pieces[*index];
-            u64::from(end - first) * (high - low)
-        };
-        let index = draw
-            .collect::<Vec<_>>()
-            .into_iter()
-            .max_by_key(area)
-            .expect("one was drawn");
-        let Piece {
-            first,
-            end,
-            low,
-            high,
-        } = pieces[index];
+        let index = draw.max_by_key(|&index| pieces[index].area());
+        let index = index.expect("one was drawn");
+        let Piece(first, end, low, high) = pieces[index];
         let (length, size) = (u64::from(end - first), high - low);
         let room = desc.items - pieces.len() >= 4 && length >= 3 && size >= 3;
         if desc.pinwheels > 0 && room && random.one_in(desc.pinwheels) {
@@ -71,51 +50,34 @@ pub fn perfect(seed: u64, desc: PerfectDesc) -> (Vec<Item>, Packing) {
             let right = left + 1 + random.below(u64::from(end - left) - 1) as u32;
             let bottom = low + 1 + random.below(size - 2);
             let top = bottom + 1 + random.below(high - bottom - 1);
-            let piece = |first, end, low, high| Piece {
-                first,
-                end,
-                low,
-                high,
-            };
-            pieces[index] = piece(left, right, bottom, top);
+            pieces[index] = Piece(left, right, bottom, top);
             pieces.extend([
-                piece(first, left, low, top),
-                piece(first, right, top, high),
-                piece(right, end, bottom, high),
-                piece(left, end, low, bottom),
+                Piece(first, left, low, top),
+                Piece(first, right, top, high),
+                Piece(right, end, bottom, high),
+                Piece(left, end, low, bottom),
             ]);
             continue;
         }
         let by_time = random.one_in(2);
         if by_time && length >= 2 {
             let cut = first + 1 + random.below(length - 1) as u32;
-            pieces[index].end = cut;
-            pieces.push(Piece {
-                first: cut,
-                end,
-                low,
-                high,
-            });
+            pieces[index].1 = cut;
+            pieces.push(Piece(cut, end, low, high));
         } else if !by_time && size >= 2 {
             let cut = low + 1 + random.below(size - 1);
-            pieces[index].high = cut;
-            pieces.push(Piece {
-                first,
-                end,
-                low: cut,
-                high,
-            });
+            pieces[index].3 = cut;
+            pieces.push(Piece(first, end, cut, high));
         }
     }
     for last in (1..pieces.len()).rev() {
         pieces.swap(last, random.below(last as u64 + 1) as usize);
     }
-    let item = |piece: &Piece| {
-        let span = Span::new(piece.first, piece.end);
-        Item::new(span, Bytes(piece.high - piece.low), Alignment::ONE)
+    let item = |&Piece(first, end, low, high): &Piece| {
+        Item::new(Span::new(first, end), Bytes(high - low), Alignment::ONE)
     };
     let packing = Packing {
-        offsets: pieces.iter().map(|piece| Bytes(piece.low)).collect(),
+        offsets: pieces.iter().map(|piece| Bytes(piece.2)).collect(),
         height: Bytes(desc.height),
     };
     (pieces.iter().map(item).collect(), packing)

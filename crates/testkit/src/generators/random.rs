@@ -1,4 +1,4 @@
-//! Random problems: of 16 items, plain ones and with alignments, conflicts, groups and bounds; and plain ones of any size.
+//! Random problems: of 16 items, plain ones and with alignments, conflicts, groups and bounds.
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
@@ -53,34 +53,10 @@ pub fn sixteen_items(kind: Kind, count: usize) -> Vec<Problem> {
 
 /// Every combination.
 pub fn every_kind() -> impl Iterator<Item = Kind> {
-    let all = [false, true];
-    let kinds = all.map(|odd| all.map(|pairs| all.map(|alignments| (odd, pairs, alignments))));
-    kinds
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|(odd, pairs, alignments)| Kind {
-            pages: !alignments,
-            alignments,
-            odd,
-            pairs,
-        })
-}
-
-/// Random problems of so many items: lifetimes of up to half of the timeline, sizes of 1 to 64 pages.
-///
-/// # Panics
-/// If a problem would have fewer than 2 items.
-pub fn random(count: u64, items: u64) -> Vec<Problem> {
-    assert!(items >= 2, "lifetimes are up to half as long as there are items");
-    let mut random = SplitMix64::new(items);
-    let page = Alignment::new(4096).expect("4096 is not 0");
-    let mut item = || {
-        let first = random.below(items * 3 / 2) as u32;
-        let end = first + 1 + random.below(items / 2) as u32;
-        let size = Bytes((1 + random.below(64)) * 4096);
-        Item::new(Span::new(first, end), size, page)
-    };
-    let problem = |_| Problem::new((0..items).map(|_| item()).collect()).expect("items alone are valid");
-    (0..count).map(problem).collect()
+    (0..8).map(|bits| Kind {
+        pages: bits & 1 == 0,
+        alignments: bits & 1 > 0,
+        pairs: bits & 2 > 0,
+        odd: bits & 4 > 0,
+    })
 }
