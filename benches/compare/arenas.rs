@@ -1,10 +1,10 @@
 //! Bytes of one block that many lives share, by every rule of packing.
 
 use tileheap::frame::Persistence;
-use tileheap::units::SplitMix64;
-use tileheap::units::{Alignment, Bytes, Span};
+use tileheap::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_baselines::pack::{Executorch, Nnc, STRATEGIES};
 use tileheap_pack::{Item, Packer, PackingStrategy, Problem, Strategy};
+use tileheap_testkit::generators::FAMILIES;
 
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit, data};
@@ -13,14 +13,12 @@ use crate::rows::{Better, Rows, Side, Table, Unit, data};
 const LARGE: usize = 5000;
 
 /// Who packs: the rules by the names that they go by elsewhere, and ours.
-const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 7] = [
+const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 9] = [
     ("no aliasing", Side::Baseline, &Strategy::Naive),
     ("greedy by size (LiteRT)", Side::Baseline, &Strategy::GreedyBySize),
-    (
-        "greedy by breadth (LiteRT)",
-        Side::Baseline,
-        &Strategy::GreedyByBreadth,
-    ),
+    ("by breadth (LiteRT)", Side::Baseline, &Strategy::GreedyByBreadth),
+    ("first fit (IREE)", Side::Baseline, &Strategy::FirstFitByBirth),
+    ("by conflicts (TVM)", Side::Baseline, &Strategy::GreedyByConflicts),
     ("ExecuTorch", Side::Baseline, &Executorch),
     ("NNC", Side::Baseline, &Nnc),
     ("quick", Side::Ours, &Strategy::Quick),
@@ -68,6 +66,11 @@ pub(crate) fn compare(rows: &mut Rows) {
             &format!("synthetic frame, {passes} passes, {resources} resources"),
             &problem,
         );
+    }
+    let count = if rows.quick { 60 } else { 400 };
+    for family in FAMILIES {
+        let problem = Problem::new(family.generate(1, count).items).expect("families are sound");
+        row(rows, &format!("{}, {count} items", family.name), &problem);
     }
     let (own, others) = if rows.quick {
         (4, 1)
