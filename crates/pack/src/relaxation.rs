@@ -89,7 +89,7 @@ impl Loads<'_> {
         // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
         let mut allowed = (most >> 12).max(1);
         loop {
-            let found = choice.pass(&offers, (columns, self.capacity), &column_loss, allowed, width, 0);
+            let found = choice.pass(&offers, (columns, self.capacity), &column_loss, allowed, width);
             let steps = choice.steps;
             if let Some(Chosen { taken, loss, exact }) = found {
                 return Some(LoadChoice {

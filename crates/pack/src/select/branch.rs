@@ -2,17 +2,35 @@
 //!
 //! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation
 //! takes parts of many: its bound is far off, and too many states of the choice by loads stay. With a few of them decided, the prices
-//! of the rest are good ones again.
+//! of the rest are good ones again. A decision changes one gain, so that the flow before it is nearly the best one after it.
 
-use super::choice::Chosen;
+use super::choice::{Chosen, Offer};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
+use crate::lists::refill;
+
+/// Blocks of arcs that are looked at in turn.
+const BLOCKS: usize = 16;
+/// Arcs looked at that count for a step.
+const ARCS_PER_STEP: u64 = 300;
+/// Rounding takes longer than a decision, and most often ends where the one before did.
+const NODES_PER_ROUNDING: u64 = 8;
+/// Decisions in one branch.
+const DEEPEST: usize = 1000;
 
 /// The state of a branch and bound.
-pub(super) struct Branch<'a> {
+pub(super) struct Branch<'a, 'b> {
     prices: &'a mut Prices,
+    task: &'a Task<'b>,
+    /// What is decided of each offer.
+    decided: Vec<Option<bool>>,
+    /// Bytes of each column that decisions leave free.
+    free: Vec<u64>,
+    sums: Vec<i128>,
     /// Steps that are left.
     left: u64,
+    /// Decisions so far.
+    nodes: u64,
     /// The best choice so far, and its weight.
     best: Vec<bool>,
     weight: i128,
@@ -20,25 +38,28 @@ pub(super) struct Branch<'a> {
     open: i128,
 }
 
-impl<'a> Branch<'a> {
-    /// The best choice by loads, from a good one on, within so many steps; gives those that are left. Leaves the task with the
-    /// prices that it had.
+impl<'a, 'b> Branch<'a, 'b> {
+    /// The best choice by loads, from a good one on, within so many steps; gives those that are left. The prices are those of the
+    /// task.
     pub(super) fn search(
         prices: &'a mut Prices,
-        task: &mut Task<'_>,
+        task: &'a Task<'b>,
         start: Chosen,
         budget: u64,
     ) -> (Chosen, u64) {
-        let known = task.prices.clone();
         let mut branch = Branch {
-            prices,
+            decided: vec![None; task.offers.len()],
+            free: vec![task.padded; task.columns],
+            sums: Vec::new(),
             left: budget,
+            nodes: 0,
             weight: i128::from(task.weight(&start.taken)),
             best: start.taken,
             open: 0,
+            prices,
+            task,
         };
-        branch.descend(task, 0);
-        task.set_prices(known);
+        branch.descend(0, i128::MAX);
         let weight = branch.weight - i128::from(task.free_weight());
         let chosen = Chosen {
             loss: task.bound - (weight << SCALE_BITS),
@@ -48,39 +69,116 @@ impl<'a> Branch<'a> {
         (chosen, branch.left)
     }
 
-    /// Decides items that the relaxation divides, the largest first; `pins` of them are chosen already.
-    fn descend(&mut self, task: &mut Task<'_>, pins: i128) {
-        task.price(self.prices, 1);
-        let common = i128::from(task.common_weight.max(1));
-        let most = (task.bound >> SCALE_BITS) - pins * task.pin();
-        let bound = most.div_euclid(common) * common + i128::from(task.free_weight());
+    /// Decides items that the relaxation divides, the largest first, where choices may weigh up to `most`.
+    fn descend(&mut self, depth: usize, most: i128) {
+        if self.left == 0 || depth == DEEPEST {
+            self.open = self.open.max(most);
+            return;
+        }
+        let looked = self.prices.optimise(BLOCKS) + self.task.offers.len() as u64;
+        self.left = self.left.saturating_sub(1 + looked / ARCS_PER_STEP);
+        let bound = self.bound();
         if bound <= self.weight {
             return;
         }
-        // As many pivots as offers, most often, each of which looks at all of them.
-        let steps = 1 + (task.offers.len() * task.offers.len() / 1024) as u64;
-        if self.left < steps {
-            self.open = self.open.max(bound);
-            return;
-        }
-        self.left -= steps;
+        let task = self.task;
         let size = |index: usize| task.offers[index].arc.size;
-        let Some(next) = self.prices.divided().max_by_key(|&index| (size(index), index)) else {
+        let undecided = |index: &usize| self.decided[*index].is_none();
+        let divided = self.prices.divided().filter(undecided);
+        let next = divided.max_by_key(|&index| (size(index), index));
+        if self.nodes % NODES_PER_ROUNDING == 0 || next.is_none() {
+            let rounded = task.round(self.prices).taken;
+            let weight = i128::from(task.weight(&rounded));
+            if weight > self.weight {
+                (self.best, self.weight) = (rounded, weight);
+            }
+        }
+        self.nodes += 1;
+        let Some(next) = next else {
             // A relaxation that divides no item is the best choice, but for the rounding of prices.
-            let weight = task.whole(self.prices, &mut self.best, self.weight);
-            self.weight = self.weight.max(weight);
-            if weight < bound {
+            if self.weight < bound {
                 self.open = self.open.max(bound);
             }
             return;
         };
-        let weight = task.offers[next].arc.weight;
-        let pin = task.pin() << SCALE_BITS;
-        task.offers[next].arc.weight = weight + pin;
-        self.descend(task, pins + 1);
-        // No choice takes an item of negative weight.
-        task.offers[next].arc.weight = -pin;
-        self.descend(task, pins);
-        task.offers[next].arc.weight = weight;
+        let force = self.prices.force;
+        for taken in [true, false] {
+            let (size, sign) = if taken { (size(next), 1) } else { (0, -1) };
+            if self.free_of(next).iter().any(|&free| free < size) {
+                continue;
+            }
+            self.free_of(next).iter_mut().for_each(|free| *free -= size);
+            self.decided[next] = Some(taken);
+            self.prices.press(next, sign * force);
+            self.descend(depth + 1, bound);
+            self.prices.press(next, -sign * force);
+            self.free_of(next).iter_mut().for_each(|free| *free += size);
+        }
+        self.decided[next] = None;
+    }
+
+    /// Free bytes of the columns of an item.
+    fn free_of(&mut self, item: usize) -> &mut [u64] {
+        let arc = &self.task.offers[item].arc;
+        &mut self.free[arc.first as usize..arc.end as usize]
+    }
+
+    /// Reads the prices; no choice of this branch weighs more than what follows from them.
+    fn bound(&mut self) -> i128 {
+        let task = self.task;
+        refill(&mut self.sums, self.prices.sums());
+        let offers = task.offers.iter().zip(&self.decided);
+        let surpluses = offers.map(|(Offer { arc, .. }, decided)| {
+            let price = self.sums[arc.end as usize] - self.sums[arc.first as usize];
+            let surplus = arc.weight - price * i128::from(arc.size);
+            decided.map_or(surplus.max(0), |taken| i128::from(taken) * surplus)
+        });
+        let bound = self.sums[task.columns] * i128::from(task.padded) + surpluses.sum::<i128>();
+        let common = i128::from(task.common_weight.max(1));
+        (bound >> SCALE_BITS).div_euclid(common) * common + i128::from(task.free_weight())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::select::choice::LoadSearch;
+    use crate::units::{Alignment, Bytes, Span, SplitMix64};
+    use crate::{Item, ProblemDesc};
+
+    #[test]
+    fn branches_end_at_the_best_choice() {
+        let mut random = SplitMix64::new(3);
+        let (mut prices, mut choice, mut divided) = (Prices::default(), LoadSearch::default(), 0);
+        for round in 0..1000 {
+            let items = (0..16).map(|_| {
+                let first = random.below(12) as u32;
+                let span = Span::new(first, first + 1 + random.below(6) as u32);
+                Item::new(span, Bytes(1 + random.below(9)), Alignment::ONE)
+            });
+            let problem = ProblemDesc::new(items.collect()).build().unwrap();
+            let weights: Vec<u64> = (0..16).map(|_| random.below(40)).collect();
+            let mut task = Task::new(&problem, &weights, 14);
+            task.price(&mut prices, 1);
+            divided += prices.divided().count();
+            let best = task.choose(&mut choice, 0, 0, 2000).unwrap();
+            let taken = vec![false; task.offers.len()];
+            let (found, _) = Branch::search(
+                &mut prices,
+                &task,
+                Chosen {
+                    taken,
+                    ..best.clone()
+                },
+                10_000,
+            );
+            assert!(best.exact && found.exact, "round {round}");
+            assert_eq!(
+                task.weight(&found.taken),
+                task.weight(&best.taken),
+                "round {round}"
+            );
+        }
+        assert!(divided > 500, "{divided}");
     }
 }

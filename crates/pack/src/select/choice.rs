@@ -76,8 +76,7 @@ impl LoadSearch {
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
     ///
     /// `column_loss` gives the loss of a column at a load, and how much of it is a cost, which is subtracted from the weight. Cost
-    /// never falls as the load grows. `None` for nothing, whatever the load. An item with a weight below `coarse` is taken exactly if
-    /// that is above its price and it fits: branching on many such items would displace states that matter.
+    /// never falls as the load grows. `None` for nothing, whatever the load.
     pub(crate) fn pass(
         &mut self,
         offers: &[Offer],
@@ -85,7 +84,6 @@ impl LoadSearch {
         column_loss: impl Fn(usize, u64) -> Option<(i128, i128)>,
         allowed: i128,
         width: usize,
-        coarse: i128,
     ) -> Option<Chosen> {
         let (class_of, classes) = classes(offers, columns);
         let mut deaths: Vec<u32> = vec![0; classes];
@@ -117,10 +115,8 @@ impl LoadSearch {
             while let Some(item) = born.next_if(|&item| offers[item as usize].arc.first == column) {
                 let class = class_of[item as usize];
                 deaths[class] = offers[item as usize].arc.end;
-                let branch = offers[item as usize].arc.weight >= coarse;
-                exact &= branch;
                 let offer = &offers[item as usize];
-                self.offer(item, offer, (class, classes), capacity, allowed, branch);
+                self.offer(item, offer, (class, classes), capacity, allowed);
                 if self.states.len() > 2 * width {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
@@ -159,7 +155,6 @@ impl LoadSearch {
         (class, classes): (usize, usize),
         capacity: u64,
         allowed: i128,
-        branch: bool,
     ) {
         self.words += (self.states.len() * (classes + 16)) as u64;
         let (without, with) = (offer.surplus.max(0), (-offer.surplus).max(0));
@@ -169,14 +164,14 @@ impl LoadSearch {
         for (index, state) in self.states.iter().enumerate() {
             let bytes = &self.bytes[index * classes..(index + 1) * classes];
             let fits = size <= capacity - state.load;
-            if state.loss + without <= allowed && (branch || !fits || offer.surplus <= 0) {
+            if state.loss + without <= allowed {
                 self.next_states.push(State {
                     loss: state.loss + without,
                     ..*state
                 });
                 self.next_bytes.extend_from_slice(bytes);
             }
-            if state.loss + with <= allowed && fits && (branch || offer.surplus > 0) {
+            if state.loss + with <= allowed && fits {
                 self.history.push(Taken {
                     item,
                     before: state.history,

@@ -29,6 +29,7 @@ use placement::Placement;
 use task::Task;
 
 pub(super) use selector::Selector;
+use selector::is_close;
 
 /// The answer of [`select`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,39 +89,9 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
     ) -> Selection {
-        if budget != Steps::UNLIMITED {
-            return self.select_within(problem, weights, budget, watch);
+        if budget == Steps::UNLIMITED {
+            return self.select_in_rounds(problem, weights, watch);
         }
-        let mut round = Steps::default();
-        let mut best = self.select_within(problem, weights, round, watch);
-        while best.verdict == Verdict::OutOfSteps && round.0 <= u64::MAX / 8 {
-            round.0 *= 2;
-            let (earlier, weight, bound) = (best.steps, best.weight, best.bound);
-            let mut report = |progress: Progress| {
-                watch(Progress {
-                    steps: Steps(earlier.0 + progress.steps.0),
-                    best: progress.best.max(Some(weight)),
-                    bound: progress.bound.min(bound),
-                })
-            };
-            let next = self.select_within(problem, weights, round, &mut report);
-            if next.weight > weight {
-                (best.offsets, best.weight, best.height) = (next.offsets, next.weight, next.height);
-            }
-            best.bound = bound.min(next.bound);
-            best.steps.0 += next.steps.0;
-            best.verdict = Verdict::of(best.weight >= best.bound, next.verdict == Verdict::Interrupted);
-        }
-        best
-    }
-
-    fn select_within(
-        &mut self,
-        problem: &Problem,
-        weights: &[u64],
-        budget: Steps,
-        watch: Watch<'_>,
-    ) -> Selection {
         let count = problem.items().len();
         assert_eq!(weights.len(), count, "there is one weight for each item");
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
@@ -150,17 +121,21 @@ impl Packer {
                 task.choose(&mut self.selector.choice, tries, squeeze, width)
             };
             search.steps += std::mem::take(&mut self.selector.choice.steps);
+            let mut is_best = false;
             if let Some(chosen) = chosen {
+                let weight = task.weight(&chosen.taken);
                 if squeeze == 0 && load_bound.is_none() {
                     if chosen.exact && !task.pauses {
-                        bound = bound.min(task.weight(&chosen.taken));
+                        bound = bound.min(weight);
                     }
                     load_bound = Some(bound);
                 }
                 self.place_chosen(problem, &task, &chosen.taken, &mut found, &mut search);
+                // All of it is placed, and nothing much better is in sight.
+                is_best = tries == 0 && !chosen.exact && found.weight >= weight && is_close(weight, bound);
             }
             search.report_weight(found.weight, bound);
-            if found.weight >= bound {
+            if found.weight >= bound || is_best {
                 break;
             }
             tries += 1;
@@ -176,6 +151,31 @@ impl Packer {
             verdict: Verdict::of(found.weight >= bound, search.interrupted),
             steps: Steps(search.steps),
         }
+    }
+
+    /// With twice the steps each time, until it is proved or interrupted.
+    fn select_in_rounds(&mut self, problem: &Problem, weights: &[u64], watch: Watch<'_>) -> Selection {
+        let mut round = Steps::default();
+        let mut best = self.select(problem, weights, round, watch);
+        while best.verdict == Verdict::OutOfSteps && round.0 <= u64::MAX / 8 {
+            round.0 *= 2;
+            let (earlier, weight, bound) = (best.steps, best.weight, best.bound);
+            let mut report = |progress: Progress| {
+                watch(Progress {
+                    steps: Steps(earlier.0 + progress.steps.0),
+                    best: progress.best.max(Some(weight)),
+                    bound: progress.bound.min(bound),
+                })
+            };
+            let next = self.select(problem, weights, round, &mut report);
+            if next.weight > weight {
+                (best.offsets, best.weight, best.height) = (next.offsets, next.weight, next.height);
+            }
+            best.bound = bound.min(next.bound);
+            best.steps.0 += next.steps.0;
+            best.verdict = Verdict::of(best.weight >= best.bound, next.verdict == Verdict::Interrupted);
+        }
+        best
     }
 
     /// Places the chosen items, or as many as fit, and then others that fit beside them.

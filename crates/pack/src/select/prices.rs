@@ -29,6 +29,9 @@ pub(crate) struct Arc {
 
 /// The most that gains may sum to: potentials and reduced gains then stay within 64 bits.
 const MOST_GAIN: i128 = 1 << 60;
+/// The same where gains are forced; and the bytes up to which such prices of them stay within 128 bits.
+const MOST_FORCED: i128 = 1 << 48;
+const MOST_BYTES: u64 = 1 << 50;
 
 /// How an arc that enters the tree changes its flow.
 const GROWS: i64 = 1;
@@ -45,6 +48,10 @@ pub(crate) struct Prices {
     cycle: Vec<(u32, bool)>,
     back: Vec<(u32, bool)>,
     stack: Vec<u32>,
+    /// By how many bits gains had to be made smaller.
+    shift: u32,
+    /// More than all gains together; 0 where sums of these are too large.
+    pub(crate) force: i64,
 }
 
 /// A node and its place in the tree, whose root is node 0.
@@ -87,11 +94,29 @@ impl Prices {
     /// with more, the best of a block, which is faster where arcs are many. Where several prices are best, the two end with
     /// different ones.
     pub(crate) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
-        let shift = self.start(columns, capacity, arcs);
+        self.start(columns, capacity, arcs);
+        self.optimise(blocks);
+        let sums: Vec<i128> = self.sums().collect();
+        sums.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    /// The sum of the scaled prices of the columns before each node.
+    pub(crate) fn sums(&self) -> impl Iterator<Item = i128> {
+        let nodes = self.nodes.windows(2);
+        let prices = nodes.map(|pair| i128::from(pair[1].potential) - i128::from(pair[0].potential));
+        let sums = prices.scan(0, |sum, price| {
+            *sum += price.max(0) << self.shift;
+            Some(*sum)
+        });
+        std::iter::once(0).chain(sums)
+    }
+
+    /// Changes the flow until it is the best; gives how many arcs it looked at.
+    pub(crate) fn optimise(&mut self, blocks: usize) -> u64 {
         let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
         let block = (count / blocks).max(32);
-        let mut next = 0;
+        let (mut next, mut looked) = (0, 0);
         for _ in 0..most_pivots {
             let mut entering = None;
             let (mut most, mut seen) = (0, 0);
@@ -107,16 +132,27 @@ impl Prices {
                 seen += length;
                 next = if next + length == count { 0 } else { next + length };
             }
+            looked += seen as u64;
             let Some(entering) = entering else {
                 break;
             };
             self.pivot(entering as u32);
         }
-        let prices = self.nodes.windows(2).map(|pair| {
-            let price = i128::from(pair[1].potential) - i128::from(pair[0].potential);
-            price.max(0) << shift
-        });
-        prices.collect()
+        looked
+    }
+
+    /// Changes the gain of an item, in the unit of [`Prices::force`].
+    pub(crate) fn press(&mut self, item: usize, change: i64) {
+        let index = self.nodes.len() - 1 + item;
+        let arc = &mut self.arcs[index];
+        arc.gain += change;
+        if arc.side == IN_TREE {
+            let (from, to) = (arc.from, arc.to);
+            match self.nodes[to as usize].arc == index as u32 {
+                true => self.raise(to, change),
+                false => self.raise(from, -change),
+            }
+        }
     }
 
     /// Which items the last flow takes whole: the relaxation's choice but for the few that it divides.
@@ -134,11 +170,14 @@ impl Prices {
         divided.map(|(index, _)| index)
     }
 
-    /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
-    fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) -> u32 {
+    /// Everything flows along the row, which is the tree.
+    fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) {
         let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
         let shift = (0..).find(|shift| sum >> shift < MOST_GAIN).unwrap_or(0);
+        self.shift = shift;
+        let fits = sum < MOST_FORCED && capacity < MOST_BYTES;
+        self.force = if fits { 2 * sum as i64 + 1 } else { 0 };
         refill(
             &mut self.arcs,
             (0..columns as u32).map(|column| FlowArc {
@@ -170,7 +209,6 @@ impl Prices {
                 before: NONE,
             }),
         );
-        shift
     }
 
     /// The gain of one more byte on an arc.
@@ -258,7 +296,7 @@ impl Prices {
         self.stack = chain;
     }
 
-    /// Hangs the part of the tree whose root is `top` from `parent`, and brings its depths and potentials up to date.
+    /// Hangs the part of the tree whose root is `top` from `parent`.
     fn hang(&mut self, top: u32, parent: u32, arc: u32) {
         self.adopt(top, parent, arc);
         let FlowArc { from, gain, .. } = self.arcs[arc as usize];
@@ -268,7 +306,11 @@ impl Prices {
         } else {
             above - gain
         };
-        let change = potential - self.nodes[top as usize].potential;
+        self.raise(top, potential - self.nodes[top as usize].potential);
+    }
+
+    /// Changes the potentials of the part of the tree whose root is `top`, and brings its depths up to date.
+    fn raise(&mut self, top: u32, change: i64) {
         self.stack.clear();
         self.stack.push(top);
         while let Some(node) = self.stack.pop() {

@@ -131,22 +131,6 @@ impl<'a> Task<'a> {
         weights.sum::<u64>() + self.free_weight()
     }
 
-    /// The weight of what the flow of the prices takes whole, kept as the best if it is above `weight`.
-    pub(super) fn whole(&self, prices: &Prices, best: &mut Vec<bool>, weight: i128) -> i128 {
-        let taken: Vec<bool> = prices.whole().collect();
-        let own = i128::from(self.weight(&taken));
-        if own > weight {
-            *best = taken;
-        }
-        own
-    }
-
-    /// More than the weight of everything on offer, and a multiple of what all weights are multiples of.
-    pub(super) fn pin(&self) -> i128 {
-        let total = self.bound_without_prices() - self.free_weight();
-        i128::from(total) + i128::from(self.common_weight.max(1))
-    }
-
     /// The best choice by loads, with ties broken at random by seed `number`, in a capacity smaller by so many 64ths.
     pub(super) fn choose(
         &mut self,
@@ -179,8 +163,7 @@ impl<'a> Task<'a> {
         for width in [width.div_ceil(8), width] {
             loop {
                 let loss = unused(&self.prices, capacity);
-                if let Some(mut found) =
-                    choice.pass(&offers, (self.columns, capacity), loss, allowed, width, 0)
+                if let Some(mut found) = choice.pass(&offers, (self.columns, capacity), loss, allowed, width)
                 {
                     // Nothing may lose more from here on.
                     allowed = found.loss;
@@ -207,23 +190,22 @@ impl<'a> Task<'a> {
     ///
     /// On the training step of an LSTM, whose 2,444 items are too many for the states, in half of its peak: 0.990 of the bound, 0.936 without.
     pub(super) fn round(&self, prices: &Prices) -> Chosen {
-        let mut taken: Vec<bool> = prices.whole().collect();
-        let mut free = vec![self.padded; self.columns];
-        let stretch = |arc: &Arc| arc.first as usize..arc.end as usize;
-        for (offer, _) in self.offers.iter().zip(&taken).filter(|&(_, &taken)| taken) {
-            let free = &mut free[stretch(&offer.arc)];
-            free.iter_mut().for_each(|free| *free -= offer.arc.size);
-        }
-        let mut rest: Vec<usize> = (0..taken.len()).filter(|&index| !taken[index]).collect();
-        let density = |index: usize| {
+        let whole: Vec<bool> = prices.whole().collect();
+        let mut order: Vec<usize> = (0..whole.len()).collect();
+        order.sort_by_cached_key(|&index| {
             let Offer { arc, surplus } = self.offers[index];
             let price = (arc.weight - surplus).max(1);
-            surplus.saturating_mul(1 << SCALE_BITS) / price
-        };
-        rest.sort_by_key(|&index| (Reverse(density(index)), index));
-        for index in rest {
+            let density = surplus.saturating_mul(1 << SCALE_BITS) / price;
+            (
+                !whole[index],
+                Reverse(if whole[index] { 0 } else { density }),
+                index,
+            )
+        });
+        let (mut taken, mut free) = (vec![false; whole.len()], vec![self.padded; self.columns]);
+        for index in order {
             let arc = &self.offers[index].arc;
-            let free = &mut free[stretch(arc)];
+            let free = &mut free[arc.first as usize..arc.end as usize];
             if free.iter().all(|&free| free >= arc.size) {
                 free.iter_mut().for_each(|free| *free -= arc.size);
                 taken[index] = true;

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use tileheap_pack::units::{Alignment, Bytes, Span, SplitMix64};
 use tileheap_pack::{
-    Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy, Verdict, check, fit, minimise,
+    Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy, Verdict, check, fit, lower_bound,
+    minimise, select,
 };
-use tileheap_testkit::generators::{PerfectDesc, perfect};
+use tileheap_testkit::generators::{FAMILIES, PerfectDesc, perfect};
 
 use crate::go_on;
 
@@ -103,5 +104,33 @@ fn minimise_finds_what_fit_finds() {
         let lowest = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
         let height = |packing: Option<Packing>| packing.map_or(Bytes(u64::MAX), |packing| packing.height);
         assert!(height(lowest.packing) <= height(within.packing), "seed {seed}");
+    }
+}
+
+/// Thousands of items, of which the relaxation divides few.
+#[test]
+fn selections_of_training_graphs_end_soon_and_near_their_bound() {
+    let family = FAMILIES
+        .iter()
+        .find(|family| family.name == "training-graph")
+        .unwrap();
+    for (seed, items) in [(1, 600), (2, 1600)] {
+        let desc = ProblemDesc::new(family.generate(seed, items).items);
+        let weights: Vec<u64> = desc
+            .items
+            .iter()
+            .zip(2..)
+            .map(|(item, uses)| item.size.0 * (2 + uses % 3))
+            .collect();
+        let peak = lower_bound(&desc.clone().build().unwrap());
+        let problem = desc.capacity(Bytes(peak.0 / 3)).build().unwrap();
+        let found = select(&problem, &weights, Steps::default(), &mut go_on);
+        assert!(
+            found.weight >= found.bound - found.bound / 200,
+            "{} of {}",
+            found.weight,
+            found.bound
+        );
+        assert!(found.steps < Steps(150_000), "{:?}", found.steps);
     }
 }
