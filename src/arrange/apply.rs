@@ -74,9 +74,22 @@ pub struct Strip {
     /// The texel of the described image that is texel (0, 0) of what the pass writes: `area.offset` where that is as small as the
     /// strip, zero where it is the described image itself.
     pub origin: vk::Offset2D,
+    /// How far the area reaches beyond the strip's own part, in the same texels.
+    pub halo: u32,
 }
 
 impl Strip {
+    /// All that a pass computes, as one strip.
+    pub fn whole(area: vk::Rect2D) -> Strip {
+        Strip {
+            number: 0,
+            of: 1,
+            area,
+            origin: vk::Offset2D::default(),
+            halo: 0,
+        }
+    }
+
     /// The viewport with which a draw of the whole image, of `extent` texels, lands in this strip.
     pub fn viewport(&self, extent: vk::Extent2D) -> vk::Viewport {
         let vk::Offset2D { x, y } = self.origin;
@@ -319,6 +332,7 @@ impl<'a> Work<'a> {
                     } else {
                         vk::Offset2D::default()
                     },
+                    halo: divided.halo / divided.scale,
                 };
                 let name = format!("{} #{number}", self.described.pass(pass).name);
                 self.pass(pass, name, Some(strip), |access| {

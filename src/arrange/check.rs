@@ -4,7 +4,7 @@ use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::types::{ArrangedBatch, Arrangement, Group, Way};
 use crate::frame::tables::{Access, PassKind};
-use crate::frame::{BatchId, Frame, PassId};
+use crate::frame::{BatchId, Frame, PassId, ResourceId};
 
 impl Arrangement {
     /// Whether the frame can run so.
@@ -62,30 +62,60 @@ impl Arrangement {
         for (at, pass) in (0..).zip(self.passes()) {
             place[pass.index()] = at;
         }
-        for resource in frame.resource_ids() {
-            let uses = frame.uses_of(resource);
-            for (number, &earlier) in uses.iter().enumerate() {
-                for &later in &uses[number + 1..] {
-                    let (a, b) = (
-                        &frame.accesses()[earlier as usize],
-                        &frame.accesses()[later as usize],
-                    );
-                    if a.pass != b.pass && depend(a, b) && place[a.pass.index()] > place[b.pass.index()] {
-                        return Err(ArrangeError::Order {
-                            earlier: frame.pass(a.pass).name.clone(),
-                            later: frame.pass(b.pass).name.clone(),
-                            resource: frame.resource(resource).name.clone(),
-                        });
-                    }
-                }
-            }
+        let mut swapped = dependencies(frame).filter(|(a, b, _)| place[a.index()] > place[b.index()]);
+        match swapped.next() {
+            Some((earlier, later, resource)) => Err(ArrangeError::Order {
+                earlier: frame.pass(earlier).name.clone(),
+                later: frame.pass(later).name.clone(),
+                resource: frame.resource(resource).name.clone(),
+            }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
+/// Passes that must stay in order, and what both use; some more than once.
+pub(super) fn dependencies(frame: &Frame) -> impl Iterator<Item = (PassId, PassId, ResourceId)> {
+    let access = |&index: &u32| &frame.accesses()[index as usize];
+    let all = frame.resource_ids().flat_map(move |resource| {
+        let uses = frame.uses_of(resource);
+        uses.iter().enumerate().flat_map(move |(number, earlier)| {
+            let others = uses[number + 1..].iter();
+            others.map(move |later| (access(earlier), access(later), resource))
+        })
+    });
+    all.filter(|(a, b, _)| a.pass != b.pass && depend(a, b))
+        .map(|(a, b, resource)| (a.pass, b.pass, resource))
+}
+
+/// These passes in an order that dependencies allow: as given, where what a pass depends on does not come later; that comes right before it.
+pub(super) fn in_order(frame: &Frame, wanted: &[PassId]) -> Vec<PassId> {
+    let mut needs: Vec<Vec<PassId>> = vec![Vec::new(); frame.passes().len()];
+    for (earlier, later, _) in dependencies(frame) {
+        needs[later.index()].push(earlier);
+    }
+    let mut is_left = vec![false; needs.len()];
+    for pass in wanted {
+        is_left[pass.index()] = true;
+    }
+    let mut order = Vec::with_capacity(wanted.len());
+    for &pass in wanted {
+        let mut waiting = vec![pass];
+        while let Some(&last) = waiting.last() {
+            match needs[last.index()].iter().find(|need| is_left[need.index()]) {
+                Some(&need) => waiting.push(need),
+                None => {
+                    waiting.pop();
+                    order.extend(std::mem::take(&mut is_left[last.index()]).then_some(last));
+                }
+            }
+        }
+    }
+    order
+}
+
 /// Whether two accesses of one resource must stay in order.
-pub(super) fn depend(a: &Access, b: &Access) -> bool {
+fn depend(a: &Access, b: &Access) -> bool {
     (a.writes || b.writes) && a.version == b.version && a.range.intersects(b.range)
 }
 

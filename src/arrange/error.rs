@@ -58,6 +58,9 @@ pub enum ArrangeError {
     /// A name that the frame does not have.
     #[error("arrangement JSON: the frame has no pass or resource `{0}`")]
     Unknown(String),
+    /// Passes that are not side by side any more.
+    #[error("arrangement: the passes of a group are in several batches or groups: `{0}` and those with it")]
+    Apart(String),
     /// The description cannot be changed so.
     #[error("arrangement: {change}: {why}")]
     Change {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use tileheap_json::{is_default, parse};
 
 use super::change::DescriptionChange;
-use super::check::fusible;
+use super::check::{fusible, in_order};
 use super::error::ArrangeError;
 use super::types::{ArrangedBatch, Arrangement, Grid, Group, Way};
 use crate::frame::{BatchId, Frame, PassId};
@@ -162,11 +162,6 @@ impl Arrangement {
     /// [`ArrangeError`] where the text is no arrangement, names a pass that the frame does not have, or does not [fit](Arrangement::check).
     pub fn from_json(text: &str, frame: &Frame) -> Result<Arrangement, ArrangeError> {
         let document = document(text)?;
-        let known = |name: &String| {
-            frame
-                .pass_named(name)
-                .ok_or_else(|| ArrangeError::Unknown(name.clone()))
-        };
         let mut next = 0;
         let mut batches = Vec::new();
         for batch in document.batches {
@@ -175,16 +170,10 @@ impl Arrangement {
                 end: next.saturating_add(batch.fuses),
             };
             next = of.end;
-            let groups = batch.groups.iter().map(|group| {
-                let passes = group.passes.iter().map(known).collect::<Result<_, _>>()?;
-                Ok(Group {
-                    passes,
-                    way: way(group),
-                })
-            });
+            let groups = batch.groups.iter().map(|group| read_group(group, frame));
             batches.push(ArrangedBatch {
                 batches: of,
-                groups: groups.collect::<Result<_, ArrangeError>>()?,
+                groups: groups.collect::<Result<_, _>>()?,
             });
         }
         let changes = document.changes.iter().map(|change| change.read(frame));
@@ -194,48 +183,63 @@ impl Arrangement {
         Ok(arrangement)
     }
 
-    /// Reads the JSON form for a frame that may have changed since: what is gone is left out, what is new runs where it is described,
-    /// and what cannot run so any more runs as described.
+    /// Reads the JSON form for a frame that may have changed since, and says what it did not keep: what is gone is left out, what is new
+    /// runs behind the pass that it is described behind, the order is kept as far as dependencies allow, and groups that cannot run so any
+    /// more run pass by pass.
     ///
     /// # Errors
-    /// [`ArrangeError`] where the text is no arrangement.
-    pub fn repaired(text: &str, frame: &Frame) -> Result<Arrangement, ArrangeError> {
+    /// [`ArrangeError`] where the text is no arrangement, or the frame has none of its passes.
+    pub fn repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<ArrangeError>), ArrangeError> {
         let document = document(text)?;
-        let mut repaired = Arrangement::described(frame);
-        for change in document
-            .changes
-            .iter()
-            .filter_map(|change| change.read(frame).ok())
-        {
-            repaired.changes.push(change);
-            if repaired.description(frame).is_err() {
-                repaired.changes.pop();
+        let (mut repaired, mut lost) = (Arrangement::described(frame), Vec::new());
+        for change in &document.changes {
+            let (read, before) = (change.read(frame), repaired.changes.len());
+            repaired.changes.extend(read.as_ref().ok());
+            if let Err(why) = read.and_then(|_| repaired.description(frame)) {
+                repaired.changes.truncate(before);
+                lost.push(why);
             }
         }
-        for (fused, batch) in document.batches.iter().enumerate() {
+        for (first, batch) in document.batches.iter().enumerate() {
             for _ in 1..batch.fuses.min(frame.batches().len() as u32) {
-                let (first, second) = (fused, fused + 1);
-                if second < repaired.batches.len() {
+                if first + 1 < repaired.batches.len() {
                     let last = BatchId(repaired.batches[first].batches.end - 1);
-                    if fusible(frame, last, BatchId(last.0 + 1)).is_ok() {
-                        let gone = repaired.batches.remove(second);
-                        repaired.batches[first].batches.end = gone.batches.end;
-                        repaired.batches[first].groups.extend(gone.groups);
+                    match fusible(frame, last, BatchId(last.0 + 1)) {
+                        Ok(()) => {
+                            let gone = repaired.batches.remove(first + 1);
+                            repaired.batches[first].batches.end = gone.batches.end;
+                            repaired.batches[first].groups.extend(gone.groups);
+                        }
+                        Err(why) => lost.push(why),
                     }
                 }
             }
         }
-        for group in document.batches.iter().flat_map(|batch| &batch.groups) {
-            let known: Option<Vec<PassId>> = group.passes.iter().map(|name| frame.pass_named(name)).collect();
-            let Some(passes) = known.filter(|passes| passes.len() > 1) else {
-                continue;
-            };
-            let changed = repaired.with_group(&passes, way(group));
-            if let Some(changed) = changed.filter(|changed| changed.check(frame).is_ok()) {
-                repaired = changed;
+        let groups = || document.batches.iter().flat_map(|batch| &batch.groups);
+        let names = || groups().flat_map(|group| &group.passes);
+        let wanted: Vec<PassId> = names().filter_map(|name| frame.pass_named(name)).collect();
+        if let (Some(name), true) = (names().next(), wanted.is_empty()) {
+            return Err(ArrangeError::Unknown(name.clone()));
+        }
+        for batch in &mut repaired.batches {
+            let described = batch.groups.iter().map(|group| group.passes[0]);
+            let order = in_order(frame, &merged_orders(&described.collect::<Vec<_>>(), &wanted));
+            batch.groups = order.into_iter().map(Group::once).collect();
+        }
+        for group in groups().filter(|group| group.passes.len() > usize::from(way(group) == Way::Once)) {
+            match read_group(group, frame).and_then(|group| repaired.with_checked(frame, &group)) {
+                Ok(changed) => repaired = changed,
+                Err(why) => lost.push(why),
             }
         }
-        Ok(repaired)
+        Ok((repaired, lost))
+    }
+
+    /// The same with a group that can run so.
+    fn with_checked(&self, frame: &Frame, group: &Group) -> Result<Arrangement, ArrangeError> {
+        let apart = || ArrangeError::Apart(frame.pass(group.passes[0]).name.clone());
+        let changed = self.with_group(&group.passes, group.way).ok_or_else(apart)?;
+        changed.check(frame).map(|()| changed)
     }
 
     /// These passes, all alone so far and in one batch, as one group where the first of them is.
@@ -261,6 +265,33 @@ impl Arrangement {
         );
         Some(changed)
     }
+}
+
+/// A batch's passes as a document wants them; each that it does not name behind the one that it is described behind.
+fn merged_orders(described: &[PassId], wanted: &[PassId]) -> Vec<PassId> {
+    let mut order: Vec<PassId> = Vec::with_capacity(described.len());
+    for pass in wanted.iter().filter(|pass| described.contains(pass)) {
+        order.extend((!order.contains(pass)).then_some(*pass));
+    }
+    for (at, pass) in described.iter().enumerate() {
+        if !order.contains(pass) {
+            let behind = at.checked_sub(1).map(|before| described[before]);
+            let place = order.iter().position(|&pass| Some(pass) == behind);
+            order.insert(place.map_or(0, |place| place + 1), *pass);
+        }
+    }
+    order
+}
+
+fn read_group(group: &NamedGroup, frame: &Frame) -> Result<Group, ArrangeError> {
+    let known = |name: &String| {
+        let known = frame.pass_named(name);
+        known.ok_or_else(|| ArrangeError::Unknown(name.clone()))
+    };
+    Ok(Group {
+        passes: group.passes.iter().map(known).collect::<Result<_, _>>()?,
+        way: way(group),
+    })
 }
 
 fn way(group: &NamedGroup) -> Way {

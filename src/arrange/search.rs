@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::change::{DescriptionChange, candidates, replanned};
-use super::check::{can_merge, fusible};
+use super::check::{can_merge, dependencies, fusible, in_order};
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
 use super::traffic::Model;
@@ -90,14 +90,7 @@ impl Found {
             });
         let changed = changed.flatten();
         let model = Model::new(changed.as_ref().unwrap_or(plan), plan, costs);
-        let mut search = Search { model, allowed };
-        Ok(Found {
-            traffic: search.model.traffic(&arrangement, CHOICE).unwrap_or(described),
-            described,
-            caps: search.caps(&arrangement),
-            steps: search.model.steps,
-            arrangement,
-        })
+        Ok(Search { model, allowed }.found(arrangement, described, described))
     }
 
     /// The share that reads which look anywhere leave within reach of strips.
@@ -204,48 +197,27 @@ fn search_as_described(
         ended: false,
         watch,
     };
-    if allowed.fuse {
-        let fused = search.fused(&best.arrangement);
-        // Fusing may pay with strips alone.
-        let divided = match allowed.strips {
-            true => search.divided(&fused),
-            false => None,
+    for start in search.starts(&best.arrangement) {
+        let Some(traffic) = search.judged(&start) else {
+            continue;
         };
-        for better in [Some(fused), divided].into_iter().flatten() {
-            best.offer(&mut search, better);
+        let mut here = (start, traffic);
+        best.offer(&here);
+        let divided = search.better(&here, &best, true);
+        let mut better = divided.or_else(|| search.better(&here, &best, false));
+        while let Some(next) = better {
+            best.offer(&next);
+            here = next;
+            // One small change after the other, until none helps.
+            let small = search.better(&here, &best, false);
+            better = small.or_else(|| search.better(&here, &best, true));
         }
     }
-    let mut improved = true;
-    while improved && !best.is_final(&search) {
-        let before = best.traffic.cost();
-        if allowed.strips {
-            if let Some(divided) = search.divided(&best.arrangement) {
-                best.offer(&mut search, divided);
-            }
-        }
-        // One small change after the other, until none helps.
-        loop {
-            let changes = search.changes(&best.arrangement).into_iter();
-            let mut fitting = changes.filter(|changed| changed.check(plan.described()).is_ok());
-            if !fitting.any(|changed| best.is_final(&search) || best.offer(&mut search, changed)) {
-                break;
-            }
-            if best.is_final(&search) {
-                break;
-            }
-        }
-        improved = best.traffic.cost() < before;
-    }
-    let chosen = search.model.traffic(&best.arrangement, CHOICE);
-    let caps = search.caps(&best.arrangement);
-    Found {
-        traffic: chosen.unwrap_or(best.traffic),
-        arrangement: best.arrangement,
-        described,
-        caps,
-        steps: search.model.steps,
-    }
+    search.found(best.arrangement, described, best.traffic)
 }
+
+/// An arrangement, and what it moves.
+type Judged = (Arrangement, Traffic);
 
 /// The best so far.
 struct Best<'w> {
@@ -257,16 +229,12 @@ struct Best<'w> {
 }
 
 impl Best<'_> {
-    /// Takes an arrangement that is better; whether it is.
-    fn offer(&mut self, search: &mut Search<'_>, arrangement: Arrangement) -> bool {
-        let better = search
-            .judged(&arrangement)
-            .filter(|traffic| traffic.cost() < self.traffic.cost());
-        if let Some(traffic) = better {
-            (self.arrangement, self.traffic) = (arrangement, traffic);
-            self.ended |= (self.watch)(&traffic).is_break();
+    /// Takes an arrangement if it is better.
+    fn offer(&mut self, (arrangement, traffic): &Judged) {
+        if traffic.cost() < self.traffic.cost() {
+            (self.arrangement, self.traffic) = (arrangement.clone(), *traffic);
+            self.ended |= (self.watch)(traffic).is_break();
         }
-        better.is_some()
     }
 
     fn is_final(&self, search: &Search<'_>) -> bool {
@@ -284,6 +252,72 @@ impl Search<'_> {
     fn judged(&mut self, arrangement: &Arrangement) -> Option<Traffic> {
         let traffic = self.model.traffic(arrangement, 0)?;
         (traffic.shaded <= self.allowed.shaded).then_some(traffic)
+    }
+
+    /// Where the search begins, every pass alone: as described, with batches fused, and each with passes right before those that need them.
+    /// Fusing and another order may pay with groups alone, which small changes do not reach.
+    fn starts(&self, described: &Arrangement) -> Vec<Arrangement> {
+        let mut starts = vec![described.clone()];
+        starts.extend(self.allowed.fuse.then(|| self.fused(described)));
+        let late = starts.iter().filter(|_| self.allowed.order);
+        let late: Vec<Arrangement> = late.map(|start| self.late(start)).collect();
+        for start in late {
+            if !starts.contains(&start) {
+                starts.push(start);
+            }
+        }
+        starts.dedup();
+        starts
+    }
+
+    /// With each pass right before the first that depends on it.
+    fn late(&self, arrangement: &Arrangement) -> Arrangement {
+        let frame = self.model.plan.described();
+        let mut late = arrangement.clone();
+        for batch in &mut late.batches {
+            let passes: Vec<PassId> = batch.groups.iter().map(|group| group.passes[0]).collect();
+            let needed: Vec<PassId> = dependencies(frame)
+                .filter(|(_, later, _)| passes.contains(later))
+                .map(|(earlier, ..)| earlier)
+                .collect();
+            let (inner, last): (Vec<PassId>, Vec<PassId>) =
+                passes.iter().partition(|pass| needed.contains(pass));
+            let order = in_order(frame, &[last, inner].concat());
+            batch.groups = order.into_iter().map(Group::once).collect();
+        }
+        late
+    }
+
+    /// A better one that differs in its runs of strips, or in one place.
+    fn better(&mut self, here: &Judged, best: &Best<'_>, strips: bool) -> Option<Judged> {
+        let frame = self.model.plan.described();
+        let of = match strips {
+            true if !self.allowed.strips || best.is_final(self) => Vec::new(),
+            true => self.divided(&here.0).into_iter().collect(),
+            false => self.changes(&here.0),
+        };
+        for changed in of.into_iter().filter(|changed| changed.check(frame).is_ok()) {
+            if best.is_final(self) {
+                break;
+            }
+            let traffic = self.judged(&changed);
+            if let Some(traffic) = traffic.filter(|traffic| traffic.cost() < here.1.cost()) {
+                return Some((changed, traffic));
+            }
+        }
+        None
+    }
+
+    /// What was found, with residents chosen with care.
+    fn found(mut self, arrangement: Arrangement, described: Traffic, otherwise: Traffic) -> Found {
+        let chosen = self.model.traffic(&arrangement, CHOICE);
+        Found {
+            traffic: chosen.unwrap_or(otherwise),
+            described,
+            caps: self.caps(&arrangement),
+            steps: self.model.steps,
+            arrangement,
+        }
     }
 
     /// With every two batches fused that nothing keeps apart.
@@ -413,25 +447,23 @@ impl Search<'_> {
             };
             for (at, group) in batch.groups.iter().enumerate() {
                 if let Way::Strips(grid) = group.way {
-                    for (columns, rows) in neighbours(grid) {
-                        with(&|groups| groups[at].way = Way::Strips(Grid { columns, rows }));
+                    for near in grid.neighbours() {
+                        with(&|groups| groups[at].way = Way::Strips(near));
                     }
-                    // A pass more or less at either end.
-                    if at > 0 && batch.groups[at - 1].passes.len() == 1 {
-                        with(&|groups| {
-                            let gone = groups.remove(at - 1);
-                            groups[at - 1].passes.splice(0..0, gone.passes);
-                        });
-                    }
-                    if batch
-                        .groups
-                        .get(at + 1)
-                        .is_some_and(|next| next.passes.len() == 1)
+                    // A pass more or less at either end: from beside it, or from anywhere where the order may change.
+                    for other in
+                        (0..batch.groups.len()).filter(|&other| batch.groups[other].passes.len() == 1)
                     {
-                        with(&|groups| {
-                            let gone = groups.remove(at + 1);
-                            groups[at].passes.extend(gone.passes);
-                        });
+                        for place in [0, group.passes.len()] {
+                            let beside = other == if place > 0 { at + 1 } else { at.wrapping_sub(1) };
+                            if beside || self.allowed.order {
+                                with(&|groups| {
+                                    let gone = groups[other].passes[0];
+                                    groups[at].passes.insert(place, gone);
+                                    groups.remove(other);
+                                });
+                            }
+                        }
                     }
                     if group.passes.len() > 2 {
                         with(&|groups| {
@@ -452,19 +484,24 @@ impl Search<'_> {
                     });
                 }
                 let mergeable = |group: &Group| group.way == Way::Merged || group.passes.len() == 1;
-                if let Some(next) = batch
-                    .groups
-                    .get(at + 1)
-                    .filter(|next| mergeable(next) && mergeable(group))
-                {
-                    let both = [group.passes.clone(), next.passes.clone()].concat();
-                    if self.allowed.merge && can_merge(frame, &both).is_ok() {
+                let farthest = if self.allowed.order {
+                    batch.groups.len()
+                } else {
+                    at + 2
+                };
+                let others = (at + 1..farthest.min(batch.groups.len())).filter(|_| self.allowed.merge);
+                for other in others.filter(|&other| mergeable(group) && mergeable(&batch.groups[other])) {
+                    let both = [group.passes.clone(), batch.groups[other].passes.clone()].concat();
+                    if can_merge(frame, &both).is_err() {
+                        continue;
+                    }
+                    // Where the first of them is, or the second.
+                    for place in [at, other - 1] {
                         with(&|groups| {
-                            groups.remove(at + 1);
-                            groups[at] = Group {
-                                passes: both.clone(),
-                                way: Way::Merged,
-                            };
+                            groups.remove(other);
+                            groups.remove(at);
+                            let (passes, way) = (both.clone(), Way::Merged);
+                            groups.insert(place, Group { passes, way });
                         });
                     }
                 }
@@ -555,26 +592,4 @@ fn ungrouped(arrangement: &Arrangement) -> Arrangement {
         batch.groups = passes.map(Group::once).collect();
     }
     plain
-}
-
-fn neighbours(grid: Grid) -> Vec<(u32, u32)> {
-    let Grid { columns, rows } = grid;
-    let mut near = Vec::new();
-    for columns in [columns, columns + 1, columns.saturating_sub(1)] {
-        let fitting = (grid.strips() as f64 / f64::from(columns.max(1))).round() as u32;
-        for rows in [
-            rows,
-            rows + 1,
-            rows.saturating_sub(1),
-            fitting,
-            fitting + 1,
-            fitting.saturating_sub(1),
-        ] {
-            let one = (columns, rows);
-            if columns * rows > 1 && one != (grid.columns, grid.rows) && !near.contains(&one) {
-                near.push(one);
-            }
-        }
-    }
-    near
 }

@@ -59,6 +59,22 @@ impl Grid {
     pub fn strips(self) -> u32 {
         self.columns * self.rows
     }
+
+    /// Others of about as many strips.
+    pub(super) fn neighbours(self) -> Vec<Grid> {
+        let around = |side: u32| side.saturating_sub(1)..=side + 1;
+        let mut near = Vec::new();
+        for columns in around(self.columns) {
+            let fitting = (self.strips() as f64 / f64::from(columns.max(1))).round() as u32;
+            for rows in around(self.rows).chain(around(fitting)) {
+                let one = Grid { columns, rows };
+                if one.strips() > 1 && one != self && !near.contains(&one) {
+                    near.push(one);
+                }
+            }
+        }
+        near
+    }
 }
 
 impl Group {
@@ -97,6 +113,24 @@ impl Arrangement {
     /// As [`DescriptionChange::apply`].
     pub fn description(&self, frame: &Frame) -> Result<Frame, ArrangeError> {
         changed(frame, &self.changes)
+    }
+
+    /// Batches and their groups, one a line.
+    pub fn in_words(&self, frame: &Frame) -> String {
+        let mut words = String::new();
+        for (number, batch) in self.batches.iter().enumerate() {
+            words += &format!("batch {number}\n");
+            for group in &batch.groups {
+                let passes = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
+                let passes = passes.collect::<Vec<_>>().join(", ");
+                words += &match group.way {
+                    Way::Once => format!("  {passes}\n"),
+                    Way::Merged => format!("  {passes}: merged\n"),
+                    Way::Strips(Grid { columns, rows }) => format!("  {passes}: {columns} x {rows} strips\n"),
+                };
+            }
+        }
+        words
     }
 
     /// Every group, in the order in which they run.

@@ -247,15 +247,33 @@ fn changed(arrangement: &Arrangement, random: &mut SplitMix64) -> Arrangement {
     changed
 }
 
-/// Runs random arrangements of random frames; how many strips, other orders and merges they had, and how many of them an interpreter
+/// Whether an order other than the described one is kept in the frame without one pass.
+fn is_repaired(arrangement: &Arrangement, frame: &Frame, gone: PassId) -> bool {
+    let Ok(without) = frame.without_pass(gone) else {
+        return false;
+    };
+    let (repaired, _) = Arrangement::repaired(&arrangement.to_json(frame), &without).unwrap();
+    repaired.check(&without).unwrap();
+    let moved = |pass| without.pass_named(&frame.pass(pass).name);
+    let kept = repaired.passes().eq(arrangement.passes().filter_map(moved));
+    let same_batches = without.batches().len() == frame.batches().len();
+    assert!(kept || !same_batches, "without {gone:?}");
+    same_batches && !repaired.passes().is_sorted()
+}
+
+/// Runs random arrangements of random frames; how many strips, other orders, merges and repaired orders they had, and how many of them an interpreter
 /// found wrong that lets reads look farther than was declared.
-fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 3], u32) {
-    let (mut had, mut wrong) = ([0; 3], 0);
+fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 4], u32) {
+    let (mut had, mut wrong) = ([0; 4], 0);
+    let mut other = r#"{ "format": "tileheap-arrangement", "version": 1, "batches": [] }"#.to_owned();
     for seed in seeds {
         let mut random = SplitMix64::new(seed);
         let frame = random_frame(&mut random);
         let wanted = interpret(&frame, None, farther);
         let mut arrangement = Arrangement::described(&frame);
+        // Another frame's fits as far as it can.
+        let (repaired, _) = Arrangement::repaired(&other, &frame).unwrap();
+        repaired.check(&frame).unwrap();
         for _ in 0..24 {
             let candidate = changed(&arrangement, &mut random);
             if candidate.check(&frame).is_err() {
@@ -269,8 +287,18 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 3], u32) {
                 assert!(same, "seed {seed}: {}", arrangement.to_json(&frame));
             }
             wrong += u32::from(!same);
-            let back = Arrangement::from_json(&arrangement.to_json(&frame), &frame).unwrap();
+            let text = arrangement.to_json(&frame);
+            let back = Arrangement::from_json(&text, &frame).unwrap();
             assert_eq!(back, arrangement);
+            assert_eq!(
+                Arrangement::repaired(&text, &frame).unwrap(),
+                (arrangement.clone(), Vec::new())
+            );
+            let repaired = frame
+                .pass_ids()
+                .filter(|&gone| is_repaired(&arrangement, &frame, gone));
+            had[3] += repaired.count() as u32;
+            other = text;
             let ways = arrangement.groups().map(|group| group.way);
             for way in ways {
                 had[0] += u32::from(matches!(way, Way::Strips(_)));
@@ -285,7 +313,7 @@ fn run(seeds: std::ops::Range<u64>, farther: u32) -> ([u32; 3], u32) {
 #[test]
 fn arranged_frames_read_what_described_ones_read() {
     let (had, _) = run(0..400, 0);
-    println!("strips, other orders, merges: {had:?}");
+    println!("strips, other orders, merges, repaired orders: {had:?}");
     assert!(had.iter().all(|count| *count > 20), "{had:?}");
 }
 
