@@ -1,16 +1,19 @@
 //! `tileheap check`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use serde_json::Value;
 use tileheap::frame::Frame;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
+use tileheap::measure::estimate;
 use tileheap::plan::{Plan, WindowRule};
+use tileheap::profile::DeviceProfile;
 
 use crate::error::{Error, Result};
-use crate::frames::arrange::read_repaired;
+use crate::frames::arrange::{Limits, read_repaired};
 use crate::frames::plan::{AssumedReach, frame_from};
 use crate::input::{is_stdin, read_text, shown};
 use crate::output::Output;
@@ -36,6 +39,11 @@ pub(crate) struct Arguments {
     /// The arrangement of the planned frame, if not the one that the plan was saved with
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     arrangement: Option<PathBuf>,
+    /// Search for the arrangement of the planned frame, on the plan's device and with its options
+    #[arg(long, conflicts_with = "arrangement")]
+    best: bool,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    limits: Limits,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -44,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             "frame and plan cannot both come from standard input: give one as a file",
         ));
     }
+    arguments.limits.require(arguments.best)?;
     let text = read_text(&arguments.frame, "frame")?;
     let mut imported = frame_from(&arguments.frame, &text, arguments.size)?;
     arguments.assumed.apply(&arguments.frame, &mut imported)?;
@@ -80,16 +89,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// The frame as it is planned: run another way, where an arrangement is given or the plan was saved with one.
-fn arranged(arguments: &Arguments, frame: Frame, plan: &str) -> Result<Frame> {
+fn arranged(arguments: &Arguments, frame: Frame, text: &str) -> Result<Frame> {
+    let plan: Value = serde_json::from_str(text).unwrap_or_default();
+    if arguments.best {
+        let spoilt = |error: String| Error::of(shown(&arguments.plan), error);
+        let profile = DeviceProfile::from_json(&plan["profile"].to_string());
+        let profile = Arc::new(profile.map_err(|error| spoilt(error.to_string()))?);
+        let options = serde_json::from_value(plan["options"].clone());
+        let options = options.map_err(|error| spoilt(format!("`options`: {error}")))?;
+        let described =
+            tileheap::plan::plan(&frame, &Arc::new(estimate(&frame, &profile)?), &profile, &options)?;
+        let found = arguments.limits.search(&described, &arguments.limits.kinds());
+        return Ok(found.arrangement.apply(&frame)?.frame);
+    }
     let (path, text) = match &arguments.arrangement {
         Some(path) => (path, read_text(path, "arrangement")?),
-        None => {
-            let plan: Value = serde_json::from_str(plan).unwrap_or_default();
-            match &plan["arrangement"]["arrangement"] {
-                Value::Null => return Ok(frame),
-                arrangement => (&arguments.plan, arrangement.to_string()),
-            }
-        }
+        None => match &plan["arrangement"]["arrangement"] {
+            Value::Null => return Ok(frame),
+            arrangement => (&arguments.plan, arrangement.to_string()),
+        },
     };
     let (arrangement, not_kept) =
         read_repaired(&text, &frame).map_err(|error| Error::of(shown(path), error))?;

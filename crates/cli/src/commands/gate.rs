@@ -4,6 +4,7 @@ use clap::{ArgGroup, Args};
 use tileheap::units::Bytes;
 
 use crate::error::{Error, Result};
+use crate::frames::arrange::{ArrangeOptions, ArrangedPlan, on_chip};
 use crate::frames::plan::FrameArguments;
 use crate::output::Output;
 use crate::values::{parse_bytes, parse_percent, percent};
@@ -16,6 +17,8 @@ use crate::values::{parse_bytes, parse_percent, percent};
 pub(crate) struct Arguments {
     #[command(flatten)]
     frame: FrameArguments,
+    #[command(flatten, next_help_heading = "Arrangements")]
+    arrange: ArrangeOptions,
     /// Minimum share of eligible traffic on chip: 60%, 62.5%; not reached if nothing is eligible
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     min_on_chip: Option<u32>,
@@ -25,8 +28,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let (_, plan) = arguments.frame.plan()?;
-    let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    arguments.arrange.require_search()?;
+    let (imported, plan) = arguments.frame.plan()?;
+    let options = &arguments.frame.options;
+    let arranged = arguments.arrange.arrange(options, &imported, &plan)?;
+    let (kept, eligible, how) = match &arranged {
+        Some(ArrangedPlan { found, .. }) => (on_chip(found), found.traffic.eligible, ", arranged"),
+        None => (plan.totals.on_chip_bytes, plan.totals.eligible_bytes, ""),
+    };
     let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
     let thresholds: Vec<String> = [
         share.map(|share| percent(u64::from(share), 1000)),
@@ -36,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     .flatten()
     .collect();
     let result = format!(
-        "frame `{}` on {}: {kept} of {eligible} of eligible traffic on chip ({}), minimum {}",
+        "frame `{}` on {}{how}: {kept} of {eligible} of eligible traffic on chip ({}), minimum {}",
         plan.frame.name(),
         plan.profile.name,
         percent(kept.0, eligible.0),

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ash::vk;
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::arrange::{
-    self, Allowed, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found, Way,
+    self, Allowed, ArrangeError, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found,
+    Way,
 };
 use tileheap::frame::import::Imported;
 use tileheap::frame::{Frame, PassId};
@@ -79,6 +79,17 @@ impl Limits {
         kinds.map(|kind| kind.0).collect()
     }
 
+    /// Fails where they are given, and nothing is searched.
+    pub(crate) fn require(&self, search: bool) -> Result<()> {
+        let given = self.allow.is_some() || self.shaded.is_some() || self.repeat_cost.is_some();
+        match given && !search {
+            true => Err(Error::bad_input(
+                "--allow, --shaded and --repeat-cost limit a search: give --best",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// The same at another cost of repeating a pass.
     pub(crate) fn at_repeat_cost(&self, cost: Bytes) -> Limits {
         Limits {
@@ -88,7 +99,7 @@ impl Limits {
     }
 
     /// What is asked for, else what was measured on the device, else what is assumed.
-    fn costs(&self, plan: &Plan) -> Costs {
+    pub(crate) fn costs(&self, plan: &Plan) -> Costs {
         let costs = Costs::of(&plan.profile);
         Costs {
             repeat: self.repeat_cost.or(costs.repeat),
@@ -213,18 +224,9 @@ impl ArrangeOptions {
 
     /// Fails where limits are given to a search that does not take place.
     pub(crate) fn require_search(&self) -> Result<()> {
-        let Limits {
-            allow,
-            shaded,
-            repeat_cost,
-        } = &self.limits;
-        let asked = self.best || (self.arrangement.is_some() && allow.is_none() && shaded.is_none());
-        if !asked && (allow.is_some() || shaded.is_some() || repeat_cost.is_some()) {
-            return Err(Error::bad_input(
-                "--allow, --shaded and --repeat-cost limit a search: give --best",
-            ));
-        }
-        Ok(())
+        let Limits { allow, shaded, .. } = &self.limits;
+        let saved = self.arrangement.is_some() && allow.is_none() && shaded.is_none();
+        self.limits.require(self.best || saved)
     }
 }
 
@@ -239,42 +241,12 @@ fn of_described<T: Clone>(arranged: &Arranged, values: &[T]) -> Vec<T> {
 ///
 /// # Errors
 /// It is no arrangement, or one of another frame.
-pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), String> {
-    let repaired = Arrangement::repaired(text, frame).map_err(|error| error.to_string())?;
-    // Repairing leaves passes that run alone where they are described: only what does not fit is repaired.
-    let why = match Arrangement::from_json(text, frame) {
-        Ok(read) => return Ok((read, Vec::new())),
-        Err(why) => why,
-    };
-    // Their JSON form has the names; the text is an arrangement, for it was read.
-    let groups = |text: &str| -> Vec<Value> {
-        let document: Value = serde_json::from_str(text).unwrap_or_default();
-        let batches = document["batches"].as_array().into_iter().flatten();
-        let groups = batches.filter_map(|batch| batch["groups"].as_array());
-        groups.flatten().cloned().collect()
-    };
-    let (wanted, kept) = (groups(text), groups(&repaired.to_json(frame)));
-    let mut passes = wanted
-        .iter()
-        .filter_map(|group| group["passes"].as_array())
-        .flatten();
-    let known = |pass: &Value| pass.as_str().is_some_and(|name| frame.pass_named(name).is_some());
-    if !passes.any(known) {
-        let name = frame.name();
-        return Err(format!(
-            "an arrangement of another frame: `{name}` has none of its passes"
-        ));
-    }
-    let lost = wanted
-        .iter()
-        .filter(|group| group["passes"][1].is_string() && !kept.contains(group));
-    let notes = lost.map(|group| format!("not kept: {group}"));
-    Ok((
-        repaired,
-        std::iter::once(format!("repaired, for {why}"))
-            .chain(notes)
-            .collect(),
-    ))
+pub(crate) fn read_repaired(text: &str, frame: &Frame) -> Result<(Arrangement, Vec<String>), ArrangeError> {
+    let (repaired, lost) = Arrangement::repaired(text, frame)?;
+    let why = Arrangement::from_json(text, frame).err();
+    let why = why.map(|why| format!("repaired, for {why}"));
+    let notes = lost.iter().map(|error| format!("not kept: {error}"));
+    Ok((repaired, why.into_iter().chain(notes).collect()))
 }
 
 /// A share in percent, rounded down.
@@ -291,6 +263,12 @@ fn saves(found: &Found) -> Bytes {
 /// Bytes saved less charges.
 pub(crate) fn gain(found: &Found) -> i64 {
     saves(found).0 as i64 - found.traffic.charges().0 as i64
+}
+
+/// What stays on chip of the eligible traffic, less charges.
+pub(crate) fn on_chip(found: &Found) -> Bytes {
+    let off_chip = found.traffic.moved + found.traffic.charges();
+    Bytes(found.traffic.eligible.0.saturating_sub(off_chip.0))
 }
 
 /// `a`, `b` and `c`.
@@ -330,10 +308,12 @@ pub(crate) fn changes(frame: &Frame, arrangement: &Arrangement, arranged: &Arran
                 list(&passes)
             )),
             Way::Strips(grid) => {
-                let halos = group
-                    .passes
-                    .iter()
-                    .map(|&pass| (name(pass), halo(arranged, pass)));
+                let halo = |pass| {
+                    let runs = arranged.passes_of(pass).next();
+                    runs.and_then(|id| arranged.passes[id.index()].strip)
+                        .map_or(0, |strip| strip.halo)
+                };
+                let halos = group.passes.iter().map(|&pass| (name(pass), halo(pass)));
                 let halos: Vec<String> = halos
                     .filter(|(_, halo)| *halo > 0)
                     .map(|(name, halo)| format!("`{name}` {halo}"))
@@ -369,21 +349,6 @@ fn is_moved<T: Ord>(order: &[T], at: usize) -> bool {
         kept = longest[here].1;
     }
     true
-}
-
-/// How many texels around its strip a pass computes: half of what neighbours have in common.
-fn halo(arranged: &Arranged, pass: PassId) -> u32 {
-    let passes = arranged.passes_of(pass);
-    let strips = passes.filter_map(|id| arranged.passes[id.index()].strip);
-    let areas: Vec<vk::Rect2D> = strips.map(|strip| strip.area).collect();
-    let Some(first) = areas.first() else { return 0 };
-    let common = |start: i32, length: u32, next: Option<i32>| {
-        next.map_or(0, |next| (start + length as i32 - next).max(0) as u32 / 2)
-    };
-    let (at, size) = (first.offset, first.extent);
-    let beside = areas.iter().map(|area| area.offset.x).find(|x| *x > at.x);
-    let below = areas.iter().map(|area| area.offset.y).find(|y| *y > at.y);
-    common(at.x, size.width, beside).max(common(at.y, size.height, below))
 }
 
 /// What keeps a resource whole, in words.
@@ -480,18 +445,8 @@ impl ArrangedPlan<'_> {
         if traffic.charges() > Bytes::ZERO && self.described.profile.costs.is_none() {
             report += "  what repeats, halos and merged passes cost is assumed: no device was measured\n";
         }
-        for (number, batch) in arrangement.batches.iter().enumerate() {
-            report += &format!("  batch {number}\n");
-            for group in &batch.groups {
-                let passes = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
-                let passes = passes.collect::<Vec<_>>().join(", ");
-                let how = match group.way {
-                    Way::Once => String::new(),
-                    Way::Merged => ": merged".to_owned(),
-                    Way::Strips(grid) => format!(": {} x {} strips", grid.columns, grid.rows),
-                };
-                report += &format!("    {passes}{how}\n");
-            }
+        for line in arrangement.in_words(frame).lines() {
+            report += &format!("  {line}\n");
         }
         let changes = changes(frame, arrangement, &self.arranged);
         report += match changes.is_empty() {

@@ -1,8 +1,9 @@
 //! A frame planned at many heap sizes or extents, or arranged at many costs of repeating a pass.
 
+use tileheap::arrange::{Arrangement, Found};
 use tileheap::units::Bytes;
 
-use super::arrange::{Limits, gain};
+use super::arrange::{Limits, gain, on_chip};
 use super::plan::FrameArguments;
 use crate::documents::{SweepOver, SweepPoint, SweepResult};
 use crate::error::Result;
@@ -78,18 +79,30 @@ fn repeats(
     let plan = arguments
         .options
         .plan(&imported, &arguments.options.read_profile()?)?;
+    let limits: Vec<Limits> = (0..POINTS)
+        .map(|step| limits.at_repeat_cost(Bytes(between(from, to, step))))
+        .collect();
+    // What is found at one cost may be better at another than what is found there.
+    let mut known: Vec<Arrangement> = Vec::new();
+    for limits in &limits {
+        let found = limits.search(&plan, &limits.kinds()).arrangement;
+        known.extend((!known.contains(&found)).then_some(found));
+    }
     let mut points = Vec::new();
-    for step in 0..POINTS {
-        let cost = Bytes(between(from, to, step));
-        let limits = limits.at_repeat_cost(cost);
-        let found = limits.search(&plan, &limits.kinds());
-        let (eligible, traffic) = (found.described.eligible, found.traffic);
+    for limits in limits {
+        let costs = limits.costs(&plan);
+        let there = known.iter().map(|found| Found::of(&plan, found.clone(), costs));
+        let there: Vec<Found> = there.collect::<Result<_, _>>().map_err(tileheap::Error::from)?;
+        let Some(best) = there.iter().max_by_key(|found| gain(found)) else {
+            continue;
+        };
+        let cost = costs.repeat.unwrap_or_default();
         points.push(SweepPoint {
             at: cost.to_string(),
             size: cost.0,
-            on_chip_bytes: eligible.0.saturating_sub((traffic.moved + traffic.charges()).0),
-            eligible_bytes: eligible.0,
-            dram_bytes: plan.dram_traffic().0.saturating_add_signed(-gain(&found)),
+            on_chip_bytes: on_chip(best).0,
+            eligible_bytes: best.described.eligible.0,
+            dram_bytes: plan.dram_traffic().0.saturating_add_signed(-gain(best)),
             proved: None,
         });
     }

@@ -9,7 +9,7 @@
 //! $ plan frame.json --json > plan.json   it ends well, and what it prints is kept
 //!   Totals                               a part of what it prints
 //!   not batch 7                          no part of it
-//!   /totals/tile_bytes = 0               what is at a place of the document
+//!   /totals/tile_bytes = 0               what is at a place of the document; also <= and >=
 //! $2 plan - --colour < frame.json        it ends with status 2 and one line with these parts
 //!   --colour
 //! set plan.json /passes/0/step = 9 > spoilt.json
@@ -70,8 +70,18 @@ impl Script {
             if let Some(part) = part.strip_prefix("not ") {
                 assert!(!said.contains(part), "{part} is in: {said}");
             } else if part.starts_with('/') {
-                let (at, value) = part.split_once(" = ").expect("a place and a value");
-                assert_eq!(json(&said).pointer(at), Some(&json(value)), "{at}");
+                let [at, relation, value] = part.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+                    panic!("a place, a relation and a value: {part}");
+                };
+                let (found, wanted) = (json(&said).pointer(at).cloned(), Some(json(value)));
+                let number =
+                    |value: &Option<Value>| value.as_ref().and_then(Value::as_f64).expect("a number");
+                let is_so = match relation {
+                    "<=" => number(&found) <= number(&wanted),
+                    ">=" => number(&found) >= number(&wanted),
+                    _ => found == wanted,
+                };
+                assert!(is_so, "{part}: {found:?}");
             } else {
                 assert!(said.contains(part), "{part} is not in: {said}");
             }

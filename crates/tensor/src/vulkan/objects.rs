@@ -13,7 +13,8 @@ use crate::graph::{ElementType, Graph, TensorId};
 use crate::layout::{ImageExtent, Layout, Storage};
 use crate::plan::{Backing, Placement, Region, TensorPlan};
 use tileheap::runtime::objects::{
-    MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range, image_barrier,
+    MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
+    image_barrier,
 };
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
