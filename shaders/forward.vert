@@ -16,6 +16,9 @@ layout(location = 0) out vec3 world;
 layout(location = 1) out vec3 facing;
 layout(location = 2) out vec3 albedo;
 
+// The depth that is drawn first is that of the surfaces that are drawn then.
+invariant gl_Position;
+
 void main() {
     world = position;
     facing = normal;

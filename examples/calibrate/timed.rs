@@ -121,12 +121,9 @@ impl<'a> Timed<'a> {
     /// What a described pass records where it runs.
     fn draw(&self, pass: PassId, described: PassId) -> Result<Draw> {
         let device = self.tile.raw();
-        let strip = self.arranged.passes[pass.index()].strip.unwrap_or(Strip {
-            number: 0,
-            of: 1,
-            area: self.workload.frame.pass(described).area,
-            origin: vk::Offset2D::default(),
-        });
+        let area = self.workload.frame.pass(described).area;
+        let strip = self.arranged.passes[pass.index()].strip;
+        let strip = strip.unwrap_or(Strip::whole(area));
         let mut draw = Draw {
             program: self.workload.programs[described.index()],
             pipeline: vk::Pipeline::null(),

@@ -6,7 +6,7 @@ use ash::vk;
 use clap::Parser;
 use tileheap::units::Bytes;
 
-use crate::arrangement::Change;
+use crate::support::arrangement::BestArgs;
 use crate::support::sizes::{parse_bytes, parse_extent};
 
 const KEYS: &str = "\
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", default_value = "target/demo/frame.png")]
     pub(crate) output: PathBuf,
     /// Shows the frames in a window instead
-    #[arg(long, conflicts_with_all = ["output", "compare"])]
+    #[arg(long, conflicts_with_all = ["output", "compare", "best"])]
     pub(crate) window: bool,
     /// How many frames to render: 4 to a file, until it is closed in a window
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) compare: bool,
     /// Draws the heap map over the picture; in a window it is there without, and F1 hides it
-    #[arg(long, conflicts_with_all = ["compare", "no_overlay"])]
+    #[arg(long, conflicts_with_all = ["compare", "no_overlay", "best"])]
     pub(crate) overlay: bool,
     /// With --window: begins without the heap map
     #[arg(long, requires = "window")]
@@ -79,12 +79,8 @@ pub(crate) struct Args {
     /// Lets resources live in tile memory for a first stretch of their lives, where that pays, and stores them then
     #[arg(long)]
     pub(crate) split: bool,
-    /// Searches for a better arrangement of the frame (passes in another order, merged, in fewer batches, in strips), and runs that
-    #[arg(long, conflicts_with_all = ["window", "overlay"])]
-    pub(crate) best: bool,
-    /// With --best: what may change, all unless something is named
-    #[arg(long, value_name = "CHANGE", value_delimiter = ',', requires = "best")]
-    pub(crate) allow: Vec<Change>,
+    #[command(flatten)]
+    pub(crate) arrange: BestArgs,
     /// Turns eight parts of the frame on and off at random every frame (64 of them), and prints what is found again, created and held;
     /// with --compare, also compares every frame with one of which each resource has memory of its own
     #[arg(long, conflicts_with_all = ["window", "overlay", "best", "pin", "exclude", "heap", "vulkan_1_1"])]

@@ -3,9 +3,9 @@
 use ash::vk;
 use tileheap::runtime::{BoundFrame, Parity};
 
-use crate::arrangement::Run;
 use crate::frame::Deferred;
 use crate::pipelines::{Pipelines, inputs_of};
+use crate::support::arrangement::Run;
 use crate::support::descriptors::{SetLayout, create_pool};
 use crate::support::error::Result;
 
@@ -44,9 +44,9 @@ impl Inputs {
         Ok(Inputs { pool, sets })
     }
 
-    /// The set of a run, by its place among them.
-    pub(crate) fn of(&self, run: usize, parity: Parity) -> vk::DescriptorSet {
-        self.sets[parity.index()][run]
+    /// The set of a run.
+    pub(crate) fn of(&self, run: &Run, parity: Parity) -> vk::DescriptorSet {
+        self.sets[parity.index()][run.number]
     }
 
     /// # Safety

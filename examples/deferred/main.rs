@@ -21,7 +21,7 @@
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod args;
-mod arrangement;
+mod arranged;
 mod camera;
 mod descriptors;
 mod frame;
@@ -43,7 +43,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::measure::estimate;
-use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, Totals, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, Totals, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
@@ -54,6 +54,7 @@ use crate::frame::describe;
 use crate::overlay::Request;
 use crate::renderer::{Renderer, RendererDesc, resolution};
 use crate::scene::Scene;
+use crate::support::arrangement;
 use crate::support::error::{Error, Result, file, write_file};
 use crate::support::output::Output;
 use crate::support::painter::WindowDesc;
@@ -161,13 +162,11 @@ fn render(args: &Args, context: &Context) -> Result<()> {
     let scene = Scene::build(args.seed);
     let (objects, lights) = (scene.object_count(), scene.light_count());
     let mut planned = renderer_desc(args)?;
-    if args.best {
+    if args.arrange.best {
         let described = describe(args.size, Output::Buffer)?.frame;
         let request = &planned.request;
         let plan = tile.plan(&request.frame(&described), &request.options(planned.options))?;
-        let found = arrangement::best(&plan, &args.allow);
-        arrangement::print(&plan, &found);
-        planned.arrangement = Some(found.arrangement);
+        planned.arrangement = Some(arrangement::best(&plan, &args.arrange.allow));
     }
     let sequence = |desc, planned: &mut dyn FnMut(&Plan)| {
         let mut toggle = args.toggle.then(|| Toggle::new(tile, args.seed, frames));
@@ -226,12 +225,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
 
     if args.compare {
         let own = RendererDesc {
-            options: PlanOptions {
-                strategy: Strategy::Off,
-                aliasing: false,
-                lazy: false,
-                ..planned.options
-            },
+            options: arrangement::apart(planned.options),
             arrangement: planned.arrangement.clone(),
             dynamic_resolution: args.dynamic_resolution,
             ..RendererDesc::default()
@@ -249,17 +243,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
                 arrangement: None,
                 ..own
             })?;
-            // Strips draw at other origins, where rasterization may round otherwise.
-            let limit = if arrangement::has_strips(arrangement) {
-                of / 1000
-            } else {
-                0
-            };
-            let texels = rendered.last.different_texels(&plain.last);
-            println!("{texels} of {of} texels differ from the frame as described; at most {limit} may");
-            if texels > limit {
-                return Err(Error::Differ { texels, of });
-            }
+            arrangement::compare(arrangement, &rendered.last, &plain.last)?;
         }
     }
     Ok(())

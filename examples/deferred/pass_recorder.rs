@@ -4,12 +4,13 @@ use ash::vk;
 use tileheap::frame::PassId;
 use tileheap::runtime::{Parity, PassCommands};
 
-use crate::arrangement::Run;
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, INSET, TILE};
 use crate::mesh::Meshes;
 use crate::pipelines::{Pipelines, Program};
 use crate::scene::Draw;
+use crate::support::arrangement::Run;
+use crate::support::commands::set_viewport;
 use crate::support::picture::copy_to_buffer;
 
 /// Records into a pass of one frame.
@@ -30,23 +31,16 @@ pub(crate) struct PassRecorder<'a> {
 }
 
 impl PassRecorder<'_> {
-    /// Records a run of a pass, the one at this place among all.
-    pub(crate) fn record(&self, cmd: &PassCommands<'_>, at: usize, run: &Run) {
+    /// Records a run of a pass.
+    pub(crate) fn record(&self, cmd: &PassCommands<'_>, run: &Run) {
         let program = Program::of(self.deferred, run.described);
         match program {
             Program::Copy => return self.read_back(cmd, run.described),
-            Program::Compute(_) | Program::Tiles(_) => {
-                self.bind(cmd, at, run, vk::PipelineBindPoint::COMPUTE)
-            }
+            Program::Compute(_) | Program::Tiles(_) => self.bind(cmd, run, vk::PipelineBindPoint::COMPUTE),
             Program::Objects(..) | Program::Screen(_) | Program::Halos => {
-                self.bind(cmd, at, run, vk::PipelineBindPoint::GRAPHICS);
+                self.bind(cmd, run, vk::PipelineBindPoint::GRAPHICS);
                 let viewport = run.strip.viewport(self.deferred.whole(run.described));
-                // SAFETY: the pass is being recorded.
-                unsafe {
-                    self.device.cmd_set_viewport(cmd.command_buffer(), 0, &[viewport]);
-                    self.device
-                        .cmd_set_scissor(cmd.command_buffer(), 0, &[run.strip.scissor()]);
-                }
+                set_viewport(self.device, cmd.command_buffer(), (viewport, run.strip.scissor()));
             }
         }
         let (device, buffer) = (self.device, cmd.command_buffer());
@@ -92,12 +86,12 @@ impl PassRecorder<'_> {
         }
     }
 
-    fn bind(&self, cmd: &PassCommands<'_>, at: usize, run: &Run, point: vk::PipelineBindPoint) {
+    fn bind(&self, cmd: &PassCommands<'_>, run: &Run, point: vk::PipelineBindPoint) {
         let pipeline = self.pipelines.of(self.deferred, run.described);
         let of_second = self.deferred.frame.pass(run.described).name.ends_with(INSET);
         let sets = [
             self.shared[usize::from(of_second)],
-            self.inputs.of(at, self.parity),
+            self.inputs.of(run, self.parity),
         ];
         let (buffer, layout) = (cmd.command_buffer(), pipeline.layout);
         if let Some(range) = pipeline.push_constants {

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::arrange::Arrangement;
 use tileheap::frame::tables::PassKind;
-use tileheap::frame::{FrameBuilder, ResourceId};
+use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
 use tileheap::plan::{Plan, PlanOptions};
-use tileheap::runtime::{BoundFrame, Device, DynamicFrame, FrameNumber, Imports};
+use tileheap::runtime::{BoundFrame, Device, DynamicFrame, FrameNumber, Imports, PassCommands};
 
-use crate::arrangement::Run;
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, Switches, declare, describe};
 use crate::frame_in_flight::FrameInFlight;
@@ -20,6 +19,7 @@ use crate::pass_recorder::PassRecorder;
 use crate::pipelines::Pipelines;
 use crate::scene::{Draw, Scene};
 use crate::support::FRAMES_IN_FLIGHT;
+use crate::support::arrangement::{self, Run};
 use crate::support::descriptors::create_pool;
 use crate::support::error::Result;
 use crate::support::input::{Flow, Input, Key};
@@ -397,38 +397,26 @@ impl Painter for Renderer {
             extent: screen.extent,
         };
         let frame = &deferred.arranged.frame;
-        let runs: Vec<(usize, Run)> = deferred.runs().enumerate().collect();
-        let renders = |run: &&(usize, Run)| frame.pass(run.1.pass).kind == PassKind::Render;
-        for (_, run) in runs.iter().filter(renders) {
+        let runs: Vec<Run> = deferred.runs().collect();
+        let renders = |run: &&Run| frame.pass(run.pass).kind == PassKind::Render;
+        for run in runs.iter().filter(renders) {
             recorder.set_area(run.pass, run.strip.scissor())?;
         }
-        // Merged passes run in one; passes of one command buffer follow one another.
-        let passes: Vec<_> = runs
-            .chunk_by(|(_, one), (_, next)| one.pass == next.pass)
-            .collect();
-        let commands_of = |runs: &&[(usize, Run)]| frame.pass(runs[0].1.pass).command_buffer;
-        let buffers = passes.chunk_by(|one, next| commands_of(one) == commands_of(next));
         let mut own = slot.command_buffers.iter().copied();
-        for passes in buffers {
-            let commands = commands_of(&passes[0]);
-            let is_other = frame.command_buffers()[commands.index()].name == "meter";
+        let buffer = |declared: CommandBufferId| {
+            let is_other = frame.command_buffers()[declared.index()].name == "meter";
             let buffer = other.filter(|_| is_other).or_else(|| own.next());
-            let buffer = buffer.expect("a slot has as many as a frame may have");
-            // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
-            let mut recording = unsafe { recorder.record(buffer, commands) }?;
-            for runs in passes {
-                recording.pass(runs[0].1.pass, |cmd| {
-                    for (at, run) in *runs {
-                        pass_recorder.record(cmd, *at, run);
-                        if run.described == deferred.parts.tone_map {
-                            self.layer
-                                .record(pass_recorder.device, cmd.command_buffer(), index, screen);
-                        }
-                    }
-                })?;
+            buffer.expect("a slot has as many as a frame may have")
+        };
+        let draw = |cmd: &PassCommands<'_>, run: &Run| {
+            pass_recorder.record(cmd, run);
+            if run.described == deferred.parts.tone_map {
+                self.layer
+                    .record(pass_recorder.device, cmd.command_buffer(), index, screen);
             }
-            recording.finish()?;
-        }
+        };
+        // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
+        unsafe { arrangement::record(&recorder, &deferred.arranged, &runs, buffer, draw) }?;
 
         // SAFETY: this thread alone uses the queues.
         let frame = unsafe { recorder.submit() }?;

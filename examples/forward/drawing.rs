@@ -2,13 +2,16 @@
 
 use ash::vk;
 
-use crate::resources::{PICTURE, Resources};
+use crate::resources::Resources;
 use crate::scene::Vertex;
-use crate::support::commands::set_whole_viewport;
+use crate::support::commands::set_viewport;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
-use crate::support::pipeline::{self, plain_target};
-use crate::support::shaders::{FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT};
+use crate::support::output::Output;
+use crate::support::pipeline::{self, Target, plain_target};
+use crate::support::shaders::{
+    FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT, push_constant_range,
+};
 
 pub(crate) const SHADOW: vk::Format = vk::Format::D16_UNORM;
 pub(crate) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
@@ -31,11 +34,16 @@ pub(crate) struct Drawing {
     layout: vk::PipelineLayout,
     nearer: vk::Sampler,
     pool: vk::DescriptorPool,
-    set: vk::DescriptorSet,
+    /// For each place where the picture is made.
+    sets: Vec<vk::DescriptorSet>,
+    depth: vk::Pipeline,
     shadow: vk::Pipeline,
     forward: vk::Pipeline,
     tone_map: vk::Pipeline,
 }
+
+/// Where draws go.
+pub(crate) type Area = (vk::Viewport, vk::Rect2D);
 
 /// The images that shaders read, in their layouts.
 pub(crate) struct Inputs {
@@ -45,7 +53,13 @@ pub(crate) struct Inputs {
 }
 
 impl Drawing {
-    pub(crate) fn new(device: &ash::Device, resources: &Resources, inputs: &Inputs) -> Result<Drawing> {
+    /// Depth alone is drawn to `depth`, which has a colour too where the whole scene is drawn in the same pass.
+    pub(crate) fn new(
+        device: &ash::Device,
+        resources: &Resources,
+        inputs: &[Inputs],
+        depth: &Target,
+    ) -> Result<Drawing> {
         let nearer = vk::SamplerCreateInfo::default()
             .mag_filter(vk::Filter::LINEAR)
             .min_filter(vk::Filter::LINEAR)
@@ -57,12 +71,16 @@ impl Drawing {
         let nearer = unsafe { device.create_sampler(&nearer, None) }.called("vkCreateSampler")?;
         let shaders = [&FORWARD_VERT, &FORWARD_FRAG, &FORWARD_TONE_FRAG];
         let set_layout = SetLayout::new(device, &shaders, 0, &[nearer])?;
-        let pool = create_pool(device, 1, &set_layout.pool_sizes(1))?;
-        let set = set_layout.allocate(device, pool)?;
-        let constants = resources.constants.handle;
-        set_layout.write_buffer(device, set, 0, constants, (0, vk::WHOLE_SIZE));
-        for (binding, (view, layout)) in (1..).zip([inputs.sun, inputs.lamp, inputs.hdr]) {
-            set_layout.write_image(device, set, binding, view, layout);
+        let pool = create_pool(device, inputs.len(), &set_layout.pool_sizes(inputs.len()))?;
+        let mut sets = Vec::new();
+        for inputs in inputs {
+            let set = set_layout.allocate(device, pool)?;
+            let constants = resources.constants.handle;
+            set_layout.write_buffer(device, set, 0, constants, (0, vk::WHOLE_SIZE));
+            for (binding, (view, layout)) in (1..).zip([inputs.sun, inputs.lamp, inputs.hdr]) {
+                set_layout.write_image(device, set, binding, view, layout);
+            }
+            sets.push(set);
         }
         let layout = create_pipeline_layout(device, &[set_layout.handle], &shaders)?;
         let scene = |fragment, target, bias| {
@@ -75,7 +93,7 @@ impl Drawing {
             };
             scene.create(device)
         };
-        let screen = plain_target(Some(PICTURE), vk::Format::UNDEFINED);
+        let screen = plain_target(Some(Output::Buffer.format()), vk::Format::UNDEFINED);
         let tone_map = pipeline::Drawing::new(layout, &screen, &FULLSCREEN_VERT, Some(&FORWARD_TONE_FRAG));
         Ok(Drawing {
             device: device.clone(),
@@ -85,60 +103,71 @@ impl Drawing {
             layout,
             nearer,
             pool,
-            set,
+            sets,
+            depth: scene(None, depth, None)?,
             shadow: scene(None, &plain_target(None, SHADOW), Some([1.0, 2.0]))?,
             forward: scene(Some(&FORWARD_FRAG), &plain_target(Some(HDR), DEPTH), None)?,
             tone_map: tone_map.create(device)?,
         })
     }
 
-    /// The scene's depth, as light 0 (the sun) or 1 (the lamp) sees it.
-    pub(crate) fn shadow(&self, commands: vk::CommandBuffer, light: u32) {
-        self.objects(commands, self.shadow, SHADOW_EXTENT, light + 1);
+    /// The scene's depth, as the eye (0), the sun (1) or the lamp (2) sees it.
+    pub(crate) fn depth(&self, commands: vk::CommandBuffer, area: Area, view: u32) {
+        let pipeline = if view == 0 { self.depth } else { self.shadow };
+        self.objects(commands, pipeline, area, view);
     }
 
     /// The scene, as the eye sees it.
-    pub(crate) fn forward(&self, commands: vk::CommandBuffer, extent: vk::Extent2D) {
-        self.objects(commands, self.forward, extent, 0);
+    pub(crate) fn forward(&self, commands: vk::CommandBuffer, area: Area) {
+        self.objects(commands, self.forward, area, 0);
     }
 
-    /// The picture of what `forward` drew.
-    pub(crate) fn tone_map(&self, commands: vk::CommandBuffer, extent: vk::Extent2D) {
-        self.bind(commands, self.tone_map, extent);
+    /// The picture of what `forward` drew: at one of the places, whose first pixel has its light so many texels further on.
+    pub(crate) fn tone_map(&self, commands: vk::CommandBuffer, area: Area, place: usize, further: [i32; 2]) {
+        self.bind(commands, self.tone_map, area, place);
+        self.push(commands, [0, 0, further[0], further[1]]);
         // SAFETY: the pass is being recorded, with all that its pipeline needs.
         unsafe { self.device.cmd_draw(commands, 3, 1, 0, 0) };
     }
 
-    fn objects(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline, extent: vk::Extent2D, view: u32) {
-        self.bind(commands, pipeline, extent);
-        let stage = vk::ShaderStageFlags::VERTEX;
+    fn objects(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline, area: Area, view: u32) {
+        self.bind(commands, pipeline, area, 0);
+        self.push(commands, [view as i32, 0, 0, 0]);
         // SAFETY: the pass is being recorded; the buffer holds the vertices and outlives the frame.
         unsafe {
-            self.device
-                .cmd_push_constants(commands, self.layout, stage, 0, &view.to_ne_bytes());
             self.device
                 .cmd_bind_vertex_buffers(commands, 0, &[self.vertices], &[0]);
             self.device.cmd_draw(commands, self.vertex_count, 1, 0, 0);
         }
     }
 
-    fn bind(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline, extent: vk::Extent2D) {
+    fn push(&self, commands: vk::CommandBuffer, words: [i32; 4]) {
+        let range = push_constant_range(&[&FORWARD_VERT, &FORWARD_TONE_FRAG]).expect("both have some");
+        let (stages, words) = (range.stage_flags, bytemuck::bytes_of(&words));
+        // SAFETY: the pass is being recorded; the range is the layout's.
+        unsafe {
+            self.device
+                .cmd_push_constants(commands, self.layout, stages, 0, words)
+        };
+    }
+
+    fn bind(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline, area: Area, set: usize) {
         let point = vk::PipelineBindPoint::GRAPHICS;
-        set_whole_viewport(&self.device, commands, extent);
+        set_viewport(&self.device, commands, area);
         // SAFETY: the pass is being recorded; pipeline and set have the same layout.
         unsafe {
             self.device.cmd_bind_pipeline(commands, point, pipeline);
             self.device
-                .cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[self.set], &[]);
+                .cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[self.sets[set]], &[]);
         }
     }
 
     /// # Safety
     /// The device does not use it any more.
     pub(crate) unsafe fn destroy(&self) {
-        // SAFETY: the caller's duty; the pool frees its set.
+        // SAFETY: the caller's duty; the pool frees its sets.
         unsafe {
-            for pipeline in [self.shadow, self.forward, self.tone_map] {
+            for pipeline in [self.depth, self.shadow, self.forward, self.tone_map] {
                 self.device.destroy_pipeline(pipeline, None);
             }
             self.device.destroy_pipeline_layout(self.layout, None);

@@ -8,6 +8,7 @@
 //! cargo run --example forward                       the last step's picture, target/demo/forward.png
 //! cargo run --example forward -- --step 0           the picture as it was before
 //! cargo run --example forward -- --compare          all steps: are the pictures identical?
+//! cargo run --example forward -- --best --compare   the best arrangement found of the frame that step 4 plans, or --step 3
 //! cargo run --example forward -- --dump-frame FILE  the frame as JSON, for `tileheap plan` and `report`; needs no Vulkan
 //! ```
 //! Needs Vulkan 1.3 of any driver, lavapipe for instance. Without it, it says so in one line. Tile memory is used where it is there;
@@ -42,17 +43,14 @@ mod step_1 {
     pub(crate) mod renderer;
 }
 
-/// The frame is described and planned, and the plan printed.
+/// The frame is described and planned.
 mod step_2 {
-    #[path = "../step_0/encoder.rs"]
-    mod encoder;
     #[allow(dead_code)] // Its names are of use from the next step on.
     pub(crate) mod frame;
     #[path = "../step_1/gpu.rs"]
+    #[allow(dead_code)] // The renderer of the step before has its own.
     mod gpu;
     pub(crate) mod planned;
-    #[path = "../step_0/renderer.rs"]
-    mod renderer;
     mod seen;
 }
 
@@ -63,6 +61,9 @@ mod step_3 {
     #[path = "../step_1/gpu.rs"]
     #[allow(dead_code)] // The runtime submits to its queue.
     mod gpu;
+    mod passes;
+    #[path = "../step_2/planned.rs"]
+    pub(crate) mod planned;
     pub(crate) mod renderer;
     #[path = "../step_2/seen.rs"]
     mod seen;
@@ -75,6 +76,10 @@ mod step_4 {
     #[path = "../step_1/gpu.rs"]
     #[allow(dead_code)] // As in step 3.
     mod gpu;
+    #[path = "../step_3/passes.rs"]
+    mod passes;
+    #[path = "../step_2/planned.rs"]
+    pub(crate) mod planned;
     #[path = "../step_3/renderer.rs"]
     pub(crate) mod renderer;
     mod seen;
@@ -85,8 +90,11 @@ use std::process::ExitCode;
 
 use ash::vk;
 use clap::Parser;
+use tileheap::arrange::Arrangement;
+use tileheap::plan::{Plan, PlanOptions};
 
-use crate::support::error::{Result, file, write_file};
+use crate::support::arrangement::{BestArgs, apart, best, compare};
+use crate::support::error::{Error, Result, file, write_file};
 use crate::support::picture::Rendered;
 use crate::support::program::start;
 use crate::support::sizes::parse_extent;
@@ -107,9 +115,12 @@ struct Args {
     /// Where the picture goes
     #[arg(long, value_name = "FILE", default_value = "target/demo/forward.png")]
     output: PathBuf,
-    /// Renders every step, and fails unless all pictures are identical
-    #[arg(long, conflicts_with = "step")]
+    /// Renders every step up to this one, and fails unless all pictures are identical; with --best, the same arrangement without
+    /// aliasing, and the frame as described
+    #[arg(long)]
     compare: bool,
+    #[command(flatten)]
+    arrange: BestArgs,
     /// Writes the frame of the step as JSON, and renders nothing
     #[arg(long, value_name = "FILE")]
     dump_frame: Option<PathBuf>,
@@ -126,13 +137,30 @@ fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.dump_frame {
         return dump_frame(args, path);
     }
+    if args.arrange.best {
+        return match args.step {
+            3 => render_best(
+                args,
+                &*step_3::planned::planned(args.size)?,
+                step_3::renderer::render,
+            ),
+            4 => render_best(
+                args,
+                &*step_4::planned::planned(args.size)?,
+                step_4::renderer::render,
+            ),
+            _ => Err(Error::Unsupported(
+                "frames are recorded as planned from step 3 on",
+            )),
+        };
+    }
     if !args.compare {
         render(args, args.step)?.write(&args.output)?;
         println!("{}", args.output.display());
         return Ok(());
     }
     let before = render(args, 0)?;
-    for step in 1..=LAST {
+    for step in 1..=args.step {
         let after = render(args, step)?;
         let of = before.same_texels(&after)?;
         println!("step {step}: identical, {of} texels");
@@ -144,10 +172,33 @@ fn render(args: &Args, step: u8) -> Result<Rendered> {
     match step {
         0 => step_0::renderer::render(args.size, args.frames),
         1 => step_1::renderer::render(args.size, args.frames),
-        2 => step_2::planned::render(args.size, args.frames),
-        3 => step_3::renderer::render(args.size, args.frames),
-        _ => step_4::renderer::render(args.size, args.frames),
+        2 => {
+            println!("{}", step_2::planned::planned(args.size)?);
+            step_1::renderer::render(args.size, args.frames)
+        }
+        3 => step_3::renderer::render(args.size, args.frames, PlanOptions::default(), None),
+        _ => step_4::renderer::render(args.size, args.frames, PlanOptions::default(), None),
     }
+}
+
+/// Renders a step's frame in the best arrangement.
+fn render_best(
+    args: &Args,
+    plan: &Plan,
+    render: fn(vk::Extent2D, u32, PlanOptions, Option<&Arrangement>) -> Result<Rendered>,
+) -> Result<()> {
+    let best = best(plan, &args.arrange.allow);
+    let render = |options, arrangement| render(args.size, args.frames, options, arrangement);
+    let usual = PlanOptions::default();
+    let rendered = render(usual, Some(&best))?;
+    rendered.write(&args.output)?;
+    println!("{}", args.output.display());
+    if args.compare {
+        let texels = rendered.same_texels(&render(apart(usual), Some(&best))?)?;
+        println!("identical: {texels} texels with and without aliasing");
+        compare(&best, &rendered, &render(apart(usual), None)?)?;
+    }
+    Ok(())
 }
 
 /// Writes the frame as JSON.

@@ -5,21 +5,17 @@ use ash::vk;
 use crate::scene::{self, Constants};
 use crate::support::commands::command_buffers;
 use crate::support::error::{Called, Result};
-use crate::support::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
-use crate::support::picture::Rendered;
-
-pub(crate) const PICTURE: vk::Format = vk::Format::R8G8B8A8_UNORM;
+use crate::support::memory::{Allocator, HostBuffer};
+use crate::support::picture::Canvas;
 
 pub(crate) struct Resources {
     device: ash::Device,
-    pub(crate) extent: vk::Extent2D,
-    pub(crate) picture: Image,
-    pub(crate) texels: HostBuffer,
+    pub(crate) canvas: Canvas,
     pub(crate) vertices: HostBuffer,
     pub(crate) vertex_count: u32,
     pub(crate) constants: HostBuffer,
     pool: vk::CommandPool,
-    /// For the shadow maps, and for what is seen.
+    /// For depths, and for what is seen.
     pub(crate) commands: [vk::CommandBuffer; 2],
 }
 
@@ -35,9 +31,7 @@ impl Resources {
         let (pool, commands) = command_buffers(device, family)?;
         Ok(Resources {
             device: device.clone(),
-            extent,
-            picture: Image::new(memory, PICTURE, extent, PICTURE_USAGE)?,
-            texels: HostBuffer::for_texels(memory, extent)?,
+            canvas: Canvas::new(memory, extent)?,
             vertices: HostBuffer::holding(memory, &scene, vk::BufferUsageFlags::VERTEX_BUFFER)?,
             vertex_count: scene.len() as u32,
             constants: HostBuffer::new(memory, size, vk::BufferUsageFlags::UNIFORM_BUFFER)?,
@@ -48,7 +42,7 @@ impl Resources {
 
     /// Writes a frame's constants and resets the command buffers: the frame before was waited for.
     pub(crate) fn begin(&mut self, frame: u32) -> Result<()> {
-        let constants = Constants::of(frame, self.extent);
+        let constants = Constants::of(frame, self.canvas.extent);
         self.constants
             .bytes()
             .copy_from_slice(bytemuck::bytes_of(&constants));
@@ -60,14 +54,6 @@ impl Resources {
         .called("vkResetCommandPool")
     }
 
-    /// What the last frame rendered: it was waited for.
-    pub(crate) fn rendered(&mut self) -> Rendered {
-        Rendered {
-            extent: self.extent,
-            texels: self.texels.bytes().to_vec(),
-        }
-    }
-
     /// # Safety
     /// The device does not use it any more.
     pub(crate) unsafe fn destroy(&self) {
@@ -75,10 +61,9 @@ impl Resources {
         // SAFETY: the caller's duty.
         unsafe {
             device.destroy_command_pool(self.pool, None);
-            self.picture.destroy(device);
-            for buffer in [&self.texels, &self.vertices, &self.constants] {
-                buffer.destroy(device);
-            }
+            self.canvas.destroy(device);
+            self.vertices.destroy(device);
+            self.constants.destroy(device);
         }
     }
 }

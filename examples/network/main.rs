@@ -26,7 +26,8 @@ mod frame;
 #[path = "../deferred/mesh.rs"]
 mod mesh;
 mod models;
-mod renderer;
+#[path = "../forward/step_3/passes.rs"]
+mod passes;
 #[path = "../forward/resources.rs"]
 mod resources;
 mod run;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::arrange::Arrangement;
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{BatchId, BufferDesc, CommandBufferId, FrameBuilder, Persistence, ResourceId};
 use tileheap::plan::{MemoryKind, Plan, PlanOptions};
@@ -18,11 +19,18 @@ use tileheap_tensor::{Layout, MemoryDesc, TensorId, TensorPlanOptions, check, pl
 
 use crate::frame::describe;
 use crate::models::Seeded;
-use crate::renderer::{EXTENT, Renderer};
+use crate::passes::Passes;
+use crate::resources::Resources;
 use crate::storage::{Storing, layouts};
 use crate::support::commands::command_buffers;
 use crate::support::error::{Result, write_file};
 use crate::support::picture::Rendered;
+
+/// Of the renderer's picture.
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 320,
+    height: 180,
+};
 
 /// What a heap of the most bytes that are known of holds where there is no tile heap: for the table.
 const WITHOUT_A_HEAP: Bytes = Bytes(8 << 20);
@@ -184,7 +192,10 @@ fn submit(
     let (tile, device) = (context.tile(), context.device());
     let drawn = draws.then(|| describe(EXTENT)).transpose()?;
     let (mut frame, batch) = match &drawn {
-        Some(drawn) => (drawn.frame.to_builder(), drawn.frame.batch_of(drawn.read_back)),
+        Some(drawn) => (
+            drawn.frame.to_builder(),
+            drawn.frame.batch_of(drawn.read_back.pass),
+        ),
         None => {
             let mut frame = FrameBuilder::new("network", EXTENT);
             let queue = frame.queue("compute", vk::QueueFlags::COMPUTE);
@@ -201,10 +212,15 @@ fn submit(
     };
     let plan = tile.plan(&frame.build()?, &options)?;
     let mut bound = tile.bind(&plan)?;
-    let renderer = drawn
-        .map(|drawn| Renderer::new(context, drawn, &bound))
-        .transpose()?;
-    let (pool, commands) = command_buffers::<1>(device, context.queues()[0].family)?;
+    let family = context.queues()[0].family;
+    let passes = drawn.map(|drawn| -> Result<Passes> {
+        let mut resources = Resources::new(device, tile.into(), family, EXTENT)?;
+        resources.begin(0)?;
+        let arranged = Arrangement::described(&drawn.frame).apply(&drawn.frame)?;
+        Passes::new(device, resources, drawn, arranged, &bound)
+    });
+    let passes = passes.transpose()?;
+    let (pool, commands) = command_buffers::<1>(device, family)?;
     let hosts = network.iter().flat_map(|network| &network.hosts);
     let mut buffers: Vec<ImportedBuffer> = hosts
         .map(|(_, resource, host)| ImportedBuffer {
@@ -213,7 +229,7 @@ fn submit(
         })
         .collect();
     let mut images = Vec::new();
-    if let Some((image, buffer)) = renderer.as_ref().map(Renderer::imports) {
+    if let Some((image, buffer)) = passes.as_ref().map(Passes::imported) {
         images.push(image);
         buffers.push(buffer);
     }
@@ -224,8 +240,8 @@ fn submit(
     };
     // SAFETY: images and buffers are as declared, and outlive the frame.
     let recorder = unsafe { bound.begin(&imports) }?;
-    if let Some(renderer) = &renderer {
-        renderer.record(context, &recorder)?;
+    if let Some(passes) = &passes {
+        passes.record(&recorder)?;
     }
     if let Some(network) = &mut network {
         // SAFETY: new, and used once.
@@ -237,7 +253,7 @@ fn submit(
     // SAFETY: this thread alone uses the queue.
     let number = unsafe { recorder.submit() }?;
     bound.wait(number, u64::MAX)?;
-    let picture = renderer.map(Renderer::finish);
+    let picture = passes.map(Passes::finish);
     let mut outputs = Vec::new();
     if let Some(Declared { passes, hosts, .. }) = network {
         // SAFETY: the frame was waited for.

@@ -1,6 +1,7 @@
 //! Command buffers, and what they begin with.
 
 use ash::vk;
+use tileheap::arrange::Strip;
 
 use super::error::{Called, Result};
 
@@ -25,17 +26,21 @@ pub fn command_buffers<const COUNT: usize>(
     Ok((pool, std::array::from_fn(|index| buffers[index])))
 }
 
-/// Draws go to all of a target, from the nearest depth to the farthest.
-pub fn set_whole_viewport(device: &ash::Device, commands: vk::CommandBuffer, extent: vk::Extent2D) {
-    let viewport = vk::Viewport {
-        width: extent.width as f32,
-        height: extent.height as f32,
-        max_depth: 1.0,
-        ..vk::Viewport::default()
-    };
+/// Viewport and scissor of draws to all of a target, from the nearest depth to the farthest.
+pub fn whole(extent: vk::Extent2D) -> (vk::Viewport, vk::Rect2D) {
+    let strip = Strip::whole(extent.into());
+    (strip.viewport(extent), strip.scissor())
+}
+
+/// Draws go to this viewport, inside this scissor.
+pub fn set_viewport(
+    device: &ash::Device,
+    commands: vk::CommandBuffer,
+    (viewport, scissor): (vk::Viewport, vk::Rect2D),
+) {
     // SAFETY: the command buffer is recording.
     unsafe {
         device.cmd_set_viewport(commands, 0, &[viewport]);
-        device.cmd_set_scissor(commands, 0, &[extent.into()]);
+        device.cmd_set_scissor(commands, 0, &[scissor]);
     }
 }

@@ -5,6 +5,7 @@
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
+pub mod arrangement;
 pub mod commands;
 pub mod descriptors;
 pub mod error;

@@ -6,17 +6,17 @@ use std::path::Path;
 use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
-use tileheap::runtime::{Buffer, Device, Imports};
+use tileheap::runtime::{Buffer, Imports};
 
 use super::error::{Error, Result, create_file, file};
-use super::memory::{HostBuffer, Image, PICTURE_USAGE};
+use super::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
 use super::output::{Output, ReadBack};
 
 /// What frames without a window render to.
 pub struct Canvas {
-    extent: vk::Extent2D,
-    picture: Image,
-    texels: HostBuffer,
+    pub extent: vk::Extent2D,
+    pub picture: Image,
+    pub texels: HostBuffer,
 }
 
 /// A picture, four bytes a texel.
@@ -47,38 +47,52 @@ pub unsafe fn copy_to_buffer(
 }
 
 impl Canvas {
-    pub fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
+    pub fn new<'a>(memory: impl Into<Allocator<'a>>, extent: vk::Extent2D) -> Result<Canvas> {
+        let memory = memory.into();
         Ok(Canvas {
             extent,
-            picture: Image::new(tile, Output::Buffer.format(), extent, PICTURE_USAGE)?,
-            texels: HostBuffer::for_texels(tile, extent)?,
+            picture: Image::new(memory, Output::Buffer.format(), extent, PICTURE_USAGE)?,
+            texels: HostBuffer::for_texels(memory, extent)?,
         })
     }
 
-    /// Calls `with` with what a frame that reads back wants to be handed in.
+    /// Records a copy of the picture, in `TRANSFER_SRC_OPTIMAL`, to where the host reads it.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass.
+    pub unsafe fn read_back(&self, device: &ash::Device, commands: vk::CommandBuffer) {
+        let from = (self.picture.handle, self.extent);
+        // SAFETY: the caller's duty; the buffer holds the picture.
+        unsafe { copy_to_buffer(device, commands, from, self.texels.handle) };
+    }
+
+    /// What a frame that reads back wants to be handed in.
+    pub fn imported(&self, picture: ResourceId, read_back: ReadBack) -> (ImportedImage, ImportedBuffer) {
+        let image = ImportedImage {
+            resource: picture,
+            image: self.picture.handle,
+            view: self.picture.view,
+        };
+        let buffer = Buffer {
+            handle: self.texels.handle,
+            size: self.texels.size,
+            ..Buffer::default()
+        };
+        let resource = read_back.texels;
+        (image, ImportedBuffer { resource, buffer })
+    }
+
+    /// Calls `with` with that.
     pub fn imports<R>(
         &self,
         picture: ResourceId,
         read_back: ReadBack,
         with: impl FnOnce(&Imports<'_>) -> R,
     ) -> R {
-        let images = [ImportedImage {
-            resource: picture,
-            image: self.picture.handle,
-            view: self.picture.view,
-        }];
-        let buffer = Buffer {
-            handle: self.texels.handle,
-            size: self.texels.size,
-            ..Buffer::default()
-        };
-        let buffers = [ImportedBuffer {
-            resource: read_back.texels,
-            buffer,
-        }];
+        let (image, buffer) = self.imported(picture, read_back);
         with(&Imports {
-            images: &images,
-            buffers: &buffers,
+            images: &[image],
+            buffers: &[buffer],
             ..Imports::default()
         })
     }

@@ -1,7 +1,7 @@
 //! Shader modules, and pipelines that draw triangles.
 
 use ash::vk;
-use tileheap::runtime::Target;
+pub use tileheap::runtime::Target;
 
 use super::error::{Called, Result};
 use super::shaders::Shader;
@@ -128,11 +128,13 @@ impl<'a> Drawing<'a> {
             .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
             .depth_write_enable(self.writes_depth)
             .depth_compare_op(self.nearer);
+        // Without a fragment shader nothing is written to colours that there are.
+        let written = self.fragment.map(|_| vk::ColorComponentFlags::RGBA);
         let blend = self
             .blend
             .unwrap_or_default()
             .blend_enable(self.blend.is_some())
-            .color_write_mask(vk::ColorComponentFlags::RGBA);
+            .color_write_mask(written.unwrap_or_default());
         let blends = vec![blend; target.color_formats.len()];
         let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
         let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];

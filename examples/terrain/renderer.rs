@@ -15,7 +15,7 @@ use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer, shape_of};
 use crate::support::FRAMES_IN_FLIGHT;
-use crate::support::commands::{command_buffers, set_whole_viewport};
+use crate::support::commands::{command_buffers, set_viewport, whole};
 use crate::support::error::{Called, Result};
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
@@ -190,7 +190,7 @@ impl PassRecorder<'_> {
     fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World) {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
-        set_whole_viewport(device, commands, self.extent);
+        set_viewport(device, commands, whole(self.extent));
         // SAFETY: recording inside the pass that the pipelines were made for, with sets of their layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[self.set], &[]) };
         let mut bound = vk::Pipeline::null();

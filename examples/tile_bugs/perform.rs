@@ -11,7 +11,7 @@ use tileheap::runtime::Capabilities;
 
 use crate::bug::{Again, Interlude, Program};
 use crate::stage::{EXTENT, FORMAT, Stage};
-use crate::support::commands::set_whole_viewport;
+use crate::support::commands::{set_viewport, whole};
 use crate::support::error::{Called, Result};
 use crate::support::memory::Image;
 use crate::support::picture::copy_to_buffer;
@@ -190,7 +190,7 @@ impl<'a> Recording<'a> {
 
     fn draw_painting(&self, motif: u32) {
         let (device, pipeline) = (self.device, self.stage.painting);
-        set_whole_viewport(device, self.commands, EXTENT);
+        set_viewport(device, self.commands, whole(EXTENT));
         // SAFETY: a pass with one target of the pipeline's format is open, or inherited.
         unsafe {
             device.cmd_bind_pipeline(self.commands, vk::PipelineBindPoint::GRAPHICS, pipeline.handle);
@@ -209,7 +209,7 @@ impl<'a> Recording<'a> {
         self.barrier(stage.picture, (UNDEFINED, PAINTED), (ALL, ALL));
         self.pass(stage.picture, STORE, INLINE, || {
             let (point, pipeline) = (vk::PipelineBindPoint::GRAPHICS, stage.exhibition);
-            set_whole_viewport(device, commands, EXTENT);
+            set_viewport(device, commands, whole(EXTENT));
             // SAFETY: a pass with one target of the pipeline's format is open, and the set is complete.
             unsafe {
                 device.cmd_bind_pipeline(commands, point, pipeline.handle);

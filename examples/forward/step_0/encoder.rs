@@ -3,10 +3,9 @@
 use ash::vk;
 
 use super::gpu::Gpu;
-use crate::resources::Resources;
 use crate::support::error::{Called, Result};
 use crate::support::memory::Image;
-use crate::support::picture::copy_to_buffer;
+use crate::support::picture::Canvas;
 
 /// Depth is 1 at the far end.
 pub(crate) const FAR: vk::ClearValue = vk::ClearValue {
@@ -123,12 +122,11 @@ impl<'a> Encoder<'a> {
     }
 
     /// Copies the picture to where the host reads it.
-    pub(crate) fn read_back(&self, resources: &Resources) {
-        let (from, to) = (resources.picture.handle, resources.texels.handle);
-        // SAFETY: it is recording, outside a pass, and the buffer holds the picture.
-        unsafe { copy_to_buffer(self.device, self.commands, (from, resources.extent), to) };
+    pub(crate) fn read_back(&self, canvas: &Canvas) {
+        // SAFETY: it is recording, outside a pass.
+        unsafe { canvas.read_back(self.device, self.commands) };
         let barriers = [vk::BufferMemoryBarrier2::default()
-            .buffer(to)
+            .buffer(canvas.texels.handle)
             .size(vk::WHOLE_SIZE)
             .src_stage_mask(vk::PipelineStageFlags2::COPY)
             .src_access_mask(vk::AccessFlags2::TRANSFER_WRITE)

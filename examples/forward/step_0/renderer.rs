@@ -9,9 +9,11 @@ use super::gpu::Gpu;
 use crate::drawing::{DEPTH, Drawing, HDR, Inputs, SHADOW, SHADOW_EXTENT};
 use crate::resources::Resources;
 use crate::scene::SKY;
+use crate::support::commands::whole;
 use crate::support::error::{Called, Result};
 use crate::support::memory::Image;
 use crate::support::picture::Rendered;
+use crate::support::pipeline::plain_target;
 
 /// Renders so many frames, one after the other; the last one's picture.
 pub(crate) fn render(extent: vk::Extent2D, frames: u32) -> Result<Rendered> {
@@ -51,7 +53,8 @@ impl Renderer {
             lamp: (lamp.view, layout),
             hdr: (hdr.view, layout),
         };
-        let drawing = Drawing::new(&gpu.device, &resources, &inputs)?;
+        let target = plain_target(None, DEPTH);
+        let drawing = Drawing::new(&gpu.device, &resources, &[inputs], &target)?;
         // SAFETY: the description is complete.
         let done = unsafe { gpu.device.create_fence(&vk::FenceCreateInfo::default(), None) }
             .called("vkCreateFence")?;
@@ -71,21 +74,24 @@ impl Renderer {
     fn draw(&mut self, frame: u32) -> Result<()> {
         self.resources.begin(frame)?;
         let (drawing, resources) = (&self.drawing, &self.resources);
-        let (device, extent) = (&self.gpu.device, resources.extent);
+        let (device, extent) = (&self.gpu.device, resources.canvas.extent);
 
-        let shadows = Encoder::begin(device, resources.commands[0])?;
-        for (light, map) in [&self.sun, &self.lamp].into_iter().enumerate() {
-            shadows.transition(map, NOTHING, DEPTH_TARGET);
+        let depths = Encoder::begin(device, resources.commands[0])?;
+        for (view, map, extent, then) in [
+            (0, &self.depth, extent, DEPTH_TARGET),
+            (1, &self.sun, SHADOW_EXTENT, SAMPLED),
+            (2, &self.lamp, SHADOW_EXTENT, SAMPLED),
+        ] {
+            depths.transition(map, NOTHING, DEPTH_TARGET);
             let target = attachment(map, vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL, FAR);
-            shadows.pass(SHADOW_EXTENT, &[], Some(&target), |commands| {
-                drawing.shadow(commands, light as u32)
+            depths.pass(extent, &[], Some(&target), |commands| {
+                drawing.depth(commands, whole(extent), view)
             });
-            shadows.transition(map, DEPTH_TARGET, SAMPLED);
+            depths.transition(map, DEPTH_TARGET, then);
         }
-        shadows.end()?;
+        depths.end()?;
 
         let seen = Encoder::begin(device, resources.commands[1])?;
-        seen.transition(&self.depth, NOTHING, DEPTH_TARGET);
         seen.transition(&self.hdr, NOTHING, COLOR_TARGET);
         let [r, g, b] = SKY.to_array();
         let sky = vk::ClearValue {
@@ -95,21 +101,22 @@ impl Renderer {
         };
         let hdr = attachment(&self.hdr, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, sky);
         let depth = attachment(&self.depth, vk::ImageLayout::DEPTH_ATTACHMENT_OPTIMAL, FAR)
+            .load_op(vk::AttachmentLoadOp::LOAD)
             .store_op(vk::AttachmentStoreOp::DONT_CARE);
         seen.pass(extent, &[hdr], Some(&depth), |commands| {
-            drawing.forward(commands, extent)
+            drawing.forward(commands, whole(extent))
         });
         seen.transition(&self.hdr, COLOR_TARGET, SAMPLED);
 
-        let picture = &resources.picture;
+        let picture = &resources.canvas.picture;
         seen.transition(picture, NOTHING, COLOR_TARGET);
         let target = attachment(picture, vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL, FAR)
             .load_op(vk::AttachmentLoadOp::DONT_CARE);
         seen.pass(extent, &[target], None, |commands| {
-            drawing.tone_map(commands, extent)
+            drawing.tone_map(commands, whole(extent), 0, [0; 2])
         });
         seen.transition(picture, COLOR_TARGET, COPIED);
-        seen.read_back(resources);
+        seen.read_back(&resources.canvas);
         seen.end()?;
 
         submit(&self.gpu, &resources.commands, self.done)
@@ -117,7 +124,7 @@ impl Renderer {
 
     /// The picture; every frame was waited for.
     fn finish(mut self) -> Rendered {
-        let rendered = self.resources.rendered();
+        let rendered = self.resources.canvas.rendered();
         let device = &self.gpu.device;
         // SAFETY: no frame is under way; users go before what they use.
         unsafe {

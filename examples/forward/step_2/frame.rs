@@ -1,18 +1,14 @@
 //! What a frame does, in the order in which it is submitted.
 
 use ash::vk;
-use tileheap::frame::external::{ExternalDesc, ResourceState};
-use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
-    ResourceId,
-};
+use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, ReadReach, ResourceId};
 use tileheap::units::Bytes;
 
 use super::seen;
 use crate::drawing::{DEPTH, HDR, SHADOW, SHADOW_EXTENT};
-use crate::resources::PICTURE;
 use crate::scene;
 use crate::support::error::Result;
+use crate::support::output::{Output, ReadBack};
 
 /// The frame, and the names of its parts.
 pub(crate) struct Forward {
@@ -21,13 +17,11 @@ pub(crate) struct Forward {
     pub(crate) lamp: ResourceId,
     pub(crate) hdr: ResourceId,
     pub(crate) picture: ResourceId,
-    pub(crate) texels: ResourceId,
-    /// For the shadow maps, and for what is seen.
-    pub(crate) commands: [CommandBufferId; 2],
-    pub(crate) shadows: [PassId; 2],
+    /// The depth that the eye, the sun and the lamp see.
+    pub(crate) depths: [PassId; 3],
     pub(crate) forward: PassId,
     pub(crate) tone_map: PassId,
-    pub(crate) read_back: PassId,
+    pub(crate) read_back: ReadBack,
 }
 
 /// Describes the frame for a picture of this extent.
@@ -37,23 +31,20 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let lamp = frame.image("lamp", ImageDesc::new(SHADOW, SHADOW_EXTENT));
     let depth = frame.image("depth", ImageDesc::new(DEPTH, extent));
     let hdr = frame.image("hdr", ImageDesc::new(HDR, extent));
-    // These two stay the renderer's own, and are handed in with every frame.
-    let picture = ImageDesc::new(PICTURE, extent);
-    let picture = frame.resource("picture", picture, Persistence::External(PICTURE_STATES));
-    let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
-    let texels = frame.resource(
-        "texels",
-        BufferDesc::new(size),
-        Persistence::External(ExternalDesc::READ_BACK),
-    );
+    // The renderer keeps it, and hands it in with every frame; so it does with the buffer that it is copied to.
+    let picture = Output::Buffer.picture(&mut frame, extent);
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(graphics);
     let batch = frame.batch(submit);
-    let shadows = frame.command_buffer(batch, "shadows");
+    let depths = frame.command_buffer(batch, "depths");
     let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
-    let maps = [("sun", sun), ("lamp", lamp)];
-    let shadow_passes = maps.map(|(name, map)| frame.render_pass(shadows, name).depth(map, far).id());
+    // What the eye sees can be drawn part by part; every time it takes all vertices.
+    let vertices = Bytes(size_of_val(&*scene::vertices()) as u64);
+    let eye = frame.render_pass(depths, "depth").depth(depth, far);
+    let eye = eye.in_strips(vertices).id();
+    let [sun_pass, lamp_pass] = [("sun", sun), ("lamp", lamp)]
+        .map(|(name, map)| frame.render_pass(depths, name).depth(map, far).id());
 
     let seen = seen::begin(&mut frame, submit, batch);
     let [r, g, b] = scene::SKY.to_array();
@@ -62,43 +53,26 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
         .sampled(sun)
         .sampled(lamp)
         .color(hdr, LoadOp::Clear(ClearValue::Float([r, g, b, 1.0])))
-        .depth(depth, far)
+        .depth(depth, LoadOp::Load)
+        .in_strips(vertices)
         .id();
     let tone_map = frame
         .render_pass(seen, "tone_map")
         .sampled(hdr)
+        .reaching(ReadReach::PIXEL)
         .color(picture, LoadOp::DontCare)
+        .in_strips(Bytes::ZERO)
         .id();
-    let read_back = frame
-        .transfer_pass(seen, "read_back")
-        .transfer_source(picture)
-        .transfer_destination(texels)
-        .id();
+    let (read_back, _) = Output::Buffer.finish(&mut frame, extent, batch, seen, picture);
     Ok(Forward {
         frame: frame.build()?,
         sun,
         lamp,
         hdr,
         picture,
-        texels,
-        commands: [shadows, seen],
-        shadows: shadow_passes,
+        depths: [eye, sun_pass, lamp_pass],
         forward,
         tone_map,
-        read_back,
+        read_back: read_back.expect("of a picture that goes to a buffer"),
     })
 }
-
-/// Nothing is kept from the frame before; afterwards it has been copied from.
-const PICTURE_STATES: ExternalDesc = ExternalDesc {
-    entry: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::NONE,
-        access: vk::AccessFlags2::NONE,
-    },
-    exit: ResourceState {
-        layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-        stages: vk::PipelineStageFlags2::NONE,
-        access: vk::AccessFlags2::NONE,
-    },
-};

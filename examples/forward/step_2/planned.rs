@@ -1,20 +1,19 @@
-//! Plans the frame and prints the plan; then renders as before.
+//! Plans the frame.
+
+use std::sync::Arc;
 
 use ash::vk;
-use tileheap::plan::PlanOptions;
+use tileheap::plan::{Plan, PlanOptions};
 
 use super::frame::describe;
 use super::gpu::Gpu;
-use super::renderer;
 use crate::support::error::Result;
-use crate::support::picture::Rendered;
 
-/// Renders so many frames, one after the other; the last one's picture.
-pub(crate) fn render(extent: vk::Extent2D, frames: u32) -> Result<Rendered> {
+/// The plan of the frame on this device.
+pub(crate) fn planned(extent: vk::Extent2D) -> Result<Arc<Plan>> {
     let gpu = Gpu::new()?;
     let plan = gpu.tile.plan(&describe(extent)?.frame, &PlanOptions::default())?;
-    println!("{plan}");
     // SAFETY: nothing was made of the device.
     unsafe { gpu.destroy() };
-    renderer::render(extent, frames)
+    Ok(plan)
 }

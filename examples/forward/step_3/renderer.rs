@@ -1,110 +1,65 @@
-//! A renderer on a planned frame.
+//! A renderer on a planned frame, as it is described or in another arrangement.
 
 use ash::vk;
-use tileheap::frame::tables::Version;
+use tileheap::arrange::Arrangement;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
-use tileheap::runtime::{BoundFrame, Buffer, Imports, Parity};
+use tileheap::runtime::{BoundFrame, Imports};
 
-use super::frame::{Forward, describe};
+use super::frame::describe;
 use super::gpu::Gpu;
-use crate::drawing::{Drawing, Inputs};
+use super::passes::Passes;
 use crate::resources::Resources;
 use crate::support::error::Result;
-use crate::support::picture::{Rendered, copy_to_buffer};
+use crate::support::picture::Rendered;
 
 /// Renders so many frames, one after the other; the last one's picture.
-pub(crate) fn render(extent: vk::Extent2D, frames: u32) -> Result<Rendered> {
-    let mut renderer = Renderer::new(extent)?;
+pub(crate) fn render(
+    extent: vk::Extent2D,
+    frames: u32,
+    options: PlanOptions,
+    arrangement: Option<&Arrangement>,
+) -> Result<Rendered> {
+    let mut renderer = Renderer::new(extent, options, arrangement)?;
     (0..frames).try_for_each(|frame| renderer.draw(frame))?;
     Ok(renderer.finish())
 }
 
 struct Renderer {
     gpu: Gpu,
-    resources: Resources,
-    forward: Forward,
     bound: BoundFrame,
-    drawing: Drawing,
+    passes: Passes,
 }
 
 impl Renderer {
-    fn new(extent: vk::Extent2D) -> Result<Renderer> {
+    fn new(
+        extent: vk::Extent2D,
+        options: PlanOptions,
+        arrangement: Option<&Arrangement>,
+    ) -> Result<Renderer> {
         let gpu = Gpu::new()?;
         let forward = describe(extent)?;
-        let plan = gpu.tile.plan(&forward.frame, &PlanOptions::default())?;
+        let described = Arrangement::described(&forward.frame);
+        let arranged = arrangement.unwrap_or(&described).apply(&forward.frame)?;
+        let plan = gpu.tile.plan(&arranged.frame, &options)?;
         println!("{plan}");
         let bound = gpu.tile.bind(&plan)?;
-
         let resources = Resources::new(&gpu.device, gpu.memory(), gpu.machine.family, extent)?;
-        let input = |pass, resource| {
-            let image = bound.image_in(pass, resource, Version::Current, Parity::Even);
-            (image.view, bound.layout_in(pass, resource, Version::Current))
-        };
-        let inputs = Inputs {
-            sun: input(forward.forward, forward.sun),
-            lamp: input(forward.forward, forward.lamp),
-            hdr: input(forward.tone_map, forward.hdr),
-        };
-        let drawing = Drawing::new(&gpu.device, &resources, &inputs)?;
-        Ok(Renderer {
-            gpu,
-            resources,
-            forward,
-            bound,
-            drawing,
-        })
+        let passes = Passes::new(&gpu.device, resources, forward, arranged, &bound)?;
+        Ok(Renderer { gpu, bound, passes })
     }
 
     /// Draws a frame, and waits for it.
     fn draw(&mut self, frame: u32) -> Result<()> {
-        self.resources.begin(frame)?;
-        let (drawing, resources) = (&self.drawing, &self.resources);
-        let (forward, extent) = (&self.forward, resources.extent);
-        let images = [ImportedImage {
-            resource: forward.picture,
-            image: resources.picture.handle,
-            view: resources.picture.view,
-        }];
-        let texels = Buffer {
-            handle: resources.texels.handle,
-            size: resources.texels.size,
-            ..Buffer::default()
-        };
-        let buffers = [ImportedBuffer {
-            resource: forward.texels,
-            buffer: texels,
-        }];
+        self.passes.resources.begin(frame)?;
+        let (image, buffer) = self.passes.imported();
         let imports = Imports {
-            images: &images,
-            buffers: &buffers,
+            images: &[image],
+            buffers: &[buffer],
             ..Imports::default()
         };
         // SAFETY: picture and buffer are as declared, and outlive the frame.
         let recorder = unsafe { self.bound.begin(&imports) }?;
-
-        // SAFETY: its pool was reset, and it is used again after this frame only.
-        let mut shadows = unsafe { recorder.record(resources.commands[0], forward.commands[0]) }?;
-        for (light, pass) in forward.shadows.into_iter().enumerate() {
-            shadows.pass(pass, |cmd| drawing.shadow(cmd.command_buffer(), light as u32))?;
-        }
-        shadows.finish()?;
-
-        // SAFETY: as above.
-        let mut seen = unsafe { recorder.record(resources.commands[1], forward.commands[1]) }?;
-        seen.pass(forward.forward, |cmd| {
-            drawing.forward(cmd.command_buffer(), extent)
-        })?;
-        seen.pass(forward.tone_map, |cmd| {
-            drawing.tone_map(cmd.command_buffer(), extent)
-        })?;
-        seen.pass(forward.read_back, |cmd| {
-            let (from, to) = (resources.picture.handle, resources.texels.handle);
-            // SAFETY: the pass is being recorded, and the buffer holds the picture.
-            unsafe { copy_to_buffer(&self.gpu.device, cmd.command_buffer(), (from, extent), to) };
-        })?;
-        seen.finish()?;
-
+        self.passes.record(&recorder)?;
         // SAFETY: this thread alone uses the queue.
         let number = unsafe { recorder.submit() }?;
         self.bound.wait(number, u64::MAX)?;
@@ -112,13 +67,11 @@ impl Renderer {
     }
 
     /// The picture; every frame was waited for.
-    fn finish(mut self) -> Rendered {
-        let rendered = self.resources.rendered();
+    fn finish(self) -> Rendered {
+        let rendered = self.passes.finish();
         // SAFETY: no frame is under way; users go before what they use.
         unsafe {
-            self.drawing.destroy();
             self.bound.destroy();
-            self.resources.destroy();
             self.gpu.destroy();
         }
         rendered

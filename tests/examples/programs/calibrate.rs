@@ -3,7 +3,7 @@
 use tileheap::profile::DeviceProfile;
 use tileheap_testkit::{emulate, example, own_file};
 
-use super::output::text;
+use super::output::printed;
 
 #[test]
 fn a_device_with_tile_memory_gets_a_profile_with_costs() {
@@ -14,10 +14,7 @@ fn a_device_with_tile_memory_gets_a_profile_with_costs() {
     if !emulate(&mut command, "adreno-830") {
         return;
     }
-    let output = command.output().expect("cargo runs");
-    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{complaints}");
-    assert!(!complaints.contains("TILEHEAP-"), "{complaints}");
+    let printed = printed(command);
     for wanted in [
         "feature enabled ",
         "bound, not used ",

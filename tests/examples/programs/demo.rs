@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use support::{example, example_here, own_file};
 use tileheap::frame::Frame;
 
-use super::output::{Picture, complaint, read_picture, text};
+use super::output::{Picture, complaint, printed, read_picture};
 
 #[test]
 fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
@@ -17,9 +17,7 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
     let mut command = example("deferred");
     command.args("--size 333x187 --frames 3 --compare --profile adreno-830 --output".split(' '));
     command.arg(&picture).arg("--dump-frame").arg(&dump);
-    let output = command.output().expect("cargo runs");
-    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{complaints}");
+    let printed = printed(command);
     assert!(printed.contains("identical"), "{printed}");
 
     let frame = Frame::from_json(&std::fs::read_to_string(&dump).expect("the dump was written"))
@@ -73,9 +71,7 @@ fn render(size: &str, arguments: &[&str], heap: Option<&str>) -> Option<(String,
         }
         command.env("VK_TILEHEAP_EMULATOR_HEAP_SIZE", heap);
     }
-    let output = command.output().expect("cargo runs");
-    assert!(output.status.success(), "{name}: {}", text(&output.stderr));
-    Some((text(&output.stdout).to_owned(), read_picture(&picture)))
+    Some((printed(command), read_picture(&picture)))
 }
 
 /// The heap of an Adreno 830.
@@ -214,9 +210,7 @@ fn the_heap_map_is_drawn_over_the_picture() {
         command.arg(&picture).args(arguments);
         let there = support::emulate(&mut command, "adreno-830");
         there.then(|| {
-            let output = command.output().expect("cargo runs");
-            assert!(output.status.success(), "{}", text(&output.stderr));
-            let places: Vec<_> = text(&output.stdout).lines().filter_map(places::place).collect();
+            let places: Vec<_> = printed(command).lines().filter_map(places::place).collect();
             (places, read_picture(&picture).2)
         })
     };

@@ -3,10 +3,20 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// What a program that succeeds prints; the emulator, where there is one, has nothing to say.
+pub(crate) fn printed(mut command: Command) -> String {
+    command.env("VK_TILEHEAP_EMULATOR_LOG", "true");
+    let output = command.output().expect("cargo runs");
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {complaints}{printed}");
+    assert!(!complaints.contains("TILEHEAP-"), "{command:?}: {complaints}");
+    printed.to_owned()
 }
 
 /// What a failing run prints: one line.

@@ -15,7 +15,7 @@ use tileheap_textures::Uploads;
 use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::{Entry, TraceReader};
 
-use super::output::{complaint, read_picture, text};
+use super::output::{complaint, printed, read_picture};
 
 fn terrain(arguments: &[&str]) -> Output {
     example("terrain").args(arguments).output().expect("cargo runs")
@@ -41,14 +41,8 @@ fn streamed_pictures_are_those_with_everything_there() {
         .into_iter()
         .filter(|policy| policy.uploads != Uploads::SingleLevels);
     // On each emulated profile two of them, and two validated in ordinary memory.
-    let turns = [
-        "adreno-830",
-        "hostile",
-        "adreno-840",
-        "validation-icd",
-        "x2-85",
-        "generous",
-    ];
+    let turns = "adreno-830 hostile adreno-840 validation-icd x2-85 generous";
+    let turns: Vec<&str> = turns.split(' ').collect();
     let profile = std::env::var("VK_TILEHEAP_EMULATOR_PROFILE").unwrap_or_default();
     let turn = turns.iter().position(|one| *one == profile).unwrap_or(0);
     for (index, policy) in whole.enumerate() {
@@ -65,14 +59,12 @@ fn streamed_pictures_are_those_with_everything_there() {
         let trace = folder.join("flight.trace");
         let paths = [&folder, &trace].map(|path| path.to_str().expect("a UTF-8 path"));
         // Where little land is in view.
-        let flight: Vec<_> = "--size 256x144 --frames 24 --start 1200 --compare"
-            .split(' ')
-            .collect();
+        let flight = "--size 256x144 --frames 24 --start 1200 --compare".split(' ');
         let cache = ["--uploads", uploads, "--budget", budget, "--policy", policy];
         let to = ["--texels", texels, "--output", paths[0], "--trace", paths[1]];
-        let output = terrain(&[&flight[..], &cache, &to].concat());
-        let printed = text(&output.stdout);
-        assert!(output.status.success(), "{policy}: {}", text(&output.stderr));
+        let mut command = example("terrain");
+        command.args(flight).args(cache).args(to);
+        let printed = printed(command);
         assert!(printed.contains("identical"), "{printed}");
         let most = printed.split_once("of texels at most ").expect("a count").1;
         let most: String = most

@@ -1,34 +1,13 @@
 //! Other arrangements of the frame: which described pass each pass of the frame that runs contains, and where it computes.
 
-use std::ops::ControlFlow;
-
 use ash::vk;
-use clap::ValueEnum;
-use tileheap::arrange::{Allowed, Arrangement, Found, Strip, Way, search};
+use tileheap::arrange::{Arrangement, Strip};
 use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
 use tileheap::frame::{Extent, PassId, ResourceId};
-use tileheap::plan::Plan;
 
 use crate::frame::{Deferred, INSET, TILE, inset};
 use crate::pipelines::{Program, inputs_of};
-
-/// What a search for a better arrangement may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Change {
-    Order,
-    Merge,
-    Fuse,
-    Strips,
-}
-
-/// A described pass in a pass of the frame that runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) pass: PassId,
-    pub(crate) described: PassId,
-    /// Of the whole image, where the pass does not run in strips.
-    pub(crate) strip: Strip,
-}
+use crate::support::arrangement::{Run, runs};
 
 /// `Strip` in shaders/strip.glsl: origin and extent of the described target, then of the described inputs.
 pub(crate) type PushConstants = [[i32; 4]; 8];
@@ -44,18 +23,9 @@ impl Deferred {
 
     /// What runs, in order; merged passes have several.
     pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
-        let passes = self.arranged.frame.pass_ids().zip(&self.arranged.passes);
-        passes.flat_map(move |(pass, arranged)| {
-            arranged.described.iter().map(move |&described| Run {
-                pass,
-                described,
-                strip: arranged.strip.unwrap_or(Strip {
-                    number: 0,
-                    of: 1,
-                    area: self.whole(described).into(),
-                    origin: self.origin(described),
-                }),
-            })
+        runs(&self.arranged, |described| Strip {
+            origin: self.origin(described),
+            ..Strip::whole(self.whole(described).into())
         })
     }
 
@@ -121,47 +91,5 @@ impl Deferred {
     /// What stands for a described resource where a pass runs.
     pub(crate) fn here(&self, run: &Run, described: ResourceId) -> ResourceId {
         self.arranged.resource(run.pass, described)
-    }
-}
-
-/// The best arrangement of a planned frame, and what it brings.
-pub(crate) fn best(plan: &Plan, allow: &[Change]) -> Found {
-    let allows = |change| allow.is_empty() || allow.contains(&change);
-    let allowed = Allowed {
-        order: allows(Change::Order),
-        merge: allows(Change::Merge),
-        fuse: allows(Change::Fuse),
-        strips: allows(Change::Strips),
-        ..Allowed::default()
-    };
-    search(plan, &allowed, &mut |_| ControlFlow::Continue(()))
-}
-
-/// Whether passes run in strips, and so draw at other origins.
-pub(crate) fn has_strips(arrangement: &Arrangement) -> bool {
-    let mut groups = arrangement.groups();
-    groups.any(|group| matches!(group.way, Way::Strips(_)))
-}
-
-/// Prints what runs otherwise, and what that brings.
-pub(crate) fn print(plan: &Plan, found: &Found) {
-    let frame = plan.described();
-    let percent = |share: f64| share * 100.0;
-    println!(
-        "{:.1} % of the traffic of eligible resources stays on chip as described, {:.1} % as arranged:",
-        percent(found.described.share()),
-        percent(found.traffic.share())
-    );
-    for batch in &found.arrangement.batches {
-        println!("batch of {} described", batch.batches.len());
-        for group in &batch.groups {
-            let names = group.passes.iter().map(|&pass| frame.pass(pass).name.as_str());
-            let way = match group.way {
-                Way::Once => String::new(),
-                Way::Merged => " as one render pass".to_owned(),
-                Way::Strips(grid) => format!(" in {} x {} strips", grid.columns, grid.rows),
-            };
-            println!("  {}{way}", names.collect::<Vec<_>>().join(" "));
-        }
     }
 }
