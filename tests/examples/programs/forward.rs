@@ -44,22 +44,15 @@ fn the_picture_is_the_same_at_every_step_and_the_last_one_brings_the_shadow_maps
 #[test]
 fn the_picture_is_the_same_in_the_best_arrangement() {
     let picture = own_file("forward-best.png");
-    // Without tile memory; in a heap that holds next to nothing; in one that holds all, or a strip of what the eye sees.
-    let (none, small, whole) = (None, Some("98304"), Some("8355840"));
+    // Without tile memory or in this run's; in a heap that holds next to nothing; in one that holds all, or a strip of what the eye sees.
+    let (own, small, whole) = (None, Some("98304"), Some("8355840"));
+    let (exact, little) = ("order,merge,fuse", ["3", "320x192"]);
+    let (merged, first) = ("depth, forward: merged\n", "batch 0\n");
+    let shown = if super::is_emulated() { first } else { merged };
     for (heap, [step, size], allow, shows) in [
-        (
-            none,
-            ["3", "320x192"],
-            "order,merge,fuse",
-            "depth, forward: merged\n",
-        ),
-        (
-            small,
-            ["3", "320x192"],
-            "order,merge,fuse",
-            "depth, forward: merged\n",
-        ),
-        (whole, ["3", "320x192"], "order,merge,fuse,strips", "batch 0\n"),
+        (own, little, exact, shown),
+        (small, little, exact, merged),
+        (whole, little, "order,merge,fuse,strips", first),
         (
             whole,
             ["4", "1280x720"],
@@ -84,7 +77,8 @@ fn the_picture_is_the_same_in_the_best_arrangement() {
         for part in [&exactly[..], &nearly, shows] {
             assert!(printed.contains(part), "{heap:?} {allow}: no `{part}`: {printed}");
         }
-        // Fused where it is described as two.
-        assert!(!printed.contains("\nbatch 1\n"), "{printed}");
+        // Fused where it is described as two, unless this run's heap holds all without that.
+        let fused = !printed.contains("\nbatch 1\n");
+        assert!(fused || heap.is_none() && super::is_emulated(), "{printed}");
     }
 }

@@ -11,8 +11,14 @@ mod window;
 
 /// Whether the run on this machine's driver shows all of it, and this one, validated or in emulated tile memory, less of it again.
 fn is_repeated() -> bool {
-    let names = ["VK_TILEHEAP_EMULATOR_PROFILE", "TILEHEAP_VALIDATION_LOG"];
-    names
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+    is_emulated() || is_set("TILEHEAP_VALIDATION_LOG")
+}
+
+/// Whether all programs have emulated tile memory.
+fn is_emulated() -> bool {
+    is_set("VK_TILEHEAP_EMULATOR_PROFILE")
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
