@@ -10,18 +10,7 @@ use super::state::ContentState;
 use super::tables::commands::BarrierCause;
 use crate::frame::Persistence;
 use crate::frame::external::ExternalDesc;
-
-/// The flags that write.
-const WRITES: A = A::from_raw(
-    A::SHADER_WRITE.as_raw()
-        | A::SHADER_STORAGE_WRITE.as_raw()
-        | A::COLOR_ATTACHMENT_WRITE.as_raw()
-        | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw()
-        | A::TRANSFER_WRITE.as_raw()
-        | A::HOST_WRITE.as_raw()
-        | A::MEMORY_WRITE.as_raw()
-        | crate::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM.as_raw(),
-);
+use crate::scopes::WRITES;
 
 impl Resolver<'_> {
     /// External resources come in from their entry state and go out into their exit state.
