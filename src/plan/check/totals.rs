@@ -56,27 +56,11 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         reserved_bytes_by_runs: reserved_by_runs(checker, &sites),
         live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
     };
-    let pairs = [
-        ("eligible_bytes", says.eligible_bytes, is.eligible_bytes),
-        ("on_chip_bytes", says.on_chip_bytes, is.on_chip_bytes),
-        ("stored_bytes", says.stored_bytes, is.stored_bytes),
-        ("arena_bytes", says.arena_bytes, is.arena_bytes),
-        (
-            "arena_bytes_without_aliasing",
-            says.arena_bytes_without_aliasing,
-            is.arena_bytes_without_aliasing,
-        ),
-        ("arena_peak_live", says.arena_peak_live, is.arena_peak_live),
-        ("tile_peak_live", says.tile_peak_live, is.tile_peak_live),
-        ("tile_bytes", says.tile_bytes, is.tile_bytes),
-        ("reserved_bytes", says.reserved_bytes, is.reserved_bytes),
-        (
-            "reserved_bytes_by_runs",
-            says.reserved_bytes_by_runs,
-            is.reserved_bytes_by_runs,
-        ),
-        ("live_bytes", says.live_bytes, is.live_bytes),
-    ];
+    macro_rules! pairs {
+        ($($total:ident)+) => { [$((stringify!($total), says.$total, is.$total)),+] };
+    }
+    let pairs = pairs!(eligible_bytes on_chip_bytes stored_bytes arena_bytes arena_bytes_without_aliasing arena_peak_live
+        tile_peak_live tile_bytes reserved_bytes reserved_bytes_by_runs live_bytes);
     for (total, says, is) in pairs {
         if says != is {
             checker.report(
