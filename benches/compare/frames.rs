@@ -75,7 +75,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         title: "A frame that changes",
         says: "Time of each step from a description to a frame that can be recorded, synthetic frames on one thread, beside the project's \
                first version on a quiet machine. Changed and known frames are dynamic frames on a driver that does nothing: a changed one \
-               finds all images, buffers and memory in the pool. Asked for at 30 passes: 60 µs and 15 µs.",
+               finds all images, buffers and memory in the pool.",
         unit: Unit::Microseconds,
         better: Better::Lower,
     });

@@ -184,7 +184,8 @@ impl Rig {
                 .queue_priorities(&[1.0])
         });
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let mut enable = on_fake!(support.enable(&info, Capabilities::RECOMMENDED));
+        let wanted = Capabilities::RECOMMENDED | Capabilities::BUFFER_DEVICE_ADDRESS;
+        let mut enable = on_fake!(support.enable(&info, wanted));
         let info = enable.info(&info);
         let device = on_fake!(instance.create_device(physical, &info, None)).unwrap();
         let families = on_fake!(instance.get_physical_device_queue_family_properties(physical));
