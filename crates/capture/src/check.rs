@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use ash::vk::{self, AccessFlags2 as A, ImageLayout};
 use tileheap::format::aspects;
-use tileheap::frame::tables::{Resource, ResourceKind};
-use tileheap::frame::{Frame, ResourceId, SubresourceRange};
+use tileheap::frame::tables::{Resource, ResourceKind, Version};
+use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
 use tileheap::lower::check::{DeviceFacts, Rule};
 use tileheap::lower::tables::commands::*;
 use tileheap::lower::tables::objects::{AccessRow, Binding, BufferRow, ImageRow, MemoryRow, Sharing};
@@ -76,8 +76,8 @@ pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFram
 struct Recording {
     tables: Lowered,
     around: Vec<[Vec<DependencyRow>; 2]>,
-    /// Per resource.
-    objects: Vec<Object>,
+    /// Per resource, the current one and the previous one: two of histories alone.
+    objects: Vec<[Object; 2]>,
 }
 
 impl Recording {
@@ -96,7 +96,12 @@ impl Recording {
         )?;
         for (index, (id, resource)) in frame.resource_ids().zip(frame.resources()).enumerate() {
             let placed = capture.resources.get(index).and_then(|facts| facts.memory);
-            self.object(id, resource, placed);
+            let current = self.object(id, resource, placed);
+            let previous = match resource.persistence {
+                Persistence::History => self.object(id, resource, None),
+                _ => current,
+            };
+            self.objects.push([current, previous]);
         }
         let mut signals: Vec<SemaphoreUse> = Vec::new();
         // Of command buffers without passes: they come before the queue's next one.
@@ -116,7 +121,8 @@ impl Recording {
                             let accesses = frame.passes()[self.around.len()].accesses;
                             equal("accesses of a pass", layouts.len(), accesses.len())?;
                             for (access, layout) in accesses.of(frame.accesses()).iter().zip(layouts) {
-                                let object = self.objects[access.resource.index()];
+                                let previous = usize::from(access.version == Version::Previous);
+                                let object = self.objects[access.resource.index()][previous];
                                 let layout = layout.map_or(ImageLayout::UNDEFINED, |one| one.0);
                                 self.tables.accesses.push(AccessRow {
                                     object,
@@ -203,9 +209,9 @@ impl Recording {
     }
 
     /// An image or a buffer for a resource, where the program bound it; what is not bound has memory of its own.
-    fn object(&mut self, resource: ResourceId, described: &Resource, placed: Option<Placement>) {
+    fn object(&mut self, resource: ResourceId, described: &Resource, placed: Option<Placement>) -> Object {
         let alone = Placement {
-            object: u32::MAX - self.objects.len() as u32,
+            object: u32::MAX - self.tables.memory.len() as u32,
             offset: 0,
             size: 1,
         };
@@ -232,7 +238,6 @@ impl Recording {
         let sharing = Sharing::default();
         match &described.kind {
             ResourceKind::Image { desc, extent, usage } => {
-                self.objects.push(Object::Image(self.tables.images.len() as u32));
                 self.tables.images.push(ImageRow {
                     resource,
                     flags: vk::ImageCreateFlags::empty(),
@@ -248,10 +253,9 @@ impl Recording {
                     sharing,
                     binding,
                 });
+                Object::Image(self.tables.images.len() as u32 - 1)
             }
             ResourceKind::Buffer { desc, usage } => {
-                self.objects
-                    .push(Object::Buffer(self.tables.buffers.len() as u32));
                 self.tables.buffers.push(BufferRow {
                     resource,
                     size: desc.size,
@@ -259,6 +263,7 @@ impl Recording {
                     sharing,
                     binding,
                 });
+                Object::Buffer(self.tables.buffers.len() as u32 - 1)
             }
         }
     }
@@ -281,7 +286,8 @@ impl Recording {
                 dst_stages: one.dst_stages,
                 dst_access: one.dst_access,
             };
-            let object = |resource: u32| self.objects.get(resource as usize).copied();
+            let object =
+                |resource: u32| Some(self.objects.get(resource as usize)?[usize::from(one.previous)]);
             match one.memory {
                 Memory::Image {
                     resource,

@@ -301,6 +301,9 @@ pub struct Dependency<R = u32> {
     pub dst_access: vk::AccessFlags2,
     /// The memory.
     pub memory: Memory<R>,
+    /// Whether that is of the other one of two that take turns: of what the frame before wrote.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub previous: bool,
     /// Queue families of a transfer of ownership.
     #[serde(default, skip_serializing_if = "is_default")]
     pub families: Option<[u32; 2]>,
@@ -350,12 +353,20 @@ impl<R> Dependency<R> {
             dst_stages: one.dst,
             dst_access: one.dst_access,
             memory: Memory::All,
+            previous: false,
             families: None,
         }
     }
 
-    /// The same of resources that are named in another way; of those that have no other name, an execution dependency.
-    pub(crate) fn renamed<T>(&self, name: &impl Fn(&R) -> Option<T>) -> Dependency<T> {
+    /// The same of resources that are named in another way, with whether that is the previous one; of those without another name, an
+    /// execution dependency.
+    pub(crate) fn renamed<T>(&self, name: &impl Fn(&R) -> Option<(T, bool)>) -> Dependency<T> {
+        let mut previous = false;
+        let mut name = |resource| {
+            let (named, is_previous) = name(resource)?;
+            previous = is_previous;
+            Some(named)
+        };
         let memory = match &self.memory {
             Memory::None => Memory::None,
             Memory::All => Memory::All,
@@ -386,6 +397,7 @@ impl<R> Dependency<R> {
             dst_stages: self.dst_stages,
             dst_access: self.dst_access,
             memory,
+            previous,
             families: self.families,
         }
     }

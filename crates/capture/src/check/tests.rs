@@ -18,6 +18,7 @@ fn recorded(frame: &Frame, left_out: Option<usize>) -> Capture {
                 dst_stages: S::ALL_COMMANDS,
                 dst_access: A::MEMORY_READ | A::MEMORY_WRITE,
                 memory: Memory::All,
+                previous: false,
                 families: None,
             };
             let mut layouts = Vec::new();

@@ -489,11 +489,11 @@ impl<'a> Described<'a> {
     }
 
     fn commands(&self, flat: &Flat, first: u32) -> Vec<Command> {
-        // Of two that take turns the other one is no resource of the frame: what orders and changes it is not of this one.
-        let is_other = |resource: &Resource| self.alternates.contains_key(&resource.key());
+        // Of two that take turns and are no history the other one is no resource of the frame: what orders and changes it is not of this one.
         let name = |resource: &Resource| {
-            let found = self.index.get(&resource.key()).filter(|_| !is_other(resource));
-            found.map(|index| *index as u32)
+            let index = *self.index.get(&resource.key())?;
+            let previous = self.alternates.contains_key(&resource.key());
+            (!previous || self.found[index].inferred == Inferred::History).then_some((index as u32, previous))
         };
         let renamed = |all: &[_]| {
             all.iter()
@@ -507,7 +507,12 @@ impl<'a> Described<'a> {
                     pass: first + pass,
                     layouts: accesses
                         .iter()
-                        .map(|access| access.layout.filter(|_| !is_other(&access.resource)).map(Layout))
+                        .map(|access| {
+                            access
+                                .layout
+                                .filter(|_| name(&access.resource).is_some())
+                                .map(Layout)
+                        })
                         .collect(),
                     stores: accesses.iter().map(|access| access.store.map(Store)).collect(),
                 }

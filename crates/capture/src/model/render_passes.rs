@@ -102,6 +102,7 @@ impl RenderPass {
                 dst_stages,
                 dst_access,
                 memory: Memory::None,
+                previous: false,
                 families: None,
             }
         });
