@@ -12,7 +12,7 @@
 //! cargo run --example forward -- --dump-frame FILE  the frame as JSON, for `tileheap plan` and `report`; needs no Vulkan
 //! ```
 //! Needs Vulkan 1.3 of any driver, lavapipe for instance. Without it, it says so in one line. Tile memory is used where it is there;
-//! the emulator (`emulator/README.md`) gives it to any driver.
+//! the emulator (`crates/emulator/README.md`) gives it to any driver.
 
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]

@@ -12,7 +12,7 @@
 //! cargo run --example network -- --tile 2M --model mobilenet,transformer,mlp
 //! ```
 //! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU. Without Vulkan it says so in
-//! one line. `--tile` needs Vulkan 1.3, and uses ordinary memory where there is no tile memory; the emulator (`emulator/README.md`) gives it to
+//! one line. `--tile` needs Vulkan 1.3, and uses ordinary memory where there is no tile memory; the emulator (`crates/emulator/README.md`) gives it to
 //! any driver.
 
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.

@@ -9,7 +9,7 @@
 //! cargo run --example tile_bugs -- --bug smaller-object            a picture, target/tile_bugs/smaller-object.png
 //! cargo run --example tile_bugs -- --bug smaller-object --fixed    the same program without the bug
 //! ```
-//! Needs tile memory: the emulator (`emulator/README.md` says how to enable it) over any driver of Vulkan 1.3, lavapipe for
+//! Needs tile memory: the emulator (`crates/emulator/README.md` says how to enable it) over any driver of Vulkan 1.3, lavapipe for
 //! instance. Without it, it says so in one line. On a device's own tile memory the damage may or may not be seen.
 
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
