@@ -10,6 +10,8 @@
 //! `{"add": number}`; `{"half": true}`; `{"from": pointer}`, as elsewhere in the row; `{"without": […]}` of a list; `{"other": true}`, what
 //! some other row has there.
 
+use std::fmt::Debug;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tileheap::units::SplitMix64;
@@ -50,7 +52,7 @@ pub(crate) struct Amount {
 /// If damaged tables are accepted or refused for other reasons only, or if there are too few rows.
 pub(crate) fn assert_refused<S>(
     file: &str,
-    amount: Amount,
+    amount: &Amount,
     sound: impl Fn(u64, &mut SplitMix64) -> Option<(S, Value)>,
     check: impl Fn(&S, Value) -> Vec<(String, String)>,
 ) {
@@ -88,6 +90,41 @@ pub(crate) fn assert_refused<S>(
         "not refused for the right reason: {}",
         wrong.join("\n")
     );
+}
+
+/// Damages what `sound` has for a seed at sites where that certainly breaks a rule; `damage` gives the errors then, `right` knows those that
+/// belong to a site.
+///
+/// # Panics
+/// If damage is accepted or refused for other reasons only, or if there are too few sites.
+pub(crate) fn refused<S, T: Debug, E: Debug>(
+    amount: &Amount,
+    sound: impl Fn(u64, &mut SplitMix64) -> Option<S>,
+    sites: impl Fn(&S) -> Vec<T>,
+    damage: impl Fn(&S, &T) -> Vec<E>,
+    right: impl Fn(&E, &T) -> bool,
+) {
+    let mut done = 0;
+    for seed in 0..amount.seeds {
+        let mut random = SplitMix64::new(seed);
+        let Some(sound) = sound(seed, &mut random) else {
+            continue;
+        };
+        let mut found = sites(&sound);
+        for _ in 0..amount.per_seed.min(found.len()) {
+            let site = found.swap_remove(random.below(found.len() as u64) as usize);
+            let errors = damage(&sound, &site);
+            assert!(
+                errors.iter().any(|error| right(error, &site)),
+                "seed {seed}, {site:?}: not refused for the right reason, but: {errors:#?}"
+            );
+            done += 1;
+        }
+        if done >= amount.enough {
+            return;
+        }
+    }
+    panic!("only {done} sites in {} seeds", amount.seeds);
 }
 
 impl Case {

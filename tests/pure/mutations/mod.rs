@@ -21,48 +21,29 @@ use tileheap::plan::check::CheckError;
 use tileheap::plan::{MemoryKind, Object, PassPlan, Placement, Plan, PlanOptions, Totals, WindowRule};
 use tileheap::units::SplitMix64;
 
-use crate::damage::{Amount, assert_refused};
+use crate::damage::{self, Amount, assert_refused};
 use crate::planned::planned;
 
-/// Every kind of damage is done at so many sites at least.
-const ENOUGH: usize = 30;
-/// So many frames are searched for them.
-const SEEDS: u64 = 1500;
-/// At most so many sites are taken from one frame, for variety.
-const PER_FRAME: usize = 3;
+const AMOUNT: Amount = Amount {
+    enough: 30,
+    seeds: 1500,
+    per_seed: 3,
+};
 
 /// Breaks planned frames and asserts that the checker says why they are broken.
 ///
 /// `sites` finds the places in a sound plan; `damage` breaks it at one of them; `right` knows the fault that belongs to it.
-///
-/// # Panics
-/// If a damaged plan is accepted or refused for other reasons only, or if there are too few sites.
 fn refused<S: Debug>(
     sites: impl Fn(&Plan) -> Vec<S>,
     damage: impl Fn(&mut Plan, &S),
     right: impl Fn(&CheckError, &S) -> bool,
 ) {
-    let mut done = 0;
-    for seed in 0..SEEDS {
-        let plan = planned(seed);
-        let mut found = sites(&plan);
-        let mut random = SplitMix64::new(seed);
-        for _ in 0..PER_FRAME.min(found.len()) {
-            let site = found.swap_remove(random.below(found.len() as u64) as usize);
-            let mut damaged = plan.clone();
-            damage(&mut damaged, &site);
-            let faults = damaged.violations();
-            assert!(
-                faults.iter().any(|fault| right(fault, &site)),
-                "seed {seed}, {site:?}: not refused for the right reason, but: {faults:#?}\n{plan}"
-            );
-            done += 1;
-        }
-        if done >= ENOUGH {
-            return;
-        }
-    }
-    panic!("only {done} sites in {SEEDS} frames");
+    let violations = |plan: &Plan, site: &S| {
+        let mut damaged = plan.clone();
+        damage(&mut damaged, site);
+        damaged.violations()
+    };
+    damage::refused(&AMOUNT, |seed, _| Some(planned(seed)), sites, violations, right);
 }
 
 /// The tables of a plan that are damaged row by row.
@@ -78,11 +59,6 @@ struct Tables {
 
 #[test]
 fn damaged_rows_are_refused() {
-    let amount = Amount {
-        enough: ENOUGH,
-        seeds: SEEDS,
-        per_seed: PER_FRAME,
-    };
     let sound = |seed, _: &mut SplitMix64| {
         let plan = planned(seed);
         let tables = serde_json::to_value(Tables {
@@ -112,7 +88,7 @@ fn damaged_rows_are_refused() {
             .map(|error| (format!("{:?}", error.rule), error.message))
             .collect()
     };
-    assert_refused("damaged_plans.json", amount, sound, check);
+    assert_refused("damaged_plans.json", &AMOUNT, sound, check);
 }
 
 /// The accesses of a placement, in timeline order.

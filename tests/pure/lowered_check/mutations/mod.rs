@@ -16,14 +16,13 @@ use tileheap::plan::Plan;
 use tileheap::units::SplitMix64;
 
 use super::{arrangements, device, executable};
-use crate::damage::{Amount, assert_refused};
+use crate::damage::{self, Amount, assert_refused};
 
-/// Every kind of damage is done at so many sites at least.
-const ENOUGH: usize = 15;
-/// So many frames are searched for them.
-const SEEDS: u64 = 400;
-/// At most so many sites are taken from one table, for variety.
-const PER_TABLE: usize = 2;
+const AMOUNT: Amount = Amount {
+    enough: 15,
+    seeds: 400,
+    per_seed: 2,
+};
 
 /// Sound tables, and what they are for.
 struct Sound {
@@ -57,47 +56,21 @@ impl Sound {
 }
 
 /// Breaks tables and asserts that the checker says why they are broken.
-///
-/// # Panics
-/// If damaged tables are accepted or refused for other reasons only, or if there are too few sites.
 fn refused<T: Debug>(
     sites: impl Fn(&Sound) -> Vec<T>,
     damage: impl Fn(&mut Lowered, &T),
     right: impl Fn(&CheckError) -> bool,
 ) {
-    let mut done = 0;
-    for seed in 0..SEEDS {
-        let mut random = SplitMix64::new(seed);
-        let Some(sound) = Sound::of(seed, &mut random) else {
-            continue;
-        };
-        let mut found = sites(&sound);
-        for _ in 0..PER_TABLE.min(found.len()) {
-            let site = found.swap_remove(random.below(found.len() as u64) as usize);
-            let mut damaged = sound.tables.clone();
-            damage(&mut damaged, &site);
-            let errors = sound.violations(&damaged);
-            assert!(
-                errors.iter().any(&right),
-                "seed {seed}, {site:?}: not refused for the right reason, but: {errors:#?}\n{}",
-                sound.tables.text(&sound.plan.frame)
-            );
-            done += 1;
-        }
-        if done >= ENOUGH {
-            return;
-        }
-    }
-    panic!("only {done} sites in {SEEDS} frames");
+    let violations = |sound: &Sound, site: &T| {
+        let mut damaged = sound.tables.clone();
+        damage(&mut damaged, site);
+        sound.violations(&damaged)
+    };
+    damage::refused(&AMOUNT, Sound::of, sites, violations, |error, _| right(error));
 }
 
 #[test]
 fn damaged_rows_are_refused() {
-    let amount = Amount {
-        enough: ENOUGH,
-        seeds: SEEDS,
-        per_seed: PER_TABLE,
-    };
     let sound = |seed, random: &mut SplitMix64| {
         let sound = Sound::of(seed, random)?;
         let tables = serde_json::to_value(&sound.tables).unwrap();
@@ -110,7 +83,7 @@ fn damaged_rows_are_refused() {
             .map(|error| (rule_of(error), error.to_string()))
             .collect()
     };
-    assert_refused("damaged_tables.json", amount, sound, check);
+    assert_refused("damaged_tables.json", &AMOUNT, sound, check);
 }
 
 /// The name of the parameter, or of the rule.

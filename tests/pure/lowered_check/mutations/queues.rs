@@ -8,7 +8,7 @@ use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, Space, lowe
 use tileheap::plan::Plan;
 use tileheap::units::Run;
 
-use super::{ENOUGH, Sound, arrangements, device, executable, is_hazard, is_layout, refused, rule_of};
+use super::{AMOUNT, Sound, arrangements, device, executable, is_hazard, is_layout, refused, rule_of};
 use crate::drawn::frame;
 use crate::planned::plan_on;
 
@@ -38,7 +38,7 @@ fn tile_memory_of_the_frame_before_is_not_waited_for() {
             found += 1;
         }
     }
-    assert!(found >= ENOUGH, "{found}");
+    assert!(found >= AMOUNT.enough, "{found}");
 }
 
 #[test]
