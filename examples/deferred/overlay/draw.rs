@@ -6,11 +6,9 @@ use tileheap::frame::{PassId, ResourceId, TileConstraint};
 use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::{Bytes, Span};
 
-use super::heap::Memory;
 use super::layout::{FIGURES, KEYS_LINE, LINE, Layout, PADDING};
 use super::request::has_choice;
-use super::state::Overlay;
-use super::view::{View, limit_of};
+use super::state::{Overlay, View};
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
 
 const PANEL: Colour = [0.035, 0.045, 0.065, 0.86];
@@ -141,10 +139,11 @@ impl Drawing<'_> {
             }
             let boxed = Area::new(area.left + 8.0, area.top + 3.0, 11.0, 11.0);
             self.check(sheet, boxed, resource);
-            let memory = self.memory_text(resource);
+            let (memory, colour) = self.memory_of(resource);
             let memory_left = area.right() - 6.0 - width_of(memory);
-            sheet.plain([memory_left, area.top], memory, self.memory_colour(resource));
-            let size = format!("{:#}", self.size_of(resource));
+            sheet.plain([memory_left, area.top], memory, colour);
+            let placement = self.plan.placements_of(resource).first();
+            let size = format!("{:#}", placement.map_or(Bytes::ZERO, |placement| placement.size));
             let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
             sheet.plain([size_left, area.top], &size, DIM);
             let name_left = boxed.right() + 8.0;
@@ -187,31 +186,19 @@ impl Drawing<'_> {
         }
     }
 
-    fn memory_text(&self, resource: ResourceId) -> &'static str {
+    /// Where a resource is, or what is asked of it, and the colour of that text.
+    fn memory_of(&self, resource: ResourceId) -> (&'static str, Colour) {
         match self.overlay.request.constraint(resource) {
-            TileConstraint::Pinned => "pinned",
-            TileConstraint::Excluded => "excluded",
+            TileConstraint::Pinned => ("pinned", ACCENT),
+            TileConstraint::Excluded => ("excluded", ACCENT),
             TileConstraint::None => match self.plan.memory_of(resource) {
-                None => "unused",
-                Some(MemoryKind::Tile) => "on chip",
-                Some(MemoryKind::Lazy) => "lazy",
-                Some(MemoryKind::Arena) => "memory",
-                Some(MemoryKind::Dedicated) => "dedicated",
+                None => ("unused", DIM),
+                Some(MemoryKind::Tile) => ("on chip", GOOD),
+                Some(MemoryKind::Lazy) => ("lazy", GOOD),
+                Some(MemoryKind::Arena) => ("memory", DIM),
+                Some(MemoryKind::Dedicated) => ("dedicated", DIM),
             },
         }
-    }
-
-    fn memory_colour(&self, resource: ResourceId) -> Colour {
-        match self.plan.memory_of(resource) {
-            _ if self.overlay.request.constraint(resource) != TileConstraint::None => ACCENT,
-            Some(MemoryKind::Tile | MemoryKind::Lazy) => GOOD,
-            _ => DIM,
-        }
-    }
-
-    fn size_of(&self, resource: ResourceId) -> Bytes {
-        let placement = self.plan.placements_of(resource).first();
-        placement.map_or(Bytes::ZERO, |placement| placement.size)
     }
 
     /// Details of the resource below the pointer, of the pass below it, or else of the selected resource.
@@ -290,11 +277,11 @@ impl Drawing<'_> {
         let layout = self.layout;
         let (left, right) = (layout.panel.left + PADDING, layout.panel.right() - PADDING);
         let top = layout.panel.top + 8.0;
-        let (limit, whole) = limit_of(self.plan, &self.overlay.request);
-        let title = match self.overlay.memory(self.plan) {
-            Memory::Tile if limit < whole => format!("Tile heap, {limit:#} of {whole:#}"),
-            Memory::Tile => format!("Tile heap, {whole:#}"),
-            Memory::Ordinary => format!("Ordinary memory, {:#}", layout.heap.size),
+        let (limit, whole) = self.overlay.request.limit_of(self.plan);
+        let title = match self.overlay.shows_tile(self.plan) {
+            true if limit < whole => format!("Tile heap, {limit:#} of {whole:#}"),
+            true => format!("Tile heap, {whole:#}"),
+            false => format!("Ordinary memory, {:#}", layout.size),
         };
         let end = sheet.text([left, top], Weight::Bold, &title, WHITE);
         let rest = cut("offsets upward, passes across", right - end - 14.0);
@@ -317,11 +304,11 @@ impl Drawing<'_> {
 
     /// What is drawn below the placements: the grid, bound tile memory, windows.
     fn ground(&self, sheet: &mut Sheet) {
-        let Layout { plot, heap, .. } = self.layout;
-        sheet.rectangle(*plot, GROUND);
-        let passes = heap.bound.len() as u32;
+        let (plot, size) = (self.layout.plot, self.layout.size);
+        sheet.rectangle(plot, GROUND);
+        let passes = self.layout.bound.len() as u32;
         for pass in 0..passes {
-            let bound = self.layout.bound(pass);
+            let bound = self.layout.bound_in(pass);
             sheet.rectangle(bound, BOUND);
             if bound.height > 0.0 {
                 sheet.rectangle([bound.left, bound.top, bound.width, 2.0], BOUND_EDGE);
@@ -332,7 +319,7 @@ impl Drawing<'_> {
         }
         let slider = self.layout.slider.map_or(plot.left, |slider| slider.left);
         for quarter in 0..=4 {
-            let offset = Bytes(heap.size.0 / 4 * quarter);
+            let offset = Bytes(size.0 / 4 * quarter);
             let y = self.layout.y(offset);
             let label = match quarter {
                 0 => "0".to_owned(),
@@ -374,7 +361,7 @@ impl Drawing<'_> {
     /// Every placement.
     fn blocks(&self, sheet: &mut Sheet) {
         for block in &self.layout.blocks {
-            let (area, resource) = (block.area, block.resident.resource);
+            let (area, resource) = (block.area, block.placement.resource);
             sheet.rectangle(area, colour_of(resource));
             if area.height >= GLYPH[1] {
                 let name = cut(&self.plan.frame.resource(resource).name, area.width - 8.0);
@@ -382,7 +369,7 @@ impl Drawing<'_> {
                 let roomy = area.height >= 2.0 * LINE + 4.0;
                 let top = if roomy { middle - LINE / 2.0 } else { middle };
                 sheet.text([area.left + 5.0, top], Weight::Bold, &name, INK);
-                let size = format!("{:#}", block.resident.size);
+                let size = format!("{:#}", block.placement.size);
                 if roomy && width_of(&size) <= area.width - 8.0 {
                     sheet.plain([area.left + 5.0, top + LINE], &size, INK_DIM);
                 }
@@ -390,7 +377,7 @@ impl Drawing<'_> {
         }
         // After all others, which would cover its border.
         let focused = self.layout.blocks.iter();
-        for block in focused.filter(|block| Some(block.resident.resource) == self.focus) {
+        for block in focused.filter(|block| Some(block.placement.resource) == self.focus) {
             sheet.border(block.area.inset(-2.0), 2.0, WHITE);
         }
     }
@@ -399,7 +386,7 @@ impl Drawing<'_> {
     fn slider(&self, sheet: &mut Sheet) {
         let Some(slider) = self.layout.slider else { return };
         let plot = self.layout.plot;
-        let (limit, whole) = limit_of(self.plan, &self.overlay.request);
+        let (limit, whole) = self.overlay.request.limit_of(self.plan);
         let y = self.layout.y(limit);
         let track = Area::new(slider.left + 7.0, plot.top, 4.0, plot.height);
         sheet.rounded(track, 2.0, GROUND);

@@ -14,10 +14,10 @@
 
 use ash::vk;
 use tileheap::frame::{Persistence, ResourceId};
-use tileheap::plan::Plan;
-use tileheap::units::{Alignment, Bytes, Span};
+use tileheap::plan::{MemoryKind, Placement, Plan};
+use tileheap::units::{Alignment, Bytes};
 
-use super::heap::{Heap, HeapBlock, Memory};
+use super::request::has_choice;
 use crate::support::sheet::{Area, GLYPH, width_of, wrap};
 
 const MARGIN: f32 = 12.0;
@@ -42,7 +42,7 @@ pub(super) struct Row {
 /// A placement on the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    pub(super) resident: HeapBlock,
+    pub(super) placement: Placement,
     pub(super) area: Area,
 }
 
@@ -62,18 +62,15 @@ pub(super) struct Layout {
     pub(super) blocks: Vec<Block>,
     /// Names of passes are staggered over so many lines.
     pub(super) name_lines: usize,
-    pub(super) heap: Heap,
-    passes: usize,
+    /// Height of the map: the heap's size, or that of all eligible resources if that is less.
+    pub(super) size: Bytes,
+    /// Per pass, the size of the bound tile memory.
+    pub(super) bound: Vec<Bytes>,
 }
 
 impl Layout {
-    /// `None` if the window is too small. `notices` are paragraphs above the map.
-    pub(super) fn of(
-        extent: vk::Extent2D,
-        plan: &Plan,
-        memory: Memory,
-        notices: &[String],
-    ) -> Option<Layout> {
+    /// The tile heap or ordinary memory; `None` if the window is too small. `notices` are paragraphs above the map.
+    pub(super) fn of(extent: vk::Extent2D, plan: &Plan, tile: bool, notices: &[String]) -> Option<Layout> {
         let [width, height] = [extent.width, extent.height].map(|side| side as f32);
         let listed: Vec<ResourceId> = listed(plan).collect();
         let rows_top = MARGIN + PADDING + FIGURES as f32 * LINE + 10.0;
@@ -126,7 +123,7 @@ impl Layout {
         if !fits || panel.top < MARGIN {
             return None;
         }
-        let heap = Heap::of(plan, memory);
+        let (size, placements, bound) = if tile { tile_heap(plan) } else { ordinary(plan) };
         let mut layout = Layout {
             side,
             rows: rows.collect(),
@@ -141,36 +138,37 @@ impl Layout {
                 panel.width - 2.0 * PADDING,
                 keys_tall,
             ),
-            slider: (memory == Memory::Tile && heap.size > Bytes::ZERO)
+            slider: (tile && size > Bytes::ZERO)
                 .then(|| Area::new(plot.left - 22.0, plot.top - 6.0, 18.0, plot.height + 12.0)),
             blocks: Vec::new(),
             name_lines: name_lines as usize,
-            passes: plan.passes.len(),
-            heap,
+            size,
+            bound,
         };
-        let block = |&resident: &HeapBlock| Block {
-            resident,
-            area: layout.place(resident.span, resident.offset, resident.size),
+        let block = |placement| Block {
+            placement,
+            area: layout.place(&placement),
         };
-        layout.blocks = layout.heap.residents.iter().map(block).collect();
+        layout.blocks = placements.into_iter().map(block).collect();
         Some(layout)
     }
 
     /// The y coordinate of an offset, in points.
     pub(super) fn y(&self, offset: Bytes) -> f32 {
-        let share = (offset.0 as f64 / self.heap.size.0.max(1) as f64).min(1.0);
+        let share = (offset.0 as f64 / self.size.0.max(1) as f64).min(1.0);
         (self.plot.bottom() - self.plot.height * share as f32).round()
     }
 
     /// The x coordinate of the begin of a pass, in points.
     pub(super) fn x(&self, pass: u32) -> f32 {
-        (self.plot.left + self.plot.width * pass as f32 / self.passes.max(1) as f32).round()
+        (self.plot.left + self.plot.width * pass as f32 / self.bound.len().max(1) as f32).round()
     }
 
     /// The area of a placement, with a seam to its neighbours and at least 3 points high.
-    fn place(&self, span: Span, offset: Bytes, size: Bytes) -> Area {
-        let (left, right) = (self.x(span.first.0), self.x(span.end.0));
-        let (bottom, top) = (self.y(offset), self.y(offset + size));
+    fn place(&self, placement: &Placement) -> Area {
+        let (left, right) = (self.x(placement.span.first.0), self.x(placement.span.end.0));
+        let bottom = self.y(placement.offset);
+        let top = self.y(placement.offset + placement.size);
         let tall = (bottom - top).max(3.0);
         let seam = if tall > 6.0 { 1.0 } else { 0.0 };
         let top = (bottom - tall).max(self.plot.top);
@@ -178,9 +176,9 @@ impl Layout {
     }
 
     /// The column of a pass, as high as the tile memory bound in it.
-    pub(super) fn bound(&self, pass: u32) -> Area {
+    pub(super) fn bound_in(&self, pass: u32) -> Area {
         let (left, right) = (self.x(pass), self.x(pass + 1));
-        let top = self.y(self.heap.bound[pass as usize]);
+        let top = self.y(self.bound[pass as usize]);
         Area::new(left, top, right - left, self.plot.bottom() - top)
     }
 
@@ -188,7 +186,8 @@ impl Layout {
     pub(super) fn pass_at(&self, point: [f32; 2]) -> Option<u32> {
         let inside = self.plot.contains(point);
         let share = (point[0] - self.plot.left) / self.plot.width;
-        inside.then(|| ((share * self.passes as f32) as u32).min(self.passes as u32 - 1))
+        let passes = self.bound.len() as u32;
+        inside.then(|| ((share * passes as f32) as u32).min(passes - 1))
     }
 
     /// The resource at a point: of a row, or of the topmost placement on the map.
@@ -196,13 +195,13 @@ impl Layout {
         let row = self.rows.iter().find(|row| row.area.contains(point));
         let block = || self.blocks.iter().rev().find(|block| block.area.contains(point));
         row.map(|row| row.resource)
-            .or_else(|| block().map(|block| block.resident.resource))
+            .or_else(|| block().map(|block| block.placement.resource))
     }
 
     /// The limit at a position of the slider, in whole blocks; `None` for the whole heap.
     pub(super) fn limit_at(&self, y: f32, block: Alignment) -> Option<Bytes> {
         let share = f64::from((self.plot.bottom() - y) / self.plot.height).clamp(0.0, 1.0);
-        limit(self.heap.size, (self.heap.size.0 as f64 * share) as u64, block)
+        limit(self.size, (self.size.0 as f64 * share) as u64, block)
     }
 }
 
@@ -218,4 +217,55 @@ pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
     let ids = plan.frame.resource_ids().zip(plan.frame.resources());
     let own = ids.filter(|(_, resource)| !matches!(resource.persistence, Persistence::External(_)));
     own.map(|(id, _)| id)
+}
+
+/// What the map shows: its height, placements, and per pass what is bound.
+type Heap = (Bytes, Vec<Placement>, Vec<Bytes>);
+
+fn tile_heap(plan: &Plan) -> Heap {
+    let bound = plan.passes.iter().map(|pass| {
+        let object = pass.bound_object.map(|object| plan.objects[object.index()]);
+        object.map_or(Bytes::ZERO, |object| object.size)
+    });
+    let mut placements: Vec<Placement> = Vec::new();
+    for placement in &plan.placements {
+        // Tile memory objects of several sizes have aliases of a resource at the same offset.
+        let object = None;
+        let placement = Placement { object, ..*placement };
+        if placement.memory == MemoryKind::Tile && !placements.contains(&placement) {
+            placements.push(placement);
+        }
+    }
+    (tile_height(plan), placements, bound.collect())
+}
+
+/// Height of the tile heap on the map: no plan of this frame uses more.
+fn tile_height(plan: &Plan) -> Bytes {
+    let Some(tile) = plan.profile.tile else {
+        return Bytes::ZERO;
+    };
+    let choices = plan.frame.resource_ids().filter(|&id| has_choice(plan, id));
+    let sizes = choices.filter_map(|id| {
+        let needs = plan.requirements.resources[id.index()].tile?;
+        Some(needs.size.align_up(tile.block.bytes))
+    });
+    let all: Bytes = sizes.sum();
+    tile.size.min(all.max(Bytes(tile.block.bytes.get())))
+}
+
+/// Arenas and dedicated allocations, stacked.
+fn ordinary(plan: &Plan) -> Heap {
+    let (mut size, mut placements) = (Bytes::ZERO, Vec::new());
+    for (index, object) in plan.objects.iter().enumerate() {
+        if object.memory == MemoryKind::Tile {
+            continue;
+        }
+        let inside = |one: &&Placement| one.object.is_some_and(|object| object.index() == index);
+        placements.extend(plan.placements.iter().filter(inside).map(|one| Placement {
+            offset: size + one.offset,
+            ..*one
+        }));
+        size += object.size;
+    }
+    (size, placements, vec![Bytes::ZERO; plan.passes.len()])
 }

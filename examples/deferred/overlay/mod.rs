@@ -5,17 +5,14 @@
 //! ```
 
 mod draw;
-mod heap;
 mod layout;
 mod request;
 mod state;
 #[cfg(test)]
 mod tests;
-mod view;
 
 pub(crate) use self::request::Request;
-pub(crate) use self::state::{Overlay, Reaction};
-pub(crate) use self::view::View;
+pub(crate) use self::state::{Overlay, Reaction, View};
 use crate::support::sheet::Sheet;
 
 impl Overlay {

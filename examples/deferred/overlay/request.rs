@@ -25,6 +25,12 @@ impl Request {
         }
     }
 
+    /// The limit on tile memory, and the size of the heap.
+    pub(super) fn limit_of(&self, plan: &Plan) -> (Bytes, Bytes) {
+        let whole = plan.profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
+        (self.limit.unwrap_or(whole).min(whole), whole)
+    }
+
     pub(crate) fn constraint(&self, resource: ResourceId) -> TileConstraint {
         if self.pinned.contains(&resource) {
             TileConstraint::Pinned

@@ -1,15 +1,40 @@
-//! The state of the overlay, and how input changes it.
+//! The state of the overlay: what it shows, and how input changes it.
 
+use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::plan::Plan;
 use tileheap::units::Alignment;
 
-use super::heap::Memory;
 use super::layout::{Layout, limit, listed};
 use super::request::Request;
-use super::view::{View, notices};
 use crate::support::input::{Input, Key};
 use crate::support::sheet::Area;
+
+/// The window and the plan that the frame is drawn with.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// Size of the window in points.
+    pub(crate) extent: vk::Extent2D,
+    pub(crate) plan: &'a Plan,
+    /// Why the last request was refused.
+    pub(crate) refusal: Option<&'a str>,
+}
+
+/// Shown on a device without tile memory.
+const EMULATOR: [&str; 3] = [
+    "No tile memory on this device: this is the plan in ordinary memory, where resources whose lifetimes do not overlap share bytes.",
+    "With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with",
+    "VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator",
+];
+
+/// Paragraphs above the map.
+fn notices(view: &View<'_>) -> Vec<String> {
+    match (view.plan.profile.tile, view.refusal) {
+        (None, _) => EMULATOR.map(str::to_owned).to_vec(),
+        (Some(_), Some(refusal)) => vec![format!("Refused: {refusal}")],
+        (Some(_), None) => Vec::new(),
+    }
+}
 
 /// The effect of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +51,8 @@ pub(crate) struct Overlay {
     pub(crate) shown: bool,
     pub(crate) request: Request,
     pub(super) chosen: Option<ResourceId>,
-    /// Selected with Tab; the tile heap by default.
-    memory: Option<Memory>,
+    /// Ordinary memory is shown in place of the tile heap: Tab switches.
+    ordinary: bool,
     pub(super) pointer: Option<[f32; 2]>,
     /// The slider follows the pointer.
     dragging: bool,
@@ -39,7 +64,7 @@ impl Overlay {
             shown,
             request,
             chosen: listed(plan).next(),
-            memory: None,
+            ordinary: false,
             pointer: None,
             dragging: false,
         }
@@ -99,12 +124,7 @@ impl Overlay {
                 .for_each(|one| self.request.toggle(plan, one)),
             Key::Plus => self.step(plan, layout, 1),
             Key::Minus => self.step(plan, layout, -1),
-            Key::Tab => {
-                self.memory = Some(match self.memory(plan) {
-                    Memory::Tile => Memory::Ordinary,
-                    Memory::Ordinary => Memory::Tile,
-                });
-            }
+            Key::Tab => self.ordinary = !self.ordinary,
             Key::R => self.request = Request::default(),
             _ => {}
         }
@@ -126,7 +146,7 @@ impl Overlay {
         if layout.slider.is_none() {
             return;
         }
-        let whole = layout.heap.size;
+        let whole = layout.size;
         let sixteenth = (whole.0 / 16) as i64;
         let now = self.request.limit.map_or(whole.0, |limit| limit.0) as i64;
         // To the next sixteenth: a drag or rounding may have left it between two.
@@ -135,17 +155,13 @@ impl Overlay {
         self.request.limit = limit(whole, bytes as u64, block(plan));
     }
 
-    pub(super) fn memory(&self, plan: &Plan) -> Memory {
-        match self.memory {
-            Some(memory) if plan.profile.tile.is_some() => memory,
-            _ if plan.profile.tile.is_some() => Memory::Tile,
-            _ => Memory::Ordinary,
-        }
+    pub(super) fn shows_tile(&self, plan: &Plan) -> bool {
+        plan.profile.tile.is_some() && !self.ordinary
     }
 
     pub(super) fn layout(&self, view: &View<'_>) -> Option<Layout> {
-        let memory = self.memory(view.plan);
-        Layout::of(view.extent, view.plan, memory, &notices(view))
+        let tile = self.shows_tile(view.plan);
+        Layout::of(view.extent, view.plan, tile, &notices(view))
     }
 
     /// The resource whose details are shown: the one below the pointer, or else the selected one.
@@ -165,7 +181,7 @@ impl Overlay {
         let rows = layout.rows.iter();
         places.extend(rows.map(|row| (format!("row {}", name(row.resource)), row.area)));
         let blocks = layout.blocks.iter();
-        places.extend(blocks.map(|block| (format!("block {}", name(block.resident.resource)), block.area)));
+        places.extend(blocks.map(|block| (format!("block {}", name(block.placement.resource)), block.area)));
         places
     }
 

@@ -110,7 +110,7 @@ fn nothing_overlaps_or_leaves_its_panel_at_any_size() {
             for (index, block) in layout.blocks.iter().enumerate() {
                 let area = block.area;
                 assert!(inside(area, layout.plot), "{what}: {block:?}");
-                let resident = block.resident;
+                let resident = block.placement;
                 let mut placements = plan.placements_of(resident.resource).iter();
                 let is_placed = placements.any(|one| (one.size, one.span) == (resident.size, resident.span));
                 assert!(is_placed, "{what}: {block:?}");
