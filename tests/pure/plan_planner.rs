@@ -295,43 +295,6 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     );
 }
 
-#[test]
-fn no_plan_binds_more_of_the_heap_than_it_may() {
-    let mut smaller = 0;
-    for seed in 0..60 {
-        let case = case(seed, 1 + seed % 24);
-        let mut planner = Planner::new();
-        let whole = case.plan_by(&mut planner, &PlanOptions::default());
-        for strategy in Strategy::ALL {
-            let limit = Bytes(whole.totals.tile_bytes.0 / 2);
-            let options = PlanOptions {
-                strategy,
-                tile_limit: Some(limit),
-                ..PlanOptions::default()
-            };
-            let limited = case.plan(&options);
-            // Repaired where the strategy is that of the plan at hand.
-            let now = case.plan_now_by(&mut planner, &options);
-            for plan in [&limited, &*now] {
-                assert_eq!(plan.violations(), [], "seed {seed}, {strategy:?}");
-                assert!(plan.totals.tile_bytes <= limit, "seed {seed}, {strategy:?}");
-            }
-            assert_eq!(Plan::from_json(&case.frame, &limited.to_json()).unwrap(), limited);
-            smaller += usize::from(limited.totals.tile_bytes > Bytes::ZERO);
-        }
-        let nothing = PlanOptions {
-            tile_limit: Some(Bytes::ZERO),
-            ..PlanOptions::default()
-        };
-        let nothing = case.plan(&nothing);
-        assert_eq!(
-            (nothing.violations(), nothing.totals.tile_bytes),
-            (Vec::new(), Bytes::ZERO)
-        );
-    }
-    assert!(smaller > 40, "{smaller}");
-}
-
 /// What is pinned later finds room in a repair too, where something else had it before.
 #[test]
 fn a_repair_makes_room_for_what_is_pinned() {
