@@ -28,7 +28,7 @@ use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Bytes;
 
-use crate::support::error::{Called, Error, Result, write_file};
+use crate::support::error::{Called, Result, bail, no_tile_memory, write_file};
 use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::progress::bar;
 use crate::support::sizes::parse_extent;
@@ -70,7 +70,7 @@ fn run(args: &Args) -> Result<()> {
     let messages = with_contexts(&[&without, &desc, &desc, &desc], Vec::new(), &|contexts| {
         if contexts[1].tile().profile().tile.is_none() {
             let missing = contexts[1].support().missing().iter().map(ToString::to_string);
-            return Err(Error::NoTileMemory(missing.collect::<Vec<_>>().join(", ")));
+            return Err(no_tile_memory(missing.collect::<Vec<_>>().join(", ")));
         }
         calibrate(args, contexts)
     })?;
@@ -125,9 +125,7 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     let on = Timed::new(tile, &plain, &Arrangement::described(&plain.frame), &used)?;
     let bound_bytes = on.totals().tile_bytes;
     if on.totals().on_chip_bytes < on.totals().eligible_bytes {
-        return Err(Error::Unsupported(
-            "the images do not fit in the tile heap: choose a smaller --size",
-        ));
+        bail!("the images do not fit in the tile heap: choose a smaller --size");
     }
     let quarters: Vec<Workload> = (1..=4)
         .map(|quarter| {

@@ -11,7 +11,7 @@ use tileheap::runtime::{BoundFrame, Device, Imports, Parity, PassCommands};
 
 use crate::support::commands::command_buffers;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
-use crate::support::error::{Called, Error, Result};
+use crate::support::error::{Called, Result, bail};
 use crate::support::pipeline::Drawing;
 use crate::support::shaders::{CALIBRATE_DRAW_FRAG, CALIBRATE_READ_FRAG, CALIBRATE_VERT, FULLSCREEN_VERT};
 use crate::workload::{Program, Workload};
@@ -71,7 +71,7 @@ impl<'a> Timed<'a> {
         };
         let bits = families[family as usize].timestamp_valid_bits;
         if bits == 0 {
-            return Err(Error::Unsupported("this device's first queue has no timestamps"));
+            bail!("this device's first queue has no timestamps");
         }
         let set_layout = SetLayout::new(device, &[&CALIBRATE_READ_FRAG], 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &[&CALIBRATE_READ_FRAG])?;

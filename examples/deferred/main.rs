@@ -55,7 +55,7 @@ use crate::overlay::Request;
 use crate::renderer::{Renderer, RendererDesc, resolution};
 use crate::scene::Scene;
 use crate::support::arrangement;
-use crate::support::error::{Error, Result, file, write_file};
+use crate::support::error::{Error, Result, anyhow, bail, file, write_file};
 use crate::support::output::Output;
 use crate::support::painter::WindowDesc;
 use crate::support::program::{context_desc, report, start, with_context};
@@ -115,9 +115,9 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
     let frame = describe(args.size, Output::Buffer)?.frame;
     let find = |name: &String| {
         let known = frame.resource_named(name);
-        known.ok_or_else(|| Error::NoResource {
-            name: name.clone(),
-            known: frame.resources().iter().map(|one| one.name.clone()).collect(),
+        known.ok_or_else(|| {
+            let names: Vec<_> = frame.resources().iter().map(|one| one.name.as_str()).collect();
+            anyhow!("no resource `{name}`: the frame has {}", names.join(", "))
         })
     };
     let find_all = |names: &[String]| -> Result<Vec<_>> {
@@ -127,7 +127,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         Ok(found)
     };
     if let Some(both) = args.pin.iter().find(|name| args.exclude.contains(name)) {
-        return Err(Error::BothWays(both.clone()));
+        bail!("resource `{both}` is both pinned and excluded: pass either --pin or --exclude");
     }
     let request = Request {
         pinned: find_all(&args.pin)?,
@@ -236,7 +236,7 @@ fn render(args: &Args, context: &Context) -> Result<()> {
         let pairs = rendered.pictures.iter().zip(&apart.pictures);
         match pairs.filter(|(one, other)| one != other).count() {
             0 => println!("identical: {of} texels with and without aliasing, in each of {frames} frames"),
-            frames => return Err(Error::FramesDiffer { frames }),
+            frames => bail!("the pictures of {frames} frames differ that should be the same"),
         }
         if let Some(arrangement) = &planned.arrangement {
             let plain = reference(RendererDesc {

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::support::error::{Called, Error, Result};
+use crate::support::error::{Called, Result, no_device};
 
 /// Vulkan 1.3, and the first physical device with a queue that draws.
 pub(crate) struct Machine {
@@ -17,7 +17,7 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new() -> Result<Machine> {
         // SAFETY: the library is Vulkan's loader.
-        let entry = unsafe { ash::Entry::load() }.map_err(|error| Error::NoDevice(error.to_string()))?;
+        let entry = unsafe { ash::Entry::load() }.map_err(no_device)?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
         let info = vk::InstanceCreateInfo::default().application_info(&application);
         // SAFETY: the description is complete.
@@ -39,7 +39,7 @@ impl Machine {
         let Some((physical_device, family)) = found else {
             // SAFETY: nothing was made of it.
             unsafe { instance.destroy_instance(None) };
-            return Err(Error::NoDevice("no device draws with Vulkan 1.3".to_owned()));
+            return Err(no_device("no device draws with Vulkan 1.3"));
         };
         // SAFETY: the device is one of the instance.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };

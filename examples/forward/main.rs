@@ -94,7 +94,7 @@ use tileheap::arrange::Arrangement;
 use tileheap::plan::{Plan, PlanOptions};
 
 use crate::support::arrangement::{BestArgs, apart, best, compare};
-use crate::support::error::{Error, Result, file, write_file};
+use crate::support::error::{Result, anyhow, file, write_file};
 use crate::support::picture::Rendered;
 use crate::support::program::start;
 use crate::support::sizes::parse_extent;
@@ -149,9 +149,7 @@ fn run(args: &Args) -> Result<()> {
                 &*step_4::planned::planned(args.size)?,
                 step_4::renderer::render,
             ),
-            _ => Err(Error::Unsupported(
-                "frames are recorded as planned from step 3 on",
-            )),
+            _ => Err(anyhow!("frames are recorded as planned from step 3 on")),
         };
     }
     if !args.compare {

@@ -51,7 +51,7 @@ use tileheap_testkit::tensor::reference;
 use crate::args::{Args, Model};
 use crate::run::{Bench, UNALIASED, images, planned};
 use crate::storage::Storing;
-use tileheap_examples::error::{Error, Result};
+use tileheap_examples::error::{Result, bail};
 use tileheap_examples::program::{context_desc, report, start, with_context};
 
 fn main() -> ExitCode {
@@ -87,12 +87,10 @@ fn compare(args: &Args, model: Model, variant: &'static str, got: &[f32], expect
     };
     match error <= tolerance {
         true => Ok(error),
-        false => Err(Error::Inexact {
-            network: model.name(),
-            variant,
-            error,
-            tolerance,
-        }),
+        false => bail!(
+            "{} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed",
+            model.name()
+        ),
     }
 }
 
@@ -152,12 +150,10 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
             .filter(|(a, b)| a.to_bits() != b.to_bits())
             .count();
         if elements > 0 {
-            let (network, variant) = (model.name(), name);
-            return Err(Error::AliasingChanges {
-                network,
-                variant,
-                elements,
-            });
+            bail!(
+                "{} in {name}: {elements} elements of the result differ with and without aliasing",
+                model.name()
+            );
         }
         for (what, plan, bench) in [
             ("unaliased", &unaliased, &apart),

@@ -9,7 +9,7 @@ use tileheap::frame::{CommandBufferId, PassId};
 use tileheap::plan::{Plan, PlanOptions, Strategy};
 use tileheap::runtime::{FrameRecorder, PassCommands};
 
-use super::error::{Error, Result};
+use super::error::{Result, differ};
 use super::picture::Rendered;
 
 /// The arguments that ask for another arrangement.
@@ -119,6 +119,6 @@ pub fn compare(arrangement: &Arrangement, rendered: &Rendered, plain: &Rendered)
     println!("{texels} of {of} texels differ from the frame as described; at most {limit} may");
     match texels <= limit {
         true => Ok(()),
-        false => Err(Error::Differ { texels, of }),
+        false => Err(differ(texels, of)),
     }
 }

@@ -1,73 +1,12 @@
 //! The errors of the examples, each in one line.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+pub use anyhow::{Error, Result, anyhow, bail};
 use ash::vk;
-use tileheap::units::Bytes;
-
-pub type Result<T> = std::result::Result<T, Error>;
-
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Tileheap(#[from] tileheap::Error),
-    #[error(transparent)]
-    Profile(#[from] tileheap_device::Error),
-    #[cfg(feature = "terrain")]
-    #[error(transparent)]
-    Textures(#[from] tileheap_textures::Error),
-    #[cfg(feature = "network")]
-    #[error(transparent)]
-    Tensor(#[from] tileheap_tensor::Error),
-    #[error("{call} failed: {result}")]
-    Vulkan { call: &'static str, result: vk::Result },
-    #[error("{}: {why}", path.display())]
-    File { path: PathBuf, why: String },
-    #[error("no Vulkan to draw with: {0}")]
-    NoDevice(String),
-    #[error("no tile memory here: {0}; enable the emulator, see emulator/README.md")]
-    NoTileMemory(String),
-    #[error("{0}")]
-    Unsupported(&'static str),
-    #[error("no window: {0} (without --window the picture goes to a file)")]
-    Window(String),
-    #[error("two pictures that should be the same differ in {texels} of {of} texels")]
-    Differ { texels: usize, of: usize },
-    #[error("the pictures of {frames} frames differ that should be the same")]
-    FramesDiffer { frames: usize },
-    #[error(
-        "{waiting} textures still wait after {frames} frames: this view needs {needs}, and the budget is {budget}"
-    )]
-    Behind {
-        frames: u32,
-        waiting: u32,
-        needs: Bytes,
-        budget: Bytes,
-    },
-    #[error("no resource `{name}`: the frame has {}", known.join(", "))]
-    NoResource { name: String, known: Vec<String> },
-    #[error("resource `{0}` is both pinned and excluded: pass either --pin or --exclude")]
-    BothWays(String),
-    #[error(
-        "{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed"
-    )]
-    Inexact {
-        network: String,
-        variant: &'static str,
-        error: f64,
-        tolerance: f64,
-    },
-    #[error("{network} in {variant}: {elements} elements of the result differ with and without aliasing")]
-    AliasingChanges {
-        network: String,
-        variant: &'static str,
-        elements: usize,
-    },
-    #[error("Vulkan's validation reported {0} errors, listed above")]
-    Validation(usize),
-}
 
 /// Names the call that returned a `vk::Result`.
 pub trait Called<T> {
@@ -76,16 +15,30 @@ pub trait Called<T> {
 
 impl<T> Called<T> for std::result::Result<T, vk::Result> {
     fn called(self, call: &'static str) -> Result<T> {
-        self.map_err(|result| Error::Vulkan { call, result })
+        self.map_err(|result| anyhow!("{call} failed: {result}"))
     }
 }
 
 /// Names the file that something went wrong with.
-pub fn file(path: &Path, why: impl ToString) -> Error {
-    Error::File {
-        path: path.to_owned(),
-        why: why.to_string(),
-    }
+pub fn file(path: &Path, why: impl Display) -> Error {
+    anyhow!("{}: {why}", path.display())
+}
+
+pub fn no_device(why: impl Display) -> Error {
+    anyhow!("no Vulkan to draw with: {why}")
+}
+
+pub fn no_tile_memory(missing: impl Display) -> Error {
+    anyhow!("no tile memory here: {missing}; enable the emulator, see emulator/README.md")
+}
+
+pub fn no_window(why: &str) -> Error {
+    anyhow!("no window: {why} (without --window the picture goes to a file)")
+}
+
+/// Two pictures that should be the same are not.
+pub fn differ(texels: usize, of: usize) -> Error {
+    anyhow!("two pictures that should be the same differ in {texels} of {of} texels")
 }
 
 /// Creates a file, and the folders that lead to it.

@@ -3,7 +3,7 @@
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Context, ContextDesc};
 
-use super::error::{Error, Result};
+use super::error::{Result, no_window};
 use super::output::Output;
 use super::painter::{Painter, WindowDesc};
 use super::sheet::Screen;
@@ -15,5 +15,5 @@ pub fn run<P: Painter>(
     _make: impl Fn(&Context, Screen, Output) -> Result<P>,
 ) -> Result<Vec<Message>> {
     let why = "this build has none; run `cargo run --package tileheap-examples --example NAME -- --window`";
-    Err(Error::Window(why.to_owned()))
+    Err(no_window(why))
 }

@@ -8,7 +8,7 @@ use tileheap::frame::ResourceId;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{Buffer, Imports};
 
-use super::error::{Error, Result, create_file, file};
+use super::error::{Result, create_file, differ, file};
 use super::memory::{Allocator, HostBuffer, Image, PICTURE_USAGE};
 use super::output::{Output, ReadBack};
 
@@ -125,7 +125,7 @@ impl Rendered {
         let of = self.texels.len() / 4;
         match self.different_texels(other) {
             0 => Ok(of),
-            texels => Err(Error::Differ { texels, of }),
+            texels => Err(differ(texels, of)),
         }
     }
 

@@ -6,7 +6,7 @@ use clap::Parser;
 use tileheap::runtime::context::{DeviceChoice, Message};
 use tileheap::runtime::{Context, ContextDesc};
 
-use super::error::{Error, Result};
+use super::error::{Result, bail};
 
 /// Reads arguments and runs; what goes wrong is said in one line.
 pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
@@ -59,6 +59,6 @@ pub fn report(messages: &[Message]) -> Result<()> {
     }
     match messages.len() {
         0 => Ok(()),
-        count => Err(Error::Validation(count)),
+        count => bail!("Vulkan's validation reported {count} errors, listed above"),
     }
 }

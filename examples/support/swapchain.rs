@@ -4,7 +4,7 @@ use ash::{khr, vk};
 use tileheap::runtime::Context;
 
 use super::FRAMES_IN_FLIGHT;
-use super::error::{Called, Error, Result};
+use super::error::{Called, Result, no_window};
 use super::memory::Image;
 
 pub struct Swapchain {
@@ -42,9 +42,7 @@ impl Swapchain {
         let format = formats
             .into_iter()
             .find(|one| plain.contains(&one.format) && one.color_space == vk::ColorSpaceKHR::SRGB_NONLINEAR)
-            .ok_or_else(|| {
-                Error::Window("its surface has no format of four plain 8-bit channels".to_owned())
-            })?;
+            .ok_or_else(|| no_window("its surface has no format of four plain 8-bit channels"))?;
         let device = context.device();
         let acquired = [create_semaphore(device)?, create_semaphore(device)?];
         Ok(Swapchain {

@@ -16,7 +16,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::keyboard::{Key as WindowKey, NamedKey};
 use winit::window::{Window, WindowId};
 
-use super::error::{Called, Error, Result};
+use super::error::{self, Called, Error, Result};
 use super::input::{Flow, Input, Key};
 use super::output::Output;
 use super::painter::{Painter, WindowDesc};
@@ -270,7 +270,7 @@ impl<P: Painter> Shown<P> {
 fn no_window(error: impl std::fmt::Display) -> Error {
     let text = error.to_string();
     let why = text.rsplit(": ").next().unwrap_or(&text);
-    Error::Window(why.trim_end_matches('.').to_owned())
+    error::no_window(why.trim_end_matches('.'))
 }
 
 /// What an event means, if it means anything; `scale` is pixels to a point.

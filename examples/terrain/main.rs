@@ -44,7 +44,7 @@ use tileheap_textures::PolicyDesc;
 use crate::args::Args;
 use crate::renderer::{Renderer, World};
 use crate::streamer::FrameRecord;
-use crate::support::error::{Error, Result};
+use crate::support::error::{Result, bail};
 use crate::support::output::Output;
 use crate::support::painter::{Painter, WindowDesc};
 use crate::support::picture::{Canvas, Rendered};
@@ -212,12 +212,11 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     (flight.renderer.moving, flight.renderer.overlay) = (false, false);
     let Some(frames) = flight.settle()? else {
         let last = flight.last();
-        return Err(Error::Behind {
-            frames: PATIENCE,
-            waiting: last.coarser.max(last.plain),
-            needs: flight.renderer.working_set(),
-            budget: args.budget,
-        });
+        let (waiting, needs) = (last.coarser.max(last.plain), flight.renderer.working_set());
+        bail!(
+            "{waiting} textures still wait after {PATIENCE} frames: this view needs {needs}, and the budget is {}",
+            args.budget
+        );
     };
     let streamed = flight.picture()?;
     let (at, needs) = (flight.renderer.at, flight.renderer.working_set());

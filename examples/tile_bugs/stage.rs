@@ -7,7 +7,7 @@ use tileheap::runtime::{Capabilities, Context};
 use crate::bug::Program;
 use crate::support::commands::command_pool;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
-use crate::support::error::{Called, Error, Result};
+use crate::support::error::{Called, Result, bail, no_tile_memory};
 use crate::support::memory::{HostBuffer, Image, PICTURE_USAGE, create_image};
 use crate::support::picture::Rendered;
 use crate::support::pipeline::{Drawing, plain_target};
@@ -58,16 +58,13 @@ impl<'a> Stage<'a> {
     pub(crate) fn new(context: &'a Context, program: &Program) -> Result<Stage<'a>> {
         let needed = Capabilities::SYNCHRONIZATION_2 | Capabilities::DYNAMIC_RENDERING;
         if context.support().version() < vk::API_VERSION_1_3 || !context.support().offers().contains(needed) {
-            return Err(Error::Unsupported(
-                "this program needs Vulkan 1.3: choose another device with TILEHEAP_DEVICE",
-            ));
+            bail!("this program needs Vulkan 1.3: choose another device with TILEHEAP_DEVICE");
         }
         if let Some(missing) = context.tile().missing().first() {
-            return Err(Error::NoTileMemory(missing.to_string()));
+            return Err(no_tile_memory(missing));
         }
         let device = context.device();
-        let tile = tile_memory_heap::Device::new(context.instance(), device)
-            .map_err(|missing| Error::NoTileMemory(missing.to_string()))?;
+        let tile = tile_memory_heap::Device::new(context.instance(), device).map_err(no_tile_memory)?;
 
         let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT
             | vk::ImageUsageFlags::SAMPLED
@@ -81,9 +78,7 @@ impl<'a> Stage<'a> {
         unsafe { device.get_image_memory_requirements2(&info, &mut ordinary) };
         let (size, alignment) = (needs.size, needs.alignment);
         if size == 0 {
-            return Err(Error::Unsupported(
-                "the device refuses R8G8B8A8_UNORM in tile memory",
-            ));
+            bail!("the device refuses R8G8B8A8_UNORM in tile memory");
         }
         let half = (size / 2).next_multiple_of(alignment);
         // The medallion first; the dunes behind it, or from its middle on.
