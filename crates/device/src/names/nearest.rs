@@ -10,16 +10,16 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     if name.len() > LONGEST {
         return None;
     }
-    let wanted = name.to_ascii_uppercase().into_bytes();
+    let wanted = name.to_ascii_uppercase();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let upper = candidate.to_ascii_uppercase();
-        let contained = wanted.len() >= 3 && upper.contains(&name.to_ascii_uppercase());
+        let contained = wanted.len() >= 3 && upper.contains(&wanted);
         // The prefix and suffix that everything has are no evidence: a contained word costs what it leaves out, a little.
         let distance = if contained {
             upper.len().abs_diff(wanted.len()).div_ceil(8)
         } else {
-            edits(&wanted, upper.as_bytes())
+            strsim::levenshtein(&wanted, &upper)
         };
         let near = contained || distance * 4 <= wanted.len().max(4);
         if near && best.is_none_or(|(least, _)| distance < least) {
@@ -29,31 +29,9 @@ pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best.map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein distance: insertions, deletions and replacements that make `a` of `b`.
-fn edits(a: &[u8], b: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (index, &left) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, &right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn edits_are_counted() {
-        assert_eq!(edits(b"kitten", b"sitting"), 3);
-        assert_eq!(edits(b"", b"abc"), 3);
-        assert_eq!(edits(b"abc", b"abc"), 0);
-    }
 
     #[test]
     fn far_names_are_not_suggested() {
