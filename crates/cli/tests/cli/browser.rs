@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 
 use crate::run::scratch;
@@ -199,7 +200,8 @@ impl Browser {
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         let how = json!({ "format": "png", "captureBeyondViewport": false });
         let picture = self.call("Page.captureScreenshot", how);
-        decoded(picture["data"].as_str().expect("a picture"))
+        let data = picture["data"].as_str().expect("a picture");
+        BASE64_STANDARD.decode(data).expect("base 64")
     }
 
     /// The page as the browser tells it to screen readers: role and name of everything that has both.
@@ -219,23 +221,4 @@ impl Browser {
         self.run("return new Promise(done => setTimeout(done, 50))");
         assert_eq!(self.faults, Vec::<String>::new());
     }
-}
-
-/// Bytes of base 64.
-fn decoded(text: &str) -> Vec<u8> {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [None; 256];
-    for (value, &digit) in DIGITS.iter().enumerate() {
-        values[usize::from(digit)] = Some(value as u32);
-    }
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0u32, 0);
-    for value in text.bytes().filter_map(|byte| values[usize::from(byte)]) {
-        bits = bits << 6 | value;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    bytes
 }
