@@ -39,7 +39,8 @@ use super::Plan;
 use crate::frame::Frame;
 
 impl Plan {
-    /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back.
+    /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back if its tables are in the order of the resources, as the
+    /// planner's are.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -227,14 +227,14 @@ type ResourceTables = (Vec<ResourcePlan>, Vec<Placement>, Vec<ResourceId>);
 
 fn read_resources(head: &Head, document: &Document) -> Result<ResourceTables, PlanJsonError> {
     let mut resources = Vec::with_capacity(document.resources.len());
-    let mut placements = Scattered::new("placement");
-    let mut conflicts = Scattered::new("collision");
+    // In the order of the resources: the comparison at the end finds those that are numbered otherwise.
+    let (mut placements, mut conflicts) = (Vec::new(), Vec::new());
     for (named, resource) in head.resources.iter().zip(&document.resources) {
         let by = format!("resource `{}`", clip(&named.name));
-        let mut stays = Vec::with_capacity(resource.placements.len());
+        let first = placements.len() as u32;
         for placement in &resource.placements {
             check_object(placement.object, document, &by)?;
-            stays.push(Placement {
+            placements.push(Placement {
                 resource: resource.name,
                 memory: placement.memory,
                 object: placement.object,
@@ -244,11 +244,11 @@ fn read_resources(head: &Head, document: &Document) -> Result<ResourceTables, Pl
             });
         }
         resources.push(ResourcePlan {
-            placements: placements.put(resource.first_placement, &stays, &by)?,
-            reason: reason(&resource.reason, &mut conflicts, &by)?,
+            placements: Run::new(first, placements.len() as u32),
+            reason: reason(&resource.reason, &mut conflicts),
         });
     }
-    Ok((resources, placements.finish()?, conflicts.finish()?))
+    Ok((resources, placements, conflicts))
 }
 
 fn check_object(object: Option<ObjectId>, document: &Document, by: &str) -> Result<(), PlanJsonError> {
@@ -273,22 +273,19 @@ fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, Pl
     Ok(Span { first, end })
 }
 
-fn reason(
-    entry: &form::ReasonEntry,
-    table: &mut Scattered<ResourceId>,
-    by: &str,
-) -> Result<PlacementReason, PlanJsonError> {
+fn reason(entry: &form::ReasonEntry, table: &mut Vec<ResourceId>) -> PlacementReason {
     let mut reason = entry.reason;
     if let PlacementReason::Arena(why) = &mut reason {
         if let NotTile::NoRoom { conflicts, .. } = why {
-            let others = entry.conflicts.as_deref().unwrap_or_default();
-            *conflicts = table.put(entry.first_conflict.unwrap_or_default(), others, by)?;
+            let first = table.len() as u32;
+            table.extend(entry.conflicts.iter().flatten());
+            *conflicts = Run::new(first, table.len() as u32);
         }
         if entry.dedicated {
             reason = PlacementReason::Dedicated(*why);
         }
     }
-    Ok(reason)
+    reason
 }
 
 fn read_passes(head: &Head, document: &Document) -> Result<Vec<PassPlan>, PlanJsonError> {
@@ -304,56 +301,6 @@ fn read_passes(head: &Head, document: &Document) -> Result<Vec<PassPlan>, PlanJs
         })
     };
     head.passes.iter().zip(&document.passes).map(pass).collect()
-}
-
-/// A flat table of a plan, put together from the runs that refer to it.
-struct Scattered<T> {
-    what: &'static str,
-    rows: Vec<(u32, T)>,
-    /// The largest end of any run, empty ones included.
-    end: u32,
-}
-
-impl<T: Copy> Scattered<T> {
-    fn new(what: &'static str) -> Scattered<T> {
-        Scattered {
-            what,
-            rows: Vec::new(),
-            end: 0,
-        }
-    }
-
-    /// Puts `rows` at `first` and after.
-    fn put(&mut self, first: u32, rows: &[T], by: &str) -> Result<Run, PlanJsonError> {
-        let end = u32::try_from(rows.len())
-            .ok()
-            .and_then(|count| first.checked_add(count));
-        let end = end.ok_or_else(|| fault(format!("{by} has too many {}s from {first} on", self.what)))?;
-        self.rows.extend((first..end).zip(rows.iter().copied()));
-        self.end = self.end.max(end);
-        Ok(Run::new(first, end))
-    }
-
-    /// The table: every row given, and none twice.
-    fn finish(mut self) -> Result<Vec<T>, PlanJsonError> {
-        self.rows.sort_by_key(|(index, _)| *index);
-        let what = self.what;
-        for (wanted, (index, _)) in self.rows.iter().enumerate() {
-            if *index as usize != wanted {
-                return Err(fault(format!(
-                    "{what} {wanted} is missing, or {what} {index} is there twice"
-                )));
-            }
-        }
-        if self.end as usize > self.rows.len() {
-            return Err(fault(format!(
-                "{what} {} is named, and there are {} {what}s",
-                self.end,
-                self.rows.len()
-            )));
-        }
-        Ok(self.rows.into_iter().map(|(_, row)| row).collect())
-    }
 }
 
 /// The first place where `given` is not what would be written, and how; texts for people apart.
