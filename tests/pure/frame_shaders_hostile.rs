@@ -4,8 +4,7 @@ use tileheap_testkit::glsl;
 use tileheap_testkit::spirv;
 
 use ash::vk;
-use proptest::prelude::*;
-use rspirv::spirv::{MAGIC_NUMBER, Op, StorageClass};
+use rspirv::spirv::{Op, StorageClass};
 use spirv::{Assembler, Types};
 use std::sync::LazyLock;
 use tileheap::frame::shaders::ShaderModule;
@@ -87,20 +86,6 @@ fn every_truncation_is_survived() {
         for end in 0..words.len() {
             survive(&words[..end]);
         }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
-    #[test]
-    fn random_instructions_are_survived(instructions in prop::collection::vec((0..450u32, prop::collection::vec(0..40u32, 0..8)), 0..80)) {
-        let mut words = vec![MAGIC_NUMBER, 0x0001_0600, 0, 40, 0];
-        for (opcode, operands) in instructions {
-            words.push((operands.len() as u32 + 1) << 16 | opcode);
-            words.extend(operands);
-        }
-        survive(&words);
     }
 }
 
