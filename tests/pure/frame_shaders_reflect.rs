@@ -3,6 +3,7 @@
 //! SPIRV-Reflect 0.2.3 trusts its input, so it gets modules of the shader compiler alone, and none past SPIR-V 1.3. It does not tell
 //! reads from writes. So the names, kinds and places of what a module declares are compared.
 
+use crate::frame_shaders::flags;
 use ash::vk;
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
@@ -52,12 +53,7 @@ fn theirs(interface: &Interface) -> Vec<Row> {
 fn ours(words: &[u32], stage: Stage, minor: u32) -> Vec<Row> {
     let module = ShaderModule::parse(words).unwrap();
     assert_eq!(module.version(), (1, minor));
-    let stage = match stage {
-        Stage::Vertex => vk::ShaderStageFlags::VERTEX,
-        Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
-        _ => vk::ShaderStageFlags::COMPUTE,
-    };
-    let entry = module.entry_point("main", stage).unwrap();
+    let entry = module.entry_point("main", flags(stage)).unwrap();
     let rows = entry.bindings.into_iter();
     let mut rows: Vec<Row> = rows.map(|it| (it.set, it.binding, it.kind, it.name)).collect();
     rows.sort();

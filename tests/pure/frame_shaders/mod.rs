@@ -21,7 +21,7 @@ use AccessKind as K;
 
 const SHADERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pure/frame_shaders/shaders");
 
-fn flags(stage: Stage) -> vk::ShaderStageFlags {
+pub(crate) fn flags(stage: Stage) -> vk::ShaderStageFlags {
     match stage {
         Stage::Vertex => vk::ShaderStageFlags::VERTEX,
         Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
@@ -29,7 +29,6 @@ fn flags(stage: Stage) -> vk::ShaderStageFlags {
     }
 }
 
-/// The stage that a case names.
 fn stage_of(case: &Value) -> Stage {
     match case["stage"].as_str() {
         Some("vertex") => Stage::Vertex,
