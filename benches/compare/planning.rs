@@ -72,7 +72,6 @@ fn profile(heap: u64) -> DeviceProfile {
     preset.with_tile_heap_size(Bytes::mib(heap)).expect("a size")
 }
 
-/// A synthetic frame.
 pub(crate) fn random(passes: u32, resources: u32, batches: u32) -> Frame {
     let desc = SyntheticDesc {
         passes,

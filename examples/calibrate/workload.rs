@@ -17,13 +17,11 @@ pub(crate) const TEXEL: u64 = 8;
 /// What a pass does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// Draws so many triangles.
     Triangles(u32),
     /// Draws over all of its target.
     Over,
     /// Reads this image at each pixel and around it.
     Read { image: ResourceId, reach: u32 },
-    /// Fills a buffer.
     Fill(ResourceId),
     /// Copies one buffer to the other.
     Copy(ResourceId, ResourceId),

@@ -44,7 +44,6 @@ impl Inputs {
         Ok(Inputs { pool, sets })
     }
 
-    /// The set of a run.
     pub(crate) fn of(&self, run: &Run, parity: Parity) -> vk::DescriptorSet {
         self.sets[parity.index()][run.number]
     }

@@ -102,7 +102,6 @@ pub(crate) fn inset(extent: vk::Extent2D) -> vk::Extent2D {
     )
 }
 
-/// Describes the frame for a picture of this extent.
 pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Deferred> {
     let mut frame = FrameBuilder::default();
     let parts = declare(&mut frame, extent, output, USUAL);

@@ -31,7 +31,6 @@ pub(crate) struct PassRecorder<'a> {
 }
 
 impl PassRecorder<'_> {
-    /// Records a run of a pass.
     pub(crate) fn record(&self, cmd: &PassCommands<'_>, run: &Run) {
         let program = Program::of(self.deferred, run.described);
         match program {

@@ -24,7 +24,6 @@ pub(crate) enum Program {
     Screen(&'static Shader),
     /// Squares without vertices, added to what is there.
     Halos,
-    /// One workgroup.
     Compute(&'static Shader),
     /// A workgroup for each tile of light culling.
     Tiles(&'static Shader),

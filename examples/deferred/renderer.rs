@@ -286,7 +286,6 @@ impl Renderer {
         }
     }
 
-    /// Waits for the frame of a slot.
     fn wait_for(&mut self, index: usize) -> Result<()> {
         if let Some(frame) = self.slots[index].pending.take() {
             self.frames.wait(frame, u64::MAX)?;

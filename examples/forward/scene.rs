@@ -38,7 +38,6 @@ const BRONZE: Vec3 = Vec3::new(0.55, 0.30, 0.12);
 const SAND: Vec3 = Vec3::new(0.40, 0.33, 0.24);
 
 impl Constants {
-    /// Those of a frame of this extent.
     pub(crate) fn of(frame: u32, extent: vk::Extent2D) -> Constants {
         // Clip space has y downwards.
         let down = Mat4::from_scale(Vec3::new(1.0, -1.0, 1.0));

@@ -47,7 +47,6 @@ impl SetLayout {
         pool_sizes(&self.bindings, sets as u32)
     }
 
-    /// A set of this layout.
     pub fn allocate(&self, device: &ash::Device, pool: vk::DescriptorPool) -> Result<vk::DescriptorSet> {
         let layouts = [self.handle];
         let info = vk::DescriptorSetAllocateInfo::default()

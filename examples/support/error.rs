@@ -41,7 +41,6 @@ pub fn differ(texels: usize, of: usize) -> Error {
     anyhow!("two pictures that should be the same differ in {texels} of {of} texels")
 }
 
-/// Creates a file, and the folders that lead to it.
 pub fn create_file(path: &Path) -> Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| file(folder, error))?;

@@ -135,7 +135,6 @@ impl Rendered {
         pairs.filter(|(one, other)| one != other).count()
     }
 
-    /// Writes a PNG file.
     pub fn write(&self, path: &Path) -> Result<()> {
         let target = BufWriter::new(create_file(path)?);
         let mut encoder = png::Encoder::new(target, self.extent.width, self.extent.height);

@@ -170,7 +170,6 @@ impl Sheet {
         self.push(area, colour, STRIPES, 0.0);
     }
 
-    /// The border of an area, inside it.
     pub fn border(&mut self, area: Area, thickness: f32, colour: Colour) {
         let thick = thickness.min(area.height / 2.0).min(area.width / 2.0);
         let between = area.height - 2.0 * thick;

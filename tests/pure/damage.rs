@@ -128,7 +128,6 @@ pub(crate) fn refused<S, T: Debug, E: Debug>(
 }
 
 impl Case {
-    /// The tables with the damage, at one of so many rows each.
     fn damaged(&self, tables: &Value, most: usize, random: &mut SplitMix64) -> Vec<(usize, Value)> {
         let rows = rows_of(tables, &self.table);
         let mut sites: Vec<usize> = (0..rows.len())

@@ -18,12 +18,10 @@ pub(crate) fn text(name: &str) -> String {
     file["frames"][name].to_string()
 }
 
-/// A frame.
 pub(crate) fn frame(name: &str) -> Frame {
     Frame::from_json(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Resources of a frame.
 pub(crate) fn named<const N: usize>(frame: &Frame, names: [&str; N]) -> [ResourceId; N] {
     names.map(|name| frame.resource_named(name).expect("a resource of this name"))
 }

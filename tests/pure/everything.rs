@@ -8,7 +8,6 @@ pub(crate) fn text() -> String {
     std::fs::read_to_string(tileheap_testkit::data("everything.json")).expect("a readable file")
 }
 
-/// The frame.
 pub(crate) fn everything() -> Frame {
     Frame::from_json(&text()).expect("a frame")
 }

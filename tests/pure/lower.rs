@@ -11,7 +11,6 @@ fn planned(seed: u64) -> Plan {
     plan_on(&frame, "adreno-830")
 }
 
-/// The first frames of a plan.
 fn frames(plan: &Plan, queues: &DeviceQueues, count: usize) -> Vec<Checked<Lowered>> {
     let mut situation = Situation::first(queues.clone());
     let mut frames = Vec::new();

@@ -149,7 +149,6 @@ fn run_to_its_end(command: &mut Command) -> std::io::Result<ExitStatus> {
     command.status()
 }
 
-/// The signal that ended a program.
 pub(crate) fn signal_of(ended: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&ended);

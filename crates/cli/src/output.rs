@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 
-/// Standard output or a file.
 #[derive(Debug)]
 pub(crate) struct Output {
     file: Option<PathBuf>,
@@ -21,12 +20,10 @@ impl Output {
         Output { file }
     }
 
-    /// Writes the text as it is.
     pub(crate) fn write(&self, text: &str) -> Result<()> {
         self.write_bytes(text.as_bytes())
     }
 
-    /// Writes bytes.
     pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<()> {
         let Some(file) = &self.file else {
             let mut stdout = std::io::stdout().lock();

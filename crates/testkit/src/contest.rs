@@ -12,7 +12,6 @@ use tileheap_textures::{CreatePolicy, PolicyDesc};
 /// Budgets in hundredths of the working set.
 pub const BUDGETS: [u64; 6] = [50, 80, 95, 100, 105, 150];
 
-/// Row of the lower bound.
 pub const LOWER_BOUND: &str = "lower bound";
 /// Row of Belady's offline policy.
 pub const BELADY: &str = "belady";

@@ -23,7 +23,6 @@ pub const fn rect(x: i32, y: i32, width: u32, height: u32) -> vk::Rect2D {
     vk::Rect2D { offset, extent }
 }
 
-/// The usual options with this strategy.
 pub fn by(strategy: Strategy) -> PlanOptions {
     PlanOptions {
         strategy,

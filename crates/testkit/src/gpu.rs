@@ -76,7 +76,6 @@ impl Gpu {
         self.context.tile()
     }
 
-    /// An object that goes with the device.
     pub fn create<I: CreateInfo>(&self, info: &I) -> I::Handle {
         self.objects.create(self.device(), info)
     }
@@ -133,7 +132,6 @@ impl Gpu {
         HostBuffer { buffer, bytes }
     }
 
-    /// Ordinary memory for what needs it.
     fn memory(&self, needs: vk::MemoryRequirements, wanted: vk::MemoryPropertyFlags) -> vk::DeviceMemory {
         let profile = self.context.support().profile();
         let fits = profile.type_bits(|kind| kind.flags.contains(wanted)) & needs.memory_type_bits;
@@ -351,7 +349,6 @@ impl HostBuffer {
 }
 
 impl Pipeline {
-    /// Binds the pipeline and a set.
     pub fn bind(&self, device: &ash::Device, commands: vk::CommandBuffer, set: Option<vk::DescriptorSet>) {
         // SAFETY: recording.
         unsafe { device.cmd_bind_pipeline(commands, self.bind_point, self.handle) };

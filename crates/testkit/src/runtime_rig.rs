@@ -54,7 +54,6 @@ pub const EXTENT: vk::Extent2D = vk::Extent2D {
     height: 270,
 };
 
-/// Describes the frame.
 pub fn describe() -> Described {
     let mut frame = FrameBuilder::new("rig", EXTENT);
     let image = |format| ImageDesc::new(format, EXTENT);
@@ -257,7 +256,6 @@ impl Rig {
         ))
     }
 
-    /// The pass of that name.
     pub fn pass(&self, name: &str) -> PassId {
         self.described
             .frame
@@ -265,13 +263,11 @@ impl Rig {
             .expect("the rig's frame has it")
     }
 
-    /// Records and submits one frame.
     pub fn frame(&self, bound: &mut BoundFrame) -> Result<FrameNumber> {
         let recorder = self.record(bound)?;
         on_fake!(recorder.submit())
     }
 
-    /// Begins one frame, with its output.
     pub fn begin<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         let (image, view) = self.outputs[bound.parity().index()];
         let images = [ImportedImage {
@@ -360,7 +356,6 @@ pub fn image_info(usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
         .usage(usage)
 }
 
-/// An image and view of the caller.
 fn output(device: &ash::Device, support: &Support) -> (vk::Image, vk::ImageView) {
     let info = image_info(vk::ImageUsageFlags::COLOR_ATTACHMENT);
     let image = on_fake!(device.create_image(&info, None)).unwrap();

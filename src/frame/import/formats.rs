@@ -6,7 +6,6 @@ use crate::names;
 
 /// What a loose name was taken for.
 pub(super) enum Reading {
-    /// The name says it.
     Named(vk::Format),
     /// Nothing in the name says it; the size per texel does.
     Guessed(vk::Format),
@@ -97,7 +96,6 @@ fn shorthand(name: &str) -> Option<vk::Format> {
         .find_map(|kind| full_name(&format!("{components}_{kind}")))
 }
 
-/// A common format of that size.
 fn by_size(bytes: u32, depth: bool) -> Option<vk::Format> {
     use vk::Format as F;
     Some(match (bytes, depth) {

@@ -5,7 +5,6 @@ use crate::frame::AccessKind;
 /// What an entry of a pass's `reads` or `writes` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// An access.
     Access(AccessKind),
     /// An access that cannot write, whatever the list.
     ReadOnly(AccessKind),

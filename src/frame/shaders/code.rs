@@ -119,7 +119,6 @@ impl Code {
         Some(Node(position as u32))
     }
 
-    /// The id that a definition defines.
     pub(super) fn id(&self, node: Node) -> u32 {
         self.definitions[node.index()].0
     }
@@ -139,7 +138,6 @@ impl Code {
         &self.words[instruction.first as usize..instruction.end as usize]
     }
 
-    /// The operands behind result type and result.
     pub(super) fn operands(&self, instruction: &Instruction) -> &[u32] {
         &self.all(instruction)[usize::from(instruction.has_type) + usize::from(instruction.has_result)..]
     }
@@ -165,7 +163,6 @@ impl Code {
         }
     }
 
-    /// The result's type.
     pub(super) fn type_of(&self, id: u32) -> Option<&Instruction> {
         self.definition(self.result_type(self.definition(id)?))
     }

@@ -8,9 +8,7 @@ use super::module::Module;
 /// What is done with memory through a handle, as bits.
 pub(super) type Bits = u8;
 
-/// Contents are read.
 pub(super) const READ: Bits = 1 << 0;
-/// Contents are written.
 pub(super) const WRITE: Bits = 1 << 1;
 /// Contents are read or written as decorations permit, by an instruction that is not known here.
 pub(super) const UNKNOWN: Bits = 1 << 2;

@@ -167,7 +167,6 @@ fn listed(entry_points: &[Declared]) -> String {
     }
 }
 
-/// The pipeline stages in which a shader stage runs.
 fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
     use vk::PipelineStageFlags2 as P;
     use vk::ShaderStageFlags as S;

@@ -134,12 +134,10 @@ impl Module {
         self.functions_by_id.get(&id).copied()
     }
 
-    /// The decorations of an id.
     pub(super) fn decorations(&self, id: u32) -> Decorations {
         self.decorations.get(&id).copied().unwrap_or_default()
     }
 
-    /// The decorations of a member of a structure.
     pub(super) fn member(&self, structure: u32, member: u32) -> Decorations {
         let found = self.member_decorations.get(&(structure, member));
         found.copied().unwrap_or_default()
@@ -204,7 +202,6 @@ impl Module {
         }
     }
 
-    /// The storage class of the pointer type with this id.
     pub(super) fn storage_class(&self, pointer_type: u32) -> Option<StorageClass> {
         let pointer = self.code.definition(pointer_type)?;
         match pointer.op {

@@ -126,7 +126,6 @@ impl<'a> PipelineShaders<'a> {
     }
 }
 
-/// One shader's use of one binding.
 #[derive(Clone, Copy)]
 pub(super) struct ShaderUse {
     pub(super) binding: ShaderBinding,

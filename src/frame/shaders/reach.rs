@@ -9,7 +9,6 @@ use super::module::Module;
 
 /// The part of a module that an entry point can execute.
 pub(super) struct PointerReach {
-    /// Numbers of the instructions in reachable functions.
     pub(super) instructions: Vec<usize>,
     /// Calls of defined functions: callee, then those with the most arguments first, and the call's number. Sorted.
     calls: Vec<(usize, (Reverse<usize>, usize))>,
@@ -87,7 +86,6 @@ impl PointerReach {
         })
     }
 
-    /// The values that a function returns.
     pub(super) fn returned(&self, function: usize) -> impl Iterator<Item = Node> + '_ {
         run(&self.returns, function).iter().map(|&(_, value)| value)
     }

@@ -33,7 +33,6 @@ pub(super) enum Memory {
     Addressed,
 }
 
-/// How memory of a storage class is followed.
 pub(super) fn memory_of(class: StorageClass) -> Memory {
     use StorageClass as S;
     match class {
@@ -118,7 +117,6 @@ impl Module {
         }
     }
 
-    /// The storage class of a global variable.
     pub(super) fn variable_class(&self, variable: &Instruction) -> Option<StorageClass> {
         StorageClass::from_u32(self.code.operand(variable, 0))
     }

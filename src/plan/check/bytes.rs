@@ -236,7 +236,6 @@ fn check_pair(checker: &mut Checker<'_>, sites: &[Site], first: usize, second: u
     }
 }
 
-/// The passes that use a placement.
 fn uses<'a>(checker: &Checker<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
     let plan = checker.plan;
     let accesses = plan.frame.accesses().iter();

@@ -27,7 +27,6 @@ impl Checker<'_> {
         self.plan.frame.pass(id).name.clone()
     }
 
-    /// The name of the resource of a placement.
     pub(super) fn resident(&self, placement: usize) -> String {
         self.resource(self.plan.placements[placement].resource)
     }

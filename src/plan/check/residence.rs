@@ -109,7 +109,6 @@ pub(super) enum Window {
     Frame,
 }
 
-/// The discard window of a batch.
 pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
     let boundary = plan.profile.tile.is_some_and(|tile| tile.queue_submit_boundary);
     match plan.options.windows {
@@ -158,7 +157,6 @@ fn check_tile(checker: &mut Checker<'_>, index: usize) {
     }
 }
 
-/// A placement is in memory that an option forbids.
 fn against_options(checker: &mut Checker<'_>, index: usize, option: &str) {
     let (resource, memory) = (checker.resident(index), checker.plan.placements[index].memory);
     let message =

@@ -63,14 +63,12 @@ impl Table {
         self.rows.push((cells, note));
     }
 
-    /// Writes titles and rows.
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let titles: Vec<&str> = self.columns.iter().map(|column| column.title).collect();
         writeln!(f, "{}", self.line(&titles, &self.widths(), "").trim_end())?;
         self.write_rows(f)
     }
 
-    /// Writes rows alone.
     pub(super) fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let widths = self.widths();
         let longest = self.rows.iter().map(|(_, note)| length(note)).max().unwrap_or(0);

@@ -55,7 +55,6 @@ enum Shows {
     Message(&'static str),
 }
 
-/// Runs a bug and its remedy.
 fn is_seen(bug: &str, shows: &[Shows]) {
     let (Some(wrong), Some(right)) = (run(bug, false, "adreno-830"), run(bug, true, "adreno-830")) else {
         return;

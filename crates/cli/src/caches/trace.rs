@@ -8,10 +8,8 @@ use tileheap_textures::trace::{Entry, TraceReader};
 
 use crate::error::{Error, Result};
 
-/// A trace in a file.
 pub(super) type Trace = TraceReader<BufReader<File>>;
 
-/// Opens a trace.
 pub(super) fn open(path: &Path) -> Result<Trace> {
     let file =
         File::open(path).map_err(|error| Error::new(format!("cannot read `{}`: {error}", path.display())))?;
@@ -19,7 +17,6 @@ pub(super) fn open(path: &Path) -> Result<Trace> {
         .map_err(|error| Error::of(path.display(), error))
 }
 
-/// The next entry.
 pub(super) fn next(trace: &mut Trace, path: &Path) -> Result<Option<Entry>> {
     trace
         .next_entry()

@@ -135,7 +135,6 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
-/// A bar for each point.
 fn bars(points: &[SweepPoint]) -> String {
     const WIDTH: u64 = 50;
     let widest = points.iter().map(|point| point.at.len()).max().unwrap_or(0);

@@ -44,7 +44,6 @@ enum Layer {
     Emulator,
 }
 
-/// The profiles with a tile heap.
 fn emulated() -> impl Iterator<Item = &'static str> {
     let has_heap = |name: &&str| DeviceProfile::preset(name).is_ok_and(|profile| profile.tile.is_some());
     PRESETS.into_iter().filter(has_heap)

@@ -110,7 +110,6 @@ pub(crate) enum Sizes {
 }
 
 impl FrameArguments {
-    /// The frame and its plan.
     pub(crate) fn plan(&self) -> Result<(Imported, Plan)> {
         let imported = self.read_frame()?;
         let profile = self.options.read_profile()?;
@@ -133,7 +132,6 @@ impl FrameArguments {
 }
 
 impl FrameOptions {
-    /// The device profile.
     pub(crate) fn read_profile(&self) -> Result<DeviceProfile> {
         let profile = profile::read(&self.profile)?;
         Ok(match self.heap {
@@ -142,7 +140,6 @@ impl FrameOptions {
         })
     }
 
-    /// Plans a frame.
     pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Plan> {
         let frame = &imported.frame;
         let options = PlanOptions {

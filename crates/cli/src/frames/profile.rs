@@ -19,7 +19,6 @@ pub(crate) fn read(name_or_file: &str) -> Result<DeviceProfile> {
     DeviceProfile::from_json(&text).map_err(|error| Error::of(shown(path), error))
 }
 
-/// A profile as text.
 pub(crate) fn text(profile: &DeviceProfile) -> String {
     let mut text = format!("{}\n  {}\n", one_line(&profile.name), one_line(&profile.source));
     text += "\nMemory heaps\n";

@@ -88,7 +88,6 @@ pub(crate) fn brief(
     }
 }
 
-/// The page as text.
 pub(crate) fn text(page: &Chart) -> String {
     let mut text = format!("{}\n", page.title);
     for (name, value) in &page.facts {
@@ -109,7 +108,6 @@ pub(crate) fn text(page: &Chart) -> String {
     text
 }
 
-/// What each described pass moves.
 fn traffic(described: &Plan, best: &ArrangedPlan<'_>) -> Vec<PassTraffic> {
     let frame = described.described();
     let needs = described.described_requirements();

@@ -52,7 +52,6 @@ pub(super) fn rect(out: &mut String, (x, y): (f64, f64), (width, height): (f64, 
     );
 }
 
-/// A line, solid or dashed.
 pub(super) fn line(out: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64), ink: &str, dashes: &str) {
     *out += &format!(
         "<line x1=\"{x1:.1}\" x2=\"{x2:.1}\" y1=\"{y1:.1}\" y2=\"{y2:.1}\" stroke=\"{ink}\" {dashes}/>\n"

@@ -118,7 +118,6 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
     y + LEGEND - top
 }
 
-/// Draws lanes as brackets with names.
 fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
     text(out, (LEFT - 6.0, y + 12.0), INKS.soft, END, &lane.name);
     for span in &lane.spans {

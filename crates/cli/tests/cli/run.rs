@@ -55,7 +55,6 @@ impl Run {
     }
 }
 
-/// A text that has all these parts.
 pub(crate) fn contains(text: String, parts: &[&str]) -> String {
     for part in parts {
         assert!(text.contains(part), "{part} is not in: {text}");
@@ -63,7 +62,6 @@ pub(crate) fn contains(text: String, parts: &[&str]) -> String {
     text
 }
 
-/// The command.
 pub(crate) fn command() -> Command {
     tileheap_testkit::runnable(env!("CARGO_BIN_EXE_tileheap"))
 }
@@ -112,7 +110,6 @@ pub(crate) fn place(name: &str) -> String {
     scratch(name).to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// A file of a test with this text.
 pub(crate) fn file(name: &str, text: &str) -> String {
     std::fs::write(scratch(name), text).expect("a scratch file");
     place(name)
@@ -141,7 +138,6 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON on standard output")
 }
 
-/// The plan of a frame as JSON.
 pub(crate) fn planned(frame: &str, options: &[&str]) -> Value {
     json(&tileheap(&[&["plan", frame, "--json"], options].concat()).good())
 }

@@ -48,7 +48,6 @@ impl Script {
         std::fs::write(self.folder.join(name), text).expect("a file of a script");
     }
 
-    /// A command, and what is expected of it.
     fn command(&self, line: &str, expected: &[&str]) {
         let (status, line) = line.split_once(' ').expect("a command");
         let (line, kept) = line.split_once(" > ").unwrap_or((line, ""));
@@ -142,7 +141,6 @@ impl Script {
         true
     }
 
-    /// A step on a page.
     fn step(&mut self, verb: &str, rest: &str) {
         let browser = self.browser.as_mut().expect("an open page");
         match verb {

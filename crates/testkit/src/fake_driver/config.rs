@@ -143,7 +143,6 @@ impl Config {
         }
     }
 
-    /// The same without tile memory.
     pub fn without_tile_memory(self) -> Config {
         Config {
             tile: Tile::absent(),

@@ -9,9 +9,7 @@ use ash::vk;
 pub(super) enum Since {
     /// Nothing: it makes instances.
     Global,
-    /// An instance.
     Instance,
-    /// An extension of the instance.
     InstanceExtension(&'static CStr),
     /// A device of this version.
     Core(u32),

@@ -3,7 +3,6 @@
 use ash::vk;
 use ash::vk::Handle;
 
-/// An object by type and handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
     pub kind: vk::ObjectType,
@@ -80,7 +79,6 @@ pub struct SubmittedBatch {
     pub signals: Vec<(vk::Semaphore, u64)>,
 }
 
-/// A command in a command buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// `vkCmdBindTileMemoryQCOM`.

@@ -82,7 +82,6 @@ impl FakeDriver {
         self.driver.lock().live()
     }
 
-    /// How many objects live below the device.
     pub fn live_below_device(&self) -> usize {
         let above = [vk::ObjectType::INSTANCE, vk::ObjectType::DEVICE];
         self.live()

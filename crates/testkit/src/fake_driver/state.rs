@@ -80,7 +80,6 @@ pub fn inside() -> bool {
 pub struct Inside(());
 
 impl Inside {
-    /// Enters.
     pub fn enter() -> Inside {
         INSIDE.set(INSIDE.get() + 1);
         Inside(())
@@ -309,7 +308,6 @@ impl Entered {
         self.journal.push(Call::Other { function, object });
     }
 
-    /// What the device of this call has enabled.
     pub(super) fn enabled(&self) -> Enabled {
         match self.objects.get(&self.device).map(|record| &record.detail) {
             Some(Detail::Device(enabled)) => enabled.clone(),
@@ -423,7 +421,6 @@ impl State {
         }
     }
 
-    /// The image of a view.
     pub(super) fn image_of(&self, view: vk::ImageView) -> vk::Image {
         let image = self
             .objects
@@ -432,13 +429,11 @@ impl State {
         vk::Image::from_raw(image.unwrap_or(0))
     }
 
-    /// The tile memory object that an image is bound to.
     pub(super) fn tile_memory_of(&self, image: vk::Image) -> Option<vk::DeviceMemory> {
         let (memory, _) = self.image(image)?.bound?;
         self.memory(memory)?.tile.then_some(memory)
     }
 
-    /// Completes every pending batch.
     pub(super) fn complete_all(&mut self) {
         for batch in std::mem::take(&mut self.pending) {
             self.complete(batch);

@@ -41,7 +41,6 @@ fn plan_line(line: &str) -> Option<PlanLine> {
 }
 
 impl Shown {
-    /// The next plan that is as wanted.
     fn expect_plan(&self, what: &str, wanted: impl Fn(&PlanLine) -> bool) -> PlanLine {
         self.expect(what, |line| plan_line(line).filter(&wanted))
     }

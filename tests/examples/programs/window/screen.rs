@@ -110,7 +110,6 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Starts the example on a screen.
     fn start(display: &str, mut example: Command) -> Shown {
         let mut example = example
             .env("DISPLAY", display)
@@ -337,12 +336,10 @@ fn is_shown(screen: &RustConnection, window: Window) -> bool {
         && attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
 }
 
-/// The command of the deferred renderer in a window of this size.
 pub(crate) fn deferred(size: &str, arguments: &[&str]) -> Command {
     in_window("deferred", size, arguments)
 }
 
-/// An example's command in a window of this size.
 pub(crate) fn in_window(example: &str, size: &str, arguments: &[&str]) -> Command {
     let mut command = support::example(example);
     command.args(["--window", "--size", size]).args(arguments);
