@@ -25,8 +25,7 @@ pub(crate) fn make(context: Context) -> Context {
     let info = vk::BufferCreateInfo::default()
         .size(256)
         .usage(vk::BufferUsageFlags::STORAGE_BUFFER | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
-    // SAFETY: the device is alive, with the feature enabled.
-    let buffer = unsafe { device.create_buffer(&info, None) }.expect("a tile buffer");
+    let buffer = gpu.create(&info);
     let mut tile = ffi::TileMemoryRequirementsQCOM::default();
     let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
     let of = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
@@ -36,8 +35,7 @@ pub(crate) fn make(context: Context) -> Context {
     let info = vk::MemoryAllocateInfo::default()
         .allocation_size(tile.size)
         .memory_type_index(heap.memory_type);
-    // SAFETY: the type is the tile heap's.
-    let memory = unsafe { device.allocate_memory(&info, None) }.expect("tile memory");
+    let memory = gpu.create(&info);
     // SAFETY: both are new, and the size is what the buffer requires.
     unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("tile memory binds to a buffer");
 
@@ -68,10 +66,5 @@ pub(crate) fn make(context: Context) -> Context {
 
     let loaded = tile_memory_heap::Device::new(gpu.context.instance(), &device);
     assert!(loaded.is_ok(), "the command that was left out is there");
-    let context = gpu.clear();
-    // SAFETY: never submitted; what names it is gone.
-    unsafe { device.destroy_buffer(buffer, None) };
-    // SAFETY: the buffer in it is gone.
-    unsafe { device.free_memory(memory, None) };
-    context
+    gpu.clear()
 }

@@ -3,9 +3,11 @@
 //! A run is validated where `TILEHEAP_VALIDATE=1`, as `scripts/run-in-testbed.sh` sets it.
 
 use ash::vk;
+use tileheap::profile::TILE_HEAP_FLAG;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
+use crate::objects::Objects;
 use crate::tile_mistake;
 
 /// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
@@ -129,11 +131,11 @@ pub unsafe fn make_mistakes(
     device: &ash::Device,
     family: u32,
 ) {
+    let objects = Objects::default();
     let desc = vk::BufferCreateInfo::default()
         .size(256)
         .usage(vk::BufferUsageFlags::TRANSFER_DST);
-    // SAFETY: `device` is alive.
-    let buffer = unsafe { device.create_buffer(&desc, None) }.expect("a buffer");
+    let buffer = objects.create(device, &desc);
     let utils = ash::ext::debug_utils::Device::new(instance, device);
     let name = vk::DebugUtilsObjectNameInfoEXT::default()
         .object_handle(buffer)
@@ -144,30 +146,24 @@ pub unsafe fn make_mistakes(
     let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
     // SAFETY: `physical_device` is `instance`'s.
     let types = unsafe { instance.get_physical_device_memory_properties(physical_device) };
-    let heaps = &types.memory_heaps;
-    let tile = vk::MemoryHeapFlags::from_raw(0x8);
     let ordinary = |index: &u32| {
         let heap = types.memory_types[*index as usize].heap_index as usize;
-        needs.memory_type_bits >> index & 1 == 1 && !heaps[heap].flags.contains(tile)
+        let is_tile = types.memory_heaps[heap].flags.contains(TILE_HEAP_FLAG);
+        needs.memory_type_bits >> index & 1 == 1 && !is_tile
     };
-    let memory_type = (0..types.memory_type_count)
-        .find(ordinary)
-        .expect("a memory type for a buffer");
+    let memory_type = (0..types.memory_type_count).find(ordinary);
     let desc = vk::MemoryAllocateInfo::default()
         .allocation_size(needs.size)
-        .memory_type_index(memory_type);
-    // SAFETY: the type is one of the device's.
-    let memory = unsafe { device.allocate_memory(&desc, None) }.expect("memory for a buffer");
+        .memory_type_index(memory_type.expect("a memory type for a buffer"));
+    let memory = objects.create(device, &desc);
     // SAFETY: both new; size, alignment and type are what the buffer requires.
     unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("memory binds to a buffer");
 
     let desc = vk::CommandPoolCreateInfo::default().queue_family_index(family);
-    // SAFETY: the caller vouches for `family`.
-    let pool = unsafe { device.create_command_pool(&desc, None) }.expect("a command pool");
     let desc = vk::CommandBufferAllocateInfo::default()
-        .command_pool(pool)
+        .command_pool(objects.create(device, &desc))
         .command_buffer_count(1);
-    // SAFETY: `pool` is new.
+    // SAFETY: the pool is new.
     let commands = unsafe { device.allocate_command_buffers(&desc) }.expect("a command buffer")[0];
     // SAFETY: `commands` is new.
     unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
@@ -178,11 +174,5 @@ pub unsafe fn make_mistakes(
     }
     // SAFETY: recording.
     unsafe { device.end_command_buffer(commands) }.expect("recording ends");
-
-    // SAFETY: never submitted.
-    unsafe { device.destroy_command_pool(pool, None) };
-    // SAFETY: the command buffer that used it is gone.
-    unsafe { device.destroy_buffer(buffer, None) };
-    // SAFETY: the buffer in it is gone.
-    unsafe { device.free_memory(memory, None) };
+    objects.destroy(device);
 }
