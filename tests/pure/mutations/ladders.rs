@@ -4,7 +4,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::check::Rule;
 use tileheap::plan::{MemoryKind, Plan};
 
-use super::{name, refused};
+use super::refused;
 
 /// The tile residents with several placements.
 fn ladders(plan: &Plan) -> Vec<ResourceId> {
@@ -27,18 +27,4 @@ fn the_alias_in_the_object_that_is_bound_is_taken_away() {
         },
         |fault, _| fault.rule == Rule::WrongObjectBound,
     );
-}
-
-/// The drawing in the planner's module is of a plan that exists.
-#[test]
-fn there_are_ladders_of_buffers_and_of_images() {
-    let plans: Vec<Plan> = (0..200).map(super::planned).collect();
-    let of = |image: bool| {
-        let found = plans
-            .iter()
-            .flat_map(|plan| ladders(plan).into_iter().map(move |id| (plan, id)));
-        let mut found = found.filter(|(plan, id)| plan.frame.resource(*id).is_image() == image);
-        found.next().map(|(plan, id)| name(plan, id))
-    };
-    assert!(of(true).is_some() && of(false).is_some());
 }

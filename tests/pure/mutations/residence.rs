@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap::frame::{PassId, Persistence};
-use tileheap::plan::check::{CheckError, Rule};
+use tileheap::plan::check::Rule;
 use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, WindowRule};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
@@ -161,10 +161,6 @@ fn tile_passes(plan: &Plan) -> Vec<(PassId, String)> {
         .collect()
 }
 
-fn is_wrong_object(fault: &CheckError, pass: &str) -> bool {
-    fault.rule == Rule::WrongObjectBound && fault.message.starts_with(&format!("pass `{pass}` "))
-}
-
 #[test]
 fn another_object_of_the_same_size_is_bound() {
     refused(
@@ -174,30 +170,9 @@ fn another_object_of_the_same_size_is_bound() {
             plan.objects.push(plan.objects[bound.index()]);
             plan.passes[pass.index()].bound_object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
-        |fault, (_, name)| is_wrong_object(fault, name),
-    );
-}
-
-#[test]
-fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
-    refused(
-        tile_passes,
-        |plan, (pass, _)| plan.passes[pass.index()].bound_object = None,
-        |fault, (_, name)| is_wrong_object(fault, name) && fault.message.contains("with nothing bound"),
-    );
-}
-
-fn is_lost(fault: &CheckError, passing: &Passing, unbound: bool) -> bool {
-    let names = fault.message.contains(&format!("`{}` is live", passing.resource));
-    fault.rule == Rule::BoundTooSmall && names && fault.message.contains("binds 0 B of") == unbound
-}
-
-#[test]
-fn nothing_is_bound_while_contents_are_needed() {
-    refused(
-        |plan| passings(plan, false),
-        |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
-        |fault, passing| is_lost(fault, passing, true),
+        |fault, (_, pass)| {
+            fault.rule == Rule::WrongObjectBound && fault.message.starts_with(&format!("pass `{pass}` "))
+        },
     );
 }
 
@@ -215,23 +190,10 @@ fn less_is_bound_while_contents_are_needed() {
             plan.passes[passing.pass.index()].bound_object =
                 Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
-        |fault, passing| is_lost(fault, passing, false),
-    );
-}
-
-#[test]
-fn the_second_command_buffer_does_not_bind() {
-    refused(
-        |plan| {
-            let mut sites = passings(plan, true);
-            sites.retain(|passing| {
-                let commands = plan.frame.pass(passing.pass).command_buffer;
-                plan.frame.command_buffers()[commands.index()].passes.first as usize == passing.pass.index()
-            });
-            sites
+        |fault, passing| {
+            let live = format!("`{}` is live", passing.resource);
+            fault.rule == Rule::BoundTooSmall && fault.message.contains(&live)
         },
-        |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
-        |fault, passing| is_lost(fault, passing, true),
     );
 }
 

@@ -4,7 +4,7 @@ use tileheap::frame::Persistence;
 use tileheap::plan::PlacementReason;
 use tileheap::plan::check::Rule;
 
-use super::{placements_where, refused};
+use super::refused;
 
 #[test]
 fn a_reason_names_another_home() {
@@ -19,18 +19,5 @@ fn a_reason_names_another_home() {
         },
         |plan, id| plan.resources[id.index()].reason = PlacementReason::External,
         |fault, _| fault.rule == Rule::PlacementReason && fault.message.ends_with("external"),
-    );
-}
-
-#[test]
-fn an_unused_resource_gets_memory() {
-    refused(
-        |plan| placements_where(plan, |_| true),
-        |plan, &index| {
-            // Its copy at the end of the table belongs to nobody.
-            let copy = plan.placements[index];
-            plan.placements.push(copy);
-        },
-        |fault, _| fault.rule == Rule::Covered,
     );
 }
