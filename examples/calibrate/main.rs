@@ -140,62 +140,58 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     // SAFETY: the type is the tile heap's, and the size that of an object which the plan allocates.
     let memory = unsafe { allocated.raw().allocate_memory(&info, None) }.called("vkAllocateMemory")?;
 
-    let mut all: Vec<(&str, Timed<'_>)> = Vec::new();
-    let mut add = |name, device, workload, arrangement: &Arrangement, options| -> Result<()> {
-        all.push((name, Timed::new(device, workload, arrangement, options)?));
-        Ok(())
-    };
+    let mut figures = Figures(Vec::new());
     let once = Arrangement::described(&plain.frame);
-    add("off", off, &plain, &once, &unused)?;
-    add("feature enabled", enabled, &plain, &once, &unused)?;
-    add("allocated", allocated, &plain, &once, &unused)?;
+    for (name, against, device) in [
+        ("off", "", off),
+        ("feature enabled", "off", enabled),
+        ("allocated", "feature enabled", allocated),
+    ] {
+        figures.add(name, against, Timed::new(device, &plain, &once, &unused)?);
+    }
     let names = [
         "a quarter bound, not used",
         "half bound, not used",
         "three quarters bound, not used",
+        "bound, not used",
     ];
-    for (workload, name) in quarters.iter().zip(names.into_iter().chain(["bound, not used"])) {
-        add(
-            name,
-            tile,
-            workload,
-            &Arrangement::described(&workload.frame),
-            &used,
-        )?;
+    for (workload, name) in quarters.iter().zip(names) {
+        let described = Arrangement::described(&workload.frame);
+        figures.add(name, "allocated", Timed::new(tile, workload, &described, &used)?);
     }
-    all.push(("on", on));
+    figures.add("on", "bound, not used", on);
     let merged = grouped(&plain.frame, 2, Way::Merged);
     let divided = grouped(&plain.frame, 3, strips(STRIPS));
     let described = Arrangement::described(&copies.frame);
-    for (name, workload, arrangement, options) in [
-        ("on, merged", &plain, &merged, &used),
-        ("off, at once", &plain, &once, &unused),
-        ("off, in strips", &plain, &divided, &unused),
-        ("off, blurred", &blurred, &once, &unused),
-        ("off, blurred in strips", &blurred, &divided, &unused),
-        ("copies", &copies, &described, &unused),
+    for (name, against, workload, arrangement, options) in [
+        ("on, merged", "on", &plain, &merged, &used),
+        ("off, at once", "", &plain, &once, &unused),
+        ("off, in strips", "off, at once", &plain, &divided, &unused),
+        ("off, blurred", "", &blurred, &once, &unused),
+        (
+            "off, blurred in strips",
+            "off, blurred",
+            &blurred,
+            &divided,
+            &unused,
+        ),
+        ("copies", "", &copies, &described, &unused),
     ] {
-        all.push((name, Timed::new(tile, workload, arrangement, options)?));
+        figures.add(name, against, Timed::new(tile, workload, arrangement, options)?);
     }
 
     let progress = bar("calibrating", u64::from(args.rounds));
-    let mut times = vec![Vec::new(); all.len()];
     for round in 0..=args.rounds {
-        for (number, (_, timed)) in all.iter_mut().enumerate() {
-            let took = timed.run()?;
+        for variant in &mut figures.0 {
+            let took = variant.timed.run()?;
             // The first round warms up.
             if round > 0 {
-                times[number].push(took);
+                variant.times.push(took);
             }
         }
         progress.inc(1);
     }
     progress.finish_and_clear();
-    let figures = Figures {
-        names: all.iter().map(|one| one.0).collect(),
-        bins: all.iter().map(|one| one.1.bins()).collect(),
-        times,
-    };
     let nothing_on_chip = PlanOptions {
         tile_limit: Some(Bytes(1)),
         ..unused
@@ -203,8 +199,8 @@ fn calibrate(args: &Args, contexts: &[&Context]) -> Result<()> {
     let plan = tile.plan(&blurred.frame, &nothing_on_chip)?;
     let moved = Found::of(&plan, divided, Costs::default()).map_err(tileheap::Error::from)?;
     let costs = figures.print(bound_bytes, moved.traffic.halos);
-    for (_, timed) in all {
-        timed.destroy();
+    for variant in figures.0 {
+        variant.timed.destroy();
     }
     // SAFETY: nothing was ever bound to it.
     unsafe { allocated.raw().free_memory(memory, None) };
@@ -233,44 +229,43 @@ fn largest(heap: Bytes) -> vk::Extent2D {
     }
 }
 
-/// Nanoseconds of every variant, round by round.
-struct Figures {
-    names: Vec<&'static str>,
-    /// Tiles that the driver renders in, where it says.
-    bins: Vec<Option<u32>>,
-    times: Vec<Vec<f64>>,
+/// A frame that differs in one thing from another one, by name.
+struct Variant<'a> {
+    name: &'static str,
+    /// The other one, if it is compared.
+    against: &'static str,
+    timed: Timed<'a>,
+    /// Nanoseconds, round by round.
+    times: Vec<f64>,
 }
 
-impl Figures {
+struct Figures<'a>(Vec<Variant<'a>>);
+
+impl<'a> Figures<'a> {
+    fn add(&mut self, name: &'static str, against: &'static str, timed: Timed<'a>) {
+        self.0.push(Variant {
+            name,
+            against,
+            timed,
+            times: Vec::new(),
+        });
+    }
+
     /// Prints every variant beside the one it differs from, and the costs that follow.
     fn print(&self, bound: Bytes, halo_bytes: Bytes) -> MeasuredCosts {
         println!(
             "{:<32} {:>12}  against, with its 95 % interval",
             "variant", "GPU time"
         );
-        let against = [
-            ("feature enabled", "off"),
-            ("allocated", "feature enabled"),
-            ("a quarter bound, not used", "allocated"),
-            ("half bound, not used", "allocated"),
-            ("three quarters bound, not used", "allocated"),
-            ("bound, not used", "allocated"),
-            ("on", "bound, not used"),
-            ("on, merged", "on"),
-            ("off, in strips", "off, at once"),
-            ("off, blurred in strips", "off, blurred"),
-        ];
-        for (name, times) in self.names.iter().zip(&self.times) {
-            let other = against
-                .iter()
-                .find(|pair| pair.0 == *name)
-                .map_or("", |pair| pair.1);
-            let versus = match other {
+        for Variant {
+            name, against, times, ..
+        } in &self.0
+        {
+            let versus = match *against {
                 "" => String::new(),
                 other => {
-                    let [low, middle, high] = interval(self.differences(name, other));
                     let percent = |ns: f64| ns / median(self.of(other)) * 100.0;
-                    let [low, middle, high] = [low, middle, high].map(percent);
+                    let [low, middle, high] = interval(self.differences(name, other)).map(percent);
                     format!("{other}: {middle:+.1} % ({low:+.1} to {high:+.1})")
                 }
             };
@@ -297,8 +292,8 @@ impl Figures {
     }
 
     fn of(&self, name: &str) -> &[f64] {
-        let at = self.names.iter().position(|known| *known == name);
-        &self.times[at.expect("a variant")]
+        let variant = self.0.iter().find(|variant| variant.name == name);
+        &variant.expect("a variant").times
     }
 
     fn differences(&self, name: &str, other: &str) -> Vec<f64> {
@@ -309,12 +304,9 @@ impl Figures {
     /// Nanoseconds a bin, by least squares over what was bound and not used; `None` where the driver does not say how many there are, or
     /// has as many whatever is bound.
     fn each_bin(&self) -> Option<f64> {
-        let points = self.names.iter().zip(&self.bins).zip(&self.times);
-        let points = points.filter(|((name, _), _)| name.ends_with("bound, not used"));
-        let points: Option<Vec<_>> = points
-            .map(|((_, bins), times)| Some((f64::from((*bins)?), median(times))))
-            .collect();
-        let points = points?;
+        let bound = self.0.iter().filter(|one| one.name.ends_with("bound, not used"));
+        let points = bound.map(|one| Some((f64::from(one.timed.bins()?), median(&one.times))));
+        let points = points.collect::<Option<Vec<_>>>()?;
         let mean =
             |value: fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>() / points.len() as f64;
         let (x, y) = (mean(|point| point.0), mean(|point| point.1));

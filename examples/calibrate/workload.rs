@@ -21,7 +21,10 @@ pub(crate) enum Program {
     /// Draws over all of its target.
     Over,
     /// Reads this image at each pixel and around it.
-    Read { image: ResourceId, reach: u32 },
+    Read {
+        image: ResourceId,
+        reach: u32,
+    },
     Fill(ResourceId),
     /// Copies one buffer to the other.
     Copy(ResourceId, ResourceId),
