@@ -11,113 +11,23 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tileheap::lower::check::DeviceFacts;
 use tileheap::lower::{DeviceQueues, Situation, lower};
-use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
-use tileheap::plan::{
-    MemoryKind, NotTile, Object, ObjectId, PassPlan, Placement, PlacementReason, Plan, PlanOptions,
-    ResourcePlan, Totals, plan,
-};
-use tileheap::profile::{DeviceProfile, TileRequirements};
-use tileheap::units::{Alignment, Bytes, Run, Span};
+use tileheap::plan::{ObjectId, Plan, plan};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::{Bytes, Run};
 
 use crate::drawn::frame;
 
-const BLOCK: u64 = 12_288;
-const KIB: u64 = 1024;
-
-/// A plan that every rule allows.
+/// The plan of the drawing, which every rule allows, for an Adreno 830. Its sums: albedo has three blocks and two accesses, and is bound
+/// in three passes, all of them full; three resources of 64 KiB share two of them.
 fn by_hand() -> Plan {
+    let text = std::fs::read_to_string(tileheap_testkit::data("plan_by_hand.json")).expect("a readable file");
+    let mut document: Value = serde_json::from_str(&text).unwrap();
     let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let types = profile.ordinary_type_bits();
-    let (tile, arena) = (Some(ObjectId::new(0)), Some(ObjectId::new(1)));
-    let on_chip = PlacementReason::Tile {
-        savings: Bytes(6 * BLOCK),
-    };
-    let refused = PlacementReason::Arena(NotTile::Refused);
-    let (kept, shared, own) = (MemoryKind::Tile, MemoryKind::Arena, MemoryKind::Dedicated);
-    let rows = [
-        (kept, tile, 0, 3 * BLOCK, Span::new(0, 3), on_chip),
-        (shared, arena, 0, 64 * KIB, Span::new(2, 5), refused),
-        (shared, arena, 64 * KIB, 64 * KIB, Span::new(1, 3), refused),
-        (shared, arena, 64 * KIB, 64 * KIB, Span::new(3, 5), refused),
-        (own, None, 0, 64 * KIB, Span::new(4, 5), PlacementReason::External),
-    ];
-    let object = |memory, memory_type, size| Object {
-        memory,
-        memory_type,
-        size: Bytes(size),
-    };
-    let needs = |blocks: Option<u64>| ResourceRequirements {
-        size: Bytes(64 * KIB),
-        alignment: Alignment::new(256).unwrap(),
-        memory_type_bits: types,
-        dedicated: Dedicated::No,
-        tile: blocks.map(|blocks| TileRequirements {
-            size: Bytes(blocks * BLOCK),
-            alignment: Alignment::new(BLOCK).unwrap(),
-        }),
-        lazy_type_bits: 0,
-    };
-    let bound = PassPlan {
-        bound_object: tile,
-        live_tile: Bytes(3 * BLOCK),
-    };
-    let frame = frame("by hand");
-    let placed = |(resource, &(memory, object, offset, size, span, _))| Placement {
-        resource,
-        memory,
-        object,
-        offset: Bytes(offset),
-        size: Bytes(size),
-        span,
-    };
-    let placements = frame.resource_ids().zip(&rows).map(placed).collect();
-    Plan {
-        frame,
-        split: None,
-        requirements: Arc::new(Requirements {
-            resources: [Some(3), None, None, None, None].map(needs).to_vec(),
-        }),
-        options: PlanOptions {
-            bin_cost: Bytes::ZERO,
-            ..PlanOptions::default()
-        },
-        resources: (0..)
-            .zip(&rows)
-            .map(|(first, row)| ResourcePlan {
-                placements: Run {
-                    first,
-                    end: first + 1,
-                },
-                reason: row.5,
-            })
-            .collect(),
-        placements,
-        objects: vec![
-            object(kept, profile.tile.unwrap().memory_type, 3 * BLOCK),
-            object(shared, types.trailing_zeros(), 128 * KIB),
-        ],
-        passes: vec![bound, bound, bound, PassPlan::default(), PassPlan::default()],
-        conflicts: Vec::new(),
-        optimality: None,
-        totals: Totals {
-            // albedo: three blocks, two accesses.
-            eligible_bytes: Bytes(6 * BLOCK),
-            on_chip_bytes: Bytes(6 * BLOCK),
-            stored_bytes: Bytes::ZERO,
-            arena_bytes: Bytes(128 * KIB),
-            arena_bytes_without_aliasing: Bytes(192 * KIB),
-            arena_peak_live: Bytes(128 * KIB),
-            tile_peak_live: Bytes(3 * BLOCK),
-            tile_bytes: Bytes(3 * BLOCK),
-            // Three blocks in three passes, all of them full.
-            reserved_bytes: Bytes(9 * BLOCK),
-            reserved_bytes_by_runs: Bytes(9 * BLOCK),
-            live_bytes: Bytes(9 * BLOCK),
-        },
-        profile: Arc::new(profile),
-    }
+    document["profile"] = serde_json::to_value(profile).unwrap();
+    Plan::from_json(&frame("by hand"), &document.to_string()).unwrap()
 }
 
 #[test]
