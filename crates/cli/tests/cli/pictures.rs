@@ -151,39 +151,6 @@ fn assert_looks_like_reference(png: &[u8], name: &str) {
     );
 }
 
-#[test]
-fn what_moves_is_missing_or_has_another_colour_is_seen() {
-    let picture = |left: u32, colour: [u8; 3]| {
-        let inside = |x: u32, y: u32| (left..left + 12).contains(&x) && (10..16).contains(&y);
-        let cells = (0..60u32 * 40).map(|at| {
-            if inside(at % 60, at / 60) {
-                colour
-            } else {
-                [245; 3]
-            }
-        });
-        Coarse {
-            width: 60,
-            height: 40,
-            cells: cells.collect(),
-        }
-    };
-    let orange = [242, 177, 52];
-    let one = picture(20, orange);
-    for (what, left, colour, alike) in [
-        ("another browser's colours", 20, [236, 180, 60], true),
-        ("moved", 24, orange, false),
-        ("missing", 20, [245; 3], false),
-        ("another colour", 20, [156, 195, 230], false),
-    ] {
-        assert_eq!(one.looks_like(&picture(left, colour)), alike, "{what}");
-    }
-    let mut taller = picture(20, orange);
-    taller.cells.extend([[245; 3]; 120]);
-    taller.height += 2;
-    assert!(!one.looks_like(&taller), "taller");
-}
-
 /// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
 #[test]
 fn pages_look_as_they_should() {
