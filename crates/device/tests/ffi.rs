@@ -132,28 +132,6 @@ fn constants_have_the_values_of_the_registry() {
 }
 
 #[test]
-fn setters_store_what_they_are_given() {
-    let properties = ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default().tile_buffer_transfers(true);
-    assert_eq!(
-        (properties.queue_submit_boundary, properties.tile_buffer_transfers),
-        (0, 1)
-    );
-    let requirements = ffi::TileMemoryRequirementsQCOM::default()
-        .size(552_960)
-        .alignment(12_288);
-    assert_eq!((requirements.size, requirements.alignment), (552_960, 12_288));
-    let memory = vk::DeviceMemory::from_raw(7);
-    assert_eq!(
-        ffi::TileMemoryBindInfoQCOM::default().memory(memory).memory,
-        memory
-    );
-    let shading = ffi::RenderPassTileShadingCreateInfoQCOM::default()
-        .flags(ffi::TileShadingRenderPassFlagsQCOM::ENABLE)
-        .tile_apron_size(vk::Extent2D { width: 1, height: 2 });
-    assert_eq!((shading.flags.as_raw(), shading.tile_apron_size.height), (1, 2));
-}
-
-#[test]
 fn flags_print_by_name() {
     use ffi::TileShadingRenderPassFlagsQCOM as F;
     assert_eq!(

@@ -1,21 +1,6 @@
-//! What the workspace has of frames and models is planned, and `check` accepts the plans.
+//! What the workspace has of models is planned.
 
-use crate::run::{planned, shared, shared_frames, tileheap, tileheap_with};
-
-#[test]
-fn every_plan_of_a_shared_frame_is_right() {
-    for frame in shared_frames() {
-        for options in [
-            &[][..],
-            &["--strategy", "first-come"],
-            &["--strategy", "fast", "--profile", "x2-85"],
-        ] {
-            let plan = planned(&frame, options).to_string();
-            let verdict = tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).good();
-            assert!(verdict.starts_with("valid: "), "{verdict}");
-        }
-    }
-}
+use crate::run::{shared, tileheap};
 
 #[test]
 fn every_model_and_every_compilers_file_is_planned() {
