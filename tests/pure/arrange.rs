@@ -1,20 +1,17 @@
 //! Arrangements: what the search finds on published frames, and that what it finds keeps what every read sees.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use ash::vk;
 use tileheap::arrange::{Allowed, Arranged, Arrangement, DescriptionChange, Found, Way, search};
 use tileheap::frame::import::read;
 use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{Reaches, ResourceId};
-use tileheap::measure::estimate;
-use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions, ResourcePlan, plan};
-use tileheap::profile::DeviceProfile;
+use tileheap::plan::{NotTile, PlacementReason, Plan, ResourcePlan};
 use tileheap::units::Bytes;
 
 use crate::drawn::frame;
-use crate::planned::plan_on;
+use crate::planned::{plan_on, plan_with};
 
 fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
     let text = std::fs::read_to_string(tileheap_testkit::data("frames").join(file)).unwrap();
@@ -24,9 +21,7 @@ fn planned(file: &str, size: [u32; 2], profile: &str) -> Plan {
     let frame = frame
         .with_reaches(&Reaches::from_json(&reach, file).unwrap())
         .unwrap();
-    let profile = Arc::new(DeviceProfile::preset(profile).unwrap());
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
-    plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap()
+    plan_on(&frame, profile)
 }
 
 fn found(plan: &Plan) -> Found {
@@ -59,8 +54,7 @@ fn published_frames_mostly_stay_on_chip() {
         assert!(found.traffic.shaded <= 1.5);
         assert!(share / 100.0 <= found.cap() + 1e-9 && share / 100.0 >= found.cap() - 0.1);
         let arranged = found.arrangement.apply(described).unwrap();
-        let needs = Arc::new(estimate(&arranged.frame, &plan.profile).unwrap());
-        let replanned = tileheap::plan::plan(&arranged.frame, &needs, &plan.profile, &plan.options).unwrap();
+        let replanned = plan_with(&arranged.frame, &plan.profile, &plan.options);
         replanned.check().unwrap();
         // What the search expects to be on chip is there when the frame that runs is planned.
         let (off_chip, expected) = (moved(&plan, &replanned, &arranged), found.traffic.moved.0);
@@ -231,8 +225,7 @@ fn descriptions_change_where_that_is_allowed() {
                 assert!(matches!(kind, ResourceKind::Image { desc, .. } if desc.format == format));
             }
         }
-        let needs = Arc::new(estimate(&arranged.frame, &plan.profile).unwrap());
-        let replanned = tileheap::plan::plan(&arranged.frame, &needs, &plan.profile, &plan.options).unwrap();
+        let replanned = plan_with(&arranged.frame, &plan.profile, &plan.options);
         replanned.check().unwrap();
     }
 }

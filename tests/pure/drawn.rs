@@ -1,15 +1,13 @@
 //! Small frames, drawn: their plans, and the tables of their third frame, as text. Other tests take frames from there by name.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tileheap::frame::{Frame, ResourceId};
 use tileheap::lower::{DeviceQueues, Situation, lower};
-use tileheap::measure::estimate;
-use tileheap::plan::{PlanOptions, plan};
+use tileheap::plan::PlanOptions;
 use tileheap::profile::DeviceProfile;
 
 use crate::lowered_check::device;
+use crate::planned::plan_with;
 
 /// The text of a frame.
 pub(crate) fn text(name: &str) -> String {
@@ -43,10 +41,9 @@ fn frames_are_planned_and_lowered_as_drawn() {
         let frame = &file["frames"][case["frame"].as_str().expect("the name of a frame")];
         let frame = Frame::from_json(&frame.to_string()).unwrap();
         let profile = changed(preset.clone(), &case["device"]).to_string();
-        let profile = Arc::new(DeviceProfile::from_json(&profile).unwrap());
+        let profile = DeviceProfile::from_json(&profile).unwrap();
         let options = serde_json::from_value(changed(default.clone(), &case["options"])).unwrap();
-        let needs = Arc::new(estimate(&frame, &profile).unwrap());
-        let plan = plan(&frame, &needs, &profile, &options).unwrap();
+        let plan = plan_with(&frame, &profile, &options);
         assert_eq!(plan.violations(), []);
         let queues = match case["apart"].as_bool() {
             Some(true) => DeviceQueues::apart(&frame),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::planned::planned;
+use crate::planned::{plan_with, planned};
 use ash::vk;
 use tileheap::frame::import;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
@@ -92,8 +92,7 @@ fn counted_frames_are_proved_at_every_heap_size() {
         let frame = synthetic(seed, desc);
         for heap in 1..=24 {
             let preset = DeviceProfile::preset("adreno-830").unwrap();
-            let profile = Arc::new(preset.with_tile_heap_size(Bytes::mib(heap)).unwrap());
-            let needs = Arc::new(estimate(&frame, &profile).unwrap());
+            let profile = preset.with_tile_heap_size(Bytes::mib(heap)).unwrap();
             let with = |strategy| {
                 let options = PlanOptions {
                     strategy,
@@ -104,7 +103,7 @@ fn counted_frames_are_proved_at_every_heap_size() {
                     budget: 100_000,
                     ..PlanOptions::default()
                 };
-                plan(&frame, &needs, &profile, &options).unwrap()
+                plan_with(&frame, &profile, &options)
             };
             let best = with(Strategy::Optimal);
             let found = best.optimality.unwrap();

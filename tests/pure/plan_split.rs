@@ -13,6 +13,7 @@ use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
 use crate::drawn;
+use crate::planned::plan_with;
 
 const SPLIT: PlanOptions = PlanOptions {
     strategy: tileheap::plan::Strategy::Optimal,
@@ -31,9 +32,7 @@ fn profile() -> Arc<DeviceProfile> {
 }
 
 fn planned(frame: &Frame, options: &PlanOptions) -> Plan {
-    let profile = profile();
-    let needs = Arc::new(estimate(frame, &profile).unwrap());
-    let plan = plan(frame, &needs, &profile, options).unwrap();
+    let plan = plan_with(frame, &profile(), options);
     assert_eq!(plan.violations(), [], "{plan}");
     plan
 }
@@ -163,30 +162,22 @@ fn split_lifetimes_are_never_worse() {
         };
         let frame = synthetic(seed, desc);
         let preset = DeviceProfile::preset("adreno-830").unwrap();
-        let profile = Arc::new(preset.with_tile_heap_size(Bytes::mib(2 + seed % 14)).unwrap());
-        let needs = Arc::new(estimate(&frame, &profile).unwrap());
-        let whole = plan(
-            &frame,
-            &needs,
-            &profile,
-            &PlanOptions {
-                split: false,
+        let profile = preset.with_tile_heap_size(Bytes::mib(2 + seed % 14)).unwrap();
+        let with = |split| {
+            let options = PlanOptions {
+                split,
                 budget: 3_000,
                 ..SPLIT
-            },
-        )
-        .unwrap();
-        let options = PlanOptions {
-            budget: 3_000,
-            ..SPLIT
+            };
+            plan_with(&frame, &profile, &options)
         };
-        let parts = plan(&frame, &needs, &profile, &options).unwrap();
+        let (whole, parts) = (with(false), with(true));
         assert_eq!(parts.violations(), [], "seed {seed}: {parts}");
         let value = |plan: &Plan| plan.optimality.map_or(0, |found| found.value);
         assert!(value(&parts) >= value(&whole), "seed {seed}");
         let net = |plan: &Plan| plan.totals.on_chip_bytes.0 as i64 - plan.binning_cost().0 as i64;
         assert_eq!(value(&parts), net(&parts), "seed {seed}");
-        assert_eq!(parts, plan(&frame, &needs, &profile, &options).unwrap());
+        assert_eq!(parts, with(true));
         if parts.split.is_some() {
             split += 1;
             assert!(parts.totals.on_chip_bytes <= parts.totals.eligible_bytes);
@@ -239,8 +230,7 @@ fn the_published_frames_keep_no_less() {
             // As whole lives are counted there, no stretch adds to them: proved.
             assert_eq!(parts.totals, whole.totals, "{name} {height} {heap}");
             let by_rules = |split| {
-                let needs = Arc::new(estimate(&imported.frame, &profile).unwrap());
-                let plan = plan(&imported.frame, &needs, &profile, &PlanOptions { split, ..SPLIT }).unwrap();
+                let plan = plan_with(&imported.frame, &profile, &PlanOptions { split, ..SPLIT });
                 assert_eq!(plan.violations(), [], "{name} {height} {heap}");
                 plan.optimality.unwrap().value
             };

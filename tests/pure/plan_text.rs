@@ -1,37 +1,29 @@
 //! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
 
-use std::sync::Arc;
-
 use ash::vk;
 use serde_json::Value;
-use tileheap::frame::Frame;
-use tileheap::measure::estimate;
-use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy, plan};
+use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
 use crate::everything::everything;
+use crate::planned::plan_with;
 use tileheap_testkit::frames::by;
-
-fn planned(frame: &Frame, profile: DeviceProfile, strategy: Strategy) -> Plan {
-    let needs = Arc::new(estimate(frame, &profile).unwrap());
-    let options = by(strategy);
-    plan(frame, &needs, &Arc::new(profile), &options).unwrap()
-}
 
 fn every_plan() -> Vec<Plan> {
     let frame = everything();
     let mut plans = Vec::new();
     for preset in PRESETS {
         for strategy in Strategy::ALL {
-            plans.push(planned(&frame, DeviceProfile::preset(preset).unwrap(), strategy));
+            let profile = DeviceProfile::preset(preset).unwrap();
+            plans.push(plan_with(&frame, &profile, &by(strategy)));
         }
     }
     let small = DeviceProfile::preset("adreno-830")
         .unwrap()
         .with_tile_heap_size(Bytes::mib(3))
         .unwrap();
-    plans.push(planned(&frame, small, Strategy::Greedy));
+    plans.push(plan_with(&frame, &small, &by(Strategy::Greedy)));
     plans
 }
 
@@ -69,13 +61,11 @@ fn the_report_keeps_to_110_columns_and_says_why() {
 fn residents_of_several_objects_are_said_once() {
     let frame = everything();
     let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let needs = Arc::new(estimate(&frame, &profile).unwrap());
     let options = PlanOptions {
-        strategy: Strategy::Optimal,
         ladder: Ladder::Always,
-        ..PlanOptions::default()
+        ..by(Strategy::Optimal)
     };
-    let plan = plan(&frame, &needs, &Arc::new(profile), &options).unwrap();
+    let plan = plan_with(&frame, &profile, &options);
     let text = plan.to_string();
     let (table, rest) = text.split_once("Arenas in ordinary memory").unwrap();
     let (map, _) = rest.split_once("Totals").unwrap();
@@ -126,7 +116,7 @@ fn every_reason_is_printed() {
     eager
         .memory_types
         .retain(|kind| !kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED));
-    plans.push(planned(&everything(), eager, Strategy::Greedy));
+    plans.push(plan_with(&everything(), &eager, &by(Strategy::Greedy)));
     plans.iter().for_each(&mut note);
     kinds.sort();
     kinds.dedup();
@@ -156,7 +146,7 @@ fn every_reason_is_printed() {
 fn what_is_wrong_with_a_plan_is_named() {
     let frame = everything();
     let profile = DeviceProfile::preset("adreno-830").unwrap();
-    let plan = planned(&frame, profile, Strategy::Greedy);
+    let plan = plan_with(&frame, &profile, &by(Strategy::Greedy));
     let sound: Value = serde_json::from_str(&plan.to_json()).unwrap();
     tileheap_testkit::assert_cases("plan_json", |_, case| {
         let mut damaged = sound.clone();
@@ -181,11 +171,8 @@ fn what_is_wrong_with_a_plan_is_named() {
 #[test]
 fn no_damage_panics() {
     let frame = everything();
-    let plan = planned(
-        &frame,
-        DeviceProfile::preset("adreno-830").unwrap(),
-        Strategy::Greedy,
-    );
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let plan = plan_with(&frame, &profile, &by(Strategy::Greedy));
     let value: Value = serde_json::from_str(&plan.to_json()).unwrap();
     let mut paths = Vec::new();
     leaves(&value, String::new(), &mut paths);

@@ -1,14 +1,12 @@
 //! What `lower` makes is accepted.
 
-use std::sync::Arc;
-
 use tileheap::frame::import::import;
 use tileheap::lower::{DeviceQueues, Situation, lower};
-use tileheap::measure::estimate;
-use tileheap::plan::{Plan, PlanOptions, plan};
+use tileheap::plan::{Plan, PlanOptions};
 use tileheap::profile::{DeviceProfile, PRESETS};
 
 use super::{arrangements, device, executable};
+use crate::planned::plan_with;
 
 /// Lowers and checks the first frames of a plan.
 fn accept(plan: &Plan, queues: DeviceQueues, what: &str) {
@@ -49,14 +47,13 @@ fn tables_of_real_frames_are_accepted() {
         let text = std::fs::read_to_string(path).unwrap();
         let frame = import(&text).unwrap().frame;
         for preset in PRESETS {
-            let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
-            let needs = Arc::new(estimate(&frame, &profile).unwrap());
+            let profile = DeviceProfile::preset(preset).unwrap();
             for split in [false, true] {
                 let options = PlanOptions {
                     split,
                     ..PlanOptions::default()
                 };
-                let plan = plan(&frame, &needs, &profile, &options).unwrap();
+                let plan = plan_with(&frame, &profile, &options);
                 for queues in arrangements(&plan) {
                     accept(&plan, queues, &format!("{file} on {preset}"));
                 }

@@ -15,11 +15,19 @@ use tileheap_testkit::frames::extent;
 /// Tile alignments, of which few are powers of two.
 const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 
-/// The plan of a frame with the usual options, for a device by estimated sizes.
+/// The plan of a frame for a device by estimated sizes.
+pub(crate) fn plan_with(frame: &Frame, profile: &DeviceProfile, options: &PlanOptions) -> Plan {
+    let needs = Arc::new(estimate(frame, profile).unwrap());
+    plan(frame, &needs, &Arc::new(profile.clone()), options).unwrap()
+}
+
+/// The same with the usual options.
 pub(crate) fn plan_on(frame: &Frame, preset: &str) -> Plan {
-    let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
-    let needs = Arc::new(estimate(frame, &profile).unwrap());
-    plan(frame, &needs, &profile, &PlanOptions::default()).unwrap()
+    plan_with(
+        frame,
+        &DeviceProfile::preset(preset).unwrap(),
+        &PlanOptions::default(),
+    )
 }
 
 /// The plan of a frame, device and options drawn from `seed`.
