@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule};
 use crate::frame::tables::ResourceKind;
-use crate::frame::{Frame, PassId, ResourceId};
+use crate::frame::{PassId, ResourceId};
 use crate::measure::Dedicated;
 use crate::names;
 use crate::units::Run;
@@ -276,12 +276,8 @@ impl Plan {
     }
 
     fn queue(&self, pass: PassId) -> String {
-        printable(&queue_name(&self.frame, pass))
+        printable(&self.frame.queues()[self.frame.queue_of(pass).index()].name)
     }
-}
-
-fn queue_name(frame: &Frame, pass: PassId) -> String {
-    frame.queues()[frame.queue_of(pass).index()].name.clone()
 }
 
 /// A name between backticks, on one line.

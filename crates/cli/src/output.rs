@@ -40,15 +40,11 @@ impl Output {
 
     /// Writes a report, with bold headings on a terminal.
     pub(crate) fn write_report(&self, text: &str) -> Result<()> {
-        if self.file.is_some() || !has_color() {
+        if self.file.is_some() || !std::io::stdout().is_terminal() || is_color_unwanted() {
             return self.write(text);
         }
         self.write(&with_bold_headings(text))
     }
-}
-
-fn has_color() -> bool {
-    std::io::stdout().is_terminal() && !is_color_unwanted()
 }
 
 /// Whether the user disabled colors (<https://no-color.org>), or the terminal has none.

@@ -1,20 +1,4 @@
 //! What the tests of this project share. Not published.
-//!
-//! - `contest`: texture cache policies on generated traces, beside the lower bound.
-//! - [`counting`]: an allocator that counts what a thread allocates.
-//! - `fake_driver`: a Vulkan driver that tracks objects and records calls, without a GPU.
-//! - `frames`: what tests of frames and plans begin with.
-//! - `generators`: packing problems.
-//! - [`glsl`]: GLSL to SPIR-V.
-//! - `gpu`: a real device, command buffers, buffers to read back.
-//! - `objects`: Vulkan objects that are destroyed with their device, and short forms of their create infos.
-//! - [`places`]: the positions of the parts of the overlay of `examples/deferred`.
-//! - `runtime_rig`: the runtime on the fake driver, with a small deferred frame.
-//! - `spirv`: SPIR-V assembled by hand.
-//! - `tensor`: networks, and operators on the CPU.
-//! - `validation`: contexts whose validation messages fail the test.
-//!
-//! [`data`] and [`shared`] find data, [`assert_cases`] runs the cases of a file, [`skip`] lists a test as skipped, [`example`] runs an example, [`emulate`] enables the emulator.
 #![allow(missing_docs, clippy::missing_errors_doc)] // For this project's tests alone.
 #![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` is for unsafe calls.
 

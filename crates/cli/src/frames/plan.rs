@@ -111,19 +111,14 @@ pub(crate) enum Sizes {
 
 impl FrameArguments {
     pub(crate) fn plan(&self) -> Result<(Imported, Plan)> {
-        let imported = self.read_frame()?;
+        let imported = self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)?;
         let profile = self.options.read_profile()?;
         let _progress = Progress::new("planning", 0);
         let plan = self.options.plan(&imported, &profile)?;
         Ok((imported, plan))
     }
 
-    /// The frame, at another base extent if one is given.
-    fn read_frame(&self) -> Result<Imported> {
-        self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)
-    }
-
-    /// The same from the file's text.
+    /// The frame of the file's text, at another base extent if one is given.
     pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
         let mut imported = frame_from(&self.frame, text, extent)?;
         self.options.assumed.apply(&self.frame, &mut imported)?;
