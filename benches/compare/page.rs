@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use tileheap::units::Bytes;
+
 use crate::rows::{Better, Row, Rows, Side, Table, Unit};
 
 const TITLE: &str = "tileheap beside its baselines";
@@ -98,15 +100,8 @@ fn text_of(value: f64, unit: Unit) -> String {
         Unit::Microseconds if value < 1000.0 => format!("{value:.1} µs"),
         Unit::Microseconds => format!("{:.2} ms", value / 1e3),
         Unit::Bytes | Unit::Count => {
-            let digits = format!("{value:.0}");
-            let mut text = String::new();
-            for (index, digit) in digits.chars().enumerate() {
-                if index > 0 && (digits.len() - index) % 3 == 0 {
-                    text.push(',');
-                }
-                text.push(digit);
-            }
-            text
+            let grouped = Bytes(value.round() as u64).to_string();
+            grouped.trim_end_matches(" B").to_owned()
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A folder of shaders as a Rust module, for build scripts.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -59,32 +58,24 @@ fn write_shader(module: &mut String, path: &Path, stage: Stage, words: &[u32], i
             binding.descriptor_type,
             binding.count,
         );
-        append(
-            &mut bindings,
-            format_args!(
-                "\n        Binding {{ set: {set}, binding: {index}, \
-                 descriptor_type: vk::DescriptorType::from_raw({kind}), count: {count} }}, // {}",
-                binding.name
-            ),
+        bindings += &format!(
+            "\n        Binding {{ set: {set}, binding: {index}, \
+             descriptor_type: vk::DescriptorType::from_raw({kind}), count: {count} }}, // {}",
+            binding.name
         );
     }
     let (mut inputs, mut offset) = (String::new(), 0);
     for input in &interface.vertex_inputs {
-        append(
-            &mut inputs,
-            format_args!(
-                "\n        vk::VertexInputAttributeDescription {{ location: {}, binding: 0, \
-                 format: vk::Format::from_raw({}), offset: {offset} }},",
-                input.location, input.format
-            ),
+        inputs += &format!(
+            "\n        vk::VertexInputAttributeDescription {{ location: {}, binding: 0, \
+             format: vk::Format::from_raw({}), offset: {offset} }},",
+            input.location, input.format
         );
         offset += input.size;
     }
     let (push_constants, local_size) = (interface.push_constant_bytes, interface.local_size);
-    append(
-        module,
-        format_args!(
-            "
+    *module += &format!(
+        "
 /// `{file}`.
 pub static {name}: Shader = Shader {{
     words: &{words:?},
@@ -98,11 +89,5 @@ pub static {name}: Shader = Shader {{
     vertex_bytes: {offset},
 }};
 "
-        ),
     );
-}
-
-fn append(text: &mut String, arguments: std::fmt::Arguments<'_>) {
-    text.write_fmt(arguments)
-        .expect("writing to a string does not fail");
 }

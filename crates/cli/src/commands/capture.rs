@@ -112,21 +112,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let report = folder.join("report.html");
     Output::to(Some(report.clone())).write(&page::page(&charts, &[]))?;
     let frames: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
-    let (frames, page) = (
-        frames.join(
-            "
-  ",
-        ),
-        report.display(),
-    );
-    Output::stdout().write_report(&format!(
-        "
-Frames
-  {frames}
-Report
-  {page}
-"
-    ))?;
+    let (frames, page) = (frames.join("\n  "), report.display());
+    Output::stdout().write_report(&format!("\nFrames\n  {frames}\nReport\n  {page}\n"))?;
     if !arguments.no_open && std::io::stdout().is_terminal() {
         open(&report);
     }
