@@ -10,6 +10,7 @@ pub mod entry;
 pub mod exclusive;
 mod given;
 pub mod guard;
+pub mod live;
 pub mod loader;
 pub mod registry;
 pub mod render_passes;

@@ -1,7 +1,5 @@
 //! The command buffers of devices with tile memory, found by handle while they are recorded.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use ash::vk;
@@ -9,6 +7,7 @@ use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_layer::exclusive::{Exclusive, Used};
 use tileheap_layer::guard::guard;
+use tileheap_layer::live::Live;
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{chained, given};
 
@@ -34,28 +33,8 @@ pub(crate) struct Recorder {
 
 static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
 
-/// Incremented after recorders are removed: a thread's cached recorder from before is looked up again.
-static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
-
-/// The command buffer that a thread found last: it records many commands into one before the next.
-#[derive(Clone, Copy)]
-struct Last {
-    commands: vk::CommandBuffer,
-    /// A plain pointer: one that is never null would be looked at by `LocalKey`, whose errors it would stand for.
-    recorder: *const Recorder,
-    /// [`FORGOTTEN`] before it was looked up.
-    forgotten: u64,
-}
-
-thread_local! {
-    static LAST: Cell<Last> = const {
-        Cell::new(Last {
-            commands: vk::CommandBuffer::null(),
-            recorder: std::ptr::null(), // Of no command buffer.
-            forgotten: u64::MAX, // Which the count never reaches.
-        })
-    };
-}
+/// Most of them, without a lock.
+static LIVE: Live<Recorder> = Live::new();
 
 /// The recorder of a command buffer that is not being recorded; `None` on devices without tile memory.
 pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
@@ -68,35 +47,17 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 /// program that breaks that has the driver write to freed memory too.
 #[inline]
 pub(crate) fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
-    let last = LAST.get();
-    let forgotten = FORGOTTEN.load(Ordering::Acquire);
-    let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
-        last.recorder
-    } else {
-        // Removals from here on change it.
-        look_up(commands, forgotten)?
+    let recorder = match LIVE.get(commands.as_raw()) {
+        Some(recorder) => recorder,
+        None => look_up(commands)?,
     };
-    // SAFETY: What is found is a reference, and before anything is found nothing matches. Every command comes along here: the
-    // test would be made again for the answer.
-    unsafe { std::hint::assert_unchecked(!recorder.is_null()) };
-    // now, and by valid usage this one is not among them.
+    // Recorders are removed when their command buffer is freed, and by valid usage this one is not.
     Some(given!(recorder))
 }
 
 #[cold]
-fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<*const Recorder> {
-    let recorder = RECORDERS.with(commands.as_raw(), Arc::as_ptr)?;
-    LAST.set(Last {
-        commands,
-        recorder,
-        forgotten,
-    });
-    Some(recorder)
-}
-
-/// Recorders were removed: invalidates the recorders cached by threads.
-fn removed() {
-    FORGOTTEN.fetch_add(1, Ordering::Release);
+fn look_up(commands: vk::CommandBuffer) -> Option<*const Recorder> {
+    RECORDERS.with(commands.as_raw(), Arc::as_ptr)
 }
 
 /// What the layer does before a command, where the command buffer has a recorder; then what `next` takes of the device.
@@ -154,34 +115,37 @@ pub(crate) fn remember(
             follows_order: device.tile.as_ref().is_some_and(|tile| tile.order.is_some()),
             recording: Exclusive::default(),
         };
-        RECORDERS.insert(commands.as_raw(), Arc::new(recorder));
+        let recorder = Arc::new(recorder);
+        LIVE.insert(commands.as_raw(), Arc::as_ptr(&recorder));
+        RECORDERS.insert(commands.as_raw(), recorder);
     }
 }
 
 /// Removes a command buffer.
 pub(crate) fn forget(commands: vk::CommandBuffer) {
     if let Some(recorder) = RECORDERS.remove(commands.as_raw()) {
-        recorder.forget_name();
-        removed();
+        recorder.forget();
     }
 }
 
 /// Removes the command buffers of a pool.
 pub(crate) fn forget_pool(device: vk::Device, pool: vk::CommandPool) {
-    RECORDERS.remove_all(|recorder| {
-        let is_gone = recorder.device.driver.handle == device && recorder.pool == pool;
-        if is_gone {
-            recorder.forget_name();
-        }
-        is_gone
-    });
-    removed();
+    forget_where(|recorder| recorder.device.driver.handle == device && recorder.pool == pool);
 }
 
 /// Removes the command buffers of a device.
 pub(crate) fn forget_device(device: vk::Device) {
-    RECORDERS.remove_all(|recorder| recorder.device.driver.handle == device);
-    removed();
+    forget_where(|recorder| recorder.device.driver.handle == device);
+}
+
+fn forget_where(is_gone: impl Fn(&Recorder) -> bool) {
+    RECORDERS.remove_all(|recorder| {
+        let is_gone = is_gone(recorder);
+        if is_gone {
+            recorder.forget();
+        }
+        is_gone
+    });
 }
 
 impl Recorder {
@@ -199,7 +163,8 @@ impl Recorder {
     }
 
     /// The handle may become another command buffer's.
-    fn forget_name(&self) {
+    fn forget(&self) {
+        LIVE.remove(self.handle.as_raw());
         let object = Object::of(self.handle);
         self.device.reporter.names.set(object, "");
     }
