@@ -109,19 +109,29 @@ macro_rules! of_image {
     };
 }
 
+/// The dependencies of memory barriers of the first kind.
+#[inline]
+pub fn of_memory<'a>(
+    (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
+    memory: &'a [vk::MemoryBarrier<'_>],
+) -> impl Iterator<Item = Dependency> + 'a {
+    let (from, to) = (wide(from), wide(to));
+    memory.iter().map(move |it| first_scopes!(from, to, it))
+}
+
 /// The dependencies of `vkCmdPipelineBarrier` and `vkCmdWaitEvents`: that of execution alone, and those of each barrier.
 pub fn first_kind<'a>(
-    (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
+    stages: (vk::PipelineStageFlags, vk::PipelineStageFlags),
     memory: &'a [vk::MemoryBarrier<'_>],
     buffers: &'a [vk::BufferMemoryBarrier<'_>],
     images: &'a [vk::ImageMemoryBarrier<'_>],
 ) -> impl Iterator<Item = Dependency> + 'a {
-    let (from, to) = (wide(from), wide(to));
+    let (from, to) = (wide(stages.0), wide(stages.1));
     let execution = Dependency {
         memory: Memory::None,
         ..dependency((from, A::NONE), (to, A::NONE))
     };
-    let memory = memory.iter().map(move |it| first_scopes!(from, to, it));
+    let memory = of_memory(stages, memory);
     let buffers = buffers
         .iter()
         .map(move |it| of_buffer!(it, first_scopes!(from, to, it)));

@@ -155,9 +155,12 @@ recorded_commands! {
     vkCmdPipelineBarrier(
         commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images
     ) => commands DeviceTable |recorder| {
-        let (memory, buffers) = (array!(memory, memory_count), array!(buffers, buffer_count));
-        let barriers = (memory, buffers, array!(images, image_count));
-        before_barriers(recorder, "vkCmdPipelineBarrier", &[], (from, to, flags), barriers);
+        // Most are of memory, which matters for the order alone.
+        if recorder.follows_order || image_count > 0 {
+            let (memory, buffers) = (array!(memory, memory_count), array!(buffers, buffer_count));
+            let barriers = (memory, buffers, array!(images, image_count));
+            before_barriers(recorder, "vkCmdPipelineBarrier", &[], (from, to, flags), barriers);
+        }
     };
 
     /// As `vkCmdPipelineBarrier`.
@@ -207,10 +210,7 @@ fn before_barriers(
     if recorder.follows_order {
         order_barriers(recorder, command, events, scopes, barriers);
     }
-    // Most have none.
-    if !barriers.2.is_empty() {
-        before_transitions(recorder, command, transitions!(barriers.2));
-    }
+    before_transitions(recorder, command, transitions!(barriers.2));
 }
 
 #[inline(never)]

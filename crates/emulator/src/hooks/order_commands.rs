@@ -2,7 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::dependencies::{self, first_kind, second_kind, wide};
+use tileheap_layer::dependencies::{self, first_kind, of_memory, second_kind, wide};
 
 use super::recorder::{Recorder, recorded_commands};
 use crate::model::objects::Object;
@@ -164,12 +164,12 @@ pub(super) fn order_barriers(
 ) {
     let recording = &mut *recorder.lock();
     recording.at.is_between(command);
-    let all = first_kind((from, to), memory, buffers, images);
-    // What memory barriers order is that of execution as well.
-    let is_implied = buffers.is_empty() && images.is_empty() && !memory.is_empty();
-    let all = all
-        .skip(is_implied.into())
-        .map(|one| ordered(recorder, flags, one));
+    if buffers.is_empty() && images.is_empty() && !memory.is_empty() {
+        // What memory barriers order is that of execution as well.
+        let all = of_memory((from, to), memory).map(|one| Dependency::global(&one));
+        return recording.order.barrier(all, events, &recording.at);
+    }
+    let all = first_kind((from, to), memory, buffers, images).map(|one| ordered(recorder, flags, one));
     recording.order.barrier(all, events, &recording.at);
 }
 
