@@ -32,21 +32,6 @@ fn names_are_known_where_their_commands_are() {
         assert!(by_device(name) && by_instance.is_some(), "{name:?}");
     }
     for name in [
-        c"vkBindBufferMemory2",
-        c"vkBindImageMemory2",
-        c"vkGetImageMemoryRequirements2",
-        c"vkGetBufferMemoryRequirements2",
-        c"vkGetDeviceImageMemoryRequirements",
-        c"vkGetDeviceBufferMemoryRequirements",
-        c"vkGetDeviceGroupPeerMemoryFeatures",
-        c"vkCreateRenderPass2",
-        c"vkCmdBeginRendering",
-        c"vkCmdPipelineBarrier2",
-        c"vkQueueSubmit2",
-    ] {
-        assert!(by_device(name), "{name:?}");
-    }
-    for name in [
         c"vkCmdDrawMeshTasksEXT",
         c"vkGetMemoryFdKHR",
         c"vkCmdPushDescriptorSetKHR",

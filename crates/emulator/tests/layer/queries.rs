@@ -40,8 +40,6 @@ fn heaps_and_types_obey_vulkan() {
                 let is_same = earlier.property_flags == kind.property_flags;
                 assert!(!is_subset || is_same, "{profile}: {types:?}");
             }
-            let memory = rig.try_allocate(4096, index as u32);
-            assert!(memory.is_ok(), "{profile}: type {index}: {memory:?}");
         }
         assert!(
             types

@@ -27,20 +27,6 @@ fn dispatch_with(rig: &Rig, bound: impl FnOnce(&Rig, vk::DeviceMemory) -> Option
 const WRONG: [&str; 1] = ["TILEHEAP-wrong-object"];
 const VALIDATED_10746: [&str; 1] = ["VUID-vkCmdDispatch-commandBuffer-10746"];
 
-#[test]
-fn a_dispatch_reaches_only_the_object_bound() {
-    assert!(said(&[], &[], |rig| dispatch_with(rig, |_, own| Some(own))).is_empty());
-    let other = |rig: &Rig, _| Some(rig.object(12_288));
-    assert_eq!(
-        said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, other)),
-        WRONG
-    );
-    assert_eq!(
-        said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)),
-        WRONG
-    );
-}
-
 /// Nothing is defined where nothing is bound; but of one mistake there is one message, also where the command buffer is submitted.
 #[test]
 fn what_a_wrong_object_holds_is_not_said_beside_it() {

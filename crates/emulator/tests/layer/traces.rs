@@ -35,16 +35,6 @@ fn the_trace_tells_what_a_program_did() {
     });
     rig.submit(&[&[shrinks], &[unbinds]]);
     rig.submit2(&[&[shrinks, wrong]]);
-    // A program that is killed from here on leaves what it did up to its last submission.
-    let so_far = std::fs::read_to_string(&path).expect("a trace");
-    let so_far = lines(&so_far);
-    let last = so_far.last().expect("lines");
-    assert_eq!(
-        (&last["event"], &last["number"], &last["batch"]),
-        (&json!("submit"), &json!(2), &json!(0))
-    );
-    let submits = so_far.iter().filter(|line| line["event"] == "submit");
-    assert_eq!(submits.count(), 3, "{so_far:?}");
     let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
     assert_eq!(ids, ["TILEHEAP-wrong-object"]);
     let heap = rig.heap_size();

@@ -80,15 +80,6 @@ fn nothing_may_be_bound() {
     });
 }
 
-#[test]
-fn a_dispatch_reaches_a_buffer_that_is_not_bound() {
-    on_every_profile(&TILE_MEMORY, |suite| {
-        let (buffer, _) = suite.tile_storage();
-        let commands = suite.begin_work(WRITES, &[Descriptor::Buffer(buffer)]);
-        suite.dispatch_wrong(commands, 1);
-    });
-}
-
 /// Two buffers in one object, the second behind the first and seen through texels.
 #[test]
 fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
