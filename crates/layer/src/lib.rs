@@ -10,6 +10,7 @@ pub mod entry;
 pub mod exclusive;
 mod given;
 pub mod guard;
+pub mod host_waits;
 pub mod live;
 pub mod loader;
 pub mod registry;

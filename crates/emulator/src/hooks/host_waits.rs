@@ -3,7 +3,8 @@
 use std::sync::PoisonError;
 
 use ash::vk;
-use tileheap_layer::{array, call_down, chained, given};
+use tileheap_layer::host_waits::HostWait;
+use tileheap_layer::{array, call_down, chained, given, host_waits};
 
 use super::creates::creates;
 use super::device::{Device, FollowedOrder, device_entry_points};
@@ -26,59 +27,13 @@ creates! {
     }
 }
 
-/// Declares entry points after which something is complete: the driver's command, and what follows in the order where it succeeds.
-macro_rules! waits {
-    ($($(#[$doc:meta])* $command:ident($handle:ident $(, $arg:ident)*) |$order:ident| $then:block)+) => {
-        device_entry_points! {$(
-            $(#[$doc])*
-            $command($handle $(, $arg)*) |device| {
-                let result = call_down!(device.driver.commands, $command($handle $(, $arg)*));
-                if result == vk::Result::SUCCESS {
-                    with_order(&device, |FollowedOrder { order: $order, .. }| $then);
-                }
-                result
-            }
-        )+}
-    };
-}
-
-waits! {
-    /// What the values cover is complete.
-    vkWaitSemaphores(handle, info, timeout) |order| {
-        let info = given!(info);
-        let semaphores = array!(info.p_semaphores, info.semaphore_count);
-        let values = array!(info.p_values, info.semaphore_count);
-        if semaphores.len() == 1 || !info.flags.contains(vk::SemaphoreWaitFlags::ANY) {
-            semaphores.iter().zip(values).for_each(|(semaphore, value)| order.semaphore_waited(*semaphore, *value));
-        }
-    }
-
-    /// What the value covers is complete.
-    vkGetSemaphoreCounterValue(handle, semaphore, out) |order| {
-        order.semaphore_waited(semaphore, *given!(out));
-    }
-
-    /// What the fences cover is complete.
-    vkWaitForFences(handle, count, fences, wait_all, timeout) |order| {
-        if count == 1 || wait_all != vk::FALSE {
-            array!(fences, count).iter().for_each(|fence| order.fence_waited(*fence));
-        }
-    }
-
-    /// What the fence covers is complete, if it is signaled.
-    vkGetFenceStatus(handle, fence) |order| {
-        order.fence_waited(fence);
-    }
-
-    /// All that the queue did is complete.
-    vkQueueWaitIdle(queue) |order| {
-        order.idle(Some(queue));
-    }
-
-    /// All that the device did is complete.
-    vkDeviceWaitIdle(handle) |order| {
-        order.idle(None);
-    }
+host_waits! {
+    device_entry_points, |device| device.driver.commands, |wait| with_order(&device, |FollowedOrder { order, .. }| match wait {
+        HostWait::Fence(fence) => order.fence_waited(fence),
+        HostWait::Semaphore(semaphore, value) => order.semaphore_waited(semaphore, value),
+        HostWait::Queue(queue) => order.idle(Some(queue)),
+        HostWait::Device => order.idle(None),
+    })
 }
 
 device_entry_points! {

@@ -1,0 +1,58 @@
+//! What the host waits for, as one description.
+
+use ash::vk;
+
+/// Something that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostWait {
+    /// What a fence covers.
+    Fence(vk::Fence),
+    /// What a value of a timeline semaphore covers.
+    Semaphore(vk::Semaphore, u64),
+    /// All that a queue did.
+    Queue(vk::Queue),
+    /// All that the device did.
+    Device,
+}
+
+/// Declares entry points after which something is complete, by a layer's macro for entry points of devices: calls the next layer's
+/// commands, then does something about each wait that succeeded. Where the host waits for any one of several it knows of none.
+#[macro_export]
+macro_rules! host_waits {
+    ($entry_points:ident, |$device:ident| $next:expr, |$wait:ident| $then:expr) => {
+        $crate::host_waits! { @ $entry_points $device ($next) $wait ($then)
+            vkWaitSemaphores(handle, info, timeout) {
+                let info = $crate::given!(info);
+                let all = info.semaphore_count == 1 || !info.flags.contains(::ash::vk::SemaphoreWaitFlags::ANY);
+                let count = if all { info.semaphore_count } else { 0 };
+                let values = $crate::array!(info.p_values, count);
+                let pairs = $crate::array!(info.p_semaphores, count).iter().zip(values);
+                pairs.map(|(semaphore, value)| $crate::host_waits::HostWait::Semaphore(*semaphore, *value))
+            }
+            vkGetSemaphoreCounterValue(handle, semaphore, out) {
+                [$crate::host_waits::HostWait::Semaphore(semaphore, *$crate::given!(out))]
+            }
+            vkWaitForFences(handle, count, fences, wait_all, timeout) {
+                let all = count == 1 || wait_all != ::ash::vk::FALSE;
+                let fences = $crate::array!(fences, if all { count } else { 0 });
+                fences.iter().map(|fence| $crate::host_waits::HostWait::Fence(*fence))
+            }
+            vkGetFenceStatus(handle, fence) { [$crate::host_waits::HostWait::Fence(fence)] }
+            vkQueueWaitIdle(queue) { [$crate::host_waits::HostWait::Queue(queue)] }
+            vkDeviceWaitIdle(handle) { [$crate::host_waits::HostWait::Device] }
+        }
+    };
+    (@ $entry_points:ident $device:ident ($next:expr) $wait:ident ($then:expr) $($command:ident($($arg:ident),+) $all:block)+) => {
+        $entry_points! {$(
+            $command($($arg),+) |$device| {
+                let result = $crate::call_down!($next, $command($($arg),+));
+                if result == ::ash::vk::Result::SUCCESS {
+                    for $wait in $all {
+                        $then;
+                    }
+                }
+                result
+            }
+        )+}
+    };
+}
