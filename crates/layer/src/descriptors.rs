@@ -113,3 +113,26 @@ impl Template {
         }
     }
 }
+
+/// The stages of ray tracing.
+pub const RAYS: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::RAYGEN_KHR.as_raw()
+        | vk::ShaderStageFlags::ANY_HIT_KHR.as_raw()
+        | vk::ShaderStageFlags::CLOSEST_HIT_KHR.as_raw()
+        | vk::ShaderStageFlags::MISS_KHR.as_raw()
+        | vk::ShaderStageFlags::INTERSECTION_KHR.as_raw()
+        | vk::ShaderStageFlags::CALLABLE_KHR.as_raw(),
+);
+
+/// The bind points of stages.
+pub fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
+    use vk::ShaderStageFlags as S;
+    let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;
+    let points = [
+        (graphics, vk::PipelineBindPoint::GRAPHICS),
+        (S::COMPUTE, vk::PipelineBindPoint::COMPUTE),
+        (RAYS, vk::PipelineBindPoint::RAY_TRACING_KHR),
+    ];
+    let reached = move |(own, point)| stages.intersects(own).then_some(point);
+    points.into_iter().filter_map(reached)
+}

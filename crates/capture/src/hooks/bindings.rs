@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::descriptors::each_written;
+use tileheap_layer::descriptors::{self, each_written};
 use tileheap_layer::{array, given, text};
 
 use super::device::Device;
@@ -107,12 +107,7 @@ fn index_bytes(kind: vk::IndexType) -> u64 {
 
 /// The bind points of stages.
 fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = usize> {
-    use vk::ShaderStageFlags as S;
-    let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;
-    let points = [(graphics, 0), (S::COMPUTE, 1)];
-    points
-        .into_iter()
-        .filter_map(move |(own, at)| stages.intersects(own).then_some(at))
+    descriptors::points_of(stages).filter_map(point_index)
 }
 
 fn bind_sets(device: &Device, it: &mut Recording, at: usize, first: u32, sets: &[vk::DescriptorSet]) {

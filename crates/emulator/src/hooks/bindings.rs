@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::descriptors::each_written;
+use tileheap_layer::descriptors::{each_written, points_of};
 use tileheap_layer::{array, given};
 
 use super::recorder::{Recorder, recorded_commands};
@@ -78,25 +78,6 @@ recorded_commands! {
             unbind(recorder, point, info.first_set, info.set_count);
         }
     };
-}
-
-/// The bind points of stages.
-fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = vk::PipelineBindPoint> {
-    use vk::ShaderStageFlags as S;
-    let graphics = S::ALL_GRAPHICS | S::TASK_EXT | S::MESH_EXT;
-    let rays = S::RAYGEN_KHR
-        | S::ANY_HIT_KHR
-        | S::CLOSEST_HIT_KHR
-        | S::MISS_KHR
-        | S::INTERSECTION_KHR
-        | S::CALLABLE_KHR;
-    let points = [
-        (graphics, vk::PipelineBindPoint::GRAPHICS),
-        (S::COMPUTE, vk::PipelineBindPoint::COMPUTE),
-        (rays, vk::PipelineBindPoint::RAY_TRACING_KHR),
-    ];
-    let reached = move |(own, point)| stages.intersects(own).then_some(point);
-    points.into_iter().filter_map(reached)
 }
 
 fn push(

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::descriptors::{Source, Template, Written};
+use tileheap_layer::descriptors::{RAYS, Source, Template, Written};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained};
 
@@ -144,23 +144,19 @@ pub(crate) fn is_read_only(kind: vk::DescriptorType) -> bool {
 /// The pipeline stage of a shader stage; none of those whose accesses are not followed.
 fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
     use vk::{PipelineStageFlags2 as P, ShaderStageFlags as S};
-    match stage {
-        S::VERTEX => P::VERTEX_SHADER,
-        S::TESSELLATION_CONTROL => P::TESSELLATION_CONTROL_SHADER,
-        S::TESSELLATION_EVALUATION => P::TESSELLATION_EVALUATION_SHADER,
-        S::GEOMETRY => P::GEOMETRY_SHADER,
-        S::FRAGMENT => P::FRAGMENT_SHADER,
-        S::COMPUTE => P::COMPUTE_SHADER,
-        S::TASK_EXT => P::TASK_SHADER_EXT,
-        S::MESH_EXT => P::MESH_SHADER_EXT,
-        S::RAYGEN_KHR
-        | S::ANY_HIT_KHR
-        | S::CLOSEST_HIT_KHR
-        | S::MISS_KHR
-        | S::INTERSECTION_KHR
-        | S::CALLABLE_KHR => P::RAY_TRACING_SHADER_KHR,
-        _ => P::NONE,
-    }
+    let stages = [
+        (S::VERTEX, P::VERTEX_SHADER),
+        (S::TESSELLATION_CONTROL, P::TESSELLATION_CONTROL_SHADER),
+        (S::TESSELLATION_EVALUATION, P::TESSELLATION_EVALUATION_SHADER),
+        (S::GEOMETRY, P::GEOMETRY_SHADER),
+        (S::FRAGMENT, P::FRAGMENT_SHADER),
+        (S::COMPUTE, P::COMPUTE_SHADER),
+        (S::TASK_EXT, P::TASK_SHADER_EXT),
+        (S::MESH_EXT, P::MESH_SHADER_EXT),
+        (RAYS, P::RAY_TRACING_SHADER_KHR),
+    ];
+    let known = stages.into_iter().find(|(known, _)| known.contains(stage));
+    known.map_or(P::NONE, |(_, stages)| stages)
 }
 
 impl Descriptors {
