@@ -36,12 +36,8 @@ impl Reported {
 }
 
 fn finding(hazard: &Hazard) -> Finding {
-    let Hazard {
-        first,
-        end,
-        before,
-        after,
-    } = hazard;
+    let (first, end) = (hazard.first, hazard.end);
+    let (before, after) = (&hazard.before, &hazard.after);
     let object = after.object;
     let (kind, verb, text);
     if first == end {
@@ -67,14 +63,11 @@ fn finding(hazard: &Hazard) -> Finding {
             usage_text(after.usage)
         );
     }
-    let Done {
-        object: earlier,
-        at,
-        submit,
-        ..
-    } = before;
     let cause = format!(
-        "{earlier} is {verb} there by {at}, in {submit}{}",
+        "{} is {verb} there by {}, in {}{}",
+        before.object,
+        before.at,
+        before.submit,
         usage_text(before.usage)
     );
     Finding {
@@ -94,13 +87,8 @@ fn usage_text(usage: Usage) -> String {
 
 /// The dependency that would do.
 fn remedy(hazard: &Hazard) -> String {
-    let Hazard {
-        first,
-        end,
-        before,
-        after,
-    } = hazard;
-    if first == end {
+    let (before, after) = (&hazard.before, &hazard.after);
+    if hazard.first == hazard.end {
         return "signal and wait for the semaphore between the two queues at ALL_COMMANDS: no other stage holds the transfer"
             .to_owned();
     }
