@@ -309,26 +309,21 @@ unsafe fn note_chain(p_next: Any) {
     }
 }
 
-pub(crate) unsafe extern "system" fn instance_look_up(
-    instance: vk::Instance,
-    name: *const c_char,
-) -> vk::PFN_vkVoidFunction {
-    type Pointer = unsafe extern "system" fn(vk::Instance, *const c_char) -> usize;
-    // SAFETY: The machine's command of this name.
-    let look_up = unsafe { transmute::<usize, Pointer>(below("vkGetInstanceProcAddr")) };
-    // SAFETY: The layer's arguments.
-    unsafe { wrapped(look_up(instance, name), name) }
+macro_rules! look_ups {
+    ($($look_up:ident($handle:ty) by $command:literal;)+) => {$(
+        pub(crate) unsafe extern "system" fn $look_up(handle: $handle, name: *const c_char) -> vk::PFN_vkVoidFunction {
+            type Pointer = unsafe extern "system" fn($handle, *const c_char) -> usize;
+            // SAFETY: The machine's command of this name.
+            let look_up = unsafe { transmute::<usize, Pointer>(below($command)) };
+            // SAFETY: The layer's arguments.
+            unsafe { wrapped(look_up(handle, name), name) }
+        }
+    )+};
 }
 
-pub(crate) unsafe extern "system" fn device_look_up(
-    device: vk::Device,
-    name: *const c_char,
-) -> vk::PFN_vkVoidFunction {
-    type Pointer = unsafe extern "system" fn(vk::Device, *const c_char) -> usize;
-    // SAFETY: The machine's command of this name.
-    let look_up = unsafe { transmute::<usize, Pointer>(below("vkGetDeviceProcAddr")) };
-    // SAFETY: The layer's arguments.
-    unsafe { wrapped(look_up(device, name), name) }
+look_ups! {
+    instance_look_up(vk::Instance) by "vkGetInstanceProcAddr";
+    device_look_up(vk::Device) by "vkGetDeviceProcAddr";
 }
 
 /// # Safety

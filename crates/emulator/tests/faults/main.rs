@@ -87,7 +87,7 @@ fn every_error_from_below_comes_back_and_nothing_is_left() {
                 arm(n, failure);
                 let (result, bytes) = once(strange, true);
                 let Some(name) = *lock(&FAILED) else {
-                    assert_eq!(result, Ok(()));
+                    assert_eq!((result, LIVE.load(SeqCst), bytes), (Ok(()), 0, 0));
                     break;
                 };
                 let call = format!("call {n}, {name}, strange: {strange}");
@@ -214,21 +214,4 @@ fn without_a_link_there_is_no_instance_and_no_device() {
     // SAFETY: Null is allowed.
     let none = unsafe { vkNegotiateLoaderLayerInterfaceVersion(std::ptr::null_mut()) };
     assert_eq!(none, vk::Result::ERROR_INITIALIZATION_FAILED);
-}
-
-/// A thousand lives of an instance, a device, tile memory and work leave neither a byte nor an object.
-#[test]
-fn a_thousand_devices_leave_nothing() {
-    let _turn = machine();
-    arm(0, vk::Result::SUCCESS);
-    // Tables that are filled once for the process.
-    for strange in [false, true] {
-        assert_eq!(once(strange, true).0, Ok(()));
-    }
-    for round in 0..1000 {
-        let (result, left) = once(round % 2 == 1, round % 20 < 2);
-        assert_eq!(result, Ok(()));
-        assert_eq!(LIVE.load(SeqCst), 0, "objects left after round {round}");
-        assert_eq!(left, 0, "bytes left after round {round}");
-    }
 }

@@ -15,66 +15,18 @@ use crate::invented::anything;
 use crate::loader::machine;
 use crate::program::Owned;
 
-/// Commands of physical devices, and the ends of their other names. Source: `alias` in `vk.xml`.
-const PHYSICAL: [(&str, &str); 7] = [
-    ("vkGetPhysicalDeviceFeatures2", "KHR"),
-    ("vkGetPhysicalDeviceProperties2", "KHR"),
-    ("vkGetPhysicalDeviceMemoryProperties2", "KHR"),
-    ("vkGetPhysicalDeviceImageFormatProperties2", "KHR"),
-    ("vkGetPhysicalDeviceSparseImageFormatProperties2", "KHR"),
-    ("vkGetPhysicalDeviceExternalBufferProperties", "KHR"),
-    ("vkGetPhysicalDeviceToolProperties", "EXT"),
-];
-
-/// Commands of devices that are one entry point under both names.
-const OF_DEVICES: [(&str, &str); 28] = [
-    ("vkGetImageMemoryRequirements2", "KHR"),
-    ("vkGetBufferMemoryRequirements2", "KHR"),
-    ("vkGetDeviceImageMemoryRequirements", "KHR"),
-    ("vkGetDeviceBufferMemoryRequirements", "KHR"),
-    ("vkGetDeviceImageSparseMemoryRequirements", "KHR"),
-    ("vkGetDeviceImageSubresourceLayout", "KHR"),
-    ("vkGetDeviceGroupPeerMemoryFeatures", "KHR"),
-    ("vkMapMemory2", "KHR"),
-    ("vkBindBufferMemory2", "KHR"),
-    ("vkBindImageMemory2", "KHR"),
-    ("vkCreateRenderPass2", "KHR"),
-    ("vkCreateDescriptorUpdateTemplate", "KHR"),
-    ("vkDestroyDescriptorUpdateTemplate", "KHR"),
-    ("vkUpdateDescriptorSetWithTemplate", "KHR"),
-    ("vkCmdBindDescriptorSets2", "KHR"),
-    ("vkCmdPushDescriptorSet", "KHR"),
-    ("vkCmdPushDescriptorSet2", "KHR"),
-    ("vkCmdPushDescriptorSetWithTemplate", "KHR"),
-    ("vkCmdPushDescriptorSetWithTemplate2", "KHR"),
-    ("vkCmdPipelineBarrier2", "KHR"),
-    ("vkCmdWaitEvents2", "KHR"),
-    ("vkCmdSetEvent2", "KHR"),
-    ("vkCmdBeginRenderPass2", "KHR"),
-    ("vkCmdEndRenderPass2", "KHR"),
-    ("vkCmdBeginRendering", "KHR"),
-    ("vkCmdEndRendering", "KHR"),
-    ("vkCmdEndRendering2", "KHR EXT"),
-    ("vkQueueSubmit2", "KHR"),
-];
-
-/// Action commands, which have an entry point for each name.
-const ACTIONS: [(&str, &str); 5] = [
-    ("vkCmdDispatchBase", "KHR"),
-    ("vkCmdDrawIndirectCount", "KHR AMD"),
-    ("vkCmdDrawIndexedIndirectCount", "KHR"),
-    ("vkCmdCopyBuffer2", "KHR"),
-    ("vkCmdWriteTimestamp2", "KHR"),
-];
-
-/// The name, and those with its ends; `vkCmdEndRendering2` is none.
-fn names((name, ends): (&str, &str)) -> Vec<CString> {
-    let core = Some(name.to_owned()).filter(|name| name != "vkCmdEndRendering2");
-    let others = ends.split(' ').map(|end| format!("{name}{end}"));
-    core.into_iter()
-        .chain(others)
-        .map(|name| CString::new(name).expect("no NUL"))
-        .collect()
+/// The names of each command of a kind; `vkCmdEndRendering2` is none.
+fn names(kind: &str) -> Vec<Vec<CString>> {
+    let lines = include_str!("aliases.txt").lines();
+    let of_kind = lines.filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
+    let all = of_kind.map(|line| {
+        let (name, ends) = line.split_once(' ').expect("a name and its ends");
+        let core = Some(name.to_owned()).filter(|name| name != "vkCmdEndRendering2");
+        let others = ends.split(' ').map(|end| format!("{name}{end}"));
+        let names = core.into_iter().chain(others);
+        names.map(|name| CString::new(name).expect("no NUL")).collect()
+    });
+    all.collect()
 }
 
 /// On a driver that has every command, under every name it is the layer that answers.
@@ -94,8 +46,8 @@ fn every_name_of_a_command_is_the_layers() {
     // What nobody but the driver knows is the driver's: the test would see it.
     let drivers = anything as *const () as usize;
     assert_eq!(of_instance(c"vkNoSuchCommandKHR"), Some(drivers));
-    for (all, is_one) in [(&OF_DEVICES[..], true), (&ACTIONS, false)] {
-        for names in all.iter().map(|all| names(*all)) {
+    for (all, is_one) in [(names("device"), true), (names("action"), false)] {
+        for names in all {
             let found = names.iter().map(|name| {
                 let found = of_instance(name).expect("the driver has everything");
                 // SAFETY: A live device and a C string.
@@ -112,7 +64,7 @@ fn every_name_of_a_command_is_the_layers() {
         }
     }
     let entry = crate::loader::layer_look_up();
-    for names in PHYSICAL.map(names) {
+    for names in names("physical") {
         let found = names.iter().map(|name| {
             // SAFETY: A live instance and a C string.
             let found = unsafe { entry(instance.handle(), name.as_ptr()) };

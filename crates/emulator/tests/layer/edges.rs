@@ -1,4 +1,4 @@
-//! Queries that no frame needs: names, short lists, other layers' names, exports, groups, commitments.
+//! Queries that no frame needs: names, exports, groups, commitments.
 
 use std::ffi::CStr;
 
@@ -6,7 +6,6 @@ use crate::rig;
 use crate::rig::Rig;
 use ash::vk;
 use tileheap_device::ffi;
-use tileheap_emulator::LAYER_NAME;
 
 const OWN: [&CStr; 6] = [
     c"vkCmdBindTileMemoryQCOM",
@@ -44,40 +43,6 @@ fn names_are_known_where_their_commands_are() {
     // Validation remarks on names of the instance.
     let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
     assert!(ids.is_empty(), "{ids:?}");
-}
-
-/// The two-call idiom of a list: how many, too few, all.
-#[test]
-fn lists_are_given_in_part() {
-    let rig = Rig::new(&[]);
-    let enumerate = rig.instance.fp_v1_0().enumerate_device_extension_properties;
-    for (layer, expected) in [(None, None), (Some(LAYER_NAME), Some(3))] {
-        let layer = layer.map_or(std::ptr::null(), CStr::as_ptr);
-        let mut count = 0;
-        let mut room = vec![vk::ExtensionProperties::default(); 1000];
-        // SAFETY: A live device; the counts never exceed the room.
-        unsafe {
-            let all = enumerate(rig.physical, layer, &mut count, std::ptr::null_mut());
-            assert_eq!(all, vk::Result::SUCCESS);
-            assert_eq!(expected.unwrap_or(count), count);
-            let mut short = count - 1;
-            let given = enumerate(rig.physical, layer, &mut short, room.as_mut_ptr());
-            assert_eq!((given, short), (vk::Result::INCOMPLETE, count - 1));
-            let mut none = 0;
-            let given = enumerate(rig.physical, layer, &mut none, room.as_mut_ptr());
-            assert_eq!((given, none), (vk::Result::INCOMPLETE, 0));
-            let mut more = 1000;
-            let given = enumerate(rig.physical, layer, &mut more, room.as_mut_ptr());
-            assert_eq!((given, more), (vk::Result::SUCCESS, count));
-        }
-        let mut names: Vec<_> = room[..count as usize]
-            .iter()
-            .map(|known| known.extension_name_as_c_str().expect("a name").to_owned())
-            .collect();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count as usize, "no name twice");
-    }
 }
 
 /// Tile memory leaves no process: images and buffers of it are not for export, ordinary ones are what they were.

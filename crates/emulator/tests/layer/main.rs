@@ -14,7 +14,6 @@ mod isolation;
 mod messages;
 mod ordinary;
 mod passes;
-mod proposal;
 mod queries;
 mod rig;
 mod rules;

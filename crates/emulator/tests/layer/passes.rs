@@ -55,22 +55,14 @@ impl Scene {
 const ALIVE: [u32; 2] = [CLEARED; 2];
 const DEAD: [u32; 2] = [POISON; 2];
 
-const LOADED: Operations = Operations {
-    load: Load::LOAD,
-    ..CLEAR
-};
-const NOT_LOADED: Operations = Operations {
-    load: Load::DONT_CARE,
-    ..CLEAR
-};
-const NOT_STORED: Operations = Operations {
-    store: Store::DONT_CARE,
-    ..CLEAR
-};
-const FROM_UNDEFINED: Operations = Operations {
-    from: Layout::UNDEFINED,
-    ..NOT_LOADED
-};
+const fn operations(load: Load, store: Store, from: Layout) -> Operations {
+    Operations { load, store, from }
+}
+
+const LOADED: Operations = operations(Load::LOAD, CLEAR.store, CLEAR.from);
+const NOT_LOADED: Operations = operations(Load::DONT_CARE, CLEAR.store, CLEAR.from);
+const NOT_STORED: Operations = operations(CLEAR.load, Store::DONT_CARE, CLEAR.from);
+const FROM_UNDEFINED: Operations = operations(Load::DONT_CARE, CLEAR.store, Layout::UNDEFINED);
 
 #[test]
 fn operations_dont_care_discard_where_the_render_area_is_all() {

@@ -75,6 +75,13 @@ pub fn family(instance: &ash::Instance, physical: vk::PhysicalDevice) -> u32 {
     found.expect("a queue") as u32
 }
 
+fn needs(ask: impl FnOnce(&mut vk::MemoryRequirements2<'_>)) -> (vk::MemoryRequirements, (u64, u64)) {
+    let mut tile = ffi::TileMemoryRequirementsQCOM::default().size(77).alignment(77);
+    let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
+    ask(&mut needs);
+    (needs.memory_requirements, (tile.size, tile.alignment))
+}
+
 impl TestDevice {
     /// With a queue of the first family that draws and dispatches.
     pub fn new(instance: &ash::Instance, physical: vk::PhysicalDevice, device: ash::Device) -> TestDevice {
@@ -210,22 +217,16 @@ impl TestDevice {
 
     /// What a buffer needs: its ordinary requirements, and tile size and alignment.
     pub fn buffer_needs(&self, buffer: vk::Buffer) -> (vk::MemoryRequirements, (u64, u64)) {
-        let mut tile = ffi::TileMemoryRequirementsQCOM::default().size(77).alignment(77);
-        let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
         let info = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
         // SAFETY: A buffer of this device.
-        unsafe { self.device.get_buffer_memory_requirements2(&info, &mut needs) };
-        (needs.memory_requirements, (tile.size, tile.alignment))
+        needs(|out| unsafe { self.device.get_buffer_memory_requirements2(&info, out) })
     }
 
     /// What an image needs, likewise.
     pub fn image_needs(&self, image: vk::Image) -> (vk::MemoryRequirements, (u64, u64)) {
-        let mut tile = ffi::TileMemoryRequirementsQCOM::default().size(77).alignment(77);
-        let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
         let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
         // SAFETY: An image of this device.
-        unsafe { self.device.get_image_memory_requirements2(&info, &mut needs) };
-        (needs.memory_requirements, (tile.size, tile.alignment))
+        needs(|out| unsafe { self.device.get_image_memory_requirements2(&info, out) })
     }
 
     /// A buffer that the host reads, of zeros.

@@ -68,18 +68,6 @@ fn a_dispatch_writes_a_tile_buffer() {
     });
 }
 
-#[test]
-fn nothing_may_be_bound() {
-    on_every_profile(&TILE_MEMORY, |suite| {
-        let buffer = suite.buffer(4096, vk::BufferUsageFlags::STORAGE_BUFFER);
-        suite.bind_buffer(buffer, suite.memory_for(&suite.buffer_needs(buffer).0), 0);
-        let commands = suite.begin_work(WRITES, &[Descriptor::Buffer(buffer)]);
-        suite.expect(&[], |_| suite.bind(commands, None));
-        suite.dispatch_wrong(commands, 0);
-        suite.end(commands);
-    });
-}
-
 /// Two buffers in one object, the second behind the first and seen through texels.
 #[test]
 fn a_dispatch_reaches_two_buffers_that_are_not_bound() {

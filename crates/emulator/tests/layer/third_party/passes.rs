@@ -1,9 +1,8 @@
-//! Render passes: drawn to an attachment whose object is not bound, resolved to tile memory, run by secondaries with another size, and
-//! declared with more than there is.
+//! Render passes: drawn to an attachment whose object is not bound, resolved to tile memory, and run by secondaries with
+//! another size.
 
 use ash::vk;
-use tileheap_device::ffi;
-use tileheap_device::ffi::{TileMemoryBindInfoQCOM, TileMemorySizeInfoQCOM};
+use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_testkit::glsl::Stage;
 
 use super::suite::{Ask, Suite, commands_of, on_every_profile};
@@ -182,65 +181,6 @@ fn a_secondary_inherits_another_size() {
         suite.expect(&["VUID-vkCmdExecuteCommands-memory-10724"], |device| unsafe {
             device.cmd_execute_commands(commands, &[secondary]);
         });
-    });
-}
-
-/// One byte more than the largest tile heap has, in a query and in render passes of both kinds.
-#[test]
-fn no_pass_declares_more_than_the_heap() {
-    let ask = Ask {
-        extensions: &[ffi::tile_properties::NAME, ash::khr::create_renderpass2::NAME],
-        tile_properties: true,
-        ..Ask::tile_memory(vk::API_VERSION_1_1)
-    };
-    const TOO_LARGE: [&str; 1] = ["VUID-VkTileMemorySizeInfoQCOM-size-10729"];
-    on_every_profile(&ask, |suite| {
-        let tiles = ffi::tile_properties::Device::new(&suite.instance, &suite.device).expect("the queries");
-        let passes = commands_of!(suite, khr::create_renderpass2);
-        let size = || TileMemorySizeInfoQCOM::default().size(suite.heap_size() + 1);
-        let targets = [vk::RenderingAttachmentInfo::default().image_layout(OPTIMAL)];
-        let one = vk::Extent2D { width: 1, height: 1 };
-        let mut declared = size();
-        let info = vk::RenderingInfo::default()
-            .render_area(vk::Rect2D::default().extent(one))
-            .layer_count(1)
-            .color_attachments(&targets)
-            .push_next(&mut declared);
-        let mut out = vk::TilePropertiesQCOM::default();
-        // SAFETY: Wrong on purpose: it asks, and nothing more; so below.
-        let asked = suite.expect(&TOO_LARGE, |_| unsafe {
-            tiles.get_dynamic_rendering_tile_properties(&info, &mut out)
-        });
-        assert_eq!(asked.is_err(), suite.stops());
-
-        let attachments = [attachment(vk::SampleCountFlags::TYPE_1).format(vk::Format::R8_UINT)];
-        let references = [vk::AttachmentReference2::default().layout(vk::ImageLayout::GENERAL)];
-        let subpasses = [vk::SubpassDescription2::default().color_attachments(&references)];
-        let mut declared = size();
-        let info = vk::RenderPassCreateInfo2::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses)
-            .push_next(&mut declared);
-        // SAFETY: As above.
-        let made = suite.expect(&TOO_LARGE, |_| unsafe { passes.create_render_pass2(&info, None) });
-        assert_eq!(made.is_err(), suite.stops());
-        // SAFETY: New and unused; null is nothing.
-        unsafe { suite.device.destroy_render_pass(made.unwrap_or_default(), None) };
-        let first = attachments[0];
-        let attachments = [vk::AttachmentDescription::default()
-            .format(first.format)
-            .samples(first.samples)
-            .load_op(first.load_op)
-            .initial_layout(first.initial_layout)
-            .final_layout(first.final_layout)];
-        let references = [vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL)];
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-        let mut declared = size();
-        let info = vk::RenderPassCreateInfo::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses)
-            .push_next(&mut declared);
-        suite.create_wrong(&info, &TOO_LARGE);
     });
 }
 
