@@ -1,11 +1,11 @@
 //! Checks a captured frame's own synchronization: the recording becomes tables, which the checker of lowered frames replays.
 //!
 //! Work before the frame counts as waited for, and images are in the layout of their first use. A wait for events orders all that is
-//! recorded before it. Not judged: what happens inside a pass, and work that the host orders, which a document does not have.
+//! recorded before it. What the host knew to be complete comes before all of a batch. Not judged: what happens inside a pass.
 
 use std::sync::Arc;
 
-use ash::vk::{self, AccessFlags2 as A, ImageLayout};
+use ash::vk::{self, AccessFlags2 as A, ImageLayout, PipelineStageFlags2 as S};
 use tileheap::format::aspects;
 use tileheap::frame::tables::{Resource, ResourceKind, Version};
 use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
@@ -145,7 +145,7 @@ impl Recording {
                         | Command::WaitEvents {
                             dependencies: all, ..
                         } => {
-                            open[queue].push(self.dependency(all));
+                            open[queue].push(self.dependency(all, !sync.completed.is_empty()));
                         }
                         Command::SetEvent { .. } | Command::ResetEvent { .. } => {}
                     }
@@ -168,7 +168,8 @@ impl Recording {
             }
             // A semaphore's every signal is one of its own; a wait is for the first that reaches its value, of a binary one for the last.
             let (first_wait, first_signal) = (self.tables.waits.len(), self.tables.signals.len());
-            for wait in &sync.waits {
+            let by_host = sync.completed.iter().map(|&batch| completed(batch.into()));
+            for wait in sync.waits.iter().copied().chain(by_host) {
                 let reaches = |one: &SemaphoreUse| one.semaphore == wait.semaphore && one.value >= wait.value;
                 let last = wait.value == 0;
                 let found = if last {
@@ -182,13 +183,14 @@ impl Recording {
                 });
                 self.tables.waits.extend(row);
             }
-            for signal in &sync.signals {
+            let end = completed(self.tables.batches.len() as u64);
+            for signal in sync.signals.iter().copied().chain([end]) {
                 let semaphore = Semaphore::Declared(signals.len() as u32);
                 self.tables.signals.push(SemaphoreRow {
                     semaphore,
                     stages: signal.stages,
                 });
-                signals.push(*signal);
+                signals.push(signal);
             }
             self.tables.batches.push(BatchRow {
                 batch: frame.command_buffers()[0].batch,
@@ -268,8 +270,8 @@ impl Recording {
         }
     }
 
-    /// Dependencies that take effect together.
-    fn dependency(&mut self, all: &[Dependency]) -> DependencyRow {
+    /// Dependencies that take effect together, in a batch that the host submitted behind others or not.
+    fn dependency(&mut self, all: &[Dependency], behind_host: bool) -> DependencyRow {
         let tables = &mut self.tables;
         let first = [
             tables.image_barriers.len(),
@@ -281,7 +283,7 @@ impl Recording {
             let [src, dst] = one.families.unwrap_or([vk::QUEUE_FAMILY_IGNORED; 2]);
             let families = Families { src, dst };
             let mut scopes = Scopes {
-                src_stages: one.src_stages,
+                src_stages: one.src_stages | if behind_host { HOST } else { S::NONE },
                 src_access: one.src_access,
                 dst_stages: one.dst_stages,
                 dst_access: one.dst_access,
@@ -352,6 +354,19 @@ impl Recording {
             buffers: since(first[1], &tables.buffer_barriers),
             memory: since(first[2], &tables.memory_barriers),
         }
+    }
+}
+
+/// What the host knows to be complete is before all of a batch, whatever the first scopes of its barriers: each holds this stage, in
+/// which nothing else happens.
+const HOST: S = S::HOST;
+
+/// The end of a batch as a semaphore of its own, which the host waits for.
+fn completed(batch: u64) -> SemaphoreUse {
+    SemaphoreUse {
+        semaphore: u32::MAX,
+        value: batch + 1,
+        stages: S::ALL_COMMANDS | HOST,
     }
 }
 

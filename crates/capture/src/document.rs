@@ -213,6 +213,9 @@ pub struct BatchSync {
     /// Signals them.
     #[serde(skip_serializing_if = "is_default")]
     pub signals: Vec<SemaphoreUse>,
+    /// Batches of the frame that the host knew to be complete when it submitted this one, with all before them on their queues.
+    #[serde(skip_serializing_if = "is_default")]
+    pub completed: Vec<u32>,
     /// The queue family that runs it.
     #[serde(skip_serializing_if = "is_default")]
     pub family: u32,
@@ -367,14 +370,14 @@ impl<R> Dependency<R> {
             previous = is_previous;
             Some(named)
         };
-        let memory = match &self.memory {
-            Memory::None => Memory::None,
-            Memory::All => Memory::All,
+        let named = match &self.memory {
+            Memory::None => None,
+            Memory::All => Some(Memory::All),
             Memory::Buffer {
                 resource,
                 offset,
                 size,
-            } => name(resource).map_or(Memory::None, |resource| Memory::Buffer {
+            } => name(resource).map(|resource| Memory::Buffer {
                 resource,
                 offset: *offset,
                 size: *size,
@@ -384,7 +387,7 @@ impl<R> Dependency<R> {
                 part,
                 old,
                 new,
-            } => name(resource).map_or(Memory::None, |resource| Memory::Image {
+            } => name(resource).map(|resource| Memory::Image {
                 resource,
                 part: *part,
                 old: *old,
@@ -392,12 +395,12 @@ impl<R> Dependency<R> {
             }),
         };
         Dependency {
+            memory: named.unwrap_or(Memory::None),
+            previous,
             src_stages: self.src_stages,
             src_access: self.src_access,
             dst_stages: self.dst_stages,
             dst_access: self.dst_access,
-            memory,
-            previous,
             families: self.families,
         }
     }

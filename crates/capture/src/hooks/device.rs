@@ -16,7 +16,7 @@ use tileheap_layer::sharded::Sharded;
 use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
-use crate::model::submits::{Queue, Submits};
+use crate::model::submits::{Completed, Queue, Submits};
 use crate::settings::{FOLDER, LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
@@ -50,6 +50,7 @@ pub(crate) struct Progress {
     /// When the unfinished frame was written, and how long that took.
     pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
     pub(crate) failed: bool,
+    pub(crate) completed: Completed,
 }
 
 /// A device.

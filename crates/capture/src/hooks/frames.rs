@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_layer::host_waits::HostWait;
 
 use super::device::{DEVICES, Device, Progress, say};
 use crate::document::Border;
@@ -13,7 +14,7 @@ use crate::model::build::{Origin, document};
 use crate::model::flatten::flatten;
 use crate::model::objects::Resource;
 use crate::model::recording::Op;
-use crate::model::submits::{Batch, Submits};
+use crate::model::submits::{Batch, Completed, Submits};
 use crate::settings::{BorderRule, Settings};
 
 /// An unfinished frame is written when so many times as long as writing it takes has passed: a crash leaves it readable.
@@ -47,7 +48,7 @@ impl Device {
     }
 
     /// Adds a submit to the frame.
-    pub(crate) fn submit(&self, queue: vk::Queue, mut batches: Vec<Batch>) {
+    pub(crate) fn submit(&self, queue: vk::Queue, mut batches: Vec<Batch>, fence: vk::Fence) {
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| _ = atexit(at_exit));
         let Some(settings) = &self.settings else { return };
@@ -71,6 +72,7 @@ impl Device {
                 commands.flat = Some(flatten(&commands.ops));
             }
         }
+        progress.completed.submit(queue, &mut batches, fence);
         let queue = self.queues.get(queue.as_raw()).unwrap_or_default();
         batches
             .iter_mut()
@@ -99,6 +101,13 @@ impl Device {
         };
         if ends {
             self.end_frame(settings, &mut progress);
+        }
+    }
+
+    /// The host waited, and orders what it submits from here on.
+    pub(crate) fn waited(&self, wait: HostWait) {
+        if self.is_capturing() {
+            self.progress().completed.waited(wait);
         }
     }
 
@@ -136,6 +145,7 @@ impl Device {
 
     fn stop(&self, progress: &mut Progress) {
         (progress.current, progress.last) = (Submits::default(), None);
+        progress.completed = Completed::default();
         self.finish();
     }
 
@@ -254,4 +264,71 @@ fn save(folder: &Path, name: &str, text: &str) -> Result<(), String> {
         std::fs::rename(&temporary, &path)
     };
     write().map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tileheap::frame::AccessKind;
+
+    use super::super::device::Known;
+    use super::*;
+    use crate::document::Capture;
+    use crate::model::objects::Buffer;
+    use crate::model::recording::{Access, Coverage};
+    use crate::model::submits::{Queue, Submitted};
+    use crate::tables::DeviceTable;
+
+    #[test]
+    fn a_lost_device_leaves_what_was_submitted() {
+        let folder = std::env::temp_dir().join(format!("tileheap-lost-{}", std::process::id()));
+        // What the loader tells handles apart by: the word that they point to.
+        let words: &'static [usize; 2] = Box::leak(Box::new([0x7115; 2]));
+        let [handle, queue] = [0, 1].map(|index| (&raw const words[index]) as u64);
+        let (handle, queue) = (vk::Device::from_raw(handle), vk::Queue::from_raw(queue));
+        // SAFETY: It finds nothing.
+        let next = unsafe { DeviceTable::load(|_| None) };
+        let settings = Settings {
+            folder: folder.clone(),
+            frames: 0..1,
+            border: BorderRule::Present,
+        };
+        let known = Known {
+            device: "none".to_owned(),
+            api_version: vk::API_VERSION_1_3,
+            families: Vec::new(),
+        };
+        Device::remember(handle, next, Some(Arc::new(settings)), known);
+        let device = DEVICES.of(queue).expect("remembered");
+        let known = Queue {
+            capabilities: vk::QueueFlags::TRANSFER,
+            ..Queue::default()
+        };
+        device.queues.insert(queue.as_raw(), known);
+        let info = vk::BufferCreateInfo::default().size(256);
+        let buffer = Arc::new(Buffer::new(1, &info));
+        for _ in 0..3 {
+            let fill = Access::of_buffer(&buffer, AccessKind::TransferDestination).writing(Coverage::Whole);
+            let commands = Submitted {
+                name: String::new(),
+                ops: Arc::new(vec![Op::Transfer(vec![fill])]),
+                flat: None,
+            };
+            let batch = Batch {
+                commands: vec![commands],
+                ..Batch::default()
+            };
+            device.submit(queue, vec![batch], vk::Fence::null());
+        }
+        device.lose(vk::Result::ERROR_DEVICE_LOST);
+        assert!(!device.is_capturing(), "nothing can follow");
+        let text = std::fs::read_to_string(folder.join("frame-0.json")).expect("a document");
+        let capture = Capture::from_json(&text)
+            .expect("a document")
+            .expect("of a capture");
+        assert_eq!((capture.border, capture.batches.len()), (Border::End, 3));
+        std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
+        DEVICES.remove(handle);
+    }
 }

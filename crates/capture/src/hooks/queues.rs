@@ -2,7 +2,8 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::{array, batches, call_down, given, text};
+use tileheap_layer::host_waits::HostWait;
+use tileheap_layer::{array, batches, call_down, given, host_waits, text};
 
 use super::device::{DEVICES, Device, device_entry_points};
 use super::recorder;
@@ -24,7 +25,7 @@ device_entry_points! {
     vkQueueSubmit(queue, count, infos, fence) |device| {
         if device.is_capturing() {
             let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::first_kind(info)));
-            device.submit(queue, all.collect());
+            device.submit(queue, all.collect(), fence);
         }
         let result = call_down!(device.next, vkQueueSubmit(queue, count, infos, fence));
         device.lose(result)
@@ -32,7 +33,7 @@ device_entry_points! {
     vkQueueSubmit2(queue, count, infos, fence) |device| {
         if device.is_capturing() {
             let all = array!(infos, count).iter().map(|info| batch(&device, batches::Batch::second_kind(info)));
-            device.submit(queue, all.collect());
+            device.submit(queue, all.collect(), fence);
         }
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
         device.lose(result)
@@ -51,6 +52,8 @@ device_entry_points! {
         call_down!(device.next, vkQueueInsertDebugUtilsLabelEXT(queue, info));
     }
 }
+
+host_waits! { device_entry_points, |device| device.next, |wait| device.waited(wait) }
 
 tileheap_layer::entry_points! {
     of DeviceTable:
@@ -93,6 +96,10 @@ fn semaphore(device: &Device, (handle, value, stages): batches::SemaphoreUse) ->
 }
 
 fn batch(device: &Device, given: batches::Batch) -> Batch {
+    let signals = given.signals.iter();
+    let signals = signals
+        .map(|(semaphore, value, _)| HostWait::Semaphore(*semaphore, *value))
+        .collect();
     let uses = |all: Vec<_>| all.into_iter().filter_map(|one| semaphore(device, one)).collect();
     Batch {
         sync: BatchSync {
@@ -100,6 +107,8 @@ fn batch(device: &Device, given: batches::Batch) -> Batch {
             signals: uses(given.signals),
             ..BatchSync::default()
         },
+        signals,
         commands: given.commands.into_iter().map(recorder::submitted).collect(),
+        ..Batch::default()
     }
 }

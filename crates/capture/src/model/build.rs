@@ -481,7 +481,7 @@ impl<'a> Described<'a> {
                 .collect(),
             followed_bytes: built.accesses().iter().map(bytes).sum(),
             unresolved: self.unresolved(frame, origin),
-            batches: frame.batches().map(|batch| batch.sync.clone()).collect(),
+            batches: frame.synchronized(),
             command_buffers: commands
                 .map(|(flat, first)| self.commands(flat, *first as u32))
                 .collect(),

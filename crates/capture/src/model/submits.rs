@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap::frame::{BatchId, FrameBuilder, LoadOp};
+use tileheap_layer::host_waits::HostWait;
 
 use super::flatten::{Flat, flatten};
 use super::objects::Resource;
@@ -33,6 +35,58 @@ pub(crate) struct Submitted {
 pub(crate) struct Batch {
     pub(crate) sync: BatchSync,
     pub(crate) commands: Vec<Submitted>,
+    /// Timeline semaphores' values that it signals.
+    pub(crate) signals: Vec<HostWait>,
+    /// Of the batches of the device, from 1.
+    pub(crate) number: u64,
+    /// Of each queue, the last batch that the host knew to be complete.
+    pub(crate) completed: BTreeMap<u64, u64>,
+}
+
+/// What the host knows to be complete.
+#[derive(Debug, Default)]
+pub(crate) struct Completed {
+    batches: u64,
+    /// What shows that a batch of a queue is complete, with all that the queue ran before.
+    shown: Vec<(HostWait, u64, u64)>,
+    /// Of each queue, the last batch that is complete.
+    completed: BTreeMap<u64, u64>,
+}
+
+impl Completed {
+    /// Numbers the batches of a submit, which signals the fence.
+    pub(crate) fn submit(&mut self, queue: vk::Queue, batches: &mut [Batch], fence: vk::Fence) {
+        let handle = queue.as_raw();
+        self.shown.retain(|(wait, ..)| *wait != HostWait::Queue(queue));
+        for batch in batches {
+            self.batches += 1;
+            (batch.number, batch.completed) = (self.batches, self.completed.clone());
+            let signals = batch.signals.iter();
+            self.shown
+                .extend(signals.map(|wait| (*wait, handle, batch.number)));
+        }
+        let waits = [HostWait::Queue(queue), HostWait::Fence(fence)];
+        self.shown.extend(waits.map(|wait| (wait, handle, self.batches)));
+    }
+
+    /// Something is complete.
+    pub(crate) fn waited(&mut self, wait: HostWait) {
+        let completed = &mut self.completed;
+        self.shown.retain(|(shown, queue, batch)| {
+            let is_shown = match (wait, *shown) {
+                (HostWait::Semaphore(one, reached), HostWait::Semaphore(other, value)) => {
+                    one == other && value <= reached
+                }
+                (HostWait::Device, _) => true,
+                (one, other) => one == other,
+            };
+            if is_shown {
+                let last = completed.entry(*queue).or_default();
+                *last = (*batch).max(*last);
+            }
+            !is_shown
+        });
+    }
 }
 
 /// A frame of a program, as it was submitted.
@@ -52,6 +106,27 @@ impl Submits {
 
     pub(crate) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.submits.iter().flat_map(|(_, batches)| batches)
+    }
+
+    /// Of each batch, what it waits for and signals.
+    pub(crate) fn synchronized(&self) -> Vec<BatchSync> {
+        let of_queue = |(queue, batches): &(Queue, Vec<Batch>)| {
+            let handle = queue.handle;
+            batches
+                .iter()
+                .map(|batch| (handle, batch.number))
+                .collect::<Vec<_>>()
+        };
+        let all: Vec<_> = self.submits.iter().flat_map(of_queue).collect();
+        let last = |(queue, number): (&u64, &u64)| {
+            let is_in = |(of, one): &(u64, u64)| of == queue && one <= number;
+            all.iter().rposition(is_in).map(|index| index as u32)
+        };
+        let of = |batch: &Batch| BatchSync {
+            completed: batch.completed.iter().filter_map(last).collect(),
+            ..batch.sync.clone()
+        };
+        self.batches().map(of).collect()
     }
 
     /// Of each command buffer.
