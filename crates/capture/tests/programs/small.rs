@@ -1,0 +1,252 @@
+//! A small program, which this one runs as again in processes of its own: where its frames end, how it ends, and what its host waits for.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use ash::vk;
+use tileheap_capture::check::check;
+use tileheap_capture::document::{Border, Capture};
+use tileheap_capture::settings;
+use tileheap_testkit::objects::Objects;
+use tileheap_testkit::runnable;
+
+use super::{captured, folder, read};
+
+/// The way in which it runs.
+const WAY: &str = "TILEHEAP_SMALL_PROGRAM";
+const LABEL: &std::ffi::CStr = c"next frame";
+
+/// A device with a buffer that each submit fills anew.
+struct Small {
+    device: ash::Device,
+    utils: ash::ext::debug_utils::Device,
+    queue: vk::Queue,
+    pool: vk::CommandPool,
+    buffer: vk::Buffer,
+    objects: Objects,
+}
+
+impl Small {
+    fn new(instance: &ash::Instance) -> Small {
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let mut timelines = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .push_next(&mut timelines);
+        let objects = Objects::default();
+        // SAFETY: Valid usage; family 0 has a queue, type 0 is one of the buffer's on software Vulkan.
+        unsafe {
+            let physical = instance.enumerate_physical_devices().expect("devices")[0];
+            let device = instance.create_device(physical, &info, None).expect("a device");
+            let info = vk::BufferCreateInfo::default().size(4096);
+            let buffer = objects.create(&device, &info.usage(vk::BufferUsageFlags::TRANSFER_DST));
+            let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(4096));
+            device.bind_buffer_memory(buffer, memory, 0).expect("memory");
+            Small {
+                utils: ash::ext::debug_utils::Device::new(instance, &device),
+                queue: device.get_device_queue(0, 0),
+                pool: objects.create(&device, &vk::CommandPoolCreateInfo::default()),
+                buffer,
+                device,
+                objects,
+            }
+        }
+    }
+
+    /// Fills the buffer, in a command buffer that begins a label or does not.
+    fn submit(&self, is_labelled: bool, fence: vk::Fence, signals: &[vk::Semaphore]) {
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool);
+        let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
+        // SAFETY: Valid usage, but for what orders the submits, which is the tests'.
+        unsafe {
+            let commands = self
+                .device
+                .allocate_command_buffers(&info.command_buffer_count(1));
+            let commands = commands.expect("a command buffer");
+            let begun = self.device.begin_command_buffer(commands[0], &Default::default());
+            begun.expect("recording begins");
+            if is_labelled {
+                self.utils.cmd_begin_debug_utils_label(commands[0], &label);
+                self.utils.cmd_end_debug_utils_label(commands[0]);
+            }
+            self.device
+                .cmd_fill_buffer(commands[0], self.buffer, 0, vk::WHOLE_SIZE, 1);
+            self.device.end_command_buffer(commands[0]).expect("recorded");
+            let mut values = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&[1]);
+            let mut batch = vk::SubmitInfo::default()
+                .command_buffers(&commands)
+                .signal_semaphores(signals);
+            if !signals.is_empty() {
+                batch = batch.push_next(&mut values);
+            }
+            self.device
+                .queue_submit(self.queue, &[batch], fence)
+                .expect("a submit");
+        }
+    }
+
+    fn fill(&self) {
+        self.submit(false, vk::Fence::null(), &[]);
+    }
+}
+
+fn program(way: &str) {
+    // SAFETY: The library found is a loader; valid usage; what is left over dies with the process.
+    unsafe {
+        let entry = ash::Entry::load().expect("a loader");
+        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
+        let names = [ash::ext::debug_utils::NAME.as_ptr()];
+        let info = vk::InstanceCreateInfo::default()
+            .application_info(&application)
+            .enabled_extension_names(&names);
+        let instance = entry.create_instance(&info, None).expect("an instance");
+        let small = Small::new(&instance);
+        let (device, queue) = (&small.device, small.queue);
+        let (fence, signals) = (device.create_fence(&Default::default(), None), Vec::new());
+        let fence = fence.expect("a fence");
+        match way {
+            "labels" => {
+                for index in 0..4 {
+                    let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
+                    if index % 2 == 0 {
+                        small.utils.queue_insert_debug_utils_label(queue, &label);
+                    }
+                    small.submit(index % 2 == 1, vk::Fence::null(), &signals);
+                }
+            }
+            "two" => {
+                let other = Small::new(&instance);
+                for _ in 0..2 {
+                    small.fill();
+                    other.fill();
+                    other.fill();
+                }
+            }
+            "signal" => {
+                small.fill();
+                let file = std::env::var_os(settings::FOLDER).expect("a folder");
+                std::fs::write(Path::new(&file).join("now"), "").expect("a file");
+                small.fill();
+                small.fill();
+            }
+            "exit" => small.fill(),
+            "abort" => {
+                small.fill();
+                std::process::abort();
+            }
+            wait => {
+                let mut kind =
+                    vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+                let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+                let semaphores = [small.objects.create(device, &info)];
+                small.submit(false, fence, &semaphores);
+                let values = vk::SemaphoreWaitInfo::default()
+                    .semaphores(&semaphores)
+                    .values(&[1]);
+                let waited = match wait {
+                    "nothing" => Ok(()),
+                    "fence" => device.wait_for_fences(&[fence], true, u64::MAX),
+                    "semaphore" => device.wait_semaphores(&values, u64::MAX),
+                    "queue" => device.queue_wait_idle(queue),
+                    _ => device.device_wait_idle(),
+                };
+                waited.expect("it waits");
+                small.fill();
+                device.device_wait_idle().expect("idle");
+            }
+        }
+        device.device_wait_idle().expect("idle");
+        // The process ends without a word to the device.
+    }
+}
+
+#[test]
+fn a_small_program() {
+    if let Some(way) = std::env::var_os(WAY) {
+        program(way.to_str().expect("a way"));
+    }
+}
+
+/// Runs it under the layer: its output and its folder.
+fn run(way: &str, border: &str, frames: &str) -> Option<(Output, PathBuf)> {
+    let folder = folder(&format!("capture_small_{way}"));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let border = border.replace("FOLDER", folder.to_str().expect("a path of text"));
+    let this = std::env::args_os().next().expect("the path of this program");
+    let mut program: Command = runnable(this);
+    program.args(["--exact", "small::a_small_program"]).env(WAY, way);
+    let set = [(settings::BORDER, border.as_str()), (settings::FRAMES, frames)];
+    Some((captured(program, &folder, &set)?, folder))
+}
+
+/// Border, batches and passes of each frame of a device that was written.
+fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
+    let all = (0..8).map(|frame| folder.join(format!("frame-{frame}{device}.json")));
+    let of = |path: PathBuf| {
+        let (frame, capture) = read(&path);
+        (capture.border, capture.batches.len(), frame.passes().len())
+    };
+    all.filter(|path| path.is_file()).map(of).collect()
+}
+
+#[test]
+fn frames_end_at_labels_at_the_signal_and_on_each_device_for_itself() {
+    use Border::{End, Label, Signal, Submits};
+    // Before the first label there is nothing.
+    let labels = &[(Label, 1, 1), (Label, 1, 1), (Label, 1, 1), (End, 1, 1)][..];
+    let label = format!("label:{}", LABEL.to_str().expect("ASCII"));
+    for (way, border, wanted, first, second) in [
+        ("labels", label.as_str(), "0..8", labels, &[][..]),
+        (
+            "signal",
+            "signal:FOLDER/now",
+            "0..8",
+            &[(Signal, 2, 2), (End, 1, 1)],
+            &[],
+        ),
+        ("two", "submits:2", "0", &[(Submits, 2, 2)], &[(Submits, 2, 2)]),
+    ] {
+        let Some((_, folder)) = run(way, border, wanted) else {
+            return;
+        };
+        let found = ["", "-device-1"].map(|device| frames(&folder, device));
+        assert_eq!(found, [first, second], "{way}");
+        assert!(!folder.join("now").exists(), "the layer removes it");
+    }
+}
+
+#[test]
+fn a_program_that_exits_or_dies_in_the_middle_leaves_its_frame() {
+    for (way, frame) in [("exit", "2"), ("abort", "0")] {
+        let Some((output, folder)) = run(way, "present", frame) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        let early = "the program ended before frame 2; frame 0 is written instead";
+        assert_eq!(
+            (output.status.success(), said.contains(early)),
+            (way == "exit", way == "exit"),
+            "{said}"
+        );
+        // Of one that dies, what was written last.
+        let written = frames(&folder, "");
+        assert!(matches!(written[..], [(Border::End, 1, 1)]), "{way}: {written:?}");
+    }
+}
+
+#[test]
+fn what_the_host_waits_for_is_before_what_it_submits_then() {
+    for wait in ["nothing", "fence", "semaphore", "queue", "device"] {
+        let Some((_, folder)) = run(wait, "submits:2", "0") else {
+            return;
+        };
+        let (frame, capture): (_, Capture) = read(&folder.join("frame-0.json"));
+        let is_covered = check(&frame, &capture).expect("its capture").is_empty();
+        assert_eq!(is_covered, wait != "nothing", "{wait}");
+        assert_eq!(
+            capture.batches[1].completed,
+            vec![0; usize::from(is_covered)],
+            "{wait}"
+        );
+    }
+}
