@@ -89,10 +89,13 @@ mod tests {
         let (found, missed): (Vec<&u64>, Vec<&u64>) = objects.iter().partition(is_found);
         assert!(found.len() > 1 << (PLACES - 1), "{}", found.len());
         assert!(missed.iter().all(|handle| live.get(**handle).is_none()));
-        let first = found[0];
-        let shares = |other: &&&u64| std::ptr::eq(live.place(***other), live.place(*first));
-        let other = *missed.iter().find(shares).expect("another one with this place");
+        let other = missed[0];
+        let shares = |first: &&&u64| std::ptr::eq(live.place(***first), live.place(*other));
+        let first = *found.iter().find(shares).expect("the one that has its place");
+        live.insert(*other, other);
+        assert!(is_found(&first), "its place is taken");
         live.remove(*other);
+        assert!(is_found(&first), "its place is another's");
         live.insert(*first, other);
         assert_eq!(live.get(*first), Some(&raw const *other), "a handle that returns");
         live.remove(*first);
