@@ -354,15 +354,9 @@ fn agree(seeds: std::ops::Range<u64>) -> u64 {
     lacking
 }
 
+/// Four seconds of processor time.
 #[test]
-fn the_model_and_the_definition_agree() {
-    let lacking = agree(0..4000);
-    assert!((400..3800).contains(&lacking), "{lacking}");
-}
-
-/// `cargo test --release -p tileheap-emulator --lib -- --ignored a_hundred_thousand`
-#[test]
-#[ignore = "ten seconds"]
-fn a_hundred_thousand_programs_agree() {
-    println!("{} of 100,000 programs lack order", agree(0..100_000));
+fn the_model_and_the_definition_agree_about_a_hundred_thousand_programs() {
+    let lacking = agree(0..100_000);
+    assert!((10_000..95_000).contains(&lacking), "{lacking}");
 }
