@@ -1,4 +1,5 @@
 //! A small program, which this one runs as again in processes of its own: where its frames end, how it ends, and what its host waits for.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -150,8 +150,8 @@ fn across(
 
 #[test]
 fn contents_live_as_long_as_their_batch() {
-    let submits: [fn(&Scene, &[&[vk::CommandBuffer]]); 2] =
-        [|scene, all| scene.submit(all), |scene, all| scene.submit2(all)];
+    type Submit = fn(&Scene, &[&[vk::CommandBuffer]]);
+    let submits: [Submit; 2] = [|scene, all| scene.submit(all), |scene, all| scene.submit2(all)];
     for submit in submits {
         let alive = across(&[], |scene, writer, reader| submit(scene, &[&[writer, reader]]));
         let dead = across(&[], |scene, writer, reader| {
