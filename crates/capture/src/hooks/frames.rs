@@ -321,7 +321,8 @@ mod tests {
             };
             device.submit(queue, vec![batch], vk::Fence::null());
         }
-        device.lose(vk::Result::ERROR_DEVICE_LOST);
+        let lost = vk::Result::ERROR_DEVICE_LOST;
+        assert_eq!(device.lose(lost), lost);
         assert!(!device.is_capturing(), "nothing can follow");
         let text = std::fs::read_to_string(folder.join("frame-0.json")).expect("a document");
         let capture = Capture::from_json(&text)
