@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod caches;
+mod certificates;
 mod commands;
 mod documents;
 mod error;

@@ -103,6 +103,9 @@ pub enum Error {
         /// Bytes that it has.
         size: Bytes,
     },
+    /// An invalid certificate.
+    #[error(transparent)]
+    Certificate(#[from] super::CertificateError),
     /// An invalid problem with pools, or an invalid packing of one.
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),

@@ -12,6 +12,8 @@ use tileheap::measure::estimate;
 use tileheap::plan::{Plan, WindowRule};
 use tileheap::profile::DeviceProfile;
 
+use super::pack;
+use crate::certificates;
 use crate::error::{Error, Result};
 use crate::frames::arrange::{Limits, read_repaired};
 use crate::frames::plan::{AssumedReach, frame_from};
@@ -20,15 +22,15 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::parse_extent;
 
-/// Validate a plan
+/// Validate a plan or a certificate
 #[derive(Debug, Args)]
 #[command(long_about = include_str!("about/check.txt"))]
 #[command(after_help = include_str!("help/check.txt"))]
 pub(crate) struct Arguments {
-    /// The frame as JSON; - for standard input
+    /// The frame as JSON, or the table of a certificate; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
-    /// Its plan, as `tileheap plan --json` writes it; - for standard input
+    /// Its plan, as `tileheap plan --json` writes it, or its certificate, as `tileheap pack --certificate` does; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     plan: PathBuf,
     /// The base extent at which the frame was planned, if not its own
@@ -54,11 +56,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     arguments.limits.require(arguments.best)?;
     let text = read_text(&arguments.frame, "frame")?;
+    let plan_text = read_text(&arguments.plan, "plan")?;
+    if certificates::is_one(&plan_text) {
+        let (table, problem) = pack::read(&arguments.frame, &text, None)?;
+        let valid = certificates::check(&arguments.plan, &plan_text, &table, &problem)?;
+        return Output::stdout().write(&valid);
+    }
     let mut imported = frame_from(&arguments.frame, &text, arguments.size)?;
     arguments.assumed.apply(&arguments.frame, &mut imported)?;
-    let text = read_text(&arguments.plan, "plan")?;
-    let frame = arranged(arguments, imported.frame, &text)?;
-    let plan = Plan::from_json(&frame, &text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
+    let frame = arranged(arguments, imported.frame, &plan_text)?;
+    let plan =
+        Plan::from_json(&frame, &plan_text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
     let errors = plan.violations();
     drop(progress);

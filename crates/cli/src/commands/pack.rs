@@ -1,7 +1,7 @@
 //! `tileheap pack`.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::builder::TypedValueParser;
@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 use tileheap::units::Bytes;
 use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::{
-    Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, Watch, check,
+    Certificate, Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, Watch,
+    check,
 };
 
+use crate::certificates;
 use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
 use crate::output::Output;
@@ -44,6 +46,9 @@ pub(crate) struct Arguments {
     /// Place the items with the greatest total weight, and omit the others
     #[arg(long)]
     select: bool,
+    /// Write why no packing is lower, or none fits, to a file that `tileheap check` verifies
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "select")]
+    certificate: Option<PathBuf>,
     /// Print JSON instead of a report
     #[arg(long)]
     json: bool,
@@ -63,6 +68,7 @@ struct Outcome {
     steps: Steps,
     conflict: Option<Conflict>,
     found_by: Option<String>,
+    certificate: Option<Certificate>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
@@ -70,14 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if pools::is_json(&text) {
         return run_pools(arguments, &text);
     }
-    let table = Table::read(&text)
-        .map_err(|bad| Error::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what)))?;
-    let mut desc = ProblemDesc::new(table.items.clone());
-    desc.capacity = arguments.capacity;
-    let problem = desc.build().map_err(|error| {
-        let line = error.item().map_or(1, |item| table.line_of(item as usize));
-        Error::bad_input(format!("{}:{line}: {error}", shown(&arguments.file)))
-    })?;
+    let (table, problem) = read(&arguments.file, &text, arguments.capacity)?;
     if arguments.select && (arguments.capacity.is_none() || !table.has_weights) {
         return Err(Error::bad_input(
             "--select needs --capacity and a column `weight`",
@@ -91,6 +90,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if let (Some(file), Some(offsets)) = (&arguments.output, &outcome.offsets) {
         Output::to(Some(file.clone())).write(&table.with_offsets(offsets))?;
     }
+    if let (Some(file), Some(certificate)) = (&arguments.certificate, &outcome.certificate) {
+        Output::to(Some(file.clone())).write(&certificates::write(&table, certificate))?;
+    }
     let report = if arguments.json {
         format!("{:#}\n", in_json(arguments, &table, &outcome, took))
     } else {
@@ -100,10 +102,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     exit(outcome.offsets.is_some(), outcome.verdict)
 }
 
+/// Reads a table as a problem.
+///
+/// # Errors
+/// The first line that is wrong.
+pub(crate) fn read<'a>(file: &Path, text: &'a str, capacity: Option<Bytes>) -> Result<(Table<'a>, Problem)> {
+    let bad = |line: usize, what: &dyn std::fmt::Display| {
+        Error::bad_input(format!("{}:{line}: {what}", shown(file)))
+    };
+    let table = Table::read(text).map_err(|error| bad(error.line, &error.what))?;
+    let mut desc = ProblemDesc::new(table.items.clone());
+    desc.capacity = capacity;
+    let problem = desc.build().map_err(|error| {
+        let line = error.item().map_or(1, |item| table.line_of(item as usize));
+        bad(line, &error)
+    })?;
+    Ok((table, problem))
+}
+
 fn run_pools(arguments: &Arguments, text: &str) -> Result<()> {
-    if arguments.capacity.is_some() || arguments.select {
+    if arguments.capacity.is_some() || arguments.select || arguments.certificate.is_some() {
         return Err(Error::bad_input(
-            "--capacity and --select are for tables: in JSON, pools have capacities",
+            "--capacity, --select and --certificate are for tables: in JSON, pools have capacities",
         ));
     }
     let problem = pools::read(&arguments.file, text)?;
@@ -174,12 +194,17 @@ fn solve(
             steps: selection.steps,
             conflict: None,
             found_by: None,
+            certificate: None,
         };
     }
     let answer = match arguments.capacity {
         Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
         None => packer.minimise(problem, arguments.strategy, budget, watch),
     };
+    let wanted = arguments.certificate.is_some();
+    let certificate = wanted
+        .then(|| packer.certify(problem, &answer, budget, watch))
+        .flatten();
     let packing = answer.packing;
     if let Some(packing) = packing.as_ref().filter(|packing| packing.offsets.len() <= 5000) {
         check(problem, packing).expect("an answer passes the checker");
@@ -194,6 +219,7 @@ fn solve(
         steps: answer.steps,
         conflict: answer.conflict,
         found_by: answer.found_by.map(|name| name.into_owned()),
+        certificate,
     }
 }
 
@@ -229,6 +255,13 @@ fn in_words(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: D
     row("proof", proof(arguments, outcome).to_owned());
     if let Some(name) = &outcome.found_by {
         row("found by", name.clone());
+    }
+    if arguments.certificate.is_some() {
+        let words = outcome.certificate.as_ref().map(certificates::in_words);
+        row(
+            "certified",
+            words.unwrap_or_else(|| "nothing, as the bound is 0 B".to_owned()),
+        );
     }
     row("steps", outcome.steps.0.to_string());
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
@@ -276,6 +309,7 @@ fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Du
         "bound": outcome.bound,
         "verdict": outcome.verdict,
         "found_by": outcome.found_by,
+        "certified_above": outcome.certificate.as_ref().map(|certificate| certificate.above),
         "steps": outcome.steps,
         "milliseconds": took.as_secs_f64() * 1e3,
         "conflict": conflict,

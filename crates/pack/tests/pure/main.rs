@@ -2,6 +2,7 @@
 
 mod allocates_nothing;
 mod answers;
+mod certificates;
 mod instances;
 mod perfect;
 mod pools;

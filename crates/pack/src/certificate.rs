@@ -1,0 +1,384 @@
+//! Certificates: why no packing is lower, as data that is verified without the searches.
+//!
+//! ```text
+//! 0 1        [0, 1] branches: 0 is below 1 (the next entry), or 1 is below 0 (the last two). What is known of the order lifts
+//! ├─ end     items from below and presses them from above. A branch ends where items that are live at one step have no room
+//! └─ 0 2     left between their lowest and highest offsets. A load that is too high is a tree of one end.
+//!    ├─ end
+//!    └─ end
+//! ```
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Item, Problem, Result};
+use crate::units::{Bytes, Span};
+
+/// Data that proves a lower bound of the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
+///
+/// It proves that a packing which ends a byte above [`above`](Certificate::above) is the lowest, and that no capacity up to there
+/// is large enough.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Every packing that keeps the bounds of offsets ends above this; there is none if this is 2^64 - 1.
+    pub above: Bytes,
+    /// Items that cannot be packed lower, whatever else there is; by index.
+    pub items: Vec<u32>,
+    /// A tree in preorder: two items of which the first and then the second is below the other, or an end.
+    pub branches: Vec<Option<(u32, u32)>>,
+}
+
+/// What is wrong with a certificate. Branches are counted from 0, and items are named by index.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// An item that the problem does not have.
+    #[error("the problem has no item {0}")]
+    UnknownItem(u32),
+    /// An item that is listed twice.
+    #[error("item {0} is listed twice")]
+    Repeated(u32),
+    /// A branch on an item that is not listed.
+    #[error("branch {0} is on item {1}, which is not listed")]
+    NotListed(usize, u32),
+    /// A branch on two items of which neither has to be below the other.
+    #[error("branch {0} is on items {1} and {2}, which may share bytes")]
+    MayShare(usize, u32, u32),
+    /// Branches on more items than can be ordered.
+    #[error("branches on {0} items, of which at most {MOST} can be ordered")]
+    TooMany(usize),
+    /// An end of a branch in which the items may fit.
+    #[error("branch {0} ends where a packing up to {1} is not excluded")]
+    Open(usize, Bytes),
+    /// A tree of which branches are missing.
+    #[error("the tree is incomplete after {0} branches")]
+    Incomplete(usize),
+    /// Branches after the last of the tree.
+    #[error("the tree is complete before branch {0}")]
+    Complete(usize),
+}
+
+/// Items that branches can order: sets of them are bit masks.
+pub(super) const MOST: usize = 128;
+
+/// Verifies a certificate from the problem alone; it shares no code with the searches.
+///
+/// Complexity: for each branch a few passes, seldom more than there are items; a pass compares every item with every set of items
+/// that are live at one step.
+///
+/// # Errors
+/// The first [`CertificateError`].
+pub fn check_certificate(problem: &Problem, certificate: &Certificate) -> Result<()> {
+    Ok(judge(problem, certificate)?)
+}
+
+fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), CertificateError> {
+    let (above, branches) = (certificate.above, &certificate.branches);
+    let task = OrderTask::new(problem, &certificate.items, above)?;
+    if branches.len() > 1 && task.bodies.len() > MOST {
+        return Err(CertificateError::TooMany(task.bodies.len()));
+    }
+    let mut open = vec![task.root()];
+    for (number, branch) in branches.iter().enumerate() {
+        let mut orders = open.pop().ok_or(CertificateError::Complete(number))?;
+        let is_end = task.excludes(&mut orders);
+        if let Some((a, b)) = *branch {
+            let body = |item| {
+                task.body_of(item)
+                    .ok_or(CertificateError::NotListed(number, item))
+            };
+            let (first, second) = (body(a)?, body(b)?);
+            if !task.meet(first, second) {
+                return Err(CertificateError::MayShare(number, a, b));
+            }
+            open.extend([orders.with(second, first), orders.with(first, second)]);
+        } else if !is_end {
+            return Err(CertificateError::Open(number, above));
+        }
+    }
+    match open.is_empty() {
+        true => Ok(()),
+        false => Err(CertificateError::Incomplete(branches.len())),
+    }
+}
+
+/// An item of a certificate, or those of one group.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) items: Vec<u32>,
+    size: u64,
+    alignment: u64,
+    spans: Vec<Span>,
+}
+
+/// The question whether some items can be packed up to a limit, answered by their order.
+#[derive(Debug)]
+pub(super) struct OrderTask {
+    pub(super) bodies: Vec<Body>,
+    /// The lowest and the highest offset of each body.
+    windows: Vec<(u64, u64)>,
+    /// Sets of bodies of which no two may share bytes.
+    cliques: Vec<Vec<usize>>,
+}
+
+/// What a branch knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Orders {
+    /// The lowest and the highest offset of each body.
+    windows: Vec<(u64, u64)>,
+    /// The bodies below each body; none where there are too many.
+    below: Vec<u128>,
+}
+
+impl OrderTask {
+    /// Any of a problem's items will do: without the others, and without other members of a group, it is no harder.
+    pub(super) fn new(
+        problem: &Problem,
+        listed: &[u32],
+        limit: Bytes,
+    ) -> Result<OrderTask, CertificateError> {
+        let items = problem.items();
+        let mut lists: Vec<Vec<u32>> = Vec::new();
+        let mut body_of = vec![None; items.len()];
+        for &index in listed {
+            let body_of = body_of
+                .get_mut(index as usize)
+                .ok_or(CertificateError::UnknownItem(index))?;
+            let group = |&item: &u32| items[item as usize].together;
+            let own =
+                group(&index).and_then(|own| lists.iter().position(|list| group(&list[0]) == Some(own)));
+            let place = own.unwrap_or(lists.len());
+            if body_of.replace(place).is_some() {
+                return Err(CertificateError::Repeated(index));
+            }
+            lists.resize(lists.len().max(place + 1), Vec::new());
+            lists[place].push(index);
+        }
+        let (bodies, windows): (Vec<Body>, Vec<(u64, u64)>) =
+            lists.into_iter().map(|list| body(items, list, limit)).unzip();
+        let mut cliques = cliques(&bodies);
+        let pairs = problem.conflicts().iter();
+        let pairs = pairs.filter_map(|&(a, b)| Some([body_of[a as usize]?, body_of[b as usize]?]));
+        let pairs = pairs.filter(|pair| pair.iter().all(|&body| bodies[body].size > 0));
+        cliques.extend(pairs.map(Vec::from));
+        Ok(OrderTask {
+            bodies,
+            windows,
+            cliques,
+        })
+    }
+
+    /// What is known without a branch.
+    pub(super) fn root(&self) -> Orders {
+        let count = Some(self.bodies.len()).filter(|&count| count <= MOST);
+        Orders {
+            windows: self.windows.clone(),
+            below: vec![0; count.unwrap_or(0)],
+        }
+    }
+
+    /// Bodies in all cliques.
+    pub(super) fn places(&self) -> usize {
+        self.cliques.iter().map(Vec::len).sum()
+    }
+
+    /// The body of a listed item.
+    fn body_of(&self, item: u32) -> Option<usize> {
+        self.bodies.iter().position(|body| body.items.contains(&item))
+    }
+
+    /// Whether two bodies must not share bytes.
+    fn meet(&self, a: usize, b: usize) -> bool {
+        let mut cliques = self.cliques.iter();
+        a != b && cliques.any(|clique| clique.contains(&a) && clique.contains(&b))
+    }
+
+    /// Follows what is known to its end; returns whether it leaves no packing.
+    pub(super) fn excludes(&self, orders: &mut Orders) -> bool {
+        let is_empty = |orders: &Orders| orders.windows.iter().any(|&(low, high)| low > high);
+        // Ends: a pass orders one more pair, or settles what one more body stands on, and no body is below itself.
+        loop {
+            let before = orders.clone();
+            if is_empty(orders) || self.cliques.iter().any(|clique| self.overflows(orders, clique)) {
+                return true;
+            }
+            for body in 0..orders.below.len() {
+                self.lift_and_press(orders, body);
+                if is_empty(orders) || orders.below[body] & 1 << body != 0 {
+                    return true;
+                }
+            }
+            for (a, b) in self.undecided(&before) {
+                for (first, second) in [(a, b), (b, a)] {
+                    if self.slack(orders, first, second) < 0 {
+                        *orders = orders.with(second, first);
+                    }
+                }
+            }
+            if before == *orders {
+                return false;
+            }
+        }
+    }
+
+    /// Pairs that must not share bytes and whose order is not known; some of them repeatedly.
+    pub(super) fn undecided(&self, orders: &Orders) -> impl Iterator<Item = (usize, usize)> {
+        let cliques = self.cliques.iter().filter(|_| !orders.below.is_empty());
+        let pairs = cliques.flat_map(|clique| {
+            let after = |place| clique[place + 1..].iter();
+            (0..clique.len()).flat_map(move |place| after(place).map(move |&b| (clique[place], b)))
+        });
+        pairs.filter(|&(a, b)| orders.below[b] & 1 << a == 0 && orders.below[a] & 1 << b == 0)
+    }
+
+    /// How far the second body could still be lifted with the first below it; negative if it cannot be there.
+    pub(super) fn slack(&self, orders: &Orders, first: usize, second: usize) -> i128 {
+        let end = i128::from(orders.windows[first].0) + i128::from(self.bodies[first].size);
+        i128::from(orders.windows[second].1) - end
+    }
+
+    /// Whether the bodies of a clique that end up to some offset have no room from some offset on.
+    fn overflows(&self, orders: &Orders, clique: &[usize]) -> bool {
+        let padded = self.padded(orders, clique.iter().copied(), 0);
+        let mut ends: Vec<u64> = padded.iter().map(|padded| padded.end).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let inside = |last: u64| padded.iter().filter(move |padded| padded.end <= last);
+        ends.into_iter().any(|last| top(inside(last)) > last)
+    }
+
+    /// Lifts a body above those that are below it, and presses it under those that are above.
+    fn lift_and_press(&self, orders: &mut Orders, body: usize) {
+        let Body { size, alignment, .. } = self.bodies[body];
+        let (mut low, mut high) = orders.windows[body];
+        for clique in &self.cliques {
+            let is_below = |&other: &usize| orders.below[body] & 1 << other != 0;
+            let is_above = |&other: &usize| orders.below[other] & 1 << body != 0;
+            let below = self.padded(orders, clique.iter().copied().filter(is_below), alignment);
+            let mut above = self.padded(orders, clique.iter().copied().filter(is_above), alignment);
+            let end = top(&below).checked_next_multiple_of(alignment);
+            low = low.max(end.unwrap_or(u64::MAX));
+            above.sort_unstable_by_key(|padded| Reverse(padded.end));
+            let bottom = above.iter().fold(u64::MAX, |bottom, padded| {
+                bottom.min(padded.end).saturating_sub(padded.size)
+            });
+            match bottom.checked_sub(size) {
+                Some(last) => high = high.min(last - last % alignment),
+                None => low = u64::MAX, // There is no offset below the ground.
+            }
+        }
+        orders.windows[body] = (low, high);
+    }
+
+    /// Bodies by their lowest offset, with the bytes above that none of them can start in if offsets have a common divisor.
+    fn padded(
+        &self,
+        orders: &Orders,
+        bodies: impl Iterator<Item = usize> + Clone,
+        alignment: u64,
+    ) -> Vec<Padded> {
+        let alignments = bodies.clone().map(|body| self.bodies[body].alignment);
+        let common = alignments.fold(alignment, divisor);
+        let padded = bodies.map(|body| {
+            let (low, high) = orders.windows[body];
+            let size = self.bodies[body].size.checked_next_multiple_of(common);
+            let size = size.unwrap_or(u64::MAX);
+            let end = high.saturating_add(size);
+            Padded { low, size, end }
+        });
+        let mut padded: Vec<Padded> = padded.collect();
+        padded.sort_unstable_by_key(|padded| padded.low);
+        padded
+    }
+}
+
+impl Orders {
+    /// The same, and what is below the first body or is it is below the second one and all that is above that.
+    pub(super) fn with(&self, first: usize, second: usize) -> Orders {
+        let mut orders = self.clone();
+        let lower = self.below[first] | 1 << first;
+        for (body, below) in orders.below.iter_mut().enumerate() {
+            if body == second || *below & 1 << second != 0 {
+                *below |= lower;
+            }
+        }
+        orders
+    }
+}
+
+/// A body with its padding, its lowest offset and its highest end.
+struct Padded {
+    low: u64,
+    size: u64,
+    end: u64,
+}
+
+/// The lowest end of bodies of one clique, by ascending lowest offset.
+fn top<'a>(bodies: impl IntoIterator<Item = &'a Padded>) -> u64 {
+    let bodies = bodies.into_iter();
+    bodies.fold(0, |top, body| top.max(body.low).saturating_add(body.size))
+}
+
+/// The greatest common divisor.
+fn divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// Items that share an offset, with the lowest and the highest one within a limit.
+fn body(all: &[Item], items: Vec<u32>, limit: Bytes) -> (Body, (u64, u64)) {
+    let of = || items.iter().map(|&item| &all[item as usize]);
+    let size = of().map(|item| item.size.0).max().unwrap_or(0);
+    let alignment = of().fold(1, |lcm, item| {
+        let of = item.alignment.get();
+        lcm / divisor(lcm, of) * of
+    });
+    let lowest = of()
+        .map(|item| item.fixed.unwrap_or_default().max(item.lowest).0)
+        .max();
+    let highest = of()
+        .flat_map(|item| item.fixed.into_iter().chain(item.highest))
+        .min();
+    let low = lowest.unwrap_or(0).checked_next_multiple_of(alignment);
+    let high = limit
+        .0
+        .checked_sub(size)
+        .map(|last| last.min(highest.map_or(last, |highest| highest.0)));
+    let spans = of()
+        .map(|item| item.span)
+        .filter(|span| !span.is_empty())
+        .collect();
+    // Without an offset the window is empty.
+    let window = low
+        .zip(high)
+        .map_or((1, 0), |(low, high)| (low, high - high % alignment));
+    (
+        Body {
+            items,
+            size,
+            alignment,
+            spans,
+        },
+        window,
+    )
+}
+
+/// The largest sets of bodies that take bytes at one step.
+fn cliques(bodies: &[Body]) -> Vec<Vec<usize>> {
+    let taking = || bodies.iter().enumerate().filter(|(_, body)| body.size > 0);
+    let mut spans: Vec<Span> = taking()
+        .flat_map(|(_, body)| body.spans.iter().copied())
+        .collect();
+    spans.sort_unstable();
+    let mut ends: Vec<_> = spans.iter().map(|span| span.end).collect();
+    ends.sort_unstable();
+    let mut steps: Vec<_> = spans.iter().map(|span| span.first).collect();
+    // Where nothing ends before the next begins, more are live there.
+    steps.reverse();
+    steps.dedup_by_key(|step| ends.partition_point(|end| end <= step));
+    let live = |step| {
+        let live = taking().filter(|(_, body)| body.spans.iter().any(|span| span.contains(step)));
+        live.map(|(index, _)| index).collect()
+    };
+    steps.into_iter().map(live).collect()
+}
