@@ -170,6 +170,7 @@ fn extend(desc: &PoolsDesc, packing: &mut PoolsPacking) -> bool {
 fn few_items_with_every_feature_are_placed_at_the_lowest_cost() {
     let mut chances = SplitMix64::new(20);
     let (mut valid, mut infeasible, mut paid) = (0, 0, 0);
+    // 100,000 rounds pass as well (2026-11-23), and take three times as long.
     for round in 0..30_000 {
         let desc = random(&mut chances);
         let Ok(problem) = desc.clone().build() else {
@@ -197,6 +198,43 @@ fn few_items_with_every_feature_are_placed_at_the_lowest_cost() {
         valid > 20_000 && infeasible > 400 && paid > 400,
         "{valid}, {infeasible}, {paid}"
     );
+}
+
+/// What is written is read back; of a damaged document no search trusts more than was checked.
+#[test]
+fn damaged_documents_are_refused_or_are_other_problems() {
+    let mut chances = SplitMix64::new(22);
+    let mut others = 0;
+    for round in 0..50_000 {
+        let desc = random(&mut chances);
+        let mut text = serde_json::to_string(&desc).unwrap();
+        assert_eq!(serde_json::from_str::<PoolsDesc>(&text).unwrap(), desc);
+        for _ in 0..1 + chances.below(3) {
+            let at = chances.below(text.len() as u64) as usize;
+            let inserted = chances.pick(&[
+                "",
+                "0",
+                "9",
+                "99999999999999",
+                "-",
+                "\"",
+                ",",
+                "[",
+                "]",
+                "[]",
+                "null",
+            ]);
+            text.replace_range(at..at + chances.below(2) as usize, inserted);
+        }
+        if let Some(Ok(problem)) = serde_json::from_str(&text).ok().map(PoolsDesc::build) {
+            let answer = solve(&problem, Steps(200), &mut go_on);
+            if let Some(packing) = &answer.packing {
+                check(&problem, packing).unwrap_or_else(|error| panic!("round {round}: {error}: {text}"));
+            }
+            others += 1;
+        }
+    }
+    assert!(others > 1000, "{others}");
 }
 
 fn item(id: &str, first: u32, end: u32, size: u64) -> PoolItem {
