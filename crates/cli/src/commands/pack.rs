@@ -201,10 +201,8 @@ fn solve(
         Some(_) => packer.fit(problem, arguments.strategy, budget, watch),
         None => packer.minimise(problem, arguments.strategy, budget, watch),
     };
-    let wanted = arguments.certificate.is_some();
-    let certificate = wanted
-        .then(|| packer.certify(problem, &answer, budget, watch))
-        .flatten();
+    let wanted = arguments.certificate.as_ref();
+    let certificate = wanted.and_then(|_| certify(problem, &answer, budget, watch));
     let packing = answer.packing;
     if let Some(packing) = packing.as_ref().filter(|packing| packing.offsets.len() <= 5000) {
         check(problem, packing).expect("an answer passes the checker");
