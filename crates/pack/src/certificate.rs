@@ -75,11 +75,11 @@ pub fn check_certificate(problem: &Problem, certificate: &Certificate) -> Result
 
 fn judge(problem: &Problem, certificate: &Certificate) -> Result<(), CertificateError> {
     let (above, branches) = (certificate.above, &certificate.branches);
-    let task = OrderTask::new(problem, &certificate.items, above)?;
+    let (task, root) = OrderTask::new(problem, &certificate.items, above)?;
     if branches.len() > 1 && task.bodies.len() > MOST {
         return Err(CertificateError::TooMany(task.bodies.len()));
     }
-    let mut open = vec![task.root()];
+    let mut open = vec![root];
     for (number, branch) in branches.iter().enumerate() {
         let mut orders = open.pop().ok_or(CertificateError::Complete(number))?;
         let is_end = task.excludes(&mut orders);
@@ -116,8 +116,6 @@ pub(super) struct Body {
 #[derive(Debug)]
 pub(super) struct OrderTask {
     pub(super) bodies: Vec<Body>,
-    /// The lowest and the highest offset of each body.
-    windows: Vec<(u64, u64)>,
     /// Sets of bodies of which no two may share bytes.
     cliques: Vec<Vec<usize>>,
 }
@@ -132,12 +130,13 @@ pub(super) struct Orders {
 }
 
 impl OrderTask {
-    /// Any of a problem's items will do: without the others, and without other members of a group, it is no harder.
+    /// The task, and what is known without a branch. Any of a problem's items will do: without the others, and without other members
+    /// of a group, it is no harder.
     pub(super) fn new(
         problem: &Problem,
         listed: &[u32],
         limit: Bytes,
-    ) -> Result<OrderTask, CertificateError> {
+    ) -> Result<(OrderTask, Orders), CertificateError> {
         let items = problem.items();
         let mut lists: Vec<Vec<u32>> = Vec::new();
         let mut body_of = vec![None; items.len()];
@@ -162,25 +161,9 @@ impl OrderTask {
         let pairs = pairs.filter_map(|&(a, b)| Some([body_of[a as usize]?, body_of[b as usize]?]));
         let pairs = pairs.filter(|pair| pair.iter().all(|&body| bodies[body].size > 0));
         cliques.extend(pairs.map(Vec::from));
-        Ok(OrderTask {
-            bodies,
-            windows,
-            cliques,
-        })
-    }
-
-    /// What is known without a branch.
-    pub(super) fn root(&self) -> Orders {
-        let count = Some(self.bodies.len()).filter(|&count| count <= MOST);
-        Orders {
-            windows: self.windows.clone(),
-            below: vec![0; count.unwrap_or(0)],
-        }
-    }
-
-    /// Bodies in all cliques.
-    pub(super) fn places(&self) -> usize {
-        self.cliques.iter().map(Vec::len).sum()
+        let ordered = Some(bodies.len()).filter(|&count| count <= MOST);
+        let below = vec![0; ordered.unwrap_or(0)];
+        Ok((OrderTask { bodies, cliques }, Orders { windows, below }))
     }
 
     /// The body of a listed item.

@@ -5,8 +5,8 @@ use super::certificate::{Certificate, OrderTask};
 use super::{Problem, Strategy, fit, lower_bound};
 use crate::units::Bytes;
 
-/// Bodies in cliques that count for a step.
-const PLACES_PER_STEP: usize = 256;
+/// Pairs of items that count for a step of each branch.
+const PAIRS_PER_STEP: usize = 256;
 
 /// Looks for a certificate of an answer: of its bound, or of the capacity that it proves to be too small.
 ///
@@ -63,9 +63,9 @@ fn order(
     budget: Steps,
     watch: Watch<'_>,
 ) -> Option<Certificate> {
-    let task = OrderTask::new(problem, &items, above).ok()?;
-    let price = 1 + (task.places() / PLACES_PER_STEP) as u64;
-    let (mut branches, mut open) = (Vec::new(), vec![task.root()]);
+    let (task, root) = OrderTask::new(problem, &items, above).ok()?;
+    let price = 1 + (task.bodies.len().pow(2) / PAIRS_PER_STEP) as u64;
+    let (mut branches, mut open) = (Vec::new(), vec![root]);
     while let Some(mut orders) = open.pop() {
         if task.excludes(&mut orders) {
             branches.push(None);
