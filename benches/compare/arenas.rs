@@ -13,12 +13,13 @@ use crate::rows::{Better, Rows, Side, Table, Unit, data};
 const LARGE: usize = 5000;
 
 /// Who packs: the rules by the names that they go by elsewhere, and ours.
-const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 9] = [
+const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 10] = [
     ("no aliasing", Side::Baseline, &Strategy::Naive),
     ("greedy by size (LiteRT)", Side::Baseline, &Strategy::GreedyBySize),
     ("by breadth (LiteRT)", Side::Baseline, &Strategy::GreedyByBreadth),
     ("first fit (IREE)", Side::Baseline, &Strategy::FirstFitByBirth),
     ("by conflicts (TVM)", Side::Baseline, &Strategy::GreedyByConflicts),
+    ("hill climb (TVM)", Side::Baseline, &Strategy::HillClimb),
     ("ExecuTorch", Side::Baseline, &Executorch),
     ("NNC", Side::Baseline, &Nnc),
     ("quick", Side::Ours, &Strategy::Quick),
