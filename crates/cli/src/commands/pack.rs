@@ -11,7 +11,7 @@ use tileheap::units::Bytes;
 use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::{
     Certificate, Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, Watch,
-    check,
+    certify, check,
 };
 
 use crate::certificates;
