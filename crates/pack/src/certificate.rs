@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Item, Problem, Result};
+use super::{CertificateError, Item, Problem, Result};
 use crate::units::{Bytes, Span};
 
 /// Data that proves a lower bound of the height of every packing: see [`certify`](super::certify()) and [`check_certificate`].
@@ -29,38 +29,8 @@ pub struct Certificate {
     pub branches: Vec<Option<(u32, u32)>>,
 }
 
-/// What is wrong with a certificate. Branches are counted from 0, and items are named by index.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CertificateError {
-    /// An item that the problem does not have.
-    #[error("the problem has no item {0}")]
-    UnknownItem(u32),
-    /// An item that is listed twice.
-    #[error("item {0} is listed twice")]
-    Repeated(u32),
-    /// A branch on an item that is not listed.
-    #[error("branch {0} is on item {1}, which is not listed")]
-    NotListed(usize, u32),
-    /// A branch on two items of which neither has to be below the other.
-    #[error("branch {0} is on items {1} and {2}, which may share bytes")]
-    MayShare(usize, u32, u32),
-    /// Branches on more items than can be ordered.
-    #[error("branches on {0} items, of which at most {MOST} can be ordered")]
-    TooMany(usize),
-    /// An end of a branch in which the items may fit.
-    #[error("branch {0} ends where a packing up to {1} is not excluded")]
-    Open(usize, Bytes),
-    /// A tree of which branches are missing.
-    #[error("the tree is incomplete after {0} branches")]
-    Incomplete(usize),
-    /// Branches after the last of the tree.
-    #[error("the tree is complete before branch {0}")]
-    Complete(usize),
-}
-
 /// Items that branches can order: sets of them are bit masks.
-pub(super) const MOST: usize = 128;
+const MOST: usize = 128;
 
 /// Verifies a certificate from the problem alone; it shares no code with the searches.
 ///

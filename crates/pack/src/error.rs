@@ -105,13 +105,43 @@ pub enum Error {
     },
     /// An invalid certificate.
     #[error(transparent)]
-    Certificate(#[from] super::CertificateError),
+    Certificate(#[from] CertificateError),
     /// An invalid problem with pools, or an invalid packing of one.
     #[error(transparent)]
     Pools(#[from] super::pools::PoolsError),
     /// No built-in strategy has this name: one of the others.
     #[error("no packing strategy is called `{0}`: one of {1}")]
     UnknownStrategy(String, String),
+}
+
+/// What is wrong with a certificate. Branches are counted from 0, and items are named by index.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// An item that the problem does not have.
+    #[error("the problem has no item {0}")]
+    UnknownItem(u32),
+    /// An item that is listed twice.
+    #[error("item {0} is listed twice")]
+    Repeated(u32),
+    /// A branch on an item that is not listed.
+    #[error("branch {0} is on item {1}, which is not listed")]
+    NotListed(usize, u32),
+    /// A branch on two items of which neither has to be below the other.
+    #[error("branch {0} is on items {1} and {2}, which may share bytes")]
+    MayShare(usize, u32, u32),
+    /// Branches on more items than can be ordered.
+    #[error("branches on {0} items, of which at most 128 can be ordered")]
+    TooMany(usize),
+    /// An end of a branch in which the items may fit.
+    #[error("branch {0} ends where a packing up to {1} is not excluded")]
+    Open(usize, Bytes),
+    /// A tree of which branches are missing.
+    #[error("the tree is incomplete after {0} branches")]
+    Incomplete(usize),
+    /// Branches after the last of the tree.
+    #[error("the tree is complete before branch {0}")]
+    Complete(usize),
 }
 
 impl Error {
