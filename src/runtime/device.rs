@@ -145,6 +145,7 @@ impl Device {
             capabilities,
             memory,
             pool: Pool::new(desc.memory_limit),
+            measured: Mutex::default(),
             says_budget: support.lists(ash::ext::memory_budget::NAME),
         };
         let state = Arc::new(state);

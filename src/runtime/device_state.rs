@@ -1,7 +1,7 @@
 //! The state of a device that everything bound on it shares: handles, functions, profile, memory.
 
 use std::ffi::CString;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
@@ -9,6 +9,7 @@ use super::capabilities::Capabilities;
 use super::functions::Functions;
 use super::memory::MemoryAllocator;
 use super::pool::Pool;
+use super::pool_key::Measured;
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
@@ -22,6 +23,8 @@ pub(super) struct DeviceState {
     pub(super) capabilities: Capabilities,
     pub(super) memory: MemoryAllocator,
     pub(super) pool: Pool,
+    /// What the driver has said so far.
+    pub(super) measured: Mutex<Measured>,
     /// Whether the driver says how much memory is left (`VK_EXT_memory_budget`).
     pub(super) says_budget: bool,
 }

@@ -1,11 +1,14 @@
 //! Measure: the memory requirements of a frame's resources, as the driver reports them.
 
+use std::sync::PoisonError;
+
 use ash::vk;
 
 use super::create_info::{buffer_info, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::memory::MemoryRequirements;
+use super::pool_key::Row;
 use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
@@ -19,10 +22,16 @@ use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
+/// Descriptions of which the requirements are remembered: a frame of another size has some tens more.
+const REMEMBERED: usize = 1 << 13;
+
 /// The image or the buffer of a resource, in memory of a kind.
 fn rows(id: ResourceId, resource: &Resource, memory: MemoryKind) -> (Option<ImageRow>, Option<BufferRow>) {
     (image(id, resource, memory, false), buffer(id, resource, memory))
 }
+
+/// Of what [`rows`] gives, one is there.
+const KIND: &str = "a resource is an image or a buffer";
 
 /// No memory: external resources bring their own, unused ones get none.
 const NOTHING: ResourceRequirements = ResourceRequirements {
@@ -44,13 +53,25 @@ impl DeviceState {
                 "measuring by creating every resource"
             );
         }
+        let mut known = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
             let external = matches!(resource.persistence, Persistence::External(_));
             if external || frame.uses_of(id).is_empty() {
                 return Ok(NOTHING);
             }
-            self.measure_one(id, resource)
+            let (image, buffer) = rows(id, resource, MemoryKind::Arena);
+            let row = image.map_or_else(|| Row::from(buffer.expect(KIND)), Row::from);
+            let key = (row, resource.persistence == Persistence::History);
+            if let Some(answer) = known.get(&key) {
+                return Ok(*answer);
+            }
+            let answer = self.measure_one(id, resource)?;
+            if known.len() >= REMEMBERED {
+                known.clear();
+            }
+            known.insert(key, answer);
+            Ok(answer)
         });
         Ok(Requirements {
             resources: measured.collect::<Result<_>>()?,
@@ -64,7 +85,7 @@ impl DeviceState {
             self.image_is_supported(resource, &info)?;
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(&buffer.expect("a resource is an image or a buffer"), &[]);
+            let info = buffer_info(&buffer.expect(KIND), &[]);
             self.addresses_are_supported(resource, &info)?;
             self.buffer_requirements(&resource.name, &info)?
         };
@@ -93,7 +114,7 @@ impl DeviceState {
             }
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(&buffer.expect("a resource is an image or a buffer"), &[]);
+            let info = buffer_info(&buffer.expect(KIND), &[]);
             // What the extension does not permit must not even be queried (VUID-VkBufferCreateInfo-usage-10764).
             if tile.buffer(&info).is_none() {
                 return Ok(None);

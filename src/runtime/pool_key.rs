@@ -1,10 +1,13 @@
 //! What things in the pool are, so that they are found again.
 
+use std::collections::HashMap;
+
 use ash::vk;
 
 use crate::frame::ResourceId;
 use crate::lower::Lowered;
 use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, Sharing};
+use crate::measure::ResourceRequirements;
 use crate::units::{Bytes, Run};
 
 /// What a block is for.
@@ -33,10 +36,36 @@ impl Label {
 }
 
 /// The parameters of an image or a buffer, whatever resource it stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Row {
     Image(ImageRow),
     Buffer(BufferRow),
+}
+
+/// The requirements of images and buffers, in ordinary memory and in tile memory, and whether of histories.
+pub(super) type Measured = HashMap<(Row, bool), ResourceRequirements>;
+
+impl From<ImageRow> for Row {
+    fn from(row: ImageRow) -> Row {
+        Row::Image(ImageRow {
+            resource: ResourceId(0),
+            view_formats: Run::default(),
+            sharing: Sharing::default(),
+            binding: Binding::Imported,
+            ..row
+        })
+    }
+}
+
+impl From<BufferRow> for Row {
+    fn from(row: BufferRow) -> Row {
+        Row::Buffer(BufferRow {
+            resource: ResourceId(0),
+            sharing: Sharing::default(),
+            binding: Binding::Imported,
+            ..row
+        })
+    }
 }
 
 /// All that an image or a buffer is created with.
@@ -49,35 +78,18 @@ pub(super) struct ResourceKey {
 
 impl ResourceKey {
     pub(super) fn image(row: &ImageRow, tables: &Lowered, families: &[u32]) -> ResourceKey {
-        let formats = row.view_formats.of(&tables.formats).to_vec();
-        let row = ImageRow {
-            resource: ResourceId(0),
-            view_formats: Run::default(),
-            sharing: Sharing::default(),
-            binding: Binding::Imported,
-            ..*row
-        };
-        let families = families.to_vec();
         ResourceKey {
-            row: Row::Image(row),
-            formats,
-            families,
+            row: Row::from(*row),
+            formats: row.view_formats.of(&tables.formats).to_vec(),
+            families: families.to_vec(),
         }
     }
 
     pub(super) fn buffer(row: &BufferRow, families: &[u32]) -> ResourceKey {
-        let (resource, sharing, binding) = (ResourceId(0), Sharing::default(), Binding::Imported);
-        let row = BufferRow {
-            resource,
-            sharing,
-            binding,
-            ..*row
-        };
-        let families = families.to_vec();
         ResourceKey {
-            row: Row::Buffer(row),
+            row: Row::from(*row),
             formats: Vec::new(),
-            families,
+            families: families.to_vec(),
         }
     }
 

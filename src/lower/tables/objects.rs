@@ -23,7 +23,7 @@ pub struct MemoryRow {
 }
 
 /// Where a resource's bytes come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
     /// Bytes `[offset, offset + size)` of a memory object.
@@ -40,7 +40,7 @@ pub enum Binding {
 }
 
 /// How queue families share a resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
@@ -75,7 +75,7 @@ impl SharingReason {
 }
 
 /// An image: `vkCreateImage` and `vkBindImageMemory2`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImageRow {
     /// The resource that it holds.
@@ -114,7 +114,7 @@ pub struct ImageRow {
 }
 
 /// A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferRow {
     /// The resource that it holds.
