@@ -11,7 +11,7 @@ use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
 use super::encoded_frame::{EncodedFrame, Encoding};
 use super::error::{RuntimeError, RuntimeRule};
-use super::owned::{Guard, OwnedObjects};
+use super::owned::Guard;
 use super::planning::DevicePlanner;
 use super::pool::{Borrower, Ends};
 use super::progress::Progress;
@@ -92,6 +92,7 @@ impl Binder<'_> {
             self.check_clears(&plan, &tables)?;
             let mut guard = Guard::new(state.clone());
             let number = state.pool.lock().next_number();
+            guard.owned.lease.number = number;
             let own = Borrower {
                 number,
                 dynamic: false,
@@ -160,11 +161,11 @@ impl Binder<'_> {
         situation: Situation,
         first: Checked<Lowered>,
         mut guard: Guard,
-        mut handles: Handles,
+        handles: Handles,
     ) -> Result<BoundFrame> {
         let state = self.state;
         let owned = &mut guard.owned;
-        let render_passes = render_passes(state, &plan, &first, owned)?;
+        let render_passes = render_passes(state, &plan, &first)?;
         let mut accesses = plan.frame.accesses().iter();
         let parities = 1 + usize::from(accesses.any(|access| access.version == Version::Previous));
         let mut framebuffers = Framebuffers::default();
@@ -172,7 +173,7 @@ impl Binder<'_> {
             state,
             plan: &plan,
             owned,
-            handles: &mut handles,
+            handles: &handles,
             framebuffers: &mut framebuffers,
             render_passes: &render_passes,
         };
@@ -299,12 +300,7 @@ fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
 }
 
 /// Per row of renderings the render pass object; null where it is dynamic.
-fn render_passes(
-    state: &DeviceState,
-    plan: &Plan,
-    tables: &Lowered,
-    owned: &mut OwnedObjects,
-) -> Result<Vec<vk::RenderPass>> {
+fn render_passes(state: &DeviceState, plan: &Plan, tables: &Lowered) -> Result<Vec<vk::RenderPass>> {
     let mut render_passes = vec![vk::RenderPass::null(); tables.renderings.len()];
     for (pass, row) in plan.frame.passes().iter().zip(described_rows(tables)) {
         let Some(index) = tables.passes[row].rendering else {
@@ -318,7 +314,7 @@ fn render_passes(
                 "input attachments"
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_passes[index as usize] = render_pass::create(state, owned, &pass.name, tables, rendering)?;
+            render_passes[index as usize] = render_pass::create(state, &pass.name, tables, rendering)?;
         }
     }
     Ok(render_passes)

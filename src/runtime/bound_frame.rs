@@ -356,7 +356,7 @@ impl BoundFrame {
             state: &self.state,
             plan: &self.plan,
             owned,
-            handles: &mut self.handles,
+            handles: &self.handles,
             framebuffers: &mut self.framebuffers,
             render_passes: &self.render_passes,
         };

@@ -40,7 +40,7 @@ pub(super) struct Encoding<'a> {
     pub(super) state: &'a DeviceState,
     pub(super) plan: &'a Plan,
     pub(super) owned: &'a mut OwnedObjects,
-    pub(super) handles: &'a mut Handles,
+    pub(super) handles: &'a Handles,
     pub(super) framebuffers: &'a mut Framebuffers,
     /// Per row of renderings, null where it is dynamic.
     pub(super) render_passes: &'a [vk::RenderPass],
@@ -53,13 +53,13 @@ impl EncodedFrame {
         tables: Checked<Lowered>,
         with: &mut Encoding<'_>,
     ) -> Result<EncodedFrame> {
+        let mut pool = with.state.pool.lock();
         let mut views = Vec::with_capacity(tables.views.len());
         for row in &tables.views {
-            views.push(
-                with.handles
-                    .view(row, &tables, with.plan, with.state, with.owned)?,
-            );
+            let pool = (with.state, &mut *pool);
+            views.push(with.handles.view(row, &tables, with.plan, pool)?);
         }
+        drop(pool);
         let rows = (0..).zip(&tables.passes);
         let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
         let rows = rows.map(|(index, _)| index).collect();
@@ -140,7 +140,8 @@ impl EncodedFrame {
                 // Of several views at once, each is a layer of the one framebuffer (VUID-VkFramebufferCreateInfo-renderPass-02531).
                 let layers = if row.view_mask == 0 { row.layers } else { 1 };
                 let layers = (layers, name.as_str());
-                object.refresh(with.state, with.owned, with.framebuffers, &self.views, layers)?;
+                let views = (&*self.tables, &*self.views);
+                object.refresh(with.state, with.owned, with.framebuffers, views, layers)?;
             }
         }
         Ok(())

@@ -83,6 +83,7 @@ mod planning;
 mod pool;
 mod pool_key;
 mod pool_memory;
+mod pool_passes;
 mod progress;
 mod queue_base;
 mod record;

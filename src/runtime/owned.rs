@@ -35,14 +35,13 @@ use crate::units::Bytes;
 /// # Ok(()) }
 /// ```
 ///
-/// Order of destruction: fences, semaphores, pipelines, layouts, pools, framebuffers, render passes, views, buffers, images, memory.
+/// Order of destruction: fences, semaphores, pipelines, layouts, pools, framebuffers, views, buffers, images, memory.
 pub struct OwnedObjects {
     state: Arc<DeviceState>,
     pub(super) images: Vec<vk::Image>,
     pub(super) buffers: Vec<vk::Buffer>,
     pub(super) blocks: Vec<MemoryBlock>,
     pub(super) views: Vec<vk::ImageView>,
-    pub(super) render_passes: Vec<vk::RenderPass>,
     pub(super) framebuffers: Vec<vk::Framebuffer>,
     pub(super) set_layouts: Vec<vk::DescriptorSetLayout>,
     pub(super) descriptor_pools: Vec<vk::DescriptorPool>,
@@ -62,7 +61,6 @@ impl OwnedObjects {
             buffers: Vec::new(),
             blocks: Vec::new(),
             views: Vec::new(),
-            render_passes: Vec::new(),
             framebuffers: Vec::new(),
             set_layouts: Vec::new(),
             descriptor_pools: Vec::new(),
@@ -204,7 +202,6 @@ impl OwnedObjects {
             descriptor_pools: destroy_descriptor_pool,
             set_layouts: destroy_descriptor_set_layout,
             framebuffers: destroy_framebuffer,
-            render_passes: destroy_render_pass,
             views: destroy_image_view,
             buffers: destroy_buffer,
             images: destroy_image

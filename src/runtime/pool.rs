@@ -15,6 +15,7 @@ use ash::vk;
 
 use super::memory::{MemoryBlock, MemoryRequirements};
 use super::pool_key::{BlockKey, Label, ResourceKey};
+use super::pool_passes::PooledPasses;
 use crate::lower::ContentState;
 use crate::lower::tables::objects::ViewRow;
 use crate::units::Bytes;
@@ -37,6 +38,7 @@ pub(super) struct PoolContents {
     pub(super) residents: Vec<Option<PooledResource>>,
     /// Per block and offset, the residents that begin there.
     pub(super) at: HashMap<(u32, u64), Vec<u32>>,
+    pub(super) passes: PooledPasses,
     /// Frames submitted on the device.
     pub(super) frames: u64,
     /// Blocks, images, buffers and views created so far.
@@ -60,6 +62,8 @@ pub(super) struct Borrower {
 /// What a bound frame has borrowed.
 #[derive(Default)]
 pub(super) struct Lease {
+    /// The number of the bound frame.
+    pub(super) number: u64,
     pub(super) blocks: Vec<u32>,
     pub(super) residents: Vec<u32>,
 }
@@ -71,6 +75,8 @@ pub(super) struct Block {
     pub(super) bytes: Bytes,
     pub(super) borrower: Option<u64>,
     pub(super) references: u32,
+    /// The lease that took it last.
+    pub(super) lease: u64,
     /// A larger one of its kind has taken its place.
     pub(super) superseded: bool,
     /// Frames submitted when it was given back.
@@ -95,6 +101,8 @@ pub(super) struct PooledResource {
     pub(super) address: vk::DeviceAddress,
     pub(super) views: Vec<(ViewRow, vk::ImageView)>,
     pub(super) references: u32,
+    /// The lease that took it last.
+    pub(super) lease: u64,
     pub(super) idle_since: u64,
     /// How far queues had to come when it was given back.
     pub(super) ends: Ends,
@@ -172,7 +180,7 @@ impl PoolContents {
             let BlockKey::Own(own, made) = &block.key else {
                 continue;
             };
-            if !block.is_free_for(borrower) || lease.blocks.contains(&index) || !own.is_like(label) {
+            if !block.is_free_for(borrower) || block.lease == lease.number || !own.is_like(label) {
                 continue;
             }
             let same = block.borrower == Some(borrower.number) && own.history == label.history;
@@ -212,13 +220,11 @@ impl PoolContents {
         resource: &ResourceKey,
         lease: &Lease,
     ) -> Option<(u32, Handle, MemoryRequirements)> {
-        let known = self.at.get(&(block, offset.0))?.iter();
-        // Two rows of one plan do not share an image, though their bytes are the same.
-        let mut free = known.filter(|index| !lease.residents.contains(index));
-        free.find_map(|&index| {
+        self.at.get(&(block, offset.0))?.iter().find_map(|&index| {
             let resident = self.residents[index as usize].as_ref()?;
             let found = (index, resident.handle, resident.answer);
-            (resident.key == *resource).then_some(found)
+            // Two rows of one plan do not share an image, though their bytes are the same.
+            (resident.lease != lease.number && resident.key == *resource).then_some(found)
         })
     }
 
@@ -226,6 +232,7 @@ impl PoolContents {
         let block = self.block_mut(index);
         block.borrower = Some(borrower.number);
         block.references += 1;
+        block.lease = lease.number;
         lease.blocks.push(index);
     }
 
@@ -233,6 +240,7 @@ impl PoolContents {
     pub(super) fn lend_resident(&mut self, index: u32, lease: &mut Lease) -> (Handle, vk::DeviceAddress) {
         let resident = self.resident_mut(index);
         resident.references += 1;
+        resident.lease = lease.number;
         lease.residents.push(index);
         (resident.handle, resident.address)
     }
@@ -254,6 +262,7 @@ impl PoolContents {
             address,
             views: Vec::new(),
             references: 1,
+            lease: lease.number,
             idle_since: 0,
             ends: Ends::new(),
         };
@@ -345,7 +354,8 @@ impl PoolContents {
         let frames = self.frames;
         for index in lease.residents.drain(..) {
             let block = self.resident_mut(index).block;
-            let ends = self.block(block).ends.clone();
+            let mut ends = std::mem::take(&mut self.resident_mut(index).ends);
+            ends.clone_from(&self.block(block).ends);
             let resident = self.resident_mut(index);
             resident.references -= 1;
             (resident.idle_since, resident.ends) = (frames, ends);

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use super::create_info::view_info;
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::memory::MemoryDesc;
@@ -25,6 +26,10 @@ impl Pool {
         for index in 0..contents.blocks.len() as u32 {
             contents.free_block(state, index);
         }
+        for render_pass in std::mem::take(&mut contents.passes.render_passes).into_values() {
+            // SAFETY: the caller's duty.
+            unsafe { state.device.destroy_render_pass(render_pass, None) };
+        }
     }
 }
 
@@ -45,7 +50,7 @@ impl PoolContents {
         });
         let known = (0..).zip(&self.blocks).filter_map(|(index, block)| {
             let block = block.as_ref()?;
-            let free = block.is_free_for(borrower) && !block.superseded && !lease.blocks.contains(&index);
+            let free = block.is_free_for(borrower) && !block.superseded && block.lease != lease.number;
             let aligned = block.memory.location().1 % desc.alignment.get() == 0;
             let fits = block.key == *key && aligned && (desc.size..=most).contains(&block.bytes);
             (free && fits).then_some((block.bytes, index))
@@ -72,25 +77,19 @@ impl PoolContents {
     pub(super) fn view(
         &mut self,
         state: &DeviceState,
-        lease: &Lease,
+        resident: u32,
         row: &ViewRow,
-        (name, info): (&str, &vk::ImageViewCreateInfo<'_>),
+        name: &str,
     ) -> Result<vk::ImageView> {
         let row = ViewRow { image: 0, ..*row };
-        let image = |index: &&u32| {
-            self.residents[**index as usize]
-                .as_ref()
-                .map(|one| one.handle.image)
-        };
-        let mut lent = lease.residents.iter();
-        let index = lent.find(|index| image(index) == Some(info.image));
-        let resident = self.resident_mut(*index.expect("the image is borrowed"));
+        let resident = self.resident_mut(resident);
         if let Some((_, view)) = resident.views.iter().find(|(known, _)| *known == row) {
             return Ok(*view);
         }
+        let info = view_info(&row, resident.handle.image);
         // SAFETY: the image is alive and bound, and its usage goes through views.
         let view =
-            unsafe { state.device.create_image_view(info, None) }.with_call("vkCreateImageView", || name)?;
+            unsafe { state.device.create_image_view(&info, None) }.with_call("vkCreateImageView", || name)?;
         resident.views.push((row, view));
         self.created += 1;
         state.set_name(view, name);
@@ -136,6 +135,7 @@ impl PoolContents {
             bytes: desc.size,
             borrower: None,
             references: 0,
+            lease: 0,
             superseded: false,
             idle_since: self.frames,
             user: 0,
@@ -229,6 +229,7 @@ impl PoolContents {
             list.retain(|other| *other != index);
         }
         for (_, view) in resident.views {
+            self.passes.forget(&state.device, view);
             // SAFETY: nobody borrows it, and the device has come past its last use.
             unsafe { state.device.destroy_image_view(view, None) };
         }

@@ -6,14 +6,18 @@
 //! ```
 
 use ash::vk;
+use ash::vk::Handle;
 
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
+use super::pool_passes::{find_or_create, words_of};
 use super::tiles::Tiles;
 use crate::Result;
 use crate::lower::Lowered;
 use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
+use crate::lower::tables::objects::Binding;
+use crate::units::Bytes;
 
 /// A render pass object with its current framebuffer.
 pub(super) struct PassObject {
@@ -38,15 +42,20 @@ impl PassObject {
         }
     }
 
-    /// Looks up the framebuffer of the attachments' views, or creates it.
+    /// Looks up the framebuffer of the attachments' views, or creates it: in the pool, if none of the views is imported.
     pub(super) fn refresh(
         &mut self,
         state: &DeviceState,
         owned: &mut OwnedObjects,
         framebuffers: &mut Framebuffers,
-        views: &[vk::ImageView],
+        (tables, views): (&Lowered, &[vk::ImageView]),
         (layers, name): (u32, &str),
     ) -> Result<()> {
+        let of_image = |index: &u32| &tables.images[tables.views[*index as usize].image as usize];
+        let pooled = (self.views.iter()).all(|index| of_image(index).binding != Binding::Imported);
+        if pooled && self.framebuffer != vk::Framebuffer::null() {
+            return Ok(());
+        }
         let of = |index: &u32| views[*index as usize];
         let known = framebuffers.0.iter().find(|known| {
             known.render_pass == self.render_pass && known.views.iter().copied().eq(self.views.iter().map(of))
@@ -67,11 +76,23 @@ impl PassObject {
             .width(self.area.offset.x as u32 + self.area.extent.width)
             .height(self.area.offset.y as u32 + self.area.extent.height)
             .layers(layers);
-        // SAFETY: the render pass and the views are alive, and match by construction.
-        let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }
-            .with_call("vkCreateFramebuffer", || format!("pass `{name}`"))?;
+        let create = || {
+            // SAFETY: the render pass and the views are alive, and match by construction.
+            let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }
+                .with_call("vkCreateFramebuffer", || format!("pass `{name}`"))?;
+            state.set_name(framebuffer, name);
+            Ok(framebuffer)
+        };
+        if pooled {
+            let size = [info.width, info.height, info.layers].map(u64::from);
+            let views = attachments.iter().map(|view| view.as_raw());
+            let key = [self.render_pass.as_raw()].into_iter().chain(size).chain(views);
+            let known = &mut state.pool.lock().passes.framebuffers;
+            self.framebuffer = find_or_create(known, key.collect(), create)?;
+            return Ok(());
+        }
+        let framebuffer = create()?;
         owned.framebuffers.push(framebuffer);
-        state.set_name(framebuffer, name);
         framebuffers.0.push(Framebuffer {
             render_pass: self.render_pass,
             views: attachments,
@@ -168,7 +189,6 @@ fn layout_of(attachment: &AttachmentRow) -> Option<vk::ImageLayout> {
 /// Creates the render pass object of a pass.
 pub(super) fn create(
     state: &DeviceState,
-    owned: &mut OwnedObjects,
     name: &str,
     tables: &Lowered,
     row: &RenderingRow,
@@ -247,12 +267,18 @@ pub(super) fn create(
     if row.view_mask != 0 {
         info = info.push_next(&mut views);
     }
-    // SAFETY: every reference is to an attachment of the list.
-    let render_pass = unsafe { state.device.create_render_pass(&info, None) }
-        .with_call("vkCreateRenderPass", || format!("pass `{name}`"))?;
-    owned.render_passes.push(render_pass);
-    state.set_name(render_pass, name);
-    Ok(render_pass)
+    // SAFETY: the arrays are those above.
+    let mut words = unsafe { words_of(&info) };
+    let Bytes(bound) = row.tile_memory;
+    words.extend([bound as u32, (bound >> 32) as u32]);
+    words.extend([row.tile_shading.into(), row.view_mask]);
+    find_or_create(&mut state.pool.lock().passes.render_passes, words, || {
+        // SAFETY: every reference is to an attachment of the list.
+        let render_pass = unsafe { state.device.create_render_pass(&info, None) }
+            .with_call("vkCreateRenderPass", || format!("pass `{name}`"))?;
+        state.set_name(render_pass, name);
+        Ok(render_pass)
+    })
 }
 
 /// None, as the tables' barriers stand before and after the pass, but for input attachments: the frame knows them as shader

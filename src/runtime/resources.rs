@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use ash::vk;
 
 use super::bound_resource::{Buffer, Image};
-use super::create_info::{buffer_info, families, image_info, view_info};
+use super::create_info::{buffer_info, families, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeRule, VkResultExt};
 use super::memory::{DedicatedTo, MemoryDesc, MemoryRequirements};
@@ -36,8 +36,8 @@ pub(super) struct Handles {
     pub(super) buffers: Vec<Buffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
-    /// The views of images that are not imported.
-    views: Vec<(ViewRow, vk::ImageView)>,
+    /// Per row of images, what it is in the pool; of imported ones nothing.
+    residents: Vec<u32>,
     /// Per view of a part of an imported image, the row of the image, its levels and layers, and itself.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
 }
@@ -59,25 +59,18 @@ impl Handles {
 
     /// The view of a row, created if there is none like it; of an imported image the caller's.
     pub(super) fn view(
-        &mut self,
+        &self,
         row: &ViewRow,
         tables: &Lowered,
         plan: &Plan,
-        state: &DeviceState,
-        owned: &OwnedObjects,
+        (state, pool): (&DeviceState, &mut PoolContents),
     ) -> Result<vk::ImageView> {
         let image = &tables.images[row.image as usize];
         if image.binding == Binding::Imported {
             return Ok(self.imported(row));
         }
-        if let Some((_, view)) = self.views.iter().find(|(known, _)| known == row) {
-            return Ok(*view);
-        }
-        let info = view_info(row, self.images[row.image as usize].handle);
-        let name = plan.frame.resource(image.resource).name.as_str();
-        let view = state.pool.lock().view(state, &owned.lease, row, (name, &info))?;
-        self.views.push((*row, view));
-        Ok(view)
+        let name = &plan.frame.resource(image.resource).name;
+        pool.view(state, self.residents[row.image as usize], row, name)
     }
 }
 
@@ -151,6 +144,8 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         let key = ResourceKey::image(row, tables, creator.families(row.sharing, row.resource));
         let at = (row.resource, Object::Image(index), row.binding);
         let (handle, _) = creator.borrow(key, at, false, owned)?;
+        let resident = owned.lease.residents.last().copied();
+        creator.handles.residents.push(resident.unwrap_or_default());
         creator.handles.images.push(Image {
             handle: handle.image,
             ..Image::default()
@@ -170,10 +165,9 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     if let Some((requirements, error)) = creator.grown {
         return Ok(Created::Grown { requirements, error });
     }
-    let (pool, mut handles) = (creator.pool, creator.handles);
+    let (mut pool, mut handles) = (creator.pool, creator.handles);
     let blocks = handles.blocks.iter();
     handles.memory = blocks.map(|&block| pool.location(block).0).collect();
-    drop(pool);
     for (index, row) in (0..).zip(&tables.images) {
         if row.binding == Binding::Imported {
             continue;
@@ -181,9 +175,9 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
         let Some(reading) = whole_view(index, row) else {
             continue;
         };
-        let view = handles.view(&reading, tables, plan, state, owned)?;
+        let view = handles.view(&reading, tables, plan, (state, &mut pool))?;
         let attachment = if row.usage.intersects(crate::lower::create::ATTACHED) {
-            handles.view(&level_0_view(index, row), tables, plan, state, owned)?
+            handles.view(&level_0_view(index, row), tables, plan, (state, &mut pool))?
         } else {
             view
         };

@@ -290,13 +290,12 @@ fn a_retired_plan_outlives_its_frames_and_no_longer() {
     }
 }
 
-/// Framebuffers, then render passes, then what the pool had: it gives back one resource after the other, with its views.
+/// What the pool had, one resource after the other, with its views and their framebuffers; then the render passes of those.
 fn goes_in_order(journal: &[Call]) {
     use vk::ObjectType as T;
     let rank = |object: &Object| match object.kind {
-        T::FRAMEBUFFER => Some(0),
+        T::FRAMEBUFFER | T::IMAGE_VIEW | T::IMAGE | T::BUFFER => Some(0),
         T::RENDER_PASS => Some(1),
-        T::IMAGE_VIEW | T::IMAGE | T::BUFFER | T::DEVICE_MEMORY => Some(2),
         _ => None,
     };
     let ranks: Vec<i32> = (journal.iter())

@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::tables::SkippedOutputs;
 use tileheap::frame::{
-    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
 };
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::{DynamicFrame, FrameNumber, Imports, PassCommands};
@@ -18,8 +18,8 @@ use super::Rig;
 /// Switches that combine freely.
 const SWITCHES: u32 = 8;
 
-/// Describes a frame with some switches on: passes, the size of two images, histories, a second queue.
-fn describe(frame: &mut FrameBuilder, on: u32) {
+/// Describes a frame with some switches on: passes, the size of two images, histories, a second queue; gives the first command buffer.
+fn describe(frame: &mut FrameBuilder, on: u32) -> CommandBufferId {
     let is = |switch: u32| on >> switch & 1 == 1;
     frame.reset("switched", EXTENT);
     let desc = |scale| ImageDesc {
@@ -80,6 +80,7 @@ fn describe(frame: &mut FrameBuilder, on: u32) {
         let pass = frame.compute_pass(count, "histogram").sampled(picture);
         pass.storage_write(bins);
     }
+    scene
 }
 
 /// Records and submits a frame.
@@ -161,6 +162,28 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
         }
         assert_eq!((waits, cleared), (0, 0), "no history is reset");
         rig.fake.driver.complete();
+        drop(frames);
+        assert_eq!(rig.tile.collect().unwrap(), 0);
+        rig.finish();
+    }
+}
+
+#[test]
+fn an_unknown_frame_of_known_resources_calls_no_driver() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let rig = Rig::new(config);
+        let mut frames = rig.tile.dynamic_frame(PlanOptions::default()).unwrap();
+        let mut builder = FrameBuilder::default();
+        // But for the second queue, to which a semaphore belongs.
+        let on = (1 << (SWITCHES - 1)) - 1;
+        describe(&mut builder, on);
+        run(&rig, &mut frames, &builder, 0);
+        let known = rig.fake.driver.calls();
+        let scene = describe(&mut builder, on);
+        builder.compute_pass(scene, "timestamps");
+        frames.select(&builder).unwrap();
+        assert_eq!(rig.fake.driver.calls(), known);
+        run(&rig, &mut frames, &builder, 1);
         drop(frames);
         assert_eq!(rig.tile.collect().unwrap(), 0);
         rig.finish();

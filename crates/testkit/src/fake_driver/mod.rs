@@ -67,6 +67,11 @@ impl FakeDriver {
         self.driver.lock().journal.clone()
     }
 
+    /// How many calls there were so far, queries included.
+    pub fn calls(&self) -> usize {
+        self.driver.lock().calls
+    }
+
     /// Forgets the journal.
     pub fn clear_journal(&self) {
         self.driver.lock().journal.clear();

@@ -27,6 +27,8 @@ pub(super) struct State {
     pub(super) objects: BTreeMap<u64, Record>,
     pub(super) journal: Vec<Call>,
     pub(super) violations: Vec<String>,
+    /// Calls so far, of whatever function.
+    pub(super) calls: usize,
     /// Calls so far that could have failed.
     pub(super) fallible: Vec<&'static str>,
     /// Which of them are to fail: by place among all, or among those of one function.
@@ -132,6 +134,7 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
         device: 0,
         _inside: inside,
     };
+    entered.calls += 1;
     entered.expect(handle);
     entered.device = entered.state.device_of(raw);
     entered
