@@ -91,6 +91,7 @@ fn picture_states(output: Output) -> ExternalDesc {
                 layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
                 stages: vk::PipelineStageFlags2::ALL_TRANSFER,
                 access: vk::AccessFlags2::NONE,
+                family: None,
             };
             let entry = ResourceState {
                 layout: vk::ImageLayout::UNDEFINED,

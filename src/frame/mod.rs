@@ -39,7 +39,7 @@ pub mod weights;
 
 /// Images and buffers that the caller imports, and the state in which they come and go.
 pub mod external {
-    pub use super::resource::{ExternalDesc, ResourceState};
+    pub use super::resource::{ExternalDesc, ExternalFamily, ResourceState};
 }
 
 pub use access::{ClearValue, LoadOp};

@@ -32,17 +32,25 @@ pub struct ExternalDesc {
 }
 
 impl ExternalDesc {
+    /// The family that it is acquired from; `None` also where its contents do not matter.
+    pub(crate) fn acquired_from(&self, is_image: bool) -> Option<ExternalFamily> {
+        let needed = !is_image || self.entry.layout != vk::ImageLayout::UNDEFINED;
+        self.entry.family.filter(|_| needed)
+    }
+
     /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit.
     pub const SWAPCHAIN: ExternalDesc = ExternalDesc {
         entry: ResourceState {
             layout: vk::ImageLayout::UNDEFINED,
             stages: vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
             access: vk::AccessFlags2::NONE,
+            family: None,
         },
         exit: ResourceState {
             layout: vk::ImageLayout::PRESENT_SRC_KHR,
             stages: vk::PipelineStageFlags2::NONE,
             access: vk::AccessFlags2::NONE,
+            family: None,
         },
     };
 
@@ -52,11 +60,13 @@ impl ExternalDesc {
             layout: vk::ImageLayout::UNDEFINED,
             stages: vk::PipelineStageFlags2::ALL_TRANSFER,
             access: vk::AccessFlags2::TRANSFER_WRITE,
+            family: None,
         },
         exit: ResourceState {
             layout: vk::ImageLayout::UNDEFINED,
             stages: vk::PipelineStageFlags2::HOST,
             access: vk::AccessFlags2::HOST_READ,
+            family: None,
         },
     };
 
@@ -68,6 +78,7 @@ impl ExternalDesc {
             access: vk::AccessFlags2::from_raw(
                 vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
             ),
+            family: None,
         };
         ExternalDesc {
             entry: state,
@@ -89,6 +100,39 @@ pub struct ResourceState {
     /// Kinds of the accesses.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub access: vk::AccessFlags2,
+    /// The family outside of the device that owns it then; `None` for the family of the queue that uses it in the frame.
+    ///
+    /// The frame acquires it from there, and releases it to there; semaphores of the caller order that, at `ALL_COMMANDS`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub family: Option<ExternalFamily>,
+}
+
+/// A queue family outside of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExternalFamily {
+    /// `VK_QUEUE_FAMILY_EXTERNAL`: of another device or process, with the same driver.
+    External,
+    /// `VK_QUEUE_FAMILY_FOREIGN_EXT`: anything else, such as a camera, a codec or a display; `VK_EXT_queue_family_foreign` is enabled.
+    Foreign,
+}
+
+impl ExternalFamily {
+    /// Its index in barriers.
+    pub const fn index(self) -> u32 {
+        match self {
+            ExternalFamily::External => vk::QUEUE_FAMILY_EXTERNAL,
+            ExternalFamily::Foreign => vk::QUEUE_FAMILY_FOREIGN_EXT,
+        }
+    }
+}
+
+impl ResourceState {
+    /// The same, owned by a family outside of the device.
+    pub const fn owned_by(mut self, family: ExternalFamily) -> ResourceState {
+        self.family = Some(family);
+        self
+    }
 }
 
 /// The size of an image in texels.

@@ -3,7 +3,7 @@
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::chains::Chain;
+use super::chains::{Chain, QueueUse};
 use super::error::LowerError;
 use super::resolver::{FirstContents, Resolver, Source};
 use super::state::ContentState;
@@ -17,22 +17,29 @@ impl Resolver<'_> {
     pub(super) fn external(&mut self, chain: &Chain) {
         let resource = self.placed.plan.frame.resource(chain.resource);
         if let Persistence::External(desc) = resource.persistence {
-            self.enter(chain, desc);
+            self.enter(chain, desc, resource.is_image());
             self.leave_external(chain, desc, resource.is_image());
         }
     }
 
-    fn enter(&mut self, chain: &Chain, ExternalDesc { entry, .. }: ExternalDesc) {
+    fn enter(&mut self, chain: &Chain, desc: ExternalDesc, is_image: bool) {
+        let entry = desc.entry;
         let Some(first) = self.chains.first_of(chain) else {
             return;
         };
         let writes = entry.access & WRITES;
         // Stages without accesses are of accesses that are not known: everything waits for them, and they for everything.
         let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
-        if first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
-            let source = Source::new(entry.stages, writes);
+        let owner = desc.acquired_from(is_image);
+        if owner.is_some() || first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
             let to = self.chains.uses_of(first)[0];
+            // The first scope of an acquire is what the semaphores are waited for in.
+            let all = Source::new(S::ALL_COMMANDS, A::NONE);
+            let source = owner.map_or(Source::new(entry.stages, writes), |_| all);
             let mut barrier = self.barrier(chain, &to, first, source, BarrierCause::Entry);
+            if let Some(owner) = owner {
+                (barrier.families.src, barrier.families.dst) = (owner.index(), self.own_family(chain, &to));
+            }
             barrier.layouts.0 = entry.layout;
             self.found.barriers.push(barrier);
             self.follow(chain, first, BarrierCause::Entry);
@@ -45,7 +52,7 @@ impl Resolver<'_> {
         };
         let moves = is_image && exit.layout != vk::ImageLayout::UNDEFINED && exit.layout != last.layout;
         let hazard = !last.is_read_only() || !(exit.access & WRITES).is_empty() || exit.access.is_empty();
-        if !moves && (!hazard || exit.stages.is_empty()) {
+        if !moves && exit.family.is_none() && (!hazard || exit.stages.is_empty()) {
             return;
         }
         let uses = self.chains.uses_of(last);
@@ -60,10 +67,23 @@ impl Resolver<'_> {
         }
         let mut barrier = self.barrier(chain, &end, last, source, BarrierCause::Exit);
         (barrier.pass, barrier.after) = (end.last, true);
-        barrier.scopes.dst_stages = exit.stages;
-        barrier.scopes.dst_access = exit.access;
+        (barrier.scopes.dst_stages, barrier.scopes.dst_access) = match exit.family {
+            None => (exit.stages, exit.access),
+            Some(owner) => {
+                (barrier.families.src, barrier.families.dst) = (self.own_family(chain, &end), owner.index());
+                (S::NONE, A::NONE)
+            }
+        };
         barrier.layouts = (last.layout, if moves { exit.layout } else { last.layout });
         self.found.barriers.push(barrier);
+    }
+
+    /// The family of a queue in transfers from and to families outside of the device (VUID-VkImageMemoryBarrier2-image-09117).
+    fn own_family(&self, chain: &Chain, one: &QueueUse) -> u32 {
+        match self.shared.is_concurrent(chain.resource) {
+            true => vk::QUEUE_FAMILY_IGNORED,
+            false => self.placed.family_of(one.queue),
+        }
     }
 
     /// The previous version of a history comes in as the frame before left it, or cleared if none has written it: one of `contents`,

@@ -1,10 +1,17 @@
 //! Lowering: tables from plans, frame after frame.
 
 use crate::planned::plan_on;
+use ash::vk;
+use tileheap::frame::external::{ExternalDesc, ExternalFamily};
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, ImageDesc, Persistence};
+use tileheap::lower::check::Rule;
+use tileheap::lower::tables::commands::Families;
 use tileheap::lower::tables::submission::Semaphore;
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
 use tileheap::plan::Plan;
+use tileheap::units::Bytes;
+use tileheap_testkit::frames::one_queue;
 
 fn planned(seed: u64) -> Plan {
     let frame = synthetic(seed, SyntheticDesc::default());
@@ -93,4 +100,57 @@ fn a_situation_needs_a_device_queue_for_each_declared_queue() {
     let situation = Situation::first(DeviceQueues::new(&[]));
     let refusal = lower(&plan, &situation).unwrap_err().to_string();
     assert!(refusal.contains("and 0 are given"), "{refusal}");
+}
+
+/// A camera's image that the frame samples, and a buffer that it fills for another process.
+fn foreign() -> Plan {
+    let extent = vk::Extent2D { width: 8, height: 4 };
+    let ours = ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
+    let camera = ExternalDesc {
+        entry: ours.entry.owned_by(ExternalFamily::Foreign),
+        exit: ours.exit.owned_by(ExternalFamily::Foreign),
+    };
+    let filled = ExternalDesc {
+        exit: ours.exit.owned_by(ExternalFamily::External),
+        ..ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED)
+    };
+    let mut frame = FrameBuilder::new("foreign", extent);
+    let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent);
+    let camera = frame.resource("camera", image, Persistence::External(camera));
+    let buffer = BufferDesc::new(Bytes(128));
+    let filled = frame.resource("filled", buffer, Persistence::External(filled));
+    let scene = one_queue(&mut frame, vk::QueueFlags::COMPUTE);
+    let pass = frame.compute_pass(scene, "convert").sampled(camera);
+    pass.storage_write(filled);
+    let frame = frame.build().unwrap();
+    assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame);
+    plan_on(&frame, "adreno-830")
+}
+
+#[test]
+fn external_resources_are_acquired_from_their_family_and_released_to_it() {
+    let plan = foreign();
+    let situation = Situation::first(DeviceQueues::one(&plan.frame));
+    let tables = lower(&plan, &situation).unwrap().into_inner();
+    let (own, foreign) = (0, vk::QUEUE_FAMILY_FOREIGN_EXT);
+    let (none, external) = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_EXTERNAL);
+    let families = |src, dst| Families { src, dst };
+    let images: Vec<_> = tables.image_barriers.iter().map(|row| row.families).collect();
+    let buffers: Vec<_> = tables.buffer_barriers.iter().map(|row| row.families).collect();
+    assert_eq!(images, [families(foreign, own), families(own, foreign)]);
+    assert_eq!(buffers, [families(none, none), families(own, external)]);
+
+    let device = crate::lowered_check::device(&plan, &situation);
+    let wrong = [
+        (0, families(none, none), Rule::Owner),
+        (0, families(foreign, 7), Rule::Parameter("queueFamilyIndex")),
+        (0, families(external, own), Rule::NotReleased),
+        (1, families(none, none), Rule::NotReleased),
+    ];
+    for (row, wrong, rule) in wrong {
+        let mut damaged = tables.clone();
+        damaged.image_barriers[row].families = wrong;
+        let errors = damaged.violations(&plan.frame, &situation, &device);
+        assert!(errors.iter().any(|error| error.rule == rule), "{errors:#?}");
+    }
 }

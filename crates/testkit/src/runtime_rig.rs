@@ -71,6 +71,7 @@ pub fn describe() -> Described {
         layout: vk::ImageLayout::GENERAL,
         stages: vk::PipelineStageFlags2::ALL_COMMANDS,
         access: vk::AccessFlags2::MEMORY_READ,
+        family: None,
     };
     let outside = ExternalDesc {
         entry: ResourceState {

@@ -37,9 +37,14 @@ pub(super) fn kind_of(
     match families {
         Families { src, dst } if src == dst && changes_layout => BarrierKind::Transition,
         Families { src, dst } if src == dst => BarrierKind::Plain,
-        Families { dst, .. } if dst == family => BarrierKind::Acquire,
+        Families { src, dst } if is_outside(src) || dst == family => BarrierKind::Acquire,
         Families { .. } => BarrierKind::Release,
     }
+}
+
+/// Whether a family is none of the device's, but one that resources come from and go to.
+pub(super) fn is_outside(family: u32) -> bool {
+    [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT].contains(&family)
 }
 
 /// Judges the barriers of one dependency, recorded at a pass.
@@ -135,7 +140,13 @@ fn check_families(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, 
     }
     let (parameter, family) = ("queueFamilyIndex", at.checker.family(queue));
     let known = at.checker.device.families.len() as u32;
-    if src == ignored || dst == ignored || src >= known || dst >= known {
+    if is_outside(src) != is_outside(dst) {
+        let own = if is_outside(src) { dst } else { src };
+        let shared = at.checker.is_concurrent(object);
+        let wanted = if shared { ignored } else { family };
+        let needs = format!("{wanted} beside the other one (VUID-VkImageMemoryBarrier2-image-09118)");
+        at.demand(own == wanted, parameter, own, needs);
+    } else if src == ignored || dst == ignored || src >= known || dst >= known {
         let needs = format!("two of {known} families, or QUEUE_FAMILY_IGNORED twice");
         at.wrong(parameter, (src, dst), needs);
     } else if at.checker.is_concurrent(object) {

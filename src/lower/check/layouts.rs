@@ -2,11 +2,12 @@
 
 use ash::vk::ImageLayout as L;
 
-use super::barriers::BarrierKind;
+use super::barriers::{BarrierKind, is_outside};
 use super::checker::Checker;
 use super::error::Rule;
 use super::parts::Part;
 use crate::frame::PassId;
+use crate::frame::external::{ExternalFamily, ResourceState};
 use crate::lower::state::ContentState;
 use crate::lower::tables::Object;
 use crate::lower::tables::commands::{Families, ImageBarrierRow};
@@ -66,8 +67,8 @@ impl Layouts {
     }
 
     /// An external resource comes in.
-    pub(super) fn enter(&mut self, object: Object, layout: L) {
-        let owner = Owner::Anyone;
+    pub(super) fn enter(&mut self, object: Object, layout: L, owner: Option<u32>) {
+        let owner = owner.map_or(Owner::Anyone, Owner::Family);
         let parts = self.parts.iter_mut().filter(|(part, _)| part.object == object);
         parts.for_each(|(_, state)| *state = State { layout, owner });
     }
@@ -87,7 +88,7 @@ impl Layouts {
 
     /// Another resource took the bytes: the image is as good as new.
     pub(super) fn clobber(&mut self, object: Object) {
-        self.enter(object, L::UNDEFINED);
+        self.enter(object, L::UNDEFINED, None);
     }
 
     /// A barrier of a part of an image on a queue of `family`.
@@ -115,6 +116,11 @@ impl Layouts {
         match kind {
             BarrierKind::Release => {
                 self.own(checker, part, family, pass);
+                if is_outside(barrier.families.dst) {
+                    let (layout, owner) = (barrier.new_layout, Owner::Family(barrier.families.dst));
+                    *self.state(part) = State { layout, owner };
+                    return;
+                }
                 self.state(part).owner = Owner::Between(barrier.families, pass, layouts);
                 // The layout changes once, between the halves; either half then leaves the image in the new one.
                 return;
@@ -143,7 +149,10 @@ impl Layouts {
         match kind {
             BarrierKind::Release => {
                 self.own(checker, part, family, pass);
-                self.state(part).owner = Owner::Between(families, pass, [L::UNDEFINED; 2]);
+                self.state(part).owner = match families.dst {
+                    outside if is_outside(outside) => Owner::Family(outside),
+                    _ => Owner::Between(families, pass, [L::UNDEFINED; 2]),
+                };
             }
             BarrierKind::Acquire => self.acquire(checker, part, families, [L::UNDEFINED; 2], pass),
             BarrierKind::Plain | BarrierKind::Transition => {}
@@ -179,8 +188,18 @@ impl Layouts {
         self.own(checker, part, family, pass);
     }
 
-    /// The frame ends: the used parts of external images are as agreed.
-    pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, needs: L) {
+    /// The frame ends: the used parts of external resources are as agreed.
+    pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, exit: ResourceState) {
+        let needs = exit.layout;
+        let owner = exit.family.map(ExternalFamily::index);
+        if owner.is_some_and(|owner| self.owner_of(part) != Some(owner)) {
+            let resource = checker.name_of(part.object);
+            let message = format!(
+                "external `{resource}` leaves the frame without its release to {:?}",
+                exit.family
+            );
+            checker.report(Rule::NotReleased, message);
+        }
         let tracked = self.layout_of(part);
         if matches!(part.object, Object::Image(_)) && needs != L::UNDEFINED && tracked != needs {
             let resource = checker.name_of(part.object);
@@ -208,7 +227,11 @@ impl Layouts {
         pass: PassId,
     ) {
         let owner = self.state(part).owner;
-        let released = matches!(owner, Owner::Between(of, _, how) if of == families && how == layouts);
+        let released = match owner {
+            Owner::Between(of, _, how) => of == families && how == layouts,
+            Owner::Family(owner) => owner == families.src && is_outside(owner),
+            Owner::Anyone => false,
+        };
         if !released {
             let Families { src, dst } = families;
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
@@ -218,7 +241,7 @@ impl Layouts {
             );
             checker.report(Rule::NotReleased, message);
         }
-        self.state(part).owner = Owner::Family(families.dst);
+        self.take(checker, part, families.dst);
     }
 
     /// A family begins with new contents.

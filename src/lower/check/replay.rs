@@ -14,7 +14,7 @@ use super::records::Dependency;
 use super::renderings::attachment_of;
 use super::sites::Site;
 use super::{after, creation};
-use crate::frame::external::ExternalDesc;
+use crate::frame::external::{ExternalDesc, ExternalFamily};
 use crate::frame::tables::{Access, Version};
 use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, RenderingRow, Scopes};
@@ -94,7 +94,9 @@ impl Replay {
             for part in checker.parts.of(object) {
                 self.contents.define(checker, DeviceQueueIndex(0), part, None);
             }
-            self.layouts.enter(object, external.entry.layout);
+            let owner = external.acquired_from(matches!(object, Object::Image(_)));
+            let owner = owner.map(ExternalFamily::index);
+            self.layouts.enter(object, external.entry.layout, owner);
         }
     }
 
@@ -104,13 +106,16 @@ impl Replay {
             for part in checker.used_parts(object) {
                 let pass = last_use(checker, part);
                 let queue = checker.queue_of(pass);
-                self.layouts.exit(checker, part, external.exit.layout);
+                self.layouts.exit(checker, part, external.exit);
                 let here = Here {
                     queue,
                     row: usize::MAX,
                     pass,
                 };
-                self.hazards.exit(checker, part, here, external.exit);
+                // A semaphore of the caller orders what comes after a release.
+                if external.exit.family.is_none() {
+                    self.hazards.exit(checker, part, here, external.exit);
+                }
                 let image = matches!(object, Object::Image(_));
                 let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
                 let loss = self.contents.loss(checker, queue, part);
@@ -178,7 +183,12 @@ impl Replay {
             Some(_) => Vec::new(),
             None => externals(checker),
         };
-        for (object, id, external) in externals {
+        for (object, id, mut external) in externals {
+            let image = matches!(object, Object::Image(_));
+            if external.acquired_from(image).is_some() {
+                // A semaphore of the caller orders what came before an acquire.
+                external.entry.stages = S::NONE;
+            }
             let pass = PassId(checker.frame.lifetime_of(id).first.0);
             if checker.frame.batch_of(pass) == batch {
                 let here = Here {

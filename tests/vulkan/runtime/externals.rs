@@ -20,6 +20,7 @@ const EXIT: ResourceState = ResourceState {
     layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
     stages: vk::PipelineStageFlags2::ALL_TRANSFER,
     access: vk::AccessFlags2::TRANSFER_READ,
+    family: None,
 };
 
 /// An image of the caller's, and a view of each layer.
