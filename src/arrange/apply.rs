@@ -31,6 +31,8 @@ pub struct Arranged {
 pub struct ArrangedPass {
     /// The described passes, one after the other: several where they were merged.
     pub described: Vec<PassId>,
+    /// The first subpass of each: merged passes are subpasses of one.
+    pub subpasses: Vec<u32>,
     /// For which part of the image; `None` for all of it.
     pub strip: Option<Strip>,
 }
@@ -137,6 +139,18 @@ impl Arranged {
         let mut used = self.frame.accesses_of(pass).iter().map(|access| access.resource);
         used.find(|used| self.resources[used.index()] == described)
             .unwrap_or(described)
+    }
+
+    /// The first subpass of a pass of the arranged frame in which it runs a described one; 0 where it does not.
+    pub fn subpass_in(&self, pass: PassId, described: PassId) -> u32 {
+        let ArrangedPass {
+            described: all,
+            subpasses,
+            ..
+        } = &self.passes[pass.index()];
+        let mut runs = all.iter().zip(subpasses);
+        runs.find(|(one, _)| **one == described)
+            .map_or(0, |(_, subpass)| *subpass)
     }
 
     /// The first pass of the arranged frame that runs a described one; the others are its other strips.
@@ -410,6 +424,7 @@ impl<'a> Work<'a> {
                 ..
             } = changed;
             pass = pass
+                .in_subpass(changed.subpass)
                 .access(changed.resource, kind, reads, writes, load_op)
                 .change_last(|last| {
                     *last = Access {
@@ -420,6 +435,7 @@ impl<'a> Work<'a> {
         }
         self.passes.push(ArrangedPass {
             described: vec![id],
+            subpasses: vec![0],
             strip,
         });
     }
@@ -428,10 +444,13 @@ impl<'a> Work<'a> {
         let mut frame = self.builder.build()?;
         for (first, count) in self.merges.into_iter().rev() {
             for _ in 1..count {
+                let next = frame.pass(PassId(first)).subpasses;
                 // The check has seen that they merge.
                 frame = frame.merged(PassId(first)).expect("passes that merge")?;
                 let gone = self.passes.remove(first as usize + 1);
-                self.passes[first as usize].described.extend(gone.described);
+                let merged = &mut self.passes[first as usize];
+                merged.described.extend(gone.described);
+                merged.subpasses.push(next);
             }
         }
         Ok(Arranged {

@@ -174,6 +174,8 @@ pub struct ViewDesc {
 pub struct Access {
     /// The pass.
     pub pass: PassId,
+    /// The subpass of that render pass; 0 in a pass of any other kind.
+    pub subpass: u32,
     /// The resource.
     pub resource: ResourceId,
     /// How it is used.
@@ -198,6 +200,8 @@ pub struct Access {
     pub measured: Option<Bytes>,
     /// How far its reads look, where that was declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
+    /// In a validated frame: whether an earlier subpass of the pass has attached the same part. It then goes on with what is there.
+    pub goes_on: bool,
 }
 
 impl Access {
@@ -223,9 +227,9 @@ impl Access {
     }
 
     /// How often the resource's bytes cross the memory bus: once for reading, once for writing; never for what shaders reach within
-    /// their tile.
+    /// their tile, or what goes on with an attachment of an earlier subpass.
     pub fn count(&self) -> u32 {
-        if self.kind == AccessKind::TileAttachment {
+        if self.kind == AccessKind::TileAttachment || self.goes_on {
             return 0;
         }
         u32::from(self.reads) + u32::from(self.writes)

@@ -367,8 +367,7 @@ impl AccessKind {
             L::STENCIL_ATTACHMENT_OPTIMAL,
             L::ATTACHMENT_OPTIMAL,
         ];
-        // `VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ`, which ash 0.38 lacks.
-        let local_read = layout == L::from_raw(1_000_232_000);
+        let local_read = layout == L::RENDERING_LOCAL_READ_KHR;
         let color = [L::COLOR_ATTACHMENT_OPTIMAL, L::ATTACHMENT_OPTIMAL].contains(&layout);
         let depth = DEPTH.contains(&layout);
         let depth_read = DEPTH_READ_ONLY.contains(&layout);

@@ -233,6 +233,7 @@ impl FrameBuilder {
             contents: Contents::Inline,
             tile_shading: false,
             accesses: Run::new(end, end),
+            subpasses: 1,
             render_area: None,
             area: vk::Rect2D::default(),
             layers: 1,
@@ -243,6 +244,7 @@ impl FrameBuilder {
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
             kind,
+            subpass: 0,
             frame: self,
         }
     }
@@ -298,6 +300,7 @@ pub struct PassBuilder<'a> {
     frame: &'a mut FrameBuilder,
     pass: PassId,
     kind: PassKind,
+    subpass: u32,
 }
 
 impl PassBuilder<'_> {
@@ -322,6 +325,20 @@ impl PassBuilder<'_> {
             }
         }
         self
+    }
+
+    /// Begins the next subpass of a render pass: what is declared from here on, it accesses. It finds what earlier subpasses left in
+    /// attachments, reads it at the fragment's own pixel ([`input`](PassBuilder::input)), and draws on where it declares them again with
+    /// [`LoadOp::Load`]. Only the first access of an attachment loads, clears or discards.
+    pub fn next_subpass(self) -> Self {
+        let next = self.subpass.saturating_add(1);
+        self.in_subpass(next)
+    }
+
+    /// The subpass that accesses are of from here on.
+    pub(crate) fn in_subpass(mut self, subpass: u32) -> Self {
+        self.subpass = subpass;
+        self.change(|pass| pass.subpasses = subpass.saturating_add(1))
     }
 
     /// Restricts rendering to an area; by default it is all that every attachment covers.
@@ -458,6 +475,7 @@ impl PassBuilder<'_> {
         let stages = kind.stages_in(self.kind, self.frame.tables.passes[pass.index()].tile_shading);
         self.frame.tables.accesses.push(Access {
             pass,
+            subpass: self.subpass,
             resource,
             kind,
             range: SubresourceRange::ALL,
@@ -470,6 +488,7 @@ impl PassBuilder<'_> {
             resolves: None,
             measured: None,
             reach: None,
+            goes_on: false,
         });
         self.frame.tables.passes[pass.index()].accesses.end += 1;
         self

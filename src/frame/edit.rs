@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::builder::FrameBuilder;
-use super::tables::{Access, Pass, PassKind, ResourceKind, Tables};
+use super::tables::{Access, Contents, Pass, PassKind, ResourceKind, Tables};
+use super::validate::subpasses_share;
 use super::weights::Weights;
-use super::{AccessKind, Frame, FrameRule, ImageDesc, LoadOp, PassId, ResourceId, TileConstraint};
+use super::{Frame, FrameRule, ImageDesc, PassId, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {
@@ -15,75 +16,53 @@ impl Frame {
     /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
     pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
         let mut tables = (*self.tables).clone();
-        remove_pass(&mut tables, pass, Vec::new());
+        remove_pass(&mut tables, pass);
         FrameBuilder::from_tables(tables).build()
     }
 
-    /// The frame with render pass `first` and the one behind it as one; `None` where they cannot be: they are recorded apart, differ in
-    /// area or layers, or the second needs more of what the first writes than the same pixel (an input attachment, or drawing on).
+    /// The frame with render pass `first` and the one behind it as one, whose subpasses follow one another; `None` where they cannot be:
+    /// they are recorded apart or in secondary command buffers, differ in area or layers, or the second needs more of what the first writes than the same pixel (an input
+    /// attachment, or drawing on).
     ///
     /// # Errors
     /// As [`FrameBuilder::build`].
     pub fn merged(&self, first: PassId) -> Option<crate::Result<Frame>> {
         let second = PassId(first.0 + 1);
         let buffer = |pass: PassId| self.passes().get(pass.index()).map(|pass| pass.command_buffer);
-        if buffer(first) != buffer(second) {
+        if buffer(first) != buffer(second) || !self.merges_with(first, second) {
             return None;
         }
-        let kept = self.added_by_merging(first, second)?;
         let mut tables = (*self.tables).clone();
-        tables.passes[first.index()].accesses.end += kept.len() as u32;
-        remove_pass(&mut tables, second, kept);
+        let (gone, subpasses) = (self.pass(second), self.pass(first).subpasses);
+        let one = &mut tables.passes[first.index()];
+        (one.accesses.end, one.subpasses) = (gone.accesses.end, subpasses + gone.subpasses);
+        for access in &mut tables.accesses[gone.accesses.indices()] {
+            (access.pass, access.subpass) = (first, access.subpass + subpasses);
+        }
+        tables.passes[second.index()].accesses.first = gone.accesses.end;
+        remove_pass(&mut tables, second);
         Some(FrameBuilder::from_tables(tables).build())
     }
 
     /// Whether two render passes could be one, were they recorded one after the other; see [`Frame::merged`].
     pub(crate) fn merges_with(&self, first: PassId, second: PassId) -> bool {
-        self.added_by_merging(first, second).is_some()
-    }
-
-    /// What the first of two render passes accesses more when the second is part of it.
-    fn added_by_merging(&self, first: PassId, second: PassId) -> Option<Vec<Access>> {
-        let (one, other) = (self.pass(first), self.pass(second));
-        let shape = |pass: &Pass| {
-            (
-                pass.kind,
-                pass.area,
-                pass.layers,
-                pass.view_mask,
-                pass.contents,
-                pass.tile_shading,
-            )
+        let [one, other] = [first, second].map(|pass| self.pass(pass));
+        let shape = |pass: &Pass| (pass.area, pass.layers, pass.view_mask, pass.contents);
+        let can_be =
+            |pass: &Pass| pass.kind == PassKind::Render && !pass.tile_shading && !pass.accesses.is_empty();
+        let inline = one.contents == Contents::Inline;
+        if !can_be(one) || !can_be(other) || shape(one) != shape(other) || !inline {
+            return false;
+        }
+        let behind = |access: &Access| Access {
+            subpass: access.subpass + one.subpasses,
+            ..*access
         };
-        if one.kind != PassKind::Render || shape(one) != shape(other) {
-            return None;
-        }
-        let before = self.accesses_of(first);
-        let mut kept = Vec::new();
-        for access in self.accesses_of(second) {
-            let mut same = before
-                .iter()
-                .filter(|earlier| earlier.resource == access.resource && earlier.version == access.version);
-            let same_pixel = |earlier: &Access| {
-                let input = access.kind == AccessKind::InputAttachment && earlier.kind.is_attachment();
-                let goes_on = access.kind == earlier.kind
-                    && access.kind.is_attachment()
-                    && access.kind != AccessKind::ResolveAttachment
-                    && access.load_op == LoadOp::Load;
-                input || goes_on || !(access.writes || earlier.writes)
-            };
-            if !same.clone().all(same_pixel) {
-                return None;
-            }
-            // What goes on as before is declared already.
-            if !same.any(|earlier| earlier.kind == access.kind) {
-                kept.push(Access {
-                    pass: first,
-                    ..*access
-                });
-            }
-        }
-        Some(kept)
+        let mut later = self.accesses_of(second).iter().map(behind);
+        later.all(|after| {
+            let mut before = self.accesses_of(first).iter();
+            before.all(|before| subpasses_share(before, &after).is_ok())
+        })
     }
 
     /// The frame with some resources that must be placed in tile memory.
@@ -183,17 +162,16 @@ impl Frame {
     }
 }
 
-/// Removes a pass, whose accesses become `kept` ones of the pass before.
-fn remove_pass(tables: &mut Tables, pass: PassId, kept: Vec<Access>) {
-    let gone = tables.passes.remove(pass.index());
-    let fewer = (gone.accesses.len() - kept.len()) as u32;
-    tables.accesses.splice(gone.accesses.indices(), kept);
+/// Removes a pass and its accesses.
+fn remove_pass(tables: &mut Tables, pass: PassId) {
+    let gone = tables.passes.remove(pass.index()).accesses;
+    tables.accesses.drain(gone.indices());
     for access in &mut tables.accesses {
         access.pass.0 -= u32::from(access.pass > pass);
     }
     for later in &mut tables.passes[pass.index()..] {
-        later.accesses.first -= fewer;
-        later.accesses.end -= fewer;
+        later.accesses.first -= gone.len() as u32;
+        later.accesses.end -= gone.len() as u32;
     }
     for commands in &mut tables.command_buffers {
         commands.passes = without(commands.passes, pass.0);

@@ -59,6 +59,8 @@ pub enum FrameRule {
     ReadBeforeWrite,
     /// One pass writes one resource through two accesses.
     TwoWriters,
+    /// Subpasses that share more than the pixels of attachments, or are no run of numbers.
+    Subpass,
     /// A pass that keeps its outputs when it is left out, and overwrites one.
     Optional,
     /// The previous version of something that has none, or is written.

@@ -92,6 +92,7 @@ impl Frame {
         }
         let access = |resource, kind: AccessKind, writes: bool| Access {
             pass: store,
+            subpass: 0,
             resource,
             kind,
             range: SubresourceRange::ALL,
@@ -109,6 +110,7 @@ impl Frame {
             // What is read on chip would not be read otherwise: it spares nothing.
             measured: (!writes).then_some(Bytes::ZERO),
             reach: None,
+            goes_on: false,
         };
         let at = tables.passes[after.index()].accesses.end;
         let added = [access(apart, reads, false), access(resource, writes, true)];
@@ -124,6 +126,7 @@ impl Frame {
             contents: Contents::Store,
             tile_shading: false,
             accesses: Run::new(at, at + 2),
+            subpasses: 1,
             render_area: None,
             area: vk::Rect2D::default(),
             layers: 1,

@@ -108,6 +108,8 @@ pub struct Pass {
     pub accesses: Run,
     /// The declared render area; `None` for all that every attachment covers.
     pub render_area: Option<vk::Rect2D>,
+    /// For a render pass: how many subpasses it has; 1 for passes of other kinds.
+    pub subpasses: u32,
     /// For a render pass: the area it renders to (the base extent where there is neither an attachment nor a declared area).
     pub area: vk::Rect2D,
     /// For a render pass: layers that every attachment has.

@@ -70,7 +70,7 @@ pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     for access in frame
         .accesses_of(pass)
         .iter()
-        .filter(|access| access.kind.is_attachment())
+        .filter(|access| access.kind.is_attachment() && !access.goes_on)
     {
         let ResourceKind::Image { desc, extent, .. } = &frame.resource(access.resource).kind else {
             continue;

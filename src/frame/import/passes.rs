@@ -272,6 +272,7 @@ impl Context {
         let access = |reads: bool, writes: bool, version: Version, load_op: LoadOp| Access {
             // Known once the pass is declared.
             pass: PassId(0),
+            subpass: 0,
             resource: ResourceId(entry.resource as u32),
             kind: entry.kind,
             range: SubresourceRange::ALL,
@@ -284,6 +285,7 @@ impl Context {
             resolves: None,
             measured: None,
             reach: None,
+            goes_on: false,
         };
         let previous =
             (self.previous && entry.reads).then(|| access(true, false, Version::Previous, LoadOp::Load));

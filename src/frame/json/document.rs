@@ -107,6 +107,8 @@ pub(super) struct Pass {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Access {
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) subpass: u32,
     pub(super) resource: String,
     pub(super) kind: AccessKind,
     /// Left out where it is what the kind means.

@@ -173,6 +173,7 @@ fn pass(
         let resource = find_resource(&access.resource)?;
         let resolves = access.resolves.as_deref().map(find_resource).transpose()?;
         builder = builder
+            .in_subpass(access.subpass)
             .access(resource, access.kind, access.reads, access.writes, access.load_op)
             .change_last(|last| {
                 if let Some(doc::Stages(stages)) = access.stages {

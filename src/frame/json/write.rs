@@ -88,6 +88,7 @@ fn access(frame: &Frame, pass: &Pass, access: &Access) -> doc::Access {
     let name = |resource| frame.resource(resource).name.clone();
     let default_stages = access.kind.stages_in(pass.kind, pass.tile_shading);
     doc::Access {
+        subpass: access.subpass,
         resource: name(access.resource),
         kind: access.kind,
         part: frame

@@ -7,10 +7,9 @@ use super::super::*;
 use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
 use crate::units::Run;
 
-/// O(accesses): per resource, the scratch remembers the last pass that had it as something.
+/// O(accesses): per resource, the scratch remembers the last pass that wrote it.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
-    let mut resolvable_in: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
         let id = Some(PassId(index as u32));
         if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
@@ -41,7 +40,8 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             let twice = |other: &Access| {
                 !std::ptr::eq(other, access)
                     && !tile(other)
-                    && (other.resource, other.version) == (access.resource, access.version)
+                    && (other.resource, other.version, other.subpass)
+                        == (access.resource, access.version, access.subpass)
                     && (other.writes && access.writes || of_depth && other.kind == access.kind)
                     && other.range.intersects(access.range)
             };
@@ -55,16 +55,14 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             }
             // Depth and stencil of one image may be declared apart.
             let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers);
-            let other = depth.filter(|other| of_depth && part(other) != part(access));
+            let other = depth.filter(|other| other.subpass == access.subpass);
+            let other = other.filter(|other| of_depth && part(other) != part(access));
             if other.is_some() {
                 let why = "a pass has at most one depth and stencil attachment";
                 return Err(misuse(tables, access, why));
             }
             if of_depth {
                 depth = Some(access);
-            }
-            if access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment {
-                resolvable_in[resource] = id;
             }
         }
         for access in accesses {
@@ -80,8 +78,13 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     "a tile attachment is an attachment of the pass, declared as such too",
                 ));
             }
-            let source = access.resolves.and_then(|source| resolvable_in[source.index()]);
-            if access.kind == AccessKind::ResolveAttachment && source != id {
+            let is_source = |source: &Access| {
+                Some(source.resource) == access.resolves
+                    && source.subpass == access.subpass
+                    && source.kind.is_attachment()
+                    && source.kind != AccessKind::ResolveAttachment
+            };
+            if access.kind == AccessKind::ResolveAttachment && !accesses.iter().any(is_source) {
                 return Err(FrameRule::ResolveSource.broken(format!(
                     "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
                      of the pass",
@@ -232,13 +235,16 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError>
     let of_render = |pass: &&mut Pass| pass.kind == PassKind::Render;
     for pass in tables.passes.iter_mut().filter(of_render) {
         let mut covered: Option<(vk::Extent2D, u32)> = None;
-        let mut samples = vk::SampleCountFlags::empty();
+        let (mut samples, mut subpass) = (vk::SampleCountFlags::empty(), 0);
         let attached = pass.accesses.of(&tables.accesses).iter();
         for access in attached.filter(|access| access.kind.is_attachment()) {
             let ResourceKind::Image { desc, extent, .. } = tables.resources[access.resource.index()].kind
             else {
                 continue;
             };
+            if std::mem::replace(&mut subpass, access.subpass) != access.subpass {
+                samples = vk::SampleCountFlags::empty();
+            }
             if access.kind != AccessKind::ResolveAttachment {
                 if !samples.is_empty() && samples != desc.samples {
                     return Err(FrameRule::Attachments.broken(format!(

@@ -93,11 +93,11 @@ fn check_part(tables: &Tables, index: usize, part: SubresourceRange) -> Result<(
                 }
                 continue;
             }
-            let same_pass = anew
-                && matches!(
-                    access.kind,
-                    AccessKind::InputAttachment | AccessKind::TileAttachment
-                );
+            let reads_in_place = matches!(
+                access.kind,
+                AccessKind::InputAttachment | AccessKind::TileAttachment
+            );
+            let same_pass = anew && (reads_in_place || access.goes_on);
             if access.needs_contents() && !contents && !same_pass {
                 return Err(FrameRule::ReadBeforeWrite.broken(format!(
                     "pass `{pass}` reads {part}`{resource}` before anything in the frame has written \

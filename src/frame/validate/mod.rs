@@ -3,6 +3,9 @@
 mod accesses;
 mod contents;
 mod queues;
+mod subpasses;
+
+pub(super) use subpasses::shares as subpasses_share;
 
 use std::collections::HashSet;
 
@@ -38,6 +41,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     queues::check_semaphores(&tables)?;
     resolve_ranges(&mut tables)?;
     accesses::normalize_accesses(&mut tables);
+    subpasses::check_subpasses(&mut tables)?;
     accesses::check_accesses(&tables)?;
     accesses::derive_usage(&mut tables);
     accesses::derive_render_areas(&mut tables)?;

@@ -1,0 +1,72 @@
+//! Subpasses: what one of them leaves, later ones use at the fragment's own pixel, through the same attachment.
+
+use super::super::tables::Tables;
+use super::super::*;
+use crate::frame::tables::{Access, Contents, Pass, PassKind};
+
+/// Checks render passes of several subpasses, and marks the accesses that go on with what an earlier subpass attached. Quadratic in the
+/// accesses of such a pass.
+pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
+    for index in 0..tables.passes.len() {
+        let pass = &tables.passes[index];
+        let accesses = pass.accesses.indices();
+        let mut found = 0;
+        for access in &tables.accesses[accesses.clone()] {
+            let follows = access.subpass == found || access.subpass == found + 1;
+            found = if follows { access.subpass } else { u32::MAX - 1 };
+        }
+        if found.saturating_add(1) != pass.subpasses {
+            return Err(broken(pass, "each needs an access, and they come in order"));
+        }
+        if pass.subpasses == 1 {
+            tables.accesses[accesses]
+                .iter_mut()
+                .for_each(|access| access.goes_on = false);
+            continue;
+        }
+        if pass.kind != PassKind::Render || pass.tile_shading || pass.contents != Contents::Inline {
+            return Err(broken(
+                pass,
+                "only those recorded inline, without tile shading, have several",
+            ));
+        }
+        for later in accesses.clone() {
+            let mut goes_on = false;
+            for earlier in accesses.start..later {
+                let [before, after] = [earlier, later].map(|access| &tables.accesses[access]);
+                goes_on |= shares(before, after).map_err(|why| {
+                    let resource = &tables.resources[after.resource.index()].name;
+                    broken(pass, &format!("`{resource}` is {why}"))
+                })?;
+            }
+            tables.accesses[later].goes_on = goes_on;
+        }
+    }
+    Ok(())
+}
+
+fn broken(pass: &Pass, why: &str) -> FrameError {
+    FrameRule::Subpass.broken(format!("the subpasses of pass `{}`: {why}", pass.name))
+}
+
+/// Whether an access of a later subpass goes on with an attachment of an earlier one; the reason if the two cannot be in one render pass.
+pub(in crate::frame) fn shares(before: &Access, after: &Access) -> Result<bool, &'static str> {
+    let same = (before.resource, before.version) == (after.resource, after.version);
+    if before.subpass == after.subpass || !same || !before.range.intersects(after.range) {
+        return Ok(false);
+    }
+    let part = |of: &Access| (of.range.levels, of.range.layers, of.view);
+    let resolves = |of: &Access| of.kind == AccessKind::ResolveAttachment;
+    let attached = before.kind.is_attached() && after.kind.is_attached();
+    if !(attached || before.writes || after.writes) {
+        Ok(false)
+    } else if !attached {
+        Err("written by one and used by another, and not an attachment of both")
+    } else if part(before) != part(after) {
+        Err("attached as several views")
+    } else if resolves(after) || after.writes && after.load_op != LoadOp::Load {
+        Err("loaded, cleared or discarded where it is attached first: later subpasses load it")
+    } else {
+        Ok(true)
+    }
+}
