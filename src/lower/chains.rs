@@ -11,7 +11,7 @@ use ash::vk;
 
 use super::placed::Placed;
 use super::tables::DeviceQueueIndex;
-use crate::frame::tables::{Access, Version};
+use crate::frame::tables::{Access, PassKind, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;
 use crate::units::Run;
@@ -291,16 +291,32 @@ impl Gather<'_> {
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let kind = access.kind;
-        // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
-        let stored = kind == AccessKind::DepthStencilAttachment && !self.store_none;
-        let (reads, writes) = (access.needs_contents(), access.writes || stored);
+        let is_input = kind == AccessKind::InputAttachment;
+        let tested = kind == AccessKind::DepthStencilAttachment;
+        // Without a store operation that does nothing, ending the pass writes the attachment, only read or not.
+        let stored = (tested || is_input) && !self.store_none;
+        let (reads, mut writes) = (
+            access.needs_contents(),
+            kind.access_flags(false, access.writes || stored),
+        );
         let mut of_queue = QueueUse {
             queue: self.placed.queue_of(access.pass),
             first: access.pass,
             last: access.pass,
             stages: access.stages,
-            access: kind.access_flags(reads, writes),
+            access: kind.access_flags(reads, false),
         };
+        if is_input {
+            // The render pass loads what shaders then read, and stores it.
+            let attachment = match part.depth {
+                true => AccessKind::DepthStencilAttachment,
+                false => AccessKind::ColorAttachment,
+            };
+            of_queue.stages |= attachment.default_stages(PassKind::Render);
+            of_queue.access |= attachment.access_flags(true, false);
+            writes = attachment.access_flags(false, stored);
+        }
+        of_queue.access |= writes;
         if self.is_resolved(access) {
             of_queue.stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
             of_queue.access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
@@ -308,7 +324,7 @@ impl Gather<'_> {
         PassUse {
             of_queue,
             layout: part.layout_of(access),
-            writes: kind.access_flags(false, writes),
+            writes,
             needs_contents: reads || !self.frame.replaces(access, part.range),
         }
     }

@@ -51,6 +51,7 @@ mod situation;
 mod sources;
 mod state;
 mod submits;
+mod subpasses;
 pub mod tables;
 mod within;
 mod words;

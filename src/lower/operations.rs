@@ -69,8 +69,11 @@ impl AttachmentOperations {
         }
     }
 
-    /// The operations of an access as an attachment: of colour or depth, and of stencil.
-    pub(super) fn of(&self, index: usize, access: &Access) -> [Operations; 2] {
+    /// The operations of an access as an attachment: of colour or depth, and of stencil. All that attach the same in one pass have those of
+    /// one of them.
+    pub(super) fn of(&self, frame: &Frame, index: usize) -> [Operations; 2] {
+        let index = deciding(frame, index);
+        let access = &frame.accesses()[index];
         let load = match access.load_op {
             LoadOp::Load => vk::AttachmentLoadOp::LOAD,
             LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
@@ -85,11 +88,30 @@ impl AttachmentOperations {
 
     fn store_op(&self, access: &Access, wanted: bool) -> vk::AttachmentStoreOp {
         match access.kind {
-            AccessKind::DepthStencilAttachment if !access.writes && self.store_none => {
+            AccessKind::DepthStencilAttachment | AccessKind::InputAttachment
+                if !access.writes && self.store_none =>
+            {
                 vk::AttachmentStoreOp::NONE
             }
             kind if kind.is_attachment() && access.writes && !wanted => vk::AttachmentStoreOp::DONT_CARE,
             _ => vk::AttachmentStoreOp::STORE,
         }
     }
+}
+
+/// The access by which an attachment is loaded and stored, of those of its pass that attach the same: one that clears or overwrites, else
+/// one that writes.
+pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
+    let (all, access) = (frame.accesses(), &frame.accesses()[index]);
+    let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
+    let same = |&other: &usize| {
+        let other = &all[other];
+        other.kind.is_attachment()
+            && other.writes
+            && part(other) == part(access)
+            && other.range.aspects.contains(access.range.aspects)
+    };
+    let mut writers = frame.pass(access.pass).accesses.indices().filter(same);
+    let anew = writers.clone().find(|&other| all[other].load_op != LoadOp::Load);
+    anew.or_else(|| writers.next()).unwrap_or(index)
 }

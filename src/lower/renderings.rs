@@ -4,8 +4,9 @@ use ash::vk;
 
 use super::chains::Chains;
 use super::create::attachment_view;
-use super::operations::AttachmentOperations;
+use super::operations::{AttachmentOperations, deciding};
 use super::placed::Placed;
+use super::subpasses::dependencies;
 use super::tables::commands::{AttachmentRow, RenderingRow, ResolveRow};
 use super::tables::objects::ViewRow;
 use super::tables::{Lowered, Object};
@@ -14,7 +15,7 @@ use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
-/// Adds the render pass of a pass, and its attachments; `None` for passes of another kind.
+/// Adds the render pass of a pass, a row for each subpass, and its attachments; `None` for passes of another kind.
 pub(super) fn rendering(
     placed: &Placed<'_>,
     chains: &Chains,
@@ -28,53 +29,60 @@ pub(super) fn rendering(
     if described.kind != PassKind::Render {
         return None;
     }
-    let mut attach = |kind| attachments(frame, chains, operations, pass, kind, views, lowered);
-    let colors = attach(AccessKind::ColorAttachment);
-    let depth = attach(AccessKind::DepthStencilAttachment);
-    let resolves = attach(AccessKind::ResolveAttachment);
-    let inputs = attach(AccessKind::InputAttachment);
-    resolve(frame, pass, [colors, depth], resolves, lowered);
-    let first = lowered.formats.len() as u32;
-    let formats = colors.of(&lowered.attachments).iter().map(|color| color.format);
-    lowered.formats.extend(formats);
-    let color_formats = Run::new(first, lowered.formats.len() as u32);
-    let of_depth = depth.of(&lowered.attachments).first();
-    let declared = frame.accesses_of(pass).iter();
-    let declared = declared.filter(|access| access.kind == AccessKind::DepthStencilAttachment);
-    let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, access| {
-        all | access.range.aspects
-    });
-    let format_of = |aspect| match of_depth {
-        Some(one) if aspects.contains(aspect) => one.format,
-        _ => vk::Format::UNDEFINED,
-    };
-    let samples = colors
-        .of(&lowered.attachments)
-        .iter()
-        .chain(of_depth)
-        .map(|one| one.samples)
-        .next();
     let bound = placed.plan.passes[pass.index()].bound_object;
-    let row = RenderingRow {
-        dynamic: placed.plan.profile.features.contains(Features::DYNAMIC_RENDERING) && inputs.is_empty(),
-        secondary: described.contents == Contents::Secondary,
-        area: described.area,
-        layers: described.layers,
-        view_mask: described.view_mask,
-        colors,
-        depth: (!depth.is_empty()).then_some(depth.first),
-        depth_aspects: aspects,
-        resolves,
-        inputs,
-        color_formats,
-        depth_format: format_of(vk::ImageAspectFlags::DEPTH),
-        stencil_format: format_of(vk::ImageAspectFlags::STENCIL),
-        samples: samples.unwrap_or(vk::SampleCountFlags::TYPE_1),
-        tile_memory: bound.map_or(Bytes::ZERO, |object| placed.plan.objects[object.index()].size),
-        tile_shading: described.tile_shading,
-    };
-    lowered.renderings.push(row);
-    Some(lowered.renderings.len() as u32 - 1)
+    let row = lowered.renderings.len() as u32;
+    for subpass in 0..described.subpasses {
+        let mut attach = |kind| attachments(frame, chains, operations, (pass, subpass), kind, views, lowered);
+        let colors = attach(AccessKind::ColorAttachment);
+        let depth = attach(AccessKind::DepthStencilAttachment);
+        let resolves = attach(AccessKind::ResolveAttachment);
+        let inputs = attach(AccessKind::InputAttachment);
+        resolve(frame, (pass, subpass), [colors, depth], resolves, lowered);
+        let first = lowered.formats.len() as u32;
+        let formats = colors.of(&lowered.attachments).iter().map(|color| color.format);
+        lowered.formats.extend(formats);
+        let color_formats = Run::new(first, lowered.formats.len() as u32);
+        let of_depth = depth.of(&lowered.attachments).first();
+        let declared = frame.accesses_of(pass).iter();
+        let declared = declared
+            .filter(|access| access.kind == AccessKind::DepthStencilAttachment && access.subpass == subpass);
+        let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, access| {
+            all | access.range.aspects
+        });
+        let format_of = |aspect| match of_depth {
+            Some(one) if aspects.contains(aspect) => one.format,
+            _ => vk::Format::UNDEFINED,
+        };
+        let attached = colors.of(&lowered.attachments).iter().chain(of_depth);
+        let mut attached = attached.chain(inputs.of(&lowered.attachments));
+        let samples = attached.next().map(|one| one.samples);
+        let [depth_format, stencil_format] =
+            [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL].map(format_of);
+        let features = placed.plan.profile.features;
+        let plain = inputs.is_empty() && described.subpasses == 1;
+        let dependencies = dependencies(frame, pass, subpass, lowered);
+        lowered.renderings.push(RenderingRow {
+            subpass,
+            dependencies,
+            dynamic: features.contains(Features::DYNAMIC_RENDERING) && plain,
+            secondary: described.contents == Contents::Secondary,
+            area: described.area,
+            layers: described.layers,
+            view_mask: described.view_mask,
+            colors,
+            depth: (!depth.is_empty()).then_some(depth.first),
+            depth_aspects: aspects,
+            resolves,
+            inputs,
+            color_formats,
+            depth_format,
+            stencil_format,
+            samples: samples.unwrap_or(vk::SampleCountFlags::TYPE_1),
+            tile_memory: bound.map_or(Bytes::ZERO, |object| placed.plan.objects[object.index()].size),
+            tile_shading: described.tile_shading,
+        });
+    }
+    Some(row)
 }
 
 /// Adds the attachments of one kind. Depth and stencil that are declared apart are one.
@@ -82,7 +90,7 @@ fn attachments(
     frame: &Frame,
     chains: &Chains,
     operations: &AttachmentOperations,
-    pass: PassId,
+    (pass, subpass): (PassId, u32),
     kind: AccessKind,
     views: &mut ViewRows,
     lowered: &mut Lowered,
@@ -90,7 +98,7 @@ fn attachments(
     let first = lowered.attachments.len() as u32;
     let indices = frame.pass(pass).accesses.indices();
     for (index, access) in indices.zip(frame.accesses_of(pass)) {
-        if access.kind != kind {
+        if access.kind != kind || access.subpass != subpass {
             continue;
         }
         let Object::Image(image) = lowered.accesses[index].object else {
@@ -102,7 +110,7 @@ fn attachments(
             attachment_view(image, row, access.range, access.view),
         );
         let [layout, stencil_layout] = chains.layouts_of(index);
-        let [main, stencil] = operations.of(index, access);
+        let [main, stencil] = operations.of(frame, index);
         let own = AttachmentRow {
             view: views.row_of(lowered, view),
             format: view.format,
@@ -111,7 +119,7 @@ fn attachments(
             stencil_layout,
             operations: main,
             stencil,
-            clear: match access.load_op {
+            clear: match frame.accesses()[deciding(frame, index)].load_op {
                 LoadOp::Clear(value) => value,
                 _ => ClearValue::ZERO,
             },
@@ -181,11 +189,17 @@ impl ViewRows {
 }
 
 /// Says of each attachment where its samples are resolved to.
-fn resolve(frame: &Frame, pass: PassId, sources: [Run; 2], targets: Run, lowered: &mut Lowered) {
+fn resolve(
+    frame: &Frame,
+    (pass, subpass): (PassId, u32),
+    sources: [Run; 2],
+    targets: Run,
+    lowered: &mut Lowered,
+) {
     let accesses = frame.accesses_of(pass);
     let resolving = accesses
         .iter()
-        .filter(|access| access.kind == AccessKind::ResolveAttachment);
+        .filter(|access| access.kind == AccessKind::ResolveAttachment && access.subpass == subpass);
     for (target, access) in targets.indices().zip(resolving) {
         let is_source =
             |source: &Access| source.kind.is_attachment() && Some(source.resource) == access.resolves;

@@ -5,7 +5,7 @@
 //!               │                             ├─► image_barriers, buffer_barriers, memory_barriers
 //!               └─► waits, signals            └─► memory (the tile memory that is bound)
 //! ```
-//! An index is the position of a row in the table that the field names; a [`Run`](crate::units::Run) is a half-open range of them.
+//! An index is the position of a row in the table that the field names; a [`Run`] is a half-open range of them.
 
 pub mod commands;
 pub mod objects;
@@ -16,12 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use self::commands::{
     AttachmentRow, BufferBarrierRow, ImageBarrierRow, MemoryBarrierRow, PassRow, RenderingRow,
+    SubpassDependencyRow,
 };
 use self::objects::{AccessRow, BufferRow, ImageRow, MemoryRow, ViewRow};
 use self::submission::{BatchRow, CommandBufferRow, SemaphoreRow, SubmitRow};
 pub use super::ids::{DeviceQueueIndex, Object};
 use super::state::MemoryState;
 use crate::names;
+use crate::units::Run;
 
 /// A frame as it is executed: every parameter of every Vulkan call, in flat tables.
 ///
@@ -48,6 +50,8 @@ pub struct Lowered {
     pub accesses: Vec<AccessRow>,
     /// The attachments of renderings.
     pub attachments: Vec<AttachmentRow>,
+    /// Between subpasses.
+    pub subpass_dependencies: Vec<SubpassDependencyRow>,
     /// Render passes: how each is begun, and what pipelines and secondary command buffers in it are made for.
     pub renderings: Vec<RenderingRow>,
     /// Everything that is recorded, in order.
@@ -73,12 +77,46 @@ pub struct Lowered {
 }
 
 impl Lowered {
+    /// The subpasses of a render pass instance, of which `first` is the first row of renderings.
+    pub fn subpasses_of(&self, first: u32) -> &[RenderingRow] {
+        let rows = self.renderings.get(first as usize..).unwrap_or_default();
+        let own = rows
+            .iter()
+            .zip(0..)
+            .take_while(|(row, number)| row.subpass == *number);
+        &rows[..own.count()]
+    }
+
+    /// Rows of the attachments of a render pass instance, each view once: colours, depth and stencil, resolve attachments, and what is
+    /// only read; of each kind, subpass by subpass.
+    pub fn attachments_of(&self, subpasses: &[RenderingRow]) -> Vec<u32> {
+        let kinds: [fn(&RenderingRow) -> Run; 4] = [
+            |row| row.colors,
+            |row| {
+                row.depth
+                    .map_or(Run::default(), |depth| Run::new(depth, depth + 1))
+            },
+            |row| row.resolves,
+            |row| row.inputs,
+        ];
+        let mut all: Vec<u32> = Vec::new();
+        let rows = |kind: fn(&RenderingRow) -> Run| subpasses.iter().flat_map(move |row| kind(row).indices());
+        for row in kinds.into_iter().flat_map(rows) {
+            let view = |row: usize| self.attachments[row].view;
+            if all.iter().all(|&other| view(other as usize) != view(row)) {
+                all.push(row as u32);
+            }
+        }
+        all
+    }
+
     /// Empties all tables, and keeps their memory.
     pub(super) fn clear(&mut self) {
         macro_rules! clear {
             ($($table:ident)*) => { $(self.$table.clear();)* };
         }
         clear!(queues memory images buffers views families formats accesses attachments renderings passes);
+        clear!(subpass_dependencies);
         clear!(image_barriers buffer_barriers memory_barriers command_buffers waits signals batches submits);
         self.after.bytes.clear();
         self.after.contents.clear();

@@ -5,7 +5,9 @@ use std::fmt::{self, Write as _};
 use ash::vk;
 
 use super::resolver::IGNORED;
-use super::tables::commands::{AttachmentRow, DependencyRow, Families, PassContents, PassRow, Scopes};
+use super::tables::commands::{
+    AttachmentRow, DependencyRow, Families, PassContents, PassRow, RenderingRow, Scopes,
+};
 use super::tables::objects::{Binding, Sharing, SharingReason, SubresourceRange};
 use super::tables::submission::{Semaphore, SemaphoreRow};
 use super::tables::{Lowered, Object};
@@ -133,24 +135,33 @@ impl Writer<'_> {
             None => writeln!(self.out)?,
         }
         self.barriers(pass.before)?;
-        if let Some(rendering) = pass.rendering {
-            self.rendering(rendering)?;
+        if let Some(first) = pass.rendering {
+            let instance = (first..).zip(self.lowered.subpasses_of(first));
+            instance
+                .into_iter()
+                .try_for_each(|(index, row)| self.rendering(index, row))?;
         }
         self.barriers(pass.after)
     }
 
-    fn rendering(&mut self, index: u32) -> fmt::Result {
-        let rendering = &self.lowered.renderings[index as usize];
+    fn rendering(&mut self, index: u32, rendering: &RenderingRow) -> fmt::Result {
         let kind = if rendering.dynamic {
             "rendering"
         } else {
             "render pass object"
         };
         let (vk::Extent2D { width, height }, layers) = (rendering.area.extent, rendering.layers);
-        writeln!(
-            self.out,
-            "        {kind} {index}: {width} x {height}, {layers} layers"
-        )?;
+        match rendering.subpass {
+            0 => writeln!(
+                self.out,
+                "        {kind} {index}: {width} x {height}, {layers} layers"
+            )?,
+            subpass => writeln!(self.out, "        subpass {subpass}")?,
+        }
+        for row in rendering.dependencies.of(&self.lowered.subpass_dependencies) {
+            write!(self.out, "          after subpass {}: ", row.after)?;
+            self.scopes(row.scopes)?;
+        }
         let depth = rendering.depth.map(|first| Run::new(first, first + 1));
         let kinds = [
             ("color", rendering.colors),

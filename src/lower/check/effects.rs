@@ -5,9 +5,8 @@ use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::checker::Checker;
 use super::hazards::Use;
 use super::renderings::{attachment_of, operations_of};
-use crate::frame::tables::{Access, ResourceKind};
+use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp};
-use crate::lower::tables::commands::RenderingRow;
 use crate::lower::tables::objects::AccessRow;
 
 /// What an access does to memory.
@@ -46,13 +45,15 @@ impl Effect {
 ///
 /// A store writes, also of an attachment that is only tested against: unless it is `NONE`, a read-only attachment is
 /// written at the end of the pass (Vulkan specification, "Render Pass Store Operations").
-pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, index: usize) -> Effect {
+///
+/// What shaders read in place, the render pass loads and stores too. `rendering` is the first row of the pass.
+pub(super) fn effect(checker: &Checker<'_>, rendering: Option<u32>, index: usize) -> Effect {
     let access = &checker.frame.accesses()[index];
     let row = checker.tables.accesses[index];
+    let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
+    let rendering = rendering.filter(|_| attached);
     let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, index));
-    let operations = attachment
-        .filter(|_| access.kind.is_attachment())
-        .map(|attachment| operations_of(attachment, access.range.aspects));
+    let operations = attachment.map(|attachment| operations_of(attachment, access.range.aspects));
     let operations = operations.unwrap_or_default();
     let loads = operations
         .iter()
@@ -66,7 +67,7 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
         _ => true,
     };
     let mut drops = vk::ImageAspectFlags::empty();
-    if let Some(attachment) = attachment.filter(|_| access.kind.is_attachment()) {
+    if let Some(attachment) = attachment {
         for bit in [
             vk::ImageAspectFlags::COLOR,
             vk::ImageAspectFlags::DEPTH,
@@ -84,11 +85,24 @@ pub(super) fn effect(checker: &Checker<'_>, rendering: Option<&RenderingRow>, in
     } else {
         access.stages
     };
+    let (made, moved) = match access.kind {
+        AccessKind::InputAttachment if attachment.is_some() => {
+            let by = match access.range.aspects {
+                vk::ImageAspectFlags::COLOR => AccessKind::ColorAttachment,
+                _ => AccessKind::DepthStencilAttachment,
+            };
+            (
+                by.default_stages(PassKind::Render),
+                by.access_flags(loads, stores),
+            )
+        }
+        _ => (S::NONE, A::NONE),
+    };
     Effect {
         row,
         index,
-        stages,
-        access: access.kind.access_flags(access.reads || loads, writes),
+        stages: stages | made,
+        access: access.kind.access_flags(access.reads || loads, writes) | moved,
         writes,
         needs: needs_contents(checker.frame, access),
         in_part: access.writes && writes_in_part(checker.frame, access),
@@ -130,13 +144,15 @@ fn writes_in_part(frame: &Frame, access: &Access) -> bool {
 }
 
 /// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same
-/// pass clears or overwrites reads what the pass itself makes.
+/// pass clears or overwrites reads what the pass itself makes, and so does what goes on with an earlier subpass.
 fn needs_contents(frame: &Frame, access: &Access) -> bool {
-    let made_here = matches!(
+    let in_place = matches!(
         access.kind,
         AccessKind::InputAttachment | AccessKind::TileAttachment
-    ) && frame.accesses_of(access.pass).iter().any(|other| {
-        other.resource == access.resource
+    );
+    let made_here = frame.accesses_of(access.pass).iter().any(|other| {
+        (in_place || access.kind.is_attachment() && other.subpass < access.subpass)
+            && other.resource == access.resource
             && other.range.intersects(access.range)
             && other.version == access.version
             && other.writes

@@ -31,6 +31,7 @@ mod renderings;
 mod replay;
 mod sites;
 mod structure;
+mod subpasses;
 
 pub use error::{CheckError, Rule};
 pub use facts::DeviceFacts;
@@ -101,6 +102,7 @@ impl Lowered {
         checker.parts = Parts::new(self, frame, situation);
         creation::check(&mut checker);
         renderings::check(&mut checker);
+        subpasses::check(&mut checker);
         replay::run(&mut checker);
         checker.errors
     }

@@ -21,15 +21,21 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         let render = frame.pass(pass).kind == PassKind::Render;
         let mut at = checker.at(format!("pass `{}`", checker.pass(pass)));
         at.equal("rendering", row.rendering.is_some(), render);
-        let Some(rendering) = row.rendering.filter(|_| render) else {
+        let Some(first) = row.rendering.filter(|_| render) else {
             continue;
         };
-        let rendering = &tables.renderings[rendering as usize];
-        check_parameters(&mut at, pass, rendering);
+        let instance = tables.subpasses_of(first);
+        at.equal("subpass", instance.len() as u32, frame.pass(pass).subpasses);
+        if instance.len() as u32 != frame.pass(pass).subpasses {
+            continue;
+        }
         let bound = row.tile_memory.map(|memory| tables.memory[memory as usize].size);
-        // VUID-vkCmdExecuteCommands-memory-10724
-        at.equal("tile_memory", rendering.tile_memory, bound.unwrap_or(Bytes::ZERO));
-        check_attachments(&mut at, pass, rendering);
+        for rendering in instance {
+            check_parameters(&mut at, pass, rendering);
+            // VUID-vkCmdExecuteCommands-memory-10724
+            at.equal("tile_memory", rendering.tile_memory, bound.unwrap_or(Bytes::ZERO));
+        }
+        check_attachments(&mut at, pass, first);
     }
     check_access_views(checker);
 }
@@ -40,7 +46,6 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow)
     let has = |feature| at.checker.device.profile.features.contains(feature);
     let multiview = rendering.view_mask == 0 || has(Features::MULTIVIEW);
     let dynamic = !rendering.dynamic || has(Features::DYNAMIC_RENDERING);
-    let local = !rendering.dynamic || rendering.inputs.is_empty() || has(Features::LOCAL_READ);
     at.equal(
         "secondary",
         rendering.secondary,
@@ -62,14 +67,13 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow)
         true,
         "false: the device has no dynamic rendering",
     );
-    let needs = "false: the device has no local read for its input attachments";
-    at.demand(local, "dynamic", true, needs);
     let colors = rendering.colors.of(&tables.attachments);
     let formats: Vec<vk::Format> = colors.iter().map(|color| color.format).collect();
     let listed = rendering.color_formats.of(&tables.formats);
     at.equal("colorAttachmentFormats", listed, &formats);
     let depth = rendering.depth.map(|depth| &tables.attachments[depth as usize]);
-    let declared = declared(at.checker, pass, AccessKind::DepthStencilAttachment).into_iter();
+    let of_subpass = (pass, rendering.subpass);
+    let declared = declared(at.checker, of_subpass, AccessKind::DepthStencilAttachment).into_iter();
     let declared = declared.map(|index| frame.accesses()[index].range.aspects);
     let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
     let format_of = |aspect| match depth {
@@ -85,11 +89,12 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow)
     }
 }
 
-/// The attachments of one kind that a pass declares, each with its position among the frame's accesses.
-fn declared(checker: &Checker<'_>, pass: PassId, kind: AccessKind) -> Vec<usize> {
+/// The attachments of one kind that a subpass declares, each with its position among the frame's accesses.
+fn declared(checker: &Checker<'_>, (pass, subpass): (PassId, u32), kind: AccessKind) -> Vec<usize> {
     let accesses = checker.frame.pass(pass).accesses.indices();
+    let own = |access: &Access| access.kind == kind && access.subpass == subpass;
     accesses
-        .filter(|&index| checker.frame.accesses()[index].kind == kind)
+        .filter(|&index| own(&checker.frame.accesses()[index]))
         .collect()
 }
 
@@ -106,14 +111,16 @@ fn rows_of(rendering: &RenderingRow, kind: AccessKind) -> Run {
     }
 }
 
-/// The attachment that an access of a pass is: the n-th of its kind.
+/// The attachment that an access of a pass is: the n-th of its kind in its subpass. `first` is the row of the pass.
 pub(super) fn attachment_of<'a>(
     checker: &Checker<'a>,
-    rendering: &RenderingRow,
+    first: u32,
     access: usize,
 ) -> Option<&'a AttachmentRow> {
     let described = &checker.frame.accesses()[access];
-    let nth = declared(checker, described.pass, described.kind)
+    let instance = checker.tables.subpasses_of(first);
+    let rendering = instance.get(described.subpass as usize)?;
+    let nth = declared(checker, (described.pass, described.subpass), described.kind)
         .iter()
         .position(|&other| other == access)?;
     // Depth and stencil that are declared apart are one attachment.
@@ -123,24 +130,26 @@ pub(super) fn attachment_of<'a>(
     checker.tables.attachments.get(row)
 }
 
-fn check_attachments(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow) {
-    for (kind, parameter) in [
-        (AccessKind::ColorAttachment, "pColorAttachments"),
-        (AccessKind::DepthStencilAttachment, "pDepthAttachment"),
-        (AccessKind::ResolveAttachment, "resolve attachments"),
-        (AccessKind::InputAttachment, "input attachments"),
-    ] {
-        let declared = declared(at.checker, pass, kind);
-        let depth = kind == AccessKind::DepthStencilAttachment;
-        let most = if depth { 1 } else { usize::MAX };
-        at.equal(
-            parameter,
-            rows_of(rendering, kind).len(),
-            declared.len().min(most),
-        );
-        for access in declared {
-            if let Some(attachment) = attachment_of(at.checker, rendering, access) {
-                check_attachment(at.checker, pass, rendering, access, attachment);
+fn check_attachments(at: &mut At<'_, '_>, pass: PassId, first: u32) {
+    for rendering in at.checker.tables.subpasses_of(first) {
+        for (kind, parameter) in [
+            (AccessKind::ColorAttachment, "pColorAttachments"),
+            (AccessKind::DepthStencilAttachment, "pDepthAttachment"),
+            (AccessKind::ResolveAttachment, "resolve attachments"),
+            (AccessKind::InputAttachment, "input attachments"),
+        ] {
+            let declared = declared(at.checker, (pass, rendering.subpass), kind);
+            let depth = kind == AccessKind::DepthStencilAttachment;
+            let most = if depth { 1 } else { usize::MAX };
+            at.equal(
+                parameter,
+                rows_of(rendering, kind).len(),
+                declared.len().min(most),
+            );
+            for access in declared {
+                if let Some(attachment) = attachment_of(at.checker, first, access) {
+                    check_attachment(at.checker, pass, rendering, access, attachment);
+                }
             }
         }
     }
@@ -174,19 +183,29 @@ fn check_attachment(
         view.range.aspects,
         crate::format::aspects(view.format),
     );
-    if access.kind.is_attachment() {
-        for operations in operations_of(attachment, access.range.aspects) {
-            check_operations(&mut at, access, operations);
-        }
-        if let LoadOp::Clear(value) = access.load_op {
-            at.equal(
-                "clearValue",
-                cleared(attachment.clear, access),
-                cleared(value, access),
-            );
-        }
+    let begins = beginning(at.checker, access);
+    for operations in operations_of(attachment, access.range.aspects) {
+        check_operations(&mut at, begins, operations);
+    }
+    if let LoadOp::Clear(value) = begins.load_op {
+        at.equal(
+            "clearValue",
+            cleared(attachment.clear, access),
+            cleared(value, access),
+        );
     }
     check_resolve(&mut at, pass, rendering, access, attachment);
+}
+
+/// The access of the pass that says what becomes of earlier contents, where several attach the same: the one that replaces them.
+fn beginning<'a>(checker: &Checker<'a>, access: &'a Access) -> &'a Access {
+    let mut accesses = checker.frame.accesses_of(access.pass).iter();
+    let replaces = |other: &&Access| {
+        let same = (other.resource, other.version) == (access.resource, access.version);
+        let here = other.range.intersects(access.range) && other.kind.is_attachment();
+        same && here && other.writes && other.load_op != LoadOp::Load
+    };
+    accesses.find(replaces).unwrap_or(access)
 }
 
 /// What of a clear value counts for an access: of one aspect, its number.
@@ -246,7 +265,7 @@ fn check_resolve(
 ) {
     use AccessKind::{ColorAttachment, DepthStencilAttachment, ResolveAttachment};
     let frame = at.checker.frame;
-    let mut targets = declared(at.checker, pass, ResolveAttachment).into_iter();
+    let mut targets = declared(at.checker, (pass, access.subpass), ResolveAttachment).into_iter();
     let source = matches!(access.kind, ColorAttachment | DepthStencilAttachment);
     let nth = targets.position(|target| source && frame.accesses()[target].resolves == Some(access.resource));
     let needs = nth.and_then(|nth| rendering.resolves.indices().nth(nth));

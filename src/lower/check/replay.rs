@@ -17,7 +17,7 @@ use super::{after, creation};
 use crate::frame::external::{ExternalDesc, ExternalFamily};
 use crate::frame::tables::{Access, Version};
 use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId, SubresourceRange};
-use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, RenderingRow, Scopes};
+use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scopes};
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
@@ -334,9 +334,7 @@ impl Replay {
     }
 
     fn accesses(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
-        let rendering = row
-            .rendering
-            .map(|rendering| &checker.tables.renderings[rendering as usize]);
+        let rendering = row.rendering;
         let indices = checker.frame.pass(here.pass).accesses.indices();
         let effects: Vec<Effect> = indices.map(|index| effect(checker, rendering, index)).collect();
         let family = checker.family(here.queue);
@@ -363,7 +361,10 @@ impl Replay {
         let uses = effects.iter().flat_map(|one| one.to_uses(checker));
         let uses: Vec<Use> = uses.chain(resolves).collect();
         self.hazards.access(checker, here, &uses);
-        for one in effects.iter().filter(|one| one.writes) {
+        let is_written = |one: &&Effect| checker.frame.accesses()[one.index].writes;
+        let stores = effects.iter().filter(|one| one.writes);
+        let (written, kept): (Vec<_>, Vec<_>) = stores.partition(is_written);
+        for one in kept.into_iter().chain(written) {
             let access = &checker.frame.accesses()[one.index];
             for part in checker.parts_of(one.index) {
                 self.take_bytes(checker, here, part);
@@ -445,7 +446,7 @@ impl Replay {
 /// The layout that a part has to be in for an access; `None` for an aspect that its view leaves out.
 fn layout_in(
     checker: &Checker<'_>,
-    rendering: Option<&RenderingRow>,
+    rendering: Option<u32>,
     effect: &Effect,
     part: Part,
 ) -> Option<vk::ImageLayout> {

@@ -180,6 +180,8 @@ fn check_recorded(checker: &mut Checker<'_>) {
         at.index_if("resolve", resolve, attachments);
     });
     each(checker, "renderings", &tables.renderings, |at, rendering| {
+        let dependencies = tables.subpass_dependencies.len();
+        at.run("dependencies", rendering.dependencies, dependencies);
         at.run("colors", rendering.colors, attachments);
         at.run("resolves", rendering.resolves, attachments);
         at.run("inputs", rendering.inputs, attachments);

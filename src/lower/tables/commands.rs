@@ -60,10 +60,17 @@ pub struct ResolveRow {
     pub mode: vk::ResolveModeFlags,
 }
 
-/// A render pass instance, and what its pipelines and secondary command buffers are made for.
+/// A subpass of a render pass instance, and what its pipelines and secondary command buffers are made for.
+///
+/// The rows of an instance follow one another; all say the same of what concerns all of it. Its attachments are those of its rows, each
+/// view once ([`Lowered::attachments_of`](super::Lowered::attachments_of)). An instance that is dynamic has one row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenderingRow {
+    /// Which one of the instance: 0 begins it, with `vkCmdBeginRendering` or `vkCmdBeginRenderPass`.
+    pub subpass: u32,
+    /// What it waits for: a run of [`Lowered::subpass_dependencies`](super::Lowered::subpass_dependencies).
+    pub dependencies: Run,
     /// `vkCmdBeginRendering`, or a render pass object.
     pub dynamic: bool,
     /// Its contents are in secondary command buffers.
@@ -101,6 +108,16 @@ pub struct RenderingRow {
     pub tile_memory: Bytes,
     /// `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it.
     pub tile_shading: bool,
+}
+
+/// What a subpass waits for in its render pass instance, pixel by pixel: `VkSubpassDependency` with `VK_DEPENDENCY_BY_REGION_BIT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SubpassDependencyRow {
+    /// `srcSubpass`. That of the row that waits where a subpass reads what it writes itself: for barriers that the caller records.
+    pub after: u32,
+    /// Stages and accesses.
+    pub scopes: Scopes,
 }
 
 /// What a row of [`Lowered::passes`](super::Lowered::passes) records.
@@ -145,7 +162,7 @@ pub struct PassRow {
     pub tile_memory: Option<u32>,
     /// Before the pass.
     pub before: DependencyRow,
-    /// The render pass, a row of [`Lowered::renderings`](super::Lowered::renderings).
+    /// The render pass, the first of its rows of [`Lowered::renderings`](super::Lowered::renderings).
     pub rendering: Option<u32>,
     /// After the pass.
     pub after: DependencyRow,

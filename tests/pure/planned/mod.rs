@@ -39,6 +39,9 @@ pub(crate) fn planned(seed: u64) -> Plan {
         let first = frame.resource_ids().next().into_iter();
         frame = frame.with_excluded(&first.collect::<Vec<_>>());
     }
+    if seed % 3 == 1 {
+        frame = with_subpasses(frame);
+    }
     let profile = profile(&mut random);
     let mut requirements = estimate(&frame, &profile).unwrap();
     perturb(&mut requirements, &mut random);
@@ -67,6 +70,17 @@ pub(crate) fn planned(seed: u64) -> Plan {
             .map(|tile| Bytes(tile.size.0 / 2)),
     };
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
+}
+
+/// The frame with render passes merged where they can be.
+fn with_subpasses(mut frame: Frame) -> Frame {
+    let passes: Vec<_> = frame.pass_ids().collect();
+    for pass in passes.into_iter().rev() {
+        if let Some(merged) = frame.merged(pass) {
+            frame = merged.unwrap();
+        }
+    }
+    frame
 }
 
 fn frame_desc(random: &mut SplitMix64) -> SyntheticDesc {
