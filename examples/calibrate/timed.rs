@@ -149,7 +149,9 @@ impl<'a> Timed<'a> {
             }
             Program::Fill(_) | Program::Copy(..) => return Ok(draw),
         };
-        let drawing = Drawing::new(self.layout, self.bound.target(pass), vertex, Some(fragment));
+        let subpass = self.arranged.subpass_in(pass, described);
+        let target = self.bound.target_in(pass, subpass);
+        let drawing = Drawing::new(self.layout, target, vertex, Some(fragment));
         draw.pipeline = drawing.create(device)?;
         Ok(draw)
     }
@@ -190,7 +192,12 @@ impl<'a> Timed<'a> {
         stamp(vk::PipelineStageFlags::TOP_OF_PIPE, 0);
         for (pass, draws) in passes {
             commands.pass(pass, |cmd| {
-                draws.iter().for_each(|draw| recording.record(cmd, draw))
+                for (number, draw) in draws.iter().enumerate() {
+                    if number > 0 {
+                        cmd.next_subpass();
+                    }
+                    recording.record(cmd, draw);
+                }
             })?;
         }
         stamp(vk::PipelineStageFlags::BOTTOM_OF_PIPE, 1);

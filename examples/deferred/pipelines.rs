@@ -126,7 +126,8 @@ impl Pipelines {
                     program => {
                         let mut runs = deferred.arranged.passes_of(pass);
                         let runs_in = runs.next().expect("every described pass runs");
-                        render_pipeline(device, layout, bound.target(runs_in), program)?
+                        let subpass = deferred.arranged.subpass_in(runs_in, pass);
+                        render_pipeline(device, layout, bound.target_in(runs_in, subpass), program)?
                     }
                 };
                 let push_constants = push_constant_range(&shaders);

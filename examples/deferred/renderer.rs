@@ -113,8 +113,12 @@ impl Renderer {
         let bound = frames.select(&builder)?;
         let pipelines = Pipelines::build(device, &deferred, bound)?;
         let inputs = Inputs::write(device, &deferred, bound, &pipelines)?;
-        let tone_map = deferred.arranged.passes_of(deferred.parts.tone_map).next();
-        let layer = Layer::new(tile, bound.target(tone_map.expect("every described pass runs")))?;
+        let tone_map = deferred.parts.tone_map;
+        let mut runs = deferred.arranged.passes_of(tone_map);
+        let runs_in = runs.next().expect("every described pass runs");
+        let subpass = deferred.arranged.subpass_in(runs_in, tone_map);
+        let layer = Layer::new(tile, bound.target_in(runs_in, subpass))?;
+        drop(runs);
         let sets = 2 * FRAMES_IN_FLIGHT;
         let slot_pool = create_pool(device, sets, &pipelines.shared.pool_sizes(sets))?;
         let queue = bound.queue(deferred.parts.graphics);

@@ -7,8 +7,7 @@ use crate::scene::Vertex;
 use crate::support::commands::set_viewport;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
-use crate::support::output::Output;
-use crate::support::pipeline::{self, Target, plain_target};
+use crate::support::pipeline::{self, Target};
 use crate::support::shaders::{
     FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT, push_constant_range,
 };
@@ -53,12 +52,12 @@ pub(crate) struct Inputs {
 }
 
 impl Drawing {
-    /// Depth alone is drawn to `depth`, which has a colour too where the whole scene is drawn in the same pass.
+    /// Depth alone is drawn to the first target, of which the second is a shadow; the others are the scene's and the picture's.
     pub(crate) fn new(
         device: &ash::Device,
         resources: &Resources,
         inputs: &[Inputs],
-        depth: &Target,
+        [depth, shadow, forward, screen]: [&Target; 4],
     ) -> Result<Drawing> {
         let nearer = vk::SamplerCreateInfo::default()
             .mag_filter(vk::Filter::LINEAR)
@@ -93,8 +92,7 @@ impl Drawing {
             };
             scene.create(device)
         };
-        let screen = plain_target(Some(Output::Buffer.format()), vk::Format::UNDEFINED);
-        let tone_map = pipeline::Drawing::new(layout, &screen, &FULLSCREEN_VERT, Some(&FORWARD_TONE_FRAG));
+        let tone_map = pipeline::Drawing::new(layout, screen, &FULLSCREEN_VERT, Some(&FORWARD_TONE_FRAG));
         Ok(Drawing {
             device: device.clone(),
             vertices: resources.vertices.handle,
@@ -105,8 +103,8 @@ impl Drawing {
             pool,
             sets,
             depth: scene(None, depth, None)?,
-            shadow: scene(None, &plain_target(None, SHADOW), Some([1.0, 2.0]))?,
-            forward: scene(Some(&FORWARD_FRAG), &plain_target(Some(HDR), DEPTH), None)?,
+            shadow: scene(None, shadow, Some([1.0, 2.0]))?,
+            forward: scene(Some(&FORWARD_FRAG), forward, None)?,
             tone_map: tone_map.create(device)?,
         })
     }

@@ -73,7 +73,14 @@ pub unsafe fn record(
         // SAFETY: the caller's duty.
         let mut recording = unsafe { recorder.record(buffer(declared), declared) }?;
         for runs in runs.chunk_by(|one, next| one.pass == next.pass) {
-            recording.pass(runs[0].pass, |cmd| runs.iter().for_each(|run| draw(cmd, run)))?;
+            recording.pass(runs[0].pass, |cmd| {
+                for (number, run) in runs.iter().enumerate() {
+                    if number > 0 {
+                        cmd.next_subpass();
+                    }
+                    draw(cmd, run);
+                }
+            })?;
         }
         recording.finish()?;
     }

@@ -51,6 +51,7 @@ pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Targ
         layers: 1,
         view_mask: 0,
         render_pass: vk::RenderPass::null(),
+        subpass: 0,
     }
 }
 

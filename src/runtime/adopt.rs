@@ -87,10 +87,9 @@ fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
         .eq(own.attachments.iter().map(fixed));
     // Render pass objects have load and store operations of their own.
     let in_object = |tables: &Lowered, row: &RenderingRow| {
-        let runs = [row.colors, row.resolves, row.inputs];
-        let depth = row.depth.into_iter().map(|depth| depth as usize);
-        let rows = runs.into_iter().flat_map(|run| run.indices()).chain(depth);
-        rows.map(|index| tables.attachments[index]).collect::<Vec<_>>()
+        let rows = tables.attachments_of(std::slice::from_ref(row)).into_iter();
+        rows.map(|index| tables.attachments[index as usize])
+            .collect::<Vec<_>>()
     };
     let objects = || {
         let mut objects = own.renderings.iter().filter(|row| !row.dynamic);
@@ -106,6 +105,10 @@ fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
         (tables.formats == own.formats, "formats"),
         (tables.accesses == own.accesses, "accesses"),
         (tables.renderings == own.renderings, "render passes"),
+        (
+            tables.subpass_dependencies == own.subpass_dependencies,
+            "subpass dependencies",
+        ),
         (attachments && objects(), "attachments"),
     ]
     .into_iter()

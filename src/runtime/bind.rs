@@ -306,26 +306,32 @@ fn render_passes(state: &DeviceState, plan: &Plan, tables: &Lowered) -> Result<V
         let Some(index) = tables.passes[row].rendering else {
             continue;
         };
-        let rendering = &tables.renderings[index as usize];
-        if !rendering.dynamic {
-            let reason = if rendering.inputs.is_empty() {
-                "no dynamic rendering"
-            } else {
-                "input attachments"
+        let instance = tables.subpasses_of(index);
+        if !instance[0].dynamic {
+            let reason = match instance {
+                [one] if one.inputs.is_empty() => "no dynamic rendering",
+                [_] => "input attachments",
+                _ => "subpasses",
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_passes[index as usize] = render_pass::create(state, &pass.name, tables, rendering)?;
+            render_passes[index as usize] = render_pass::create(state, &pass.name, tables, instance)?;
         }
     }
     Ok(render_passes)
 }
 
-/// Per pass of the planned frame, what its pipelines are created with.
-fn targets(plan: &Plan, tables: &Lowered, render_passes: &[vk::RenderPass]) -> Vec<Option<Target>> {
+/// Per pass of the planned frame, what the pipelines of its subpasses are created with.
+fn targets(plan: &Plan, tables: &Lowered, render_passes: &[vk::RenderPass]) -> Vec<Vec<Target>> {
     let target = |row: usize| {
-        let index = tables.passes[row].rendering?;
-        let rendering = &tables.renderings[index as usize];
-        Some(Target::new(tables, rendering, render_passes[index as usize]))
+        let Some(first) = tables.passes[row].rendering else {
+            return Vec::new();
+        };
+        let instance = tables.subpasses_of(first);
+        let render_pass = render_passes[first as usize];
+        let subpasses = instance.iter();
+        subpasses
+            .map(|row| Target::new(tables, row, render_pass))
+            .collect()
     };
     let rows = described_rows(tables).take(plan.frame.passes().len());
     rows.map(target).collect()

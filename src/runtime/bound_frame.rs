@@ -70,7 +70,7 @@ pub struct BoundFrame {
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
     /// Per pass; `None` for compute and transfer passes.
-    pub(super) targets: Vec<Option<Target>>,
+    pub(super) targets: Vec<Vec<Target>>,
     /// Per pass, its name as debuggers want it; empty where none listens.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
@@ -115,18 +115,31 @@ impl BoundFrame {
         self.queues[queue.index()]
     }
 
-    /// What the pipelines of a render pass are created with.
+    /// What the pipelines of a render pass, or of its first subpass, are created with.
     ///
     /// # Panics
     /// If the pass is no render pass.
     pub fn target(&self, pass: PassId) -> &Target {
-        self.target_of(self.plan.pass_of(pass))
+        self.target_in(pass, 0)
+    }
+
+    /// The same of any subpass. Merged passes are subpasses of one: which, [`Arranged::subpass_in`](crate::arrange::Arranged::subpass_in)
+    /// says.
+    ///
+    /// # Panics
+    /// If the pass is no render pass, or has fewer subpasses.
+    pub fn target_in(&self, pass: PassId, subpass: u32) -> &Target {
+        self.target_of(self.plan.pass_of(pass), subpass)
     }
 
     /// The same, for a pass of the planned frame.
-    pub(super) fn target_of(&self, pass: PassId) -> &Target {
-        match &self.targets[pass.index()] {
+    pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &Target {
+        match self.targets[pass.index()].get(subpass as usize) {
             Some(target) => target,
+            None if subpass > 0 => panic!(
+                "pass `{}` has no subpass {subpass}",
+                self.plan.frame.pass(pass).name
+            ),
             None => panic!("pass `{}` is no render pass", self.plan.frame.pass(pass).name),
         }
     }
@@ -475,6 +488,7 @@ impl BoundFrame {
             move |index: &usize| self.plan.described_resource(frame.accesses()[*index].resource) == resource;
         let accesses = frame.pass(pass).accesses.indices().filter(of_resource);
         accesses.map(move |index| PartView {
+            subpass: frame.accesses()[index].subpass,
             kind: frame.accesses()[index].kind,
             range: frame.accesses()[index].range,
             view: encoded.view_of(index),

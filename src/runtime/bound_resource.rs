@@ -20,6 +20,8 @@ pub struct Image {
 /// What a pass sees of an image through one of its accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartView {
+    /// The subpass that uses it.
+    pub subpass: u32,
     /// How the pass uses it.
     pub kind: AccessKind,
     /// The part of the image.

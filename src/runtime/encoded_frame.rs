@@ -25,8 +25,8 @@ pub(super) struct EncodedFrame {
     /// Per pass of the planned frame, its row.
     rows: Vec<u32>,
     pub(super) barriers: Barriers,
-    /// Per row of renderings.
-    pub(super) renderings: Vec<Rendering>,
+    /// Per row of renderings; `None` for all but the first subpass.
+    renderings: Vec<Option<Rendering>>,
     /// Per row of views.
     views: Vec<vk::ImageView>,
     /// Whether handles are imported for every frame.
@@ -63,18 +63,17 @@ impl EncodedFrame {
         let rows = (0..).zip(&tables.passes);
         let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
         let rows = rows.map(|(index, _)| index).collect();
-        let renderings = tables
-            .renderings
-            .iter()
-            .zip(with.render_passes)
-            .map(|(row, render_pass)| {
-                if row.dynamic {
+        let of_renderings = (0..).zip(&tables.renderings).zip(with.render_passes);
+        let renderings = of_renderings.map(|((index, row), render_pass)| {
+            let instance = tables.subpasses_of(index);
+            (row.subpass == 0).then(|| match row.dynamic {
+                true => {
                     let tiles = Tiles::new(with.state, row, row.tile_memory);
                     Rendering::Dynamic(Dynamic::new(&tables, row, tiles, &views))
-                } else {
-                    Rendering::Object(PassObject::new(&tables, row, *render_pass))
                 }
-            });
+                false => Rendering::Object(PassObject::new(&tables, instance, *render_pass)),
+            })
+        });
         let synchronization_2 = with.state.functions.synchronization_2.is_some();
         let imported = |binding| binding == Binding::Imported;
         let mut encoded = EncodedFrame {
@@ -96,6 +95,12 @@ impl EncodedFrame {
     /// The row of a pass of the planned frame.
     pub(super) fn row(&self, pass: PassId) -> &PassRow {
         &self.tables.passes[self.rows[pass.index()] as usize]
+    }
+
+    /// The render pass of which `row` is the first row of renderings.
+    pub(super) fn rendering(&self, row: u32) -> &Rendering {
+        let rendering = self.renderings[row as usize].as_ref();
+        rendering.expect("passes name their first subpass")
     }
 
     /// The view for descriptors of an access of the frame; null where it has none.
@@ -122,7 +127,7 @@ impl EncodedFrame {
         }
         self.barriers.refresh(tables, with.handles);
         for rendering in &mut self.renderings {
-            if let Rendering::Dynamic(dynamic) = rendering {
+            if let Some(Rendering::Dynamic(dynamic)) = rendering {
                 dynamic.refresh(tables, &self.views);
             }
         }
@@ -134,7 +139,7 @@ impl EncodedFrame {
             let Some(index) = self.tables.passes[pass as usize].rendering else {
                 continue;
             };
-            if let Rendering::Object(object) = &mut self.renderings[index as usize] {
+            if let Some(Rendering::Object(object)) = &mut self.renderings[index as usize] {
                 let name = &with.plan.frame.pass(id).name;
                 let row = &self.tables.renderings[index as usize];
                 // Of several views at once, each is a layer of the one framebuffer (VUID-VkFramebufferCreateInfo-renderPass-02531).

@@ -174,7 +174,7 @@ impl FrameRecorder<'_> {
     /// If the pass is no render pass.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
         let pass = self.bound.plan.pass_of(pass);
-        self.bound.target_of(pass);
+        self.bound.target_of(pass, 0);
         self.bound.areas[pass.index()]
     }
 
@@ -297,14 +297,14 @@ impl FrameRecorder<'_> {
         with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
     ) -> R {
         let pass = self.bound.plan.pass_of(pass);
-        let target = self.bound.target_of(pass);
+        let target = self.bound.target_of(pass, 0);
         let encoded = self.encoded();
         let index = encoded
             .row(pass)
             .rendering
             .expect("a pass with a target is a render pass");
         let row = &encoded.tables.renderings[index as usize];
-        let framebuffer = encoded.renderings[index as usize].framebuffer();
+        let framebuffer = encoded.rendering(index).framebuffer();
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&target.color_formats)
             .depth_attachment_format(target.depth_format)
@@ -395,25 +395,29 @@ impl FrameRecorder<'_> {
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = self.encoded().row(pass).rendering;
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
-        let rendering = &self.encoded().renderings[rendering as usize];
+        let rendering = self.encoded().rendering(rendering);
         let Some(functions) = &bound.state.functions.tile_properties else {
             return Ok(None);
         };
-        let mut properties = [TilePropertiesQCOM::default()];
+        let mut properties = TilePropertiesQCOM::default();
         match rendering {
             Rendering::Dynamic(dynamic) => dynamic
                 .with_info(frame.pass(pass).area, false, |info| {
                     // SAFETY: the views are alive, the plan's or imported for this frame; the feature is on.
-                    unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
+                    unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties) }
                 })
                 .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
             Rendering::Object(object) => {
-                // SAFETY: the framebuffer is alive, made for this frame's views; it has one subpass; the feature is on.
-                unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut properties) }
+                // SAFETY: the framebuffer is alive, made for this frame's views; the feature is on.
+                let count = unsafe { functions.get_framebuffer_tile_properties_len(object.framebuffer) };
+                let count = count.with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
+                let mut of_subpasses = vec![TilePropertiesQCOM::default(); count];
+                // SAFETY: as above.
+                unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut of_subpasses) }
                     .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
+                properties = of_subpasses[0];
             }
         }
-        let [properties] = properties;
         Ok(Some(properties))
     }
 }

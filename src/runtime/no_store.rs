@@ -21,7 +21,7 @@ pub(super) fn create(
     _: &DeviceState,
     _: &Plan,
     _: &mut OwnedObjects,
-    _: &[Option<Target>],
+    _: &[Vec<Target>],
     _: &[&Lowered],
     _: &Handles,
 ) -> Result<Vec<StorePass>> {

@@ -52,6 +52,8 @@ pub struct Commands<'a> {
     next: u32,
     end: u32,
     tile: Cell<TileBinding>,
+    /// The subpass that is recorded.
+    subpass: Cell<u32>,
     /// A pass was begun, and has not ended: afterwards only where the caller's commands panicked.
     inside: bool,
     /// Of the recording, in which its passes are; a command buffer may change threads in between.
@@ -86,6 +88,7 @@ impl<'a> Commands<'a> {
             next: passes.first,
             end: passes.end,
             tile: Cell::new(TileBinding::Known(None)),
+            subpass: Cell::new(0),
             inside: false,
             span: tracing::trace_span!("record", commands = declared.name),
         };
@@ -255,7 +258,7 @@ impl<'a> Commands<'a> {
             PassContents::Described(pass) => self.bound.areas[pass.index()]?,
             _ => self.encoded.tables.renderings[index].area,
         };
-        Some((&self.encoded.renderings[index], area))
+        Some((self.encoded.rendering(index as u32), area))
     }
 
     /// The pass of the caller's that comes next.
@@ -331,15 +334,35 @@ impl<'a> Commands<'a> {
         self.bind_tile(row.tile_memory);
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe { self.barriers(&row.before) };
+        self.subpass.set(0);
         if let Some((rendering, area)) = self.rendering() {
             // SAFETY: recording outside render passes; the barriers brought every attachment to its layout; the area is inside of the row's.
             unsafe { rendering.begin(&state.device, &state.functions, self.handle, area, secondary) };
         }
     }
 
+    /// How many subpasses the pass that comes next has.
+    fn subpasses(&self) -> u32 {
+        let subpasses = |first| self.encoded.tables.subpasses_of(first).len() as u32;
+        self.row().rendering.map_or(1, subpasses)
+    }
+
+    fn next_subpass(&self) {
+        let next = self.subpass.get() + 1;
+        let there = self.rendering().is_some() && next < self.subpasses();
+        assert!(there, "{} has no subpass {next}", self.next_name());
+        self.subpass.set(next);
+        let device = &self.bound.state.device;
+        // SAFETY: recording inside of the subpass before; several are inline, and in a render pass object.
+        unsafe { device.cmd_next_subpass(self.handle, vk::SubpassContents::INLINE) };
+    }
+
     fn after(&mut self) {
         let (state, row) = (&self.bound.state, self.row());
         if let Some((rendering, _)) = self.rendering() {
+            while self.subpass.get() + 1 < self.subpasses() {
+                self.next_subpass();
+            }
             // SAFETY: `before` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
         }
@@ -436,6 +459,15 @@ impl PassCommands<'_> {
     /// The viewport that covers the render area, with depths from 0 to 1.
     pub fn viewport(&self) -> vk::Viewport {
         viewport(self.area())
+    }
+
+    /// Begins the next subpass of a render pass ([`PassBuilder::next_subpass`](crate::frame::PassBuilder::next_subpass)), for which
+    /// pipelines are made by [`BoundFrame::target_in`]. Those that the commands do not begin are empty.
+    ///
+    /// # Panics
+    /// If the pass has no further one.
+    pub fn next_subpass(&self) {
+        self.commands.next_subpass();
     }
 
     /// The image that this pass uses for (the current version of) `resource`.

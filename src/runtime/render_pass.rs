@@ -1,8 +1,10 @@
-//! Render pass objects: for devices without dynamic rendering, and for passes with input attachments.
+//! Render pass objects: for devices without dynamic rendering, and for passes with several subpasses or input attachments.
 //!
 //! ```text
-//! attachments   0 color   1 color   2 depth   3 resolve   4 input      one subpass, no layout changes:
-//! layouts       the rows', before, during and after                   the tables' barriers make those
+//! attachments   0 color   1 color   2 depth   3 resolve   4 input      no layout changes, and no dependencies
+//! layouts       the rows', before, during and after                   but between subpasses: the tables' barriers
+//! subpass 0     color     color     depth                             make those
+//! subpass 1     input     input     preserved           color
 //! ```
 
 use ash::vk;
@@ -10,6 +12,7 @@ use ash::vk::Handle;
 
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
+use super::legacy;
 use super::owned::OwnedObjects;
 use super::pool_passes::{find_or_create, words_of};
 use super::tiles::Tiles;
@@ -31,8 +34,12 @@ pub(super) struct PassObject {
 }
 
 impl PassObject {
-    pub(super) fn new(tables: &Lowered, row: &RenderingRow, render_pass: vk::RenderPass) -> PassObject {
-        let list = each_once(tables, row);
+    pub(super) fn new(
+        tables: &Lowered,
+        instance: &[RenderingRow],
+        render_pass: vk::RenderPass,
+    ) -> PassObject {
+        let (row, list) = (&instance[0], each_once(tables, instance));
         PassObject {
             render_pass,
             framebuffer: vk::Framebuffer::null(),
@@ -126,6 +133,11 @@ impl PassObject {
     }
 }
 
+fn each_once<'a>(tables: &'a Lowered, instance: &[RenderingRow]) -> Vec<&'a AttachmentRow> {
+    let rows = tables.attachments_of(instance).into_iter();
+    rows.map(|row| &tables.attachments[row as usize]).collect()
+}
+
 /// Framebuffers for the views seen so far: swapchain images and histories alternate.
 #[derive(Default)]
 pub(super) struct Framebuffers(Vec<Framebuffer>);
@@ -147,20 +159,6 @@ impl Framebuffers {
         });
         gone
     }
-}
-
-/// Every attachment, each view once: what is attached and input at the same time is one attachment.
-fn each_once<'a>(tables: &'a Lowered, row: &RenderingRow) -> Vec<&'a AttachmentRow> {
-    let mut list: Vec<&AttachmentRow> = Vec::new();
-    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
-    let [colors, resolves, inputs] =
-        [row.colors, row.resolves, row.inputs].map(|run| run.of(&tables.attachments));
-    for attachment in colors.iter().chain(depth).chain(resolves).chain(inputs) {
-        if list.iter().all(|other| other.view != attachment.view) {
-            list.push(attachment);
-        }
-    }
-    list
 }
 
 /// The one layout that is equivalent to an attachment's of depth and of stencil.
@@ -186,34 +184,109 @@ fn layout_of(attachment: &AttachmentRow) -> Option<vk::ImageLayout> {
     }
 }
 
+/// The references of a subpass.
+struct Subpass {
+    colors: Vec<vk::AttachmentReference>,
+    resolves: Vec<vk::AttachmentReference>,
+    depth: Option<vk::AttachmentReference>,
+    inputs: Vec<vk::AttachmentReference>,
+    preserved: Vec<u32>,
+}
+
+impl Subpass {
+    fn new(tables: &Lowered, row: &RenderingRow, list: &[&AttachmentRow]) -> Subpass {
+        let reference = |attachment: &AttachmentRow| {
+            let index = list.iter().position(|other| other.view == attachment.view);
+            let index = index.expect("every attachment is in the list");
+            vk::AttachmentReference {
+                attachment: index as u32,
+                layout: layout_of(attachment).unwrap_or(attachment.layout),
+            }
+        };
+        let unused = vk::AttachmentReference {
+            attachment: vk::ATTACHMENT_UNUSED,
+            layout: vk::ImageLayout::UNDEFINED,
+        };
+        let resolve = |attachment: &AttachmentRow| {
+            attachment.resolve.map_or(unused, |resolve| {
+                reference(&tables.attachments[resolve.attachment as usize])
+            })
+        };
+        let [colors, inputs] = [row.colors, row.inputs].map(|run| run.of(&tables.attachments).iter());
+        Subpass {
+            resolves: match row.resolves.is_empty() {
+                true => Vec::new(),
+                false => colors.clone().map(resolve).collect(),
+            },
+            colors: colors.map(reference).collect(),
+            depth: row
+                .depth
+                .map(|depth| reference(&tables.attachments[depth as usize])),
+            inputs: inputs.map(reference).collect(),
+            preserved: Vec::new(),
+        }
+    }
+
+    fn uses(&self, attachment: u32) -> bool {
+        let all = self
+            .colors
+            .iter()
+            .chain(&self.resolves)
+            .chain(&self.depth)
+            .chain(&self.inputs);
+        all.into_iter().any(|one| one.attachment == attachment)
+    }
+
+    fn description(&self) -> vk::SubpassDescription<'_> {
+        let description = vk::SubpassDescription::default()
+            .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
+            .color_attachments(&self.colors)
+            .input_attachments(&self.inputs)
+            .preserve_attachments(&self.preserved);
+        let description = match &self.depth {
+            Some(depth) => description.depth_stencil_attachment(depth),
+            None => description,
+        };
+        match &self.resolves[..] {
+            [] => description,
+            resolves => description.resolve_attachments(resolves),
+        }
+    }
+}
+
+/// Lets each subpass keep what earlier ones left and later ones use or the render pass stores.
+fn preserve(subpasses: &mut [Subpass], list: &[&AttachmentRow]) {
+    for (attachment, row) in (0..).zip(list) {
+        let uses: Vec<bool> = subpasses.iter().map(|one| one.uses(attachment)).collect();
+        let stored = [row.operations.store, row.stencil.store] != [vk::AttachmentStoreOp::DONT_CARE; 2];
+        for (number, subpass) in subpasses.iter_mut().enumerate() {
+            let (before, after) = (&uses[..number], &uses[number + 1..]);
+            if !uses[number] && before.contains(&true) && (stored || after.contains(&true)) {
+                subpass.preserved.push(attachment);
+            }
+        }
+    }
+}
+
 /// Creates the render pass object of a pass.
 pub(super) fn create(
     state: &DeviceState,
     name: &str,
     tables: &Lowered,
-    row: &RenderingRow,
+    instance: &[RenderingRow],
 ) -> Result<vk::RenderPass> {
-    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
-    if depth.is_some_and(|depth| depth.resolve.is_some()) {
-        let why = "resolving depth requires dynamic rendering, which input attachments rule out";
+    for (row, depth) in instance.iter().filter_map(|row| Some((row, row.depth?))) {
+        let depth = &tables.attachments[depth as usize];
+        let why = if depth.resolve.is_some() {
+            "resolving depth requires dynamic rendering, which input attachments and subpasses rule out"
+        } else if row.depth_aspects != crate::format::aspects(depth.format) || layout_of(depth).is_none() {
+            "depth and stencil with layouts of their own require dynamic rendering, which input attachments and subpasses rule out"
+        } else {
+            continue;
+        };
         return Err(RuntimeError::unsupported_pass(name, why));
     }
-    if let Some(depth) = depth {
-        let why = "depth and stencil with layouts of their own require dynamic rendering, which input attachments rule out";
-        if row.depth_aspects != crate::format::aspects(depth.format) || layout_of(depth).is_none() {
-            return Err(RuntimeError::unsupported_pass(name, why));
-        }
-    }
-    let [all_colors, all_inputs] = [row.colors, row.inputs].map(|run| run.of(&tables.attachments));
-    let list = each_once(tables, row);
-    let reference = |attachment: &AttachmentRow| {
-        let index = list.iter().position(|other| other.view == attachment.view);
-        let index = index.expect("every attachment is in the list");
-        vk::AttachmentReference {
-            attachment: index as u32,
-            layout: layout_of(attachment).unwrap_or(attachment.layout),
-        }
-    };
+    let list = each_once(tables, instance);
     let describe = |attachment: &&AttachmentRow| {
         vk::AttachmentDescription::default()
             .format(attachment.format)
@@ -226,35 +299,19 @@ pub(super) fn create(
             .final_layout(layout_of(attachment).unwrap_or(attachment.layout))
     };
     let descriptions: Vec<_> = list.iter().map(describe).collect();
-    let colors: Vec<_> = all_colors.iter().map(reference).collect();
-    let inputs: Vec<_> = all_inputs.iter().map(reference).collect();
-    let depth = depth.map(reference);
-    let unused = vk::AttachmentReference {
-        attachment: vk::ATTACHMENT_UNUSED,
-        layout: vk::ImageLayout::UNDEFINED,
-    };
-    let resolve = |attachment: &AttachmentRow| {
-        attachment.resolve.map_or(unused, |resolve| {
-            reference(&tables.attachments[resolve.attachment as usize])
-        })
-    };
-    let resolves: Vec<_> = all_colors.iter().map(resolve).collect();
-    let mut subpass = vk::SubpassDescription::default()
-        .pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)
-        .color_attachments(&colors)
-        .input_attachments(&inputs);
-    if let Some(depth) = &depth {
-        subpass = subpass.depth_stencil_attachment(depth);
-    }
-    if !row.resolves.is_empty() {
-        subpass = subpass.resolve_attachments(&resolves);
-    }
-    let dependencies = dependencies(tables, row);
-    let subpasses = [subpass];
+    let subpasses = instance.iter().map(|row| Subpass::new(tables, row, &list));
+    let mut subpasses: Vec<Subpass> = subpasses.collect();
+    preserve(&mut subpasses, &list);
+    let subpasses: Vec<_> = subpasses.iter().map(Subpass::description).collect();
+    let dependencies: Vec<_> = instance
+        .iter()
+        .flat_map(|row| dependencies(tables, row))
+        .collect();
     let mut info = vk::RenderPassCreateInfo::default()
         .attachments(&descriptions)
         .subpasses(&subpasses)
         .dependencies(&dependencies);
+    let row = &instance[0];
     let mut tiles = Tiles::new(state, row, row.tile_memory);
     if let Some(size) = &mut tiles.size {
         info = info.push_next(size);
@@ -262,7 +319,7 @@ pub(super) fn create(
     if let Some(shading) = &mut tiles.shading {
         info = info.push_next(shading);
     }
-    let view_masks = [row.view_mask];
+    let view_masks = vec![row.view_mask; instance.len()];
     let mut views = vk::RenderPassMultiviewCreateInfo::default().view_masks(&view_masks);
     if row.view_mask != 0 {
         info = info.push_next(&mut views);
@@ -281,48 +338,21 @@ pub(super) fn create(
     })
 }
 
-/// None, as the tables' barriers stand before and after the pass, but for input attachments: the frame knows them as shader
-/// reads, while loading and storing them are accesses of the attachment stages.
-fn dependencies(tables: &Lowered, row: &RenderingRow) -> Vec<vk::SubpassDependency> {
-    use vk::{AccessFlags as A, PipelineStageFlags as S};
-    if row.inputs.is_empty() {
-        return Vec::new();
-    }
-    let stages = S::COLOR_ATTACHMENT_OUTPUT | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
-    let writes = A::COLOR_ATTACHMENT_WRITE | A::DEPTH_STENCIL_ATTACHMENT_WRITE;
-    let reads = A::COLOR_ATTACHMENT_READ | A::DEPTH_STENCIL_ATTACHMENT_READ;
-    let mut dependencies = vec![
+/// What a subpass waits for; before and after the render pass stand the tables' barriers.
+fn dependencies(tables: &Lowered, row: &RenderingRow) -> impl Iterator<Item = vk::SubpassDependency> {
+    let flags = match row.view_mask {
+        0 => vk::DependencyFlags::BY_REGION,
+        _ => vk::DependencyFlags::BY_REGION | vk::DependencyFlags::VIEW_LOCAL,
+    };
+    let rows = row.dependencies.of(&tables.subpass_dependencies).iter();
+    rows.map(move |one| {
         vk::SubpassDependency::default()
-            .src_subpass(vk::SUBPASS_EXTERNAL)
-            .dst_subpass(0)
-            .src_stage_mask(S::ALL_COMMANDS)
-            .src_access_mask(A::MEMORY_WRITE)
-            .dst_stage_mask(stages | S::FRAGMENT_SHADER)
-            .dst_access_mask(reads | writes | A::INPUT_ATTACHMENT_READ),
-        vk::SubpassDependency::default()
-            .src_subpass(0)
-            .dst_subpass(vk::SUBPASS_EXTERNAL)
-            .src_stage_mask(stages)
-            .src_access_mask(writes)
-            .dst_stage_mask(S::ALL_COMMANDS)
-            .dst_access_mask(A::MEMORY_READ | A::MEMORY_WRITE),
-    ];
-    let depth = row.depth.map(|index| &tables.attachments[index as usize]);
-    let written = row.colors.of(&tables.attachments).iter().chain(depth);
-    let inputs = row.inputs.of(&tables.attachments);
-    let fed_back = |view| inputs.iter().any(|input| input.view == view);
-    if written.map(|attachment| attachment.view).any(fed_back) {
-        // Lets the caller's vkCmdPipelineBarrier inside the pass make its own writes readable.
-        dependencies.push(
-            vk::SubpassDependency::default()
-                .src_subpass(0)
-                .dst_subpass(0)
-                .src_stage_mask(stages)
-                .src_access_mask(writes)
-                .dst_stage_mask(S::FRAGMENT_SHADER)
-                .dst_access_mask(A::INPUT_ATTACHMENT_READ)
-                .dependency_flags(vk::DependencyFlags::BY_REGION),
-        );
-    }
-    dependencies
+            .src_subpass(one.after)
+            .dst_subpass(row.subpass)
+            .src_stage_mask(legacy::source_stages(one.scopes.src_stages))
+            .src_access_mask(legacy::access(one.scopes.src_access))
+            .dst_stage_mask(legacy::destination_stages(one.scopes.dst_stages))
+            .dst_access_mask(legacy::access(one.scopes.dst_access))
+            .dependency_flags(flags)
+    })
 }

@@ -70,7 +70,7 @@ pub(super) fn create(
     state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
-    targets: &[Option<Target>],
+    targets: &[Vec<Target>],
     tables: &[&Lowered],
     handles: &Handles,
 ) -> Result<Vec<StorePass>> {
@@ -103,9 +103,8 @@ pub(super) fn create(
         let (set_layout, layout) = create_layouts(state, owned, reader, name)?;
         let pipeline = match program {
             Program::Draw(texels) => {
-                let target = targets[pass.index()]
-                    .as_ref()
-                    .expect("images are stored in render passes");
+                let target = targets[pass.index()].first();
+                let target = target.expect("images are stored in render passes");
                 draw_pipeline(state, owned, texels, reader, target, layout, name)?
             }
             Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,

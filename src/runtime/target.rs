@@ -5,7 +5,7 @@ use ash::vk;
 use crate::lower::Lowered;
 use crate::lower::tables::commands::RenderingRow;
 
-/// The formats, samples and render pass object that pipelines of a render pass are created with.
+/// The formats, samples and render pass object that pipelines of a subpass are created with.
 ///
 /// Pipelines outlive a resize: another [`BoundFrame`](super::BoundFrame) with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,14 @@ pub struct Target {
     pub layers: u32,
     /// `viewMask`; 0 without multiview.
     pub view_mask: u32,
-    /// The render pass (subpass 0 is the only one), or null: dynamic rendering.
+    /// The render pass, or null: dynamic rendering.
     pub render_pass: vk::RenderPass,
+    /// The number of the subpass.
+    pub subpass: u32,
 }
 
 impl Target {
-    /// The target of a render pass that is recorded through `render_pass`, or dynamically if that is null.
+    /// The target of a subpass that is recorded through `render_pass`, or dynamically if that is null.
     pub(super) fn new(tables: &Lowered, row: &RenderingRow, render_pass: vk::RenderPass) -> Target {
         Target {
             color_formats: row.color_formats.of(&tables.formats).to_vec(),
@@ -40,6 +42,7 @@ impl Target {
             layers: row.layers,
             view_mask: row.view_mask,
             render_pass,
+            subpass: row.subpass,
         }
     }
 
@@ -62,7 +65,7 @@ impl Target {
         if self.render_pass == vk::RenderPass::null() {
             info.push_next(rendering)
         } else {
-            info.render_pass(self.render_pass).subpass(0)
+            info.render_pass(self.render_pass).subpass(self.subpass)
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::scene::SKY;
 use crate::support::commands::whole;
 use crate::support::error::{Called, Result};
 use crate::support::memory::Image;
+use crate::support::output::Output;
 use crate::support::picture::Rendered;
 use crate::support::pipeline::plain_target;
 
@@ -53,8 +54,13 @@ impl Renderer {
             lamp: (lamp.view, layout),
             hdr: (hdr.view, layout),
         };
-        let target = plain_target(None, DEPTH);
-        let drawing = Drawing::new(&gpu.device, &resources, &[inputs], &target)?;
+        let targets = [
+            plain_target(None, DEPTH),
+            plain_target(None, SHADOW),
+            plain_target(Some(HDR), DEPTH),
+            plain_target(Some(Output::Buffer.format()), vk::Format::UNDEFINED),
+        ];
+        let drawing = Drawing::new(&gpu.device, &resources, &[inputs], targets.each_ref())?;
         // SAFETY: the description is complete.
         let done = unsafe { gpu.device.create_fence(&vk::FenceCreateInfo::default(), None) }
             .called("vkCreateFence")?;

@@ -52,8 +52,13 @@ impl Passes {
         };
         // In strips, each part of the picture has an `hdr` of its own.
         let inputs: Vec<Inputs> = arranged.passes_of(forward.tone_map).map(inputs).collect();
-        let depth = bound.target(first(forward.depths[0]));
-        let drawing = Drawing::new(device, &resources, &inputs, depth)?;
+        let target = |described| {
+            let pass = first(described);
+            bound.target_in(pass, arranged.subpass_in(pass, described))
+        };
+        let [depth, shadow, _] = forward.depths;
+        let targets = [depth, shadow, forward.forward, forward.tone_map].map(target);
+        let drawing = Drawing::new(device, &resources, &inputs, targets)?;
         Ok(Passes {
             device: device.clone(),
             resources,

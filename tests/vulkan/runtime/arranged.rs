@@ -184,7 +184,7 @@ fn strip_in(area: vk::Rect2D, arranged: &Arranged, at: PassId) -> Option<Strip> 
 
 fn recorded(
     gpu: &mut Gpu,
-    (arranged, at, strip): (&Arranged, PassId, Strip),
+    (arranged, at, subpass, strip): (&Arranged, PassId, u32, Strip),
     bound: &BoundFrame,
     run: &Program,
 ) -> Recorded {
@@ -237,7 +237,7 @@ fn recorded(
     let pipeline = match run.stores {
         Some(_) => gpu.compute(&types, &shader),
         None => gpu.triangles(
-            bound.target(at),
+            bound.target_in(at, subpass),
             &types,
             (run.vertices > 3).then_some(SCATTERED),
             &shader,
@@ -287,12 +287,12 @@ fn pixels(
     let passes = || arranged.frame.pass_ids().zip(&arranged.passes);
     let mut all = Vec::new();
     for (at, pass) in passes() {
-        let programs = pass
-            .described
-            .iter()
-            .filter_map(|&one| program(&frame.pass(one).name));
+        let subpasses = pass.described.iter().zip(&pass.subpasses);
+        let programs =
+            subpasses.filter_map(|(&one, &subpass)| Some((subpass, program(&frame.pass(one).name)?)));
         let strip = strip_in(area, &arranged, at);
-        let programs = programs.map(|run| Some(recorded(gpu, (&arranged, at, strip?), &bound, &run)));
+        let programs = programs
+            .map(|(subpass, run)| Some(recorded(gpu, (&arranged, at, subpass, strip?), &bound, &run)));
         all.push(programs.collect::<Vec<_>>());
     }
     let buffers = arranged.frame.command_buffers().len() as u32;
@@ -315,7 +315,16 @@ fn pixels(
             for (at, _) in of_buffer {
                 let record = |pass: &PassCommands<'_>| match &all[at.index()][..] {
                     [] => copy_image(pass, id("graded"), id("result"), EXTENT),
-                    programs => programs.iter().flatten().for_each(|program| program.record(pass)),
+                    programs => programs
+                        .iter()
+                        .flatten()
+                        .enumerate()
+                        .for_each(|(number, program)| {
+                            if number > 0 {
+                                pass.next_subpass();
+                            }
+                            program.record(pass);
+                        }),
                 };
                 match renders(&at) && recorder.area(at).is_none() {
                     true => commands.skip(at).expect("left out"),

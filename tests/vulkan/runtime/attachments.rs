@@ -1,7 +1,9 @@
 //! Attachments of all kinds: input, resolved, several colours, depth read while it is sampled; and device addresses.
 
 use ash::vk;
-use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{
+    AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, PassBuilder, ResourceId,
+};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Capabilities, ContextDesc, Parity};
 use tileheap::units::Bytes;
@@ -12,25 +14,84 @@ use super::scene::{EXTENT, R32, Scene};
 use super::{begin, bind, copy_buffer, dispatch, host_read, submit, wait};
 use tileheap_testkit::frames::one_queue;
 
+/// The shaders of a renderer: geometry, light that reads it at its own pixel, and a last one that reads the light and draws on.
+const PIPELINE: [&str; 3] = [
+    "layout(location = 0) out float albedo;
+    layout(location = 1) out float normal;
+    void main() { albedo = floor(gl_FragCoord.x); normal = 10.0 * floor(gl_FragCoord.y); }",
+    "layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput normal;
+    layout(input_attachment_index = 1, set = 0, binding = 1) uniform subpassInput albedo;
+    layout(location = 0) out float lit;
+    void main() { lit = 2.0 * subpassLoad(albedo).r + 3.0 * subpassLoad(normal).r; }",
+    "layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput lit;
+    layout(input_attachment_index = 1, set = 0, binding = 1) uniform subpassInput other;
+    layout(location = 0) out float result;
+    layout(location = 1) out float albedo;
+    void main() { result = subpassLoad(other).r + subpassLoad(lit).r; albedo = 100.0 + subpassLoad(lit).r; }",
+];
+
+/// What one of them accesses; the last one reads depth, or else the normals.
+fn declared<'a>(
+    pass: PassBuilder<'a>,
+    number: usize,
+    images: [ResourceId; 5],
+    last: usize,
+) -> PassBuilder<'a> {
+    let [albedo, normal, lit, result, depth] = images;
+    let clear = LoadOp::Clear(ClearValue::Float([9.0; 4]));
+    let far = LoadOp::Clear(ClearValue::DepthStencil(0.5, 0));
+    match number {
+        0 => pass.color(albedo, clear).color(normal, clear).depth(depth, far),
+        1 => pass.input(normal).input(albedo).color(lit, LoadOp::DontCare),
+        _ => (pass.input(lit).input(images[last]))
+            .color(result, LoadOp::DontCare)
+            .color(albedo, LoadOp::Load),
+    }
+}
+
 #[test]
-fn input_attachments_are_read() {
-    let mut scene = Scene::new();
-    let base = scene.image(ImageDesc::new(R32, EXTENT));
-    let depth = scene.image(ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
-    let sum = scene.image(ImageDesc::new(R32, EXTENT));
-    scene.clear(|pass| {
-        pass.color(base, LoadOp::Clear(ClearValue::Float([3.0; 4])))
-            .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.5, 0)))
-    });
-    let add = "layout(input_attachment_index = 0, set = 0, binding = 0) uniform subpassInput base;
-        layout(input_attachment_index = 1, set = 0, binding = 1) uniform subpassInput depth;
-        layout(location = 0) out float sum;
-        void main() { sum = subpassLoad(base).r + subpassLoad(depth).r; }";
-    scene.draw(&[base, depth], add, |pass| {
-        pass.color(sum, LoadOp::DontCare).input(base).input(depth)
-    });
-    scene.add_up(&[sum], COLUMN_OF_ONE, "column(i)", |pass| pass.sampled(sum));
-    scene.run(&[28.0; 8]);
+fn subpasses_leave_what_separate_passes_leave() {
+    for (last, apart) in [(4, true), (4, false), (1, true), (1, false)] {
+        let mut scene = Scene::new();
+        let formats = [R32, R32, R32, R32, vk::Format::D32_SFLOAT];
+        let images = formats.map(|format| scene.image(ImageDesc::new(format, EXTENT)));
+        let [albedo, normal, lit, result, _] = images;
+        let reads: [&[ResourceId]; 3] = [&[], &[normal, albedo], &[lit, images[last]]];
+        if apart {
+            for (number, shader) in PIPELINE.into_iter().enumerate() {
+                scene.draw(reads[number], shader, |pass| declared(pass, number, images, last));
+            }
+        } else {
+            let shaders = [0, 1, 2].map(|number| (reads[number], PIPELINE[number]));
+            scene.subpasses(&shaders, |pass| {
+                let pass = declared(pass, 0, images, last).next_subpass();
+                let pass = declared(pass, 1, images, last).next_subpass();
+                declared(pass, 2, images, last)
+            });
+        }
+        let column = "layout(set = 0, binding = 0) uniform texture2D sums;
+            layout(set = 0, binding = 1) uniform texture2D albedo;
+            float column(int x) {
+                float sum = 0.0;
+                for (int y = 0; y < 8; y++) {
+                    ivec2 at = ivec2(x, y);
+                    sum += texelFetch(sums, at, 0).r * float(y + 1) + texelFetch(albedo, at, 0).r;
+                }
+                return sum;
+            }";
+        scene.add_up(&[result, albedo], column, "column(i)", |pass| {
+            pass.sampled(result).sampled(albedo)
+        });
+        let sum = |x: i16| {
+            let texel = |y: i16| {
+                let lit = f32::from(2 * x + 30 * y);
+                let other = if last == 4 { 0.5 } else { f32::from(10 * y) };
+                (other + lit) * f32::from(y + 1) + 100.0 + lit
+            };
+            (0..8).map(texel).sum::<f32>()
+        };
+        scene.run(&[0, 1, 2, 3, 4, 5, 6, 7].map(sum));
+    }
 }
 
 /// What the eight texels of a column hold together.

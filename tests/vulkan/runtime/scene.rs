@@ -8,7 +8,7 @@ use tileheap::plan::PlanOptions;
 use tileheap::runtime::parts::PartView;
 use tileheap::runtime::{BoundFrame, Parity, PassCommands};
 
-use tileheap_testkit::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
 use tileheap_testkit::skip;
 
 use super::{begin, bind, dispatch, draw, host_read, submit, wait};
@@ -22,15 +22,19 @@ const HEAD: &str = "#version 460
     #extension GL_EXT_multiview : enable
     ";
 
-/// A pass with its shader; passes that only clear have none.
+/// A pass, or a subpass, with its shader; those that only clear have none.
 struct Step {
     pass: PassId,
+    subpass: u32,
     shader: Option<String>,
     render: bool,
     reads: Vec<ResourceId>,
     /// In every frame, where it is not the described one.
     area: Option<vk::Rect2D>,
 }
+
+/// The pipeline of a step, and its descriptors.
+type Recorded = Option<(Pipeline, Option<vk::DescriptorSet>)>;
 
 /// A frame whose passes come one after the other.
 pub(super) struct Scene {
@@ -89,9 +93,24 @@ impl Scene {
         self.push(pass, Some(shader), false, reads);
     }
 
+    /// A render pass with a subpass for each shader, which finds what it reads as [`draw`](Scene::draw)'s does.
+    pub(super) fn subpasses(
+        &mut self,
+        shaders: &[(&[ResourceId], &str)],
+        declare: impl FnOnce(PassBuilder<'_>) -> PassBuilder<'_>,
+    ) {
+        let name = format!("subpasses {}", self.steps.len());
+        let pass = declare(self.builder.render_pass(self.commands, name)).id();
+        for (subpass, (reads, shader)) in (0..).zip(shaders) {
+            self.push(pass, Some(shader), true, reads);
+            self.steps.last_mut().expect("a step").subpass = subpass;
+        }
+    }
+
     fn push(&mut self, pass: PassId, shader: Option<&str>, render: bool, reads: &[ResourceId]) {
         self.steps.push(Step {
             pass,
+            subpass: 0,
             shader: shader.map(|shader| format!("{HEAD}{shader}")),
             render,
             reads: reads.to_vec(),
@@ -156,7 +175,8 @@ impl Scene {
                     recorded.push(None);
                     continue;
                 };
-                let seen = |view: &PartView| view.view != vk::ImageView::null();
+                let seen =
+                    |view: &PartView| view.view != vk::ImageView::null() && view.subpass == step.subpass;
                 let views = step
                     .reads
                     .iter()
@@ -174,10 +194,11 @@ impl Scene {
                     bindings.push((vk::DescriptorType::STORAGE_BUFFER, Binding::Storage(host.buffer)));
                 }
                 let (types, bindings): (Vec<_>, Vec<_>) = bindings.into_iter().unzip();
+                let target = || bound.target_in(step.pass, step.subpass);
                 let pipeline = if step.area.is_some() {
-                    gpu.triangles(bound.target(step.pass), &types, None, shader)
+                    gpu.triangles(target(), &types, None, shader)
                 } else if step.render {
-                    gpu.fullscreen_reading_depth(bound.target(step.pass), &types, shader)
+                    gpu.fullscreen_reading_depth(target(), &types, shader)
                 } else {
                     gpu.compute(&types, shader)
                 };
@@ -192,19 +213,29 @@ impl Scene {
                 }
                 // SAFETY: the frame before is complete.
                 let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
-                for (step, recorded) in steps.iter().zip(&recorded) {
-                    let record = |pass: &PassCommands<'_>| match recorded {
-                        Some((pipeline, set)) if step.render => {
-                            // SAFETY: recording.
-                            unsafe { pass.device().cmd_set_viewport(primary, 0, &[pass.viewport()]) };
-                            // SAFETY: as above.
-                            unsafe { pass.device().cmd_set_scissor(primary, 0, &[pass.area()]) };
-                            draw(pass, pipeline, *set);
+                let all: Vec<_> = steps.iter().zip(&recorded).collect();
+                for subpasses in all.chunk_by(|(one, _), (next, _)| one.pass == next.pass) {
+                    let record =
+                        |pass: &PassCommands<'_>, (step, recorded): &(&Step, &Recorded)| match recorded {
+                            Some((pipeline, set)) if step.render => {
+                                // SAFETY: recording.
+                                unsafe { pass.device().cmd_set_viewport(primary, 0, &[pass.viewport()]) };
+                                // SAFETY: as above.
+                                unsafe { pass.device().cmd_set_scissor(primary, 0, &[pass.area()]) };
+                                draw(pass, pipeline, *set);
+                            }
+                            Some((pipeline, set)) => dispatch(pass, pipeline, *set, [1, 1]),
+                            None => {}
+                        };
+                    let record_all = |pass: &PassCommands<'_>| {
+                        for subpass in subpasses {
+                            if subpass.0.subpass > 0 {
+                                pass.next_subpass();
+                            }
+                            record(pass, subpass);
                         }
-                        Some((pipeline, set)) => dispatch(pass, pipeline, *set, [1, 1]),
-                        None => {}
                     };
-                    commands.pass(step.pass, record).expect("recorded");
+                    commands.pass(subpasses[0].0.pass, record_all).expect("recorded");
                 }
                 commands.finish().expect("recorded");
                 submit(recorder);
