@@ -28,6 +28,7 @@ impl Coherent {
                     state.expected /= 2;
                 }
             }
+            self.duels.end(state.duel, key as u32);
             self.absences.request(requested, self.frame);
             state.requested = self.frame;
             state.place = self.requested as u32;

@@ -2,6 +2,7 @@
 
 mod absences;
 mod desc;
+mod duels;
 mod history;
 mod policy;
 mod room;

@@ -21,10 +21,13 @@ impl Coherent {
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
         let (mut free, mut chosen) = (self.heap.free(), 0);
+        let by_value = self.duels.by_value();
+        let oldest = candidates.0[0].1;
+        let least = candidates.0[..candidates.1].iter().min().map_or(oldest, |least| least.1);
         while free < size && chosen < candidates.1 {
             let left = &mut candidates.0[chosen..candidates.1];
             let least = (0..left.len())
-                .min_by_key(|&at| left[at].0)
+                .min_by_key(|&at| if by_value { left[at].0 } else { 0 })
                 .expect("some are left");
             left.swap(0, least);
             let (value, key) = left[0];
@@ -60,6 +63,12 @@ impl Coherent {
         let mut due = [NONE; DUE];
         if free < size && !self.choose_due(size - free, most, &mut due) {
             return false;
+        }
+        if chosen == 1 && least != oldest {
+            let duel = self.duels.begin(least, oldest);
+            for key in [least, oldest] {
+                self.states[key as usize].duel = duel;
+            }
         }
         let mut next = rest;
         for _ in 0..more {

@@ -2,6 +2,7 @@
 
 use super::absences::Absences;
 use super::desc::CoherentDesc;
+use super::duels::Duels;
 use crate::Geometry;
 use crate::budget::BudgetLimits;
 use crate::error::Result;
@@ -31,6 +32,8 @@ pub(super) struct TextureState {
     /// How often it was requested after frames without it, and how often textures are on average, in 1024ths.
     pub(super) returns: u64,
     pub(super) expected: u64,
+    /// Its last duel in `Duels`.
+    pub(super) duel: u32,
 }
 
 pub(super) const NEVER: TextureState = TextureState {
@@ -45,6 +48,7 @@ pub(super) const NEVER: TextureState = TextureState {
     is_oversized: false,
     returns: 0,
     expected: 0,
+    duel: 0,
 };
 
 #[doc = include_str!("../../docs/coherent.md")]
@@ -58,6 +62,7 @@ pub struct Coherent {
     /// Resident textures by recency.
     pub(super) recency: List,
     pub(super) absences: Absences,
+    pub(super) duels: Duels,
     /// Textures resident at finer levels than last requested, the longest so first. The latest are shrunk first: a texture
     /// that has been coarse for long is refined again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
@@ -94,6 +99,7 @@ impl Coherent {
             links: Links::default(),
             recency: List::default(),
             absences: Absences::new(),
+            duels: Duels::default(),
             oversized_links: Links::default(),
             oversized: List::default(),
             first_now: NONE,
