@@ -1,13 +1,19 @@
 //! Whether learnt values or recency tell better which absent texture returns first.
 
-/// Duels between textures: of two that might have been evicted, the one of less value and the one that was used longer ago. The one
-/// that is requested first should have stayed.
+use crate::list::NONE;
+
+/// Pairs of absent textures that might have been evicted, the one of less value and the one that was used longer ago: the one that
+/// is requested first should have stayed.
+///
+/// Textures that are passed back and forth return after many different times, from which no age is seen to be worth more; yet of two the
+/// one that left last returns first (turn-around at 1.50 of the working set: 1.01 of the bound by recency, 1.12 by value).
 #[derive(Clone, Debug)]
 pub(super) struct Duels {
     /// Of less value, and used longer ago.
     pairs: [[u32; 2]; PAIRS],
-    next: usize,
-    /// Duels that values have won less those that recency has won, within limits.
+    /// The newest pair.
+    last: usize,
+    /// Pairs in which values were right less those in which recency was, at most [`MOST`] either way.
     lead: i32,
 }
 
@@ -16,32 +22,54 @@ const MOST: i32 = 32;
 
 impl Default for Duels {
     fn default() -> Duels {
-        Duels { pairs: [[u32::MAX; 2]; PAIRS], next: 0, lead: 0 }
+        let (pairs, last, lead) = ([[NONE; 2]; PAIRS], 0, 0);
+        Duels { pairs, last, lead }
     }
 }
 
 impl Duels {
-    /// Whether values told better so far.
+    /// Whether values were right more often; without evidence, recency is.
     pub(super) fn by_value(&self) -> bool {
         self.lead > 0
     }
 
-    /// Begins a duel; its number.
-    pub(super) fn begin(&mut self, by_value: u32, by_recency: u32) -> u32 {
-        self.next = (self.next + 1) % PAIRS;
-        self.pairs[self.next] = [by_value, by_recency];
-        self.next as u32
+    /// Adds a pair; its number.
+    pub(super) fn begin(&mut self, of_less_value: u32, longer_ago: u32) -> u32 {
+        self.last = (self.last + 1) % PAIRS;
+        self.pairs[self.last] = [of_less_value, longer_ago];
+        self.last as u32
     }
 
-    /// Ends a texture's last duel, if that is not over.
-    pub(super) fn end(&mut self, duel: u32, requested: u32) {
-        let pair = &mut self.pairs[duel as usize];
+    /// Decides the last pair that a texture was in, unless that is decided or forgotten.
+    pub(super) fn end(&mut self, pair: u32, requested: u32) {
+        let pair = &mut self.pairs[pair as usize];
         let won = match pair.iter().position(|&key| key == requested) {
             None => return,
             Some(0) => -1,
             Some(_) => 1,
         };
-        *pair = [u32::MAX; 2];
+        *pair = [NONE; 2];
         self.lead = (self.lead + won).clamp(-MOST, MOST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_texture_that_returns_first_should_have_stayed() {
+        let mut duels = Duels::default();
+        let pair = duels.begin(7, 8);
+        duels.end(pair, 9);
+        assert!(!duels.by_value());
+        // What left longer ago returns first: values were right. Its rival's return decides nothing any more.
+        duels.end(pair, 8);
+        assert!(duels.by_value());
+        duels.end(pair, 7);
+        assert!(duels.by_value());
+        let pair = duels.begin(7, 8);
+        duels.end(pair, 7);
+        assert!(!duels.by_value());
     }
 }

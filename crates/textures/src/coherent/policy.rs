@@ -1,6 +1,7 @@
 //! The implementation of [`Policy`]: hit, upload or bypass.
 
 use super::desc::CoherentDesc;
+use super::history::DECAY;
 use super::state::Coherent;
 use crate::Geometry;
 use crate::error::Result;
@@ -150,7 +151,11 @@ impl Policy for Coherent {
         }
         self.absences.end_frame(self.frame);
         self.before = self.requested;
-        (self.requested, self.returned, self.passed, self.late) = (0, 0, 0, 0);
+        (self.requested, self.returned, self.late) = (0, 0, 0);
+        (self.passed, self.ahead) = (0, 0);
+        self.disorder -= self.disorder / DECAY;
+        self.came.clear();
+        self.came.resize(self.before as usize, false);
         self.first_now = NONE;
         self.frame += 1;
     }

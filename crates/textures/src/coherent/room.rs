@@ -16,14 +16,14 @@ impl Coherent {
     /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`, or textures of the value of
     /// the new one, `own_value`, or more.
     ///
-    /// In order: stale textures, of the least and the most recently used those of the least value; levels finer than last requested; then
+    /// In order: stale textures, the least recently used or, of those and the most recently used, those of the least value, whichever proved
+    /// better; levels finer than last requested; then
     /// textures that this frame will request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
         let (mut free, mut chosen) = (self.heap.free(), 0);
-        let by_value = self.duels.by_value();
-        let oldest = candidates.0[0].1;
-        let least = candidates.0[..candidates.1].iter().min().map_or(oldest, |least| least.1);
+        let (by_value, all) = (self.duels.by_value(), &candidates.0[..candidates.1]);
+        let (oldest, worst) = (all.first().copied(), all.iter().min().copied());
         while free < size && chosen < candidates.1 {
             let left = &mut candidates.0[chosen..candidates.1];
             let least = (0..left.len())
@@ -64,11 +64,9 @@ impl Coherent {
         if free < size && !self.choose_due(size - free, most, &mut due) {
             return false;
         }
-        if chosen == 1 && least != oldest {
-            let duel = self.duels.begin(least, oldest);
-            for key in [least, oldest] {
-                self.states[key as usize].duel = duel;
-            }
+        if let (true, Some((_, worst)), Some((_, oldest))) = (chosen == 1 && worst != oldest, worst, oldest) {
+            let duel = self.duels.begin(worst, oldest);
+            [worst, oldest].map(|key| self.states[key as usize].duel = duel);
         }
         let mut next = rest;
         for _ in 0..more {

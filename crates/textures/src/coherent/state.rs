@@ -74,8 +74,13 @@ pub struct Coherent {
     pub(super) before: u64,
     pub(super) requested: u64,
     pub(super) returned: u64,
-    /// One past the last position in the last frame of textures that this frame requested: earlier ones are overdue.
+    /// Textures at earlier positions in the last frame, which this one has not requested, are overdue.
     pub(super) passed: u64,
+    /// Which textures of the last frame this one requested, by position, and how many at `passed` and later.
+    pub(super) came: Vec<bool>,
+    pub(super) ahead: u64,
+    /// How many of those may come before a texture counts as overdue, in 1024ths: rises with every overdue one that is requested.
+    pub(super) disorder: u64,
     /// Number of overdue textures that this frame requested.
     pub(super) late: u64,
     /// Moving average of the share of a frame that the next one requests, in 1024ths.
@@ -108,6 +113,9 @@ impl Coherent {
             requested: 0,
             returned: 0,
             passed: 0,
+            came: Vec::new(),
+            ahead: 0,
+            disorder: 0,
             late: 0,
             coherence: 1024,
             lateness: 0,
