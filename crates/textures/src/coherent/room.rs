@@ -66,7 +66,9 @@ impl Coherent {
         }
         if let (true, Some((_, worst)), Some((_, oldest))) = (chosen == 1 && worst != oldest, worst, oldest) {
             let duel = self.duels.begin(worst, oldest);
-            [worst, oldest].map(|key| self.states[key as usize].duel = duel);
+            for key in [worst, oldest] {
+                self.states[key as usize].duel = duel;
+            }
         }
         let mut next = rest;
         for _ in 0..more {
