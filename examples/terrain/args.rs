@@ -15,7 +15,7 @@ use crate::support::sizes::{parse_bytes, parse_extent};
 #[command(name = "terrain")]
 pub(crate) struct Args {
     /// The policy of the cache, perhaps with values of its parameters, as in `tileheap replay --help`: coherent, coherent-levels,
-    /// coherent-still, arenas, arenas:stride=20, lru, lru-compacting, clock, random, frame-mru, ring, slab or slab-rebalancing
+    /// coherent-still, arenas, arenas:stride=20, first-attempt, lru, lru-compacting, clock, random, frame-mru, ring, slab or slab-rebalancing
     #[arg(long, value_name = "NAME", default_value = "coherent", value_parser = parse_policy)]
     pub(crate) policy: PolicyDesc<'static>,
     /// Memory for textures: bytes, or with K, M or G behind

@@ -11,8 +11,8 @@ use crate::support::error::Result;
 use crate::support::memory::HostBuffer;
 use crate::support::pipeline::{Drawing, create_sampler};
 use crate::support::shaders::{
-    FULLSCREEN_VERT, LAND_PALETTE_FRAG, LAND_PLAIN_FRAG, LAND_RGBA_FRAG, LAND_SKY_FRAG, LAND_VERT, Shader,
-    push_constant_range,
+    FULLSCREEN_VERT, LAND_PALETTE_FRAG, LAND_PALETTE_LEVELS_FRAG, LAND_PLAIN_FRAG, LAND_RGBA_FRAG,
+    LAND_RGBA_LEVELS_FRAG, LAND_SKY_FRAG, LAND_VERT, Shader, push_constant_range,
 };
 
 /// What the pipelines run.
@@ -64,7 +64,7 @@ impl Pipelines {
     pub(crate) fn new(
         tile: &Device,
         target: &Target,
-        textures: vk::DescriptorSetLayout,
+        (textures, apart): (vk::DescriptorSetLayout, bool),
         heights: &HostBuffer,
         palette: &HostBuffer,
         cameras: [&HostBuffer; FRAMES_IN_FLIGHT],
@@ -94,8 +94,8 @@ impl Pipelines {
             land.create(device)
         };
         Ok(Pipelines {
-            palette: land(&LAND_PALETTE_FRAG)?,
-            rgba: land(&LAND_RGBA_FRAG)?,
+            palette: land([&LAND_PALETTE_FRAG, &LAND_PALETTE_LEVELS_FRAG][usize::from(apart)])?,
+            rgba: land([&LAND_RGBA_FRAG, &LAND_RGBA_LEVELS_FRAG][usize::from(apart)])?,
             plain: land(&LAND_PLAIN_FRAG)?,
             sky: drawing(&FULLSCREEN_VERT, &LAND_SKY_FRAG).create(device)?,
             device: device.clone(),

@@ -5,6 +5,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
+use tileheap_textures::Uploads;
 
 use crate::args::Args;
 use crate::camera::Camera;
@@ -101,7 +102,10 @@ impl Renderer {
         let pipelines = Pipelines::new(
             tile,
             bound.target(landscape.land),
-            streamer.cache.set_layout(),
+            (
+                streamer.cache.set_layout(),
+                args.policy.uploads == Uploads::SingleLevels,
+            ),
             &heights,
             &palette,
             slots.each_ref().map(|slot| &slot.camera),

@@ -15,7 +15,9 @@ use std::hint::black_box;
 use std::time::Instant;
 use tileheap_baselines::textures::ALL;
 use tileheap_textures::units::{Bytes, SplitMix64};
-use tileheap_textures::{Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, TextureId, Textures};
+use tileheap_textures::{
+    Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, TextureId, Textures,
+};
 
 const RESIDENT: u32 = 10_000;
 /// What is to be stayed below, per request.
@@ -118,8 +120,14 @@ fn main() {
     for (requests, frame) in drawn.iter_mut().zip(0..) {
         (0..30 * FRAME as u64).for_each(|at| requests.push(popular(30 * frame + at / FRAME as u64)));
     }
-    let workloads = [(&all, &still, true), (&all, &walks, false), (&sizes, &drawn, false)];
-    println!("ns at {RESIDENT} resident     hit   p99.9  slowest    miss   p99.9  slowest  popular   p99.9  slowest");
+    let workloads = [
+        (&all, &still, true),
+        (&all, &walks, false),
+        (&sizes, &drawn, false),
+    ];
+    println!(
+        "ns at {RESIDENT} resident     hit   p99.9  slowest    miss   p99.9  slowest  popular   p99.9  slowest"
+    );
     for kind in ALL {
         if name.is_some_and(|name| name != kind.name) {
             continue;

@@ -41,11 +41,6 @@ pub enum Error {
     /// The first text sets no parameter of the named policy; the third lists those there are.
     #[error("`{0}` sets no parameter of policy `{1}`; write name=value; its parameters: {2}")]
     PolicyParameter(String, String, String),
-    /// The named policy places the levels of a texture apart; built-in policies that do not.
-    #[error(
-        "policy `{0}` places every level in a block of its own, but a texture is one image, whose levels are bound together; built-in policies that place textures whole: {1}"
-    )]
-    SingleLevels(String, String),
     /// A frame number is out of order: the frame, the newest complete one, and the frame before.
     #[error(
         "frame {0} cannot begin after frame {2} with frame {1} complete: the next frame is {next}, and only earlier ones can be complete",

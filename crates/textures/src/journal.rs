@@ -88,6 +88,14 @@ pub enum Event {
 }
 
 impl Event {
+    /// The part that it concerns: 0, except for policies that store every level in a block of its own.
+    pub fn part(&self) -> Level {
+        match *self {
+            Event::Evict { part, .. } | Event::Place { part, .. } => part,
+            _ => Level(0),
+        }
+    }
+
     /// The texture that it concerns; none for walls.
     pub fn texture(&self) -> Option<TextureId> {
         match *self {

@@ -1,14 +1,14 @@
 #![doc = include_str!("../docs/limiter.md")]
 
+use crate::Geometry;
 use crate::arenas::ArenaView;
 use crate::error::{Error, Result};
 use crate::ids::{Level, TextureId};
 use crate::journal::Event;
-use crate::policy::{PolicyDesc, Uploads};
+use crate::policy::PolicyDesc;
 use crate::replay::JudgedPolicy;
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
-use crate::{Geometry, POLICIES};
 
 /// What a request can draw with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl UploadLimiter {
     /// Limits a policy to `uploads` bytes per frame, or more if a single texture is larger.
     ///
     /// # Errors
-    /// As [`PolicyDesc::create`]; if the policy uploads [single levels](Uploads::SingleLevels).
+    /// As [`PolicyDesc::create`].
     pub fn new(
         policy: &PolicyDesc<'_>,
         geometry: &Geometry,
@@ -81,10 +81,6 @@ impl UploadLimiter {
         seed: u64,
         uploads: Bytes,
     ) -> Result<UploadLimiter> {
-        if policy.uploads == Uploads::SingleLevels {
-            let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads != Uploads::SingleLevels);
-            return Err(Error::SingleLevels(policy.name.to_owned(), known));
-        }
         let mut levelled = UploadLimiter {
             policy: JudgedPolicy::new(policy, geometry, budget, seed)?,
             geometry: geometry.clone(),
@@ -136,7 +132,12 @@ impl UploadLimiter {
         Some(self.place(texture)?.1)
     }
 
-    /// Offset and level of a resident texture.
+    /// Offset of a resident part of a texture, and its level: of part 0, unless levels have blocks of their own.
+    pub fn part(&self, texture: TextureId, part: Level) -> Option<(Bytes, Level)> {
+        self.policy.part(texture, part)
+    }
+
+    /// Offset and level of a resident texture; with single levels, of its coarsest one and the finest up to which all are resident.
     pub fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
         self.policy.place(texture)
     }
@@ -212,6 +213,7 @@ impl UploadLimiter {
         let withheld = if self.hungry { self.reserve.max(0) } else { 0 };
         let bytes = self.policy.missing(request).0 as i64;
         if !refused && (alone || self.left - withheld >= bytes) {
+            let before = self.figures.uploaded;
             if self.offer(request)? {
                 self.left -= bytes;
                 // One that exceeds what the reserve leaves takes of it, too.
@@ -222,6 +224,8 @@ impl UploadLimiter {
                 self.figures.whole += 1;
                 return Ok(Served::Whole);
             }
+            // Some of several levels may have found room.
+            self.left -= (self.figures.uploaded - before).0 as i64;
             refused = true;
             if had && self.level(request.texture).is_none() {
                 self.again[index] = self.frame + RETRY_FRAMES;

@@ -133,8 +133,7 @@ pub enum Uploads {
     Whole,
     /// The levels that are not resident, into one block with the others, which are copied within the cache.
     MissingLevels,
-    /// The levels that are not resident, each into a block of its own: in [replays](crate::replay) only, since the levels of an image
-    /// are bound to memory together.
+    /// The levels that are not resident, each into a block of its own.
     SingleLevels,
 }
 

@@ -54,6 +54,8 @@ pub(super) struct Checker {
     blocks: Vec<Block>,
     /// By texture.
     textures: Vec<TextureState>,
+    /// Offsets by texture and level, where each level has a block of its own.
+    offsets: Vec<[u64; 32]>,
     /// From 1 up.
     frame: u64,
     taken: u64,
@@ -83,6 +85,7 @@ impl Checker {
             evicts_in_use,
             blocks: Vec::new(),
             textures: Vec::new(),
+            offsets: Vec::new(),
             frame: 1,
             taken: 0,
             upgraded: None,
@@ -154,13 +157,24 @@ impl Checker {
         (self.textures.get(texture.index())).is_some_and(|state| state.parts > 0)
     }
 
-    /// Offset and level of a texture that is placed as a whole.
+    /// Offset of the first part, and the finest level up to which all are resident.
     pub(super) fn place(&self, texture: TextureId) -> Option<(Bytes, Level)> {
-        let state = self
-            .textures
-            .get(texture.index())
-            .filter(|state| state.parts > 0)?;
-        Some((Bytes(state.offset), state.level))
+        let state = self.textures.get(texture.index())?;
+        let level = match state.parts.trailing_ones() {
+            0 => return None,
+            1 => state.level,
+            parts => Level(parts as u8 - 1),
+        };
+        Some((Bytes(state.offset), level))
+    }
+
+    /// Offset of a resident part, and its level.
+    pub(super) fn part(&self, texture: TextureId, part: Level) -> Option<(Bytes, Level)> {
+        let state = self.textures.get(texture.index())?;
+        (state.parts >> part.0 & 1 == 1).then(|| match part {
+            Level(0) => (Bytes(state.offset), state.level),
+            part => (Bytes(self.offsets[texture.index()][usize::from(part.0)]), part),
+        })
     }
 
     /// Evicts a part of a texture, whatever its policy says. O(blocks).
@@ -249,13 +263,10 @@ impl Checker {
         }
     }
 
-    /// Bytes of a texture that is resident as a whole.
+    /// Bytes of the resident levels of a texture, up to the first that is missing.
     pub(super) fn size_of(&self, texture: TextureId) -> Option<Bytes> {
-        let state = self
-            .textures
-            .get(texture.index())
-            .filter(|state| state.parts > 0)?;
-        self.geometry.size(state.chain, state.level)
+        let (_, level) = self.place(texture)?;
+        self.geometry.size(self.textures[texture.index()].chain, level)
     }
 
     fn judge_outcome(&self, request: Request, outcome: Outcome, events: &[Event]) -> Result<(), Violation> {
@@ -391,6 +402,10 @@ impl Checker {
         state.parts |= 1 << block.part.0;
         if block.part == Level(0) {
             (state.level, state.offset) = (block.level, block.offset);
+        } else {
+            let textures = self.textures.len();
+            self.offsets.resize(textures.max(self.offsets.len()), [0; 32]);
+            self.offsets[block.texture.index()][usize::from(block.part.0)] = block.offset;
         }
         self.taken += block.end - block.offset;
         self.blocks.insert(self.at(block.offset), block);

@@ -47,6 +47,11 @@ impl JudgedPolicy {
         self.checker.place(texture)
     }
 
+    /// Offset of a resident part of a texture, and its level.
+    pub(crate) fn part(&self, texture: TextureId, part: Level) -> Option<(Bytes, Level)> {
+        self.checker.part(texture, part)
+    }
+
     /// Bytes that an accepted request would upload.
     pub(crate) fn missing(&self, request: Request) -> Bytes {
         let there = self.checker.size_of(request.texture).unwrap_or_default();

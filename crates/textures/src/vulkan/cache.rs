@@ -9,11 +9,11 @@ use super::commands::BarrierLists;
 use super::image::{Images, Texture};
 use super::shape::{TextureShape, measure, unsupported};
 use super::staging::Staging;
-use super::state::{CachedTexture, Moves, TextureCache};
+use super::state::{CachedTexture, Moves, TextureCache, TextureUse};
 use super::transfer::Transfer;
 use crate::arenas::ArenaView;
 use crate::limiter::{FrameUploads, Served, UploadLimiter};
-use crate::{ChainId, Coherent, Error, Geometry, Level, PolicyDesc, Result, TextureId, Textures};
+use crate::{ChainId, Coherent, Error, Geometry, Level, PolicyDesc, Result, TextureId, Textures, Uploads};
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Device, DeviceQueue, RuntimeError};
 use tileheap::units::Bytes;
@@ -31,7 +31,7 @@ pub struct TextureCacheDesc<'a> {
     pub uploads: Bytes,
     /// After so much time of a frame for writing texels, further uploads wait for the next frame, except one level.
     pub upload_time: Option<Duration>,
-    /// The policy: one that does not upload [single levels](crate::Uploads::SingleLevels).
+    /// The policy. With one that uploads [single levels](crate::Uploads::SingleLevels) each level is an image of its own.
     pub policy: PolicyDesc<'a>,
     /// For policies that relocate: size of the buffer through which textures move, at least the largest texture. Levels of a frame
     /// that exceed it are uploaded again.
@@ -75,11 +75,12 @@ impl TextureCache {
     /// Measures the shapes, and creates the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported, or the budget does not hold the largest one; if the policy places levels apart; if the device has
-    /// no such queue; if the device is out of memory. No objects remain in that case.
+    /// If a shape is not supported, or the budget does not hold the largest one; if the device has no such queue; if the device is out of
+    /// memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_queues(device, desc)?;
-        let measured = measure(device, desc.shapes)?;
+        let apart = desc.policy.uploads == Uploads::SingleLevels;
+        let measured = measure(device, desc.shapes, apart)?;
         let levelled = UploadLimiter::new(
             &desc.policy,
             &measured.geometry,
@@ -96,7 +97,7 @@ impl TextureCache {
         }
         let budget_extension = budget::is_supported(device)
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
-        let largest = measured.geometry.largest();
+        let (largest, levels) = (measured.geometry.largest(), measured.geometry.levels());
         let transfer = |queue| Transfer::new(queue, desc.graphics_family);
         let transfer = desc.transfer.map(transfer);
         let mut cache = TextureCache {
@@ -105,6 +106,8 @@ impl TextureCache {
             textures: Textures::new(measured.geometry),
             levelled,
             cached: Vec::new(),
+            parts: if apart { levels } else { 1 },
+            uses: Vec::new(),
             images: Images::default(),
             staging: Staging::none(),
             owned: device.owned_objects(),
@@ -121,6 +124,7 @@ impl TextureCache {
             complete: 0,
             changing: Vec::new(),
             making: Vec::new(),
+            joining: Vec::new(),
             changed: Vec::new(),
             reported: 0,
             lists: BarrierLists::default(),
@@ -142,7 +146,7 @@ impl TextureCache {
 
     fn make(&mut self, desc: &TextureCacheDesc<'_>) -> Result<()> {
         let device = self.device.raw();
-        self.images.make_layout(device, vk::ShaderStageFlags::ALL)?;
+        self.images.make_layout(device, self.parts)?;
         self.memory = self.allocate(desc.budget)?;
         // One upload can be larger than a frame's, and the end of the ring may have to be skipped. Texels are no more than
         // what their image takes, but for padding of rows of copies, which there is none of.
@@ -166,7 +170,8 @@ impl TextureCache {
         self.textures.geometry()
     }
 
-    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages.
+    /// The layout of [`Texture::set`]: a sampled image at binding 0, for all stages. With single levels an array of as many as the
+    /// [largest texture](Geometry::levels) has, the coarsest first; the finest one that is there is also in place of the others.
     pub fn set_layout(&self) -> vk::DescriptorSetLayout {
         self.images.set_layout
     }
@@ -183,18 +188,25 @@ impl TextureCache {
     /// shape is unknown.
     pub fn create(&mut self, texture: TextureId, shape: ChainId) -> Result<()> {
         self.textures.create(texture, shape)?;
-        let index = texture.0 as usize;
-        if self.cached.len() <= index {
-            self.cached.resize(index + 1, CachedTexture::default());
+        let index = texture.index();
+        if self.uses.len() <= index {
+            self.uses.resize(index + 1, TextureUse::default());
+            self.cached
+                .resize((index + 1) * self.parts, CachedTexture::default());
             // So that frames allocate nothing.
-            let textures = self.cached.len();
-            for list in [&mut self.changing, &mut self.making, &mut self.changed] {
-                list.reserve((2 * textures).saturating_sub(list.len()));
+            let most = 2 * self.cached.len();
+            for list in [&mut self.changing, &mut self.making] {
+                list.reserve(most.saturating_sub(list.len()));
             }
-            self.in_use
-                .reserve((2 * textures).saturating_sub(self.in_use.len()));
+            for list in [&mut self.changed, &mut self.joining] {
+                list.reserve(most.saturating_sub(list.len()));
+            }
+            self.in_use.reserve(most.saturating_sub(self.in_use.len()));
         }
-        (self.cached[index].chain, self.cached[index].fallback) = (shape, None);
+        self.uses[index].fallback = None;
+        for entry in &mut self.cached[index * self.parts..][..self.parts] {
+            entry.chain = shape;
+        }
         Ok(())
     }
 
@@ -237,7 +249,7 @@ impl TextureCache {
         self.changed.drain(..std::mem::take(&mut self.reported));
         self.levelled.begin_frame();
         for pinned in self.levelled.pins() {
-            self.cached[pinned.texture.index()].used = frame;
+            self.uses[pinned.texture.index()].used = frame;
         }
         Ok(())
     }
@@ -249,9 +261,9 @@ impl TextureCache {
     /// named are evicted at the end of the frame.
     pub fn request(&mut self, texture: TextureId, level: Level) -> Result<Served> {
         let request = self.textures.request(texture, level)?;
-        self.cached[texture.index()].used = self.frame;
-        if let Some(fallback) = self.cached[texture.index()].fallback {
-            self.cached[fallback.index()].used = self.frame;
+        self.uses[texture.index()].used = self.frame;
+        if let Some(fallback) = self.uses[texture.index()].fallback {
+            self.uses[fallback.index()].used = self.frame;
         }
         self.levelled.request(request)
     }
@@ -288,19 +300,23 @@ impl TextureCache {
         for texture in [Some(texture), fallback].into_iter().flatten() {
             self.textures.request(texture, Level(0))?;
         }
-        self.cached[texture.index()].fallback = fallback;
+        self.uses[texture.index()].fallback = fallback;
         Ok(())
     }
 
     /// The resident texture or else its fallback, as [`texture`](TextureCache::texture).
     pub fn drawable(&self, texture: TextureId) -> Option<Texture> {
-        let fallback = || self.texture(self.cached.get(texture.index())?.fallback?);
+        let fallback = || self.texture(self.uses.get(texture.index())?.fallback?);
         self.texture(texture).or_else(fallback)
     }
 
-    /// The resident texture, after [`record`](TextureCache::record) and in the same frame.
+    /// The resident texture, after [`record`](TextureCache::record) and in the same frame. With single levels image and view are those of
+    /// the finest level up to which all are there.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
-        self.cached.get(texture.0 as usize)?.live
+        match self.parts {
+            1 => self.cached.get(texture.index())?.live,
+            _ => self.uses.get(texture.index())?.joined,
+        }
     }
 
     /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with descriptors of their
@@ -324,7 +340,7 @@ impl TextureCache {
         self.levelled.uploads()
     }
 
-    /// Number of textures of which levels are placed and not uploaded yet: 0 after [`record`](TextureCache::record), unless the upload
+    /// Number of textures of which levels are placed and not uploaded yet, or of such single levels: 0 after [`record`](TextureCache::record), unless the upload
     /// budget is spent or the staging ring is full.
     pub fn pending(&self) -> usize {
         self.changing.len()
@@ -335,13 +351,13 @@ impl TextureCache {
         self.levelled.arena(index)
     }
 
-    /// All placed textures: id, offset, block size and level.
+    /// All placed textures, or their single levels: id, offset, block size and level.
     pub fn blocks(&self) -> impl Iterator<Item = (TextureId, Bytes, Bytes, Level)> {
-        let geometry = self.textures.geometry();
+        let unit = self.textures.geometry().unit();
         self.cached.iter().enumerate().filter_map(move |(index, entry)| {
-            let (offset, level) = self.levelled.place(TextureId(index as u32))?;
-            let block = geometry.size(entry.chain, level)?.align_up(geometry.unit());
-            Some((TextureId(index as u32), offset, block, level))
+            let (offset, level) = self.place(index)?;
+            let block = self.size(entry.chain, level)?.align_up(unit);
+            Some((self.texture_of(index).0, offset, block, level))
         })
     }
 

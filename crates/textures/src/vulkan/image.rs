@@ -6,7 +6,7 @@ use std::ops::Range;
 use ash::vk;
 
 use super::commands::subresources;
-use super::shape::{Layers, Shape, TextureShape, name};
+use super::shape::{Layers, Shape, name};
 use crate::Level;
 use crate::Result;
 use tileheap::runtime::objects::VkResultExt;
@@ -18,8 +18,8 @@ pub struct Texture {
     pub image: vk::Image,
     /// A view of the resident levels.
     pub view: vk::ImageView,
-    /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view; written once, before any
-    /// frame uses it.
+    /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view, or the views of all levels;
+    /// written once, before any frame uses it.
     pub set: vk::DescriptorSet,
     /// Its finest resident level; the view has one mip level more than that number.
     pub level: Level,
@@ -48,6 +48,8 @@ enum Retired {
 /// Creates and destroys images; descriptor sets are reused, from pools created on demand.
 #[derive(Default)]
 pub(super) struct Images {
+    /// Images of a set.
+    count: u32,
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,
     free_sets: Vec<vk::DescriptorSet>,
@@ -59,16 +61,17 @@ pub(super) struct Images {
 const SETS: usize = 256;
 
 impl Images {
-    /// Creates the layout of the sets: one sampled image.
-    pub(super) fn make_layout(&mut self, device: &ash::Device, stages: vk::ShaderStageFlags) -> Result<()> {
+    /// Creates the layout of the sets: so many sampled images.
+    pub(super) fn make_layout(&mut self, device: &ash::Device, count: usize) -> Result<()> {
         self.retired.reserve(1024);
+        self.count = count as u32;
         let binding = [vk::DescriptorSetLayoutBinding::default()
             .binding(0)
             .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
-            .descriptor_count(1)
-            .stage_flags(stages)];
+            .descriptor_count(self.count)
+            .stage_flags(vk::ShaderStageFlags::ALL)];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&binding);
-        // SAFETY: one binding of one image.
+        // SAFETY: one binding.
         let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
         self.set_layout = layout.with_call("vkCreateDescriptorSetLayout", || "a texture cache")?;
         Ok(())
@@ -78,7 +81,7 @@ impl Images {
         let what = || "a texture cache";
         let sizes = [vk::DescriptorPoolSize {
             ty: vk::DescriptorType::SAMPLED_IMAGE,
-            descriptor_count: SETS as u32,
+            descriptor_count: SETS as u32 * self.count,
         }];
         let info = vk::DescriptorPoolCreateInfo::default()
             .max_sets(SETS as u32)
@@ -129,16 +132,15 @@ impl Images {
         })
     }
 
-    /// Creates a view of the levels up to `texture.level`, and writes it to a set.
+    /// Creates a view of the levels up to `texture.level`, and writes it to a set unless other levels go into it, too.
     pub(super) fn make_view(
         &mut self,
         device: &ash::Device,
-        shape: &TextureShape,
+        shape: &Shape,
         texture: &mut Texture,
     ) -> Result<()> {
-        if self.free_sets.is_empty() {
-            self.add_pool(device)?;
-        }
+        let (apart, shape) = (shape.apart, &shape.shape);
+        let first = if apart { texture.level } else { Level(0) };
         let info = vk::ImageViewCreateInfo::default()
             .image(texture.image)
             .view_type(match shape.layers {
@@ -147,13 +149,41 @@ impl Images {
                 Layers::Cube => vk::ImageViewType::CUBE,
             })
             .format(shape.format)
-            .subresource_range(subresources(texture.mips(Level(0), texture.level)));
+            .subresource_range(subresources(texture.mips(first, texture.level)));
         // SAFETY: the image is bound, of that format, with these layers and levels.
         let view = unsafe { device.create_image_view(&info, None) };
         texture.view = view.with_call("vkCreateImageView", || name(shape))?;
-        texture.set = self.free_sets.pop().expect("a pool was added");
-        write(device, texture.set, texture.view);
+        if !apart {
+            texture.set = self.make_set(device, [texture.view].into_iter())?;
+        }
         Ok(())
+    }
+
+    /// A set with these views; the last one is also in place of finer levels.
+    pub(super) fn make_set(
+        &mut self,
+        device: &ash::Device,
+        views: impl Iterator<Item = vk::ImageView>,
+    ) -> Result<vk::DescriptorSet> {
+        if self.free_sets.is_empty() {
+            self.add_pool(device)?;
+        }
+        let set = self.free_sets.pop().expect("a pool was added");
+        let layout = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
+        let mut images = [vk::DescriptorImageInfo::default().image_layout(layout); 32];
+        for (index, view) in views.enumerate() {
+            images[index..]
+                .iter_mut()
+                .for_each(|image| image.image_view = view);
+        }
+        let write = [vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(0)
+            .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
+            .image_info(&images[..self.count as usize])];
+        // SAFETY: the views are alive, and no pending frame reads a set that is free.
+        unsafe { device.update_descriptor_sets(&write, &[]) };
+        Ok(set)
     }
 
     /// Destroys a view.
@@ -228,17 +258,4 @@ impl Images {
         unsafe { device.destroy_descriptor_set_layout(self.set_layout, None) };
         self.set_layout = vk::DescriptorSetLayout::null();
     }
-}
-
-fn write(device: &ash::Device, set: vk::DescriptorSet, view: vk::ImageView) {
-    let images = [vk::DescriptorImageInfo::default()
-        .image_view(view)
-        .image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)];
-    let write = [vk::WriteDescriptorSet::default()
-        .dst_set(set)
-        .dst_binding(0)
-        .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
-        .image_info(&images)];
-    // SAFETY: the view is alive, and no pending frame reads a set that is free.
-    unsafe { device.update_descriptor_sets(&write, &[]) };
 }

@@ -5,7 +5,7 @@ use ash::vk;
 use super::commands::{barrier, copy, leaving};
 use super::staging::create_buffer;
 use super::state::{Move, Moves, TextureCache};
-use crate::{Level, Result, TextureId};
+use crate::{Level, Result};
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::OwnedObjects;
 use tileheap::units::Bytes;
@@ -46,13 +46,13 @@ impl TextureCache {
         if self.former.is_empty() {
             (0..self.changing.len()).try_for_each(|index| self.prepare_move(self.changing[index]))
         } else {
-            (0..self.cached.len()).try_for_each(|index| self.prepare_move(TextureId(index as u32)))
+            (0..self.cached.len()).try_for_each(|entry| self.prepare_move(entry))
         }
     }
 
-    fn prepare_move(&mut self, texture: TextureId) -> Result<()> {
-        let entry = self.cached[texture.index()];
-        let (Some(place), Some(former)) = (self.levelled.place(texture), entry.live) else {
+    fn prepare_move(&mut self, at: usize) -> Result<()> {
+        let entry = self.cached[at];
+        let (Some(place), Some(former)) = (self.place(at), entry.live) else {
             return Ok(());
         };
         let stays = (former.start, former.finest) == (place.0.0, place.1);
@@ -62,30 +62,31 @@ impl TextureCache {
         }
         let (shape, moves) = (&self.shapes[usize::from(entry.chain.0)], &mut self.moves);
         let (level, first, mut end) = (former.level.min(place.1), moves.out.len(), moves.end);
-        for n in (0..=level.0).map(Level) {
-            let at = end.next_multiple_of(shape.alignment());
-            end = at + shape.texels_at(n) as u64;
+        let coarsest = shape.first(level);
+        for n in (coarsest.0..=level.0).map(Level) {
+            let start = end.next_multiple_of(shape.alignment());
+            end = start + shape.texels_at(n) as u64;
             let mip = |finest: Level| u32::from(finest.0 - n.0);
-            moves.out.push(copy(&shape.shape, n, mip(former.finest), at));
-            moves.back.push(copy(&shape.shape, n, mip(place.1), at));
+            moves.out.push(copy(&shape.shape, n, mip(former.finest), start));
+            moves.back.push(copy(&shape.shape, n, mip(place.1), start));
         }
         if end > moves.size && !resized {
             moves.out.truncate(first);
             moves.back.truncate(first);
-            self.cached[texture.index()].live = None;
-            self.retire(texture, former);
+            self.cached[at].live = None;
+            self.retire(at, former);
             return Ok(());
         }
         moves.end = end;
         let mut next = self.make_image(entry.chain, place)?;
         next.level = level;
-        self.cached[texture.index()].next = Some(next);
-        self.making.push(texture);
+        self.cached[at].next = Some(next);
+        self.making.push(at);
         // Uploads of this frame to these bytes come behind the copies from them.
         self.in_use.push((self.frame, former.start, former.end));
-        self.lists.add(next.image, next.mips(Level(0), level));
+        self.lists.add(next.image, next.mips(coarsest, level));
         let moves = &mut self.moves;
-        let arrived = former.mips(Level(0), former.level);
+        let arrived = former.mips(coarsest, former.level);
         moves.leaving.push(leaving(former.image, arrived));
         moves.listed.push(Move {
             from: former.image,

@@ -74,10 +74,12 @@ impl TextureShape {
 pub(super) struct Shape {
     pub(super) shape: TextureShape,
     block: TexelBlock,
+    /// Whether each level is an image of its own.
+    pub(super) apart: bool,
 }
 
 impl Shape {
-    fn new(shape: TextureShape) -> Result<Shape> {
+    fn new(shape: TextureShape, apart: bool) -> Result<Shape> {
         let TextureShape {
             format,
             extent,
@@ -94,7 +96,7 @@ impl Shape {
         if layers == Layers::Cube && extent.width != extent.height {
             return Err(unsupported(name(&shape), "the faces of a cube are square"));
         }
-        Ok(Shape { shape, block })
+        Ok(Shape { shape, block, apart })
     }
 
     /// Bytes of all layers of one level alone, tightly packed.
@@ -111,7 +113,12 @@ impl Shape {
         if bytes % 4 == 0 { bytes } else { bytes * 4 }
     }
 
-    /// Create info of the image of a texture at `level`.
+    /// The first level of the image that has `level`.
+    pub(super) fn first(&self, level: Level) -> Level {
+        if self.apart { level } else { Level(0) }
+    }
+
+    /// Create info of the image of a texture at `level`, or of that level.
     pub(super) fn image_info(&self, level: Level) -> vk::ImageCreateInfo<'static> {
         use vk::ImageUsageFlags as U;
         let flags = match self.shape.layers {
@@ -123,7 +130,7 @@ impl Shape {
             .image_type(vk::ImageType::TYPE_2D)
             .format(self.shape.format)
             .extent(self.shape.extent_at(level).into())
-            .mip_levels(u32::from(level.0) + 1)
+            .mip_levels(u32::from(level.0 - self.first(level).0) + 1)
             .array_layers(self.shape.layers.count())
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
@@ -142,11 +149,11 @@ pub(super) struct Measured {
 }
 
 /// Queries memory requirements of each shape at each level.
-pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measured> {
+pub(super) fn measure(device: &Device, shapes: &[TextureShape], apart: bool) -> Result<Measured> {
     let (mut unit, mut memory_types) = (Alignment::ONE, device.profile().ordinary_type_bits());
     let (mut chains, mut measured) = (Vec::new(), Vec::new());
     for &shape in shapes {
-        let shape = Shape::new(shape)?;
+        let shape = Shape::new(shape, apart)?;
         let mut sizes: Vec<Bytes> = Vec::new();
         for level in (0..=shape.shape.finest().0).map(Level) {
             let needs = requirements(device, &shape, level)?;
@@ -159,8 +166,11 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
             })?;
             memory_types &= needs.memory_type_bits;
             // A driver may require less for more levels; the larger size holds both.
-            let before = sizes.last().copied().unwrap_or(Bytes(1));
-            sizes.push(before.max(needs.size));
+            let before = sizes.last().copied().unwrap_or_default();
+            sizes.push(match apart {
+                true => before + needs.size,
+                false => before.max(needs.size),
+            });
         }
         chains.push(Chain::new(sizes));
         measured.push(shape);
@@ -210,7 +220,7 @@ mod tests {
     fn levels_count_from_a_single_texel() {
         let extent = vk::Extent2D { width: 20, height: 6 };
         let format = vk::Format::R8G8B8A8_UNORM;
-        let shape = Shape::new(TextureShape::new(format, extent)).expect("sound");
+        let shape = Shape::new(TextureShape::new(format, extent), false).expect("sound");
         let extents = (0..=4).map(|level| {
             let vk::Extent2D { width, height } = shape.shape.extent_at(Level(level));
             (width, height, shape.texels_at(Level(level)))
@@ -220,12 +230,14 @@ mod tests {
             [(1, 1, 4), (2, 1, 8), (5, 1, 20), (10, 3, 120), (20, 6, 480)]
         );
         assert_eq!(shape.image_info(Level(3)).mip_levels, 4);
+        let apart = Shape { apart: true, ..shape };
+        assert_eq!(apart.image_info(Level(3)).mip_levels, 1);
         let empty = vk::Extent2D { width: 0, height: 6 };
-        assert!(Shape::new(TextureShape::new(format, empty)).is_err());
+        assert!(Shape::new(TextureShape::new(format, empty), false).is_err());
         // Whole blocks of 4 x 4 texels, in each of the layers.
         let layered = |layers| {
             let whole = TextureShape::new(vk::Format::BC1_RGBA_UNORM_BLOCK, extent);
-            let shape = Shape::new(TextureShape { layers, ..whole }).ok()?;
+            let shape = Shape::new(TextureShape { layers, ..whole }, false).ok()?;
             let sizes = [4, 0].map(|level| shape.texels_at(Level(level)));
             Some((sizes, shape.alignment()))
         };

@@ -17,7 +17,7 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
 use tileheap::units::Bytes;
 
-/// The state of a texture.
+/// The state of a texture, or of one of its levels where each has an image of its own; by index in `cached`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: ChainId,
@@ -27,10 +27,18 @@ pub(super) struct CachedTexture {
     pub(super) next: Option<Texture>,
     /// Whether it is in `changing`.
     pub(super) listed: bool,
-    /// The last frame that may use its image.
+}
+
+/// What is known of a texture whatever its images.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TextureUse {
+    /// The last frame that may use it.
     pub(super) used: u64,
     /// Drawn while it is not resident.
     pub(super) fallback: Option<TextureId>,
+    /// Of levels apart: the finest one up to which all are there, with a set of all views; and what replaces that.
+    pub(super) joined: Option<Texture>,
+    pub(super) next: Option<Texture>,
 }
 
 /// Streamed textures in device memory; see the [module](super).
@@ -39,7 +47,10 @@ pub struct TextureCache {
     pub(super) shapes: Vec<Shape>,
     pub(super) textures: Textures,
     pub(super) levelled: UploadLimiter,
+    /// By texture, `parts` entries for each: one, or its levels.
     pub(super) cached: Vec<CachedTexture>,
+    pub(super) parts: usize,
+    pub(super) uses: Vec<TextureUse>,
     pub(super) images: Images,
     pub(super) staging: Staging,
     /// Buffers of `staging` and `moves`.
@@ -56,10 +67,12 @@ pub struct TextureCache {
     pub(super) reader_stages: vk::PipelineStageFlags,
     pub(super) frame: u64,
     pub(super) complete: u64,
-    /// Textures whose image is not what the policy placed.
-    pub(super) changing: Vec<TextureId>,
-    /// Textures with a `next`.
-    pub(super) making: Vec<TextureId>,
+    /// Entries of `cached` whose image is not what the policy placed.
+    pub(super) changing: Vec<usize>,
+    /// Entries with a `next`.
+    pub(super) making: Vec<usize>,
+    /// Textures with levels apart that need another set.
+    pub(super) joining: Vec<TextureId>,
     pub(super) changed: Vec<TextureId>,
     /// How many of them the frame before had.
     pub(super) reported: usize,
@@ -75,10 +88,33 @@ pub struct TextureCache {
 }
 
 impl TextureCache {
-    /// Creates the image of a texture where the policy placed it.
+    /// The texture of an entry of `cached`, and the part.
+    pub(super) fn texture_of(&self, entry: usize) -> (TextureId, Level) {
+        (
+            TextureId((entry / self.parts) as u32),
+            Level((entry % self.parts) as u8),
+        )
+    }
+
+    /// Where the policy placed an entry of `cached`.
+    pub(super) fn place(&self, entry: usize) -> Option<(Bytes, Level)> {
+        let (texture, part) = self.texture_of(entry);
+        self.levelled.part(texture, part)
+    }
+
+    /// Bytes of the image of a texture at a level, or of that level.
+    pub(super) fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
+        let geometry = self.textures.geometry();
+        let first = self.shapes[usize::from(chain.0)].first(level).0;
+        let below = first
+            .checked_sub(1)
+            .map_or(Some(Bytes::ZERO), |below| geometry.size(chain, Level(below)))?;
+        Some(geometry.size(chain, level)? - below)
+    }
+
+    /// Creates the image of an entry where the policy placed it.
     pub(super) fn make_image(&self, chain: ChainId, (offset, level): (Bytes, Level)) -> Result<Texture> {
-        let size = self.textures.geometry().size(chain, level);
-        let end = offset + size.expect("placements are checked");
+        let end = offset + self.size(chain, level).expect("placements are checked");
         let shape = &self.shapes[usize::from(chain.0)];
         Images::make(self.device.raw(), shape, level, self.memory, (offset.0, end.0))
     }

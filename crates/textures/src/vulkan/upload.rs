@@ -81,12 +81,16 @@ impl TextureCache {
             recorded.moved = self.moves.count() as u32;
         }
         self.stage(source, &mut recorded)?;
-        for texture in &self.making {
-            let entry = &mut self.cached[texture.index()];
-            let shape = &self.shapes[usize::from(entry.chain.0)].shape;
+        for &at in &self.making {
+            let entry = &mut self.cached[at];
+            let shape = &self.shapes[usize::from(entry.chain.0)];
             let next = entry.next.as_mut().expect("it is being made");
             self.images.make_view(self.device.raw(), shape, next)?;
+            if shape.apart {
+                self.joining.push(TextureId((at / self.parts) as u32));
+            }
         }
+        self.join()?;
         recorded.transferred = self.sent.uploads.len() as u32;
         recorded.wait = self.send()?;
         Ok(recorded)
@@ -97,13 +101,14 @@ impl TextureCache {
     fn stage(&mut self, source: &mut impl TexelSource, recorded: &mut RecordedUploads) -> Result<()> {
         let start_time = self.upload_time.map(|most| (Instant::now(), most));
         for index in 0..self.changing.len() {
-            let texture = self.changing[index];
-            let entry = self.cached[texture.index()];
-            let Some(place) = self.levelled.place(texture) else {
+            let at = self.changing[index];
+            let (texture, entry) = (self.texture_of(at).0, self.cached[at]);
+            let Some(place) = self.place(at) else {
                 continue;
             };
+            let shape = self.shapes[usize::from(entry.chain.0)];
             let there = entry.next.or(entry.live);
-            let first = there.map_or(0, |there| there.level.0 + 1);
+            let first = there.map_or(shape.first(place.1).0, |there| there.level.0 + 1);
             if first > place.1.0 {
                 continue;
             }
@@ -113,7 +118,6 @@ impl TextureCache {
             } else {
                 self.uploads.0.saturating_sub(recorded.texels)
             };
-            let shape = self.shapes[usize::from(entry.chain.0)];
             let alignment = shape.alignment();
             // Where levels start and end.
             let ends = (first..=place.1.0).scan(0, |end, level| {
@@ -134,7 +138,7 @@ impl TextureCache {
                 None => self.make_image(entry.chain, place)?,
             };
             if entry.next.is_none() {
-                self.making.push(texture);
+                self.making.push(at);
             }
             let (view, set) = Default::default();
             let next = Texture {
@@ -143,7 +147,7 @@ impl TextureCache {
                 set,
                 ..next
             };
-            self.cached[texture.index()].next = Some(next);
+            self.cached[at].next = Some(next);
             let overlaps = |&(frame, first, end): &(u64, u64, u64)| {
                 frame > self.complete && first < next.end && next.start < end
             };

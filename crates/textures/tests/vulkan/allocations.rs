@@ -5,7 +5,7 @@ use tileheap_testkit::counting;
 use tileheap_testkit::on_fake;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Level, TextureId, Uploads};
+use tileheap_textures::{Level, TextureId};
 
 use crate::fake_driver::Config;
 use crate::rig::{Rig, desc};
@@ -39,10 +39,7 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
 
 #[test]
 fn frames_that_upload_and_evict_allocate_nothing() {
-    for policy in ALL
-        .into_iter()
-        .filter(|kind| kind.uploads != Uploads::SingleLevels)
-    {
+    for policy in ALL {
         let desc = TextureCacheDesc {
             policy,
             ..desc(Bytes(16 * 24_576 + 90_112))

@@ -4,7 +4,6 @@ use ash::vk;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc};
 use tileheap_baselines::textures::HeapCache;
 use tileheap_testkit::on_fake;
-use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc};
 use tileheap_textures::{ChainId, Coherent, Error, Level, TextureId};
@@ -29,15 +28,6 @@ fn impossible_caches_are_refused_by_name() {
     assert!(matches!(small, Error::BudgetTooSmall(_, Bytes(90_112))));
     let large = fault(Config::modern(), &desc(Bytes(5 << 30)));
     assert!(large.to_string().contains("heap"), "{large}");
-    let levels = TextureCacheDesc {
-        policy: Arenas::FIRST_ATTEMPT,
-        ..desc(Bytes::mib(1))
-    };
-    let text = fault(Config::modern(), &levels).to_string();
-    assert!(
-        text.contains("`first-attempt`") && text.contains("coherent-levels"),
-        "{text}"
-    );
     let refusing = Config {
         refused_formats: vec![vk::Format::R8_UINT],
         ..Config::modern()

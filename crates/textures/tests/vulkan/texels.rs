@@ -6,7 +6,7 @@ use tileheap_baselines::textures::{HeapCache, Ring};
 use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId};
+use tileheap_textures::{ChainId, Coherent, Level, PolicyDesc, TextureId, Uploads};
 
 use crate::gpu::{Binding, Gpu};
 
@@ -43,16 +43,18 @@ fn paint(texture: TextureId, level: Level, texels: &mut [u8]) {
 const SUM: &str = "#version 460
     #extension GL_EXT_samplerless_texture_functions : require
     layout(local_size_x = 1) in;
-    layout(set = 0, binding = 0) uniform utexture2D image;
+    IMAGES
     layout(set = 1, binding = 0) buffer Sums { uint sums[]; };
     layout(push_constant) uniform Push { uint mip; uint channels; uint slot; };
+    ivec2 size_of() { SIZE }
+    uvec4 texel(ivec2 at) { TEXEL }
     void main() {
-        ivec2 size = textureSize(image, int(mip));
+        ivec2 size = size_of();
         uint sum = uint(size.x) << 16 ^ uint(size.y);
         uint place = 0;
         for (int y = 0; y < size.y; y++) {
             for (int x = 0; x < size.x; x++) {
-                uvec4 read = texelFetch(image, ivec2(x, y), int(mip));
+                uvec4 read = texel(ivec2(x, y));
                 for (uint channel = 0; channel < channels; channel++) {
                     place++;
                     sum += read[channel] * place;
@@ -61,6 +63,34 @@ const SUM: &str = "#version 460
         }
         sums[slot] = sum;
     }";
+
+/// The shader for one image with levels, or for an array of as many images, the coarsest level first.
+fn sum(levels: usize) -> String {
+    let of_each = |read: &str| {
+        let case = |level: usize| format!("case {level}: return {};", read.replace('#', &level.to_string()));
+        let last = read.replace('#', "0");
+        format!(
+            "switch (mip) {{ {} }} return {last};",
+            (0..levels).map(case).collect::<String>()
+        )
+    };
+    let (images, size, texel) = match levels {
+        1 => (
+            String::new(),
+            "return textureSize(image, int(mip));".to_owned(),
+            "return texelFetch(image, at, int(mip));".to_owned(),
+        ),
+        _ => (
+            format!("[{levels}]"),
+            of_each("textureSize(image[#], 0)"),
+            of_each("texelFetch(image[#], at, 0)"),
+        ),
+    };
+    let images = format!("layout(set = 0, binding = 0) uniform utexture2D image{images};");
+    SUM.replace("IMAGES", &images)
+        .replace("SIZE", &size)
+        .replace("TEXEL", &texel)
+}
 
 fn expected(texture: TextureId, shape: usize, level: Level) -> u32 {
     let vk::Extent2D { width, height } = SHAPES[shape].extent_at(level);
@@ -87,7 +117,13 @@ fn check(policy: PolicyDesc<'static>) {
     }
     let sums = gpu.host_buffer(4 * 64);
     let commands = gpu.primaries(2);
-    let sum = gpu.compute_after(&[cache.set_layout()], &[vk::DescriptorType::STORAGE_BUFFER], SUM);
+    let apart = policy.uploads == Uploads::SingleLevels;
+    let shader = sum(if apart { cache.geometry().levels() } else { 1 });
+    let sum = gpu.compute_after(
+        &[cache.set_layout()],
+        &[vk::DescriptorType::STORAGE_BUFFER],
+        &shader,
+    );
     let set = gpu.set(&sum, &[Binding::Storage(sums.buffer)]);
     let device = gpu.device().clone();
     let queue = gpu.context.queues()[0].handle;
@@ -118,14 +154,21 @@ fn check(policy: PolicyDesc<'static>) {
         moved += recorded.moved;
         // Everything that the policy keeps is there, as it keeps it, and nothing else.
         assert_eq!(cache.pending(), 0);
-        let mut places = cache.blocks().map(|(texture, _, _, level)| (texture, level));
+        let mut places: Vec<(TextureId, Level)> = Vec::new();
+        for (texture, _, _, level) in cache.blocks() {
+            match places.last_mut().filter(|last| last.0 == texture) {
+                None if !apart || level == Level(0) => places.push((texture, level)),
+                Some(last) if level.0 == last.1.0 + 1 => last.1 = level,
+                _ => assert!(apart, "{texture} is placed twice"),
+            }
+        }
+        let mut places = places.into_iter();
         for texture in (0..60).map(TextureId) {
             let found = cache.texture(texture).map(|found| (texture, found.level));
             let place = found.and_then(|_| places.next());
             assert_eq!(found, place, "{texture} in frame {frame}");
         }
         assert_eq!(places.next(), None);
-        drop(places);
         let mut checks = Vec::new();
         for &texture in &shown {
             let shape = shape_of(texture);
@@ -134,6 +177,12 @@ fn check(policy: PolicyDesc<'static>) {
             };
             let mip = (frame as u32 + texture.0) % (u32::from(found.level.0) + 1);
             let level = Level(found.level.0 - mip as u8);
+            // Of images for each level, past the finest that is there, that one.
+            let mip = match (apart, mip) {
+                (false, mip) => mip,
+                (true, 0) => cache.geometry().levels() as u32 - 1,
+                (true, _) => u32::from(level.0),
+            };
             let sets = [found.set, set];
             sum.bind(&device, buffer, None);
             // SAFETY: recording, with sets of the layout.
@@ -196,6 +245,7 @@ fn every_texel_is_the_right_one() {
         Coherent::DESC,
         Coherent::KEEPING_LEVELS,
         Arenas::DESC,
+        Arenas::FIRST_ATTEMPT,
         HeapCache::LRU_COMPACTING,
         Ring::DESC,
     ] {
