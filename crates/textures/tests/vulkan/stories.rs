@@ -122,17 +122,21 @@ impl Story {
         assert!(blocks.is_sorted_by(|a, b| a.1 <= b.0), "{blocks:?}");
         let budget = self.rig.cache().budget();
         assert!(blocks.last().is_none_or(|last| last.1 <= budget));
+        let textures = || (0..TEXTURES).map(TextureId);
+        let cache = self.rig.cache();
+        let images = textures().filter_map(|texture| Some((texture, cache.texture(texture)?)));
+        let images: BTreeMap<TextureId, Texture> = images.collect();
         let Ok(recorded) = drawn else {
+            self.images = images;
             return drawn.map(drop);
         };
         assert!(recorded.texels <= UPLOADS || recorded.images == 1, "{recorded:?}");
-        let cache = self.rig.cache();
         let (pending, changed) = (cache.pending(), cache.changed().to_vec());
-        let (mut behind, mut images) = (0, BTreeMap::new());
-        for texture in (0..TEXTURES).map(TextureId) {
-            let (found, place) = (cache.texture(texture), places.get(&texture));
+        let mut behind = 0;
+        for texture in textures() {
+            let (found, place) = (images.get(&texture), places.get(&texture));
             assert!(
-                found == self.images.get(&texture).copied() || changed.contains(&texture),
+                found == self.images.get(&texture) || changed.contains(&texture),
                 "{texture} changed in frame {frame}"
             );
             let there = found.map(|found| found.level);
@@ -142,7 +146,6 @@ impl Story {
             );
             behind += usize::from(there < place.map(|place| place.2));
             self.partial += usize::from(there.is_some() && there < place.map(|place| place.2));
-            images.extend(found.map(|found| (texture, found)));
         }
         assert!(behind == pending || (self.apart && behind < pending));
         self.judge_bytes(&recorded, &images, &places, shown);
