@@ -25,14 +25,6 @@ pub struct Cell {
     pub means: Vec<u64>,
     /// 99th percentile of the traffic per frame.
     pub p99: u64,
-    /// The largest frame.
-    pub max: u64,
-    /// Textures evicted in the frame that used them.
-    pub wrongful: u64,
-    /// Bypassed requests.
-    pub bypasses: u64,
-    /// Bytes moved within the cache per frame.
-    pub moved: u64,
 }
 
 /// The policies to compare, and on how much.
@@ -112,10 +104,6 @@ fn cell(summaries: &[Summary]) -> Cell {
         mean: of(&|summary| summary.traffic.mean.0),
         means: summaries.iter().map(|summary| summary.traffic.mean.0).collect(),
         p99: of(&|summary| summary.traffic.p99.0),
-        max: of(&|summary| summary.traffic.max.0),
-        wrongful: of(&|summary| summary.total.wrongful),
-        bypasses: of(&|summary| summary.total.bypasses),
-        moved: of(&|summary| summary.total.moved.0 / summary.frames.max(1)),
     }
 }
 

@@ -1,8 +1,7 @@
 //! The tournament of cache policies: every one on every scenario at every budget over ten seeds, as tables in Markdown.
 //!
-//! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--scenario NAME] [--budget HUNDREDTHS] [--seeds N]
-//! [--first-seed N] [--frames N] [--policies NAME,NAME]`. `docs/cache_tournament.md` is what it writes. There is no clock in it: the same on every
-//! machine.
+//! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--seeds N] [--first-seed N]`. `docs/cache_tournament.md` is what it
+//! writes. There is no clock in it: the same on every machine.
 
 use std::collections::BTreeMap;
 use tileheap_baselines::textures::ALL;
@@ -17,72 +16,35 @@ const STILL: PolicyDesc<'static> = Coherent::WITHOUT_RELOCATION;
 
 type Cells = BTreeMap<&'static str, Cell>;
 
-struct Options {
-    write: Option<String>,
-    scenarios: Vec<Scenario>,
-    budgets: Vec<u64>,
-    policies: Vec<PolicyDesc<'static>>,
-    seeds: std::ops::Range<u64>,
-    frames: u32,
-}
-
 fn main() {
-    let options = options();
-    let field = Field {
-        policies: &options.policies,
-        belady: true,
-        seeds: options.seeds.clone(),
-        frames: options.frames,
-    };
-    let mut rows = Vec::new();
-    for &scenario in &options.scenarios {
-        for &budget in &options.budgets {
-            let cells = field.contest(scenario, budget);
-            // Something to look at meanwhile.
-            eprintln!("{} {budget}", scenario.name());
-            rows.push((scenario, budget, cells));
-        }
-    }
-    let text = document(&options, &rows);
-    match &options.write {
-        Some(path) => std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}")),
-        None => print!("{text}"),
-    }
-}
-
-fn options() -> Options {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let known = [
-        "--bench",
-        "--write",
-        "--scenario",
-        "--budget",
-        "--seeds",
-        "--first-seed",
-        "--frames",
-        "--policies",
-    ];
-    let unknown = arguments
-        .iter()
-        .find(|name| name.starts_with("--") && !known.contains(&name.as_str()));
-    assert_eq!(unknown, None, "see the head of benches/tournament.rs");
     let value = |name: &str| Some(&arguments[1 + arguments.iter().position(|argument| argument == name)?]);
     let number = |name: &str, default| value(name).map_or(default, |text| text.parse::<u64>().expect(name));
-    let kind = |name: &str| PolicyDesc::parse(&ALL, name).unwrap_or_else(|error| panic!("{error}"));
-    let scenario = |name: &String| vec![name.parse().unwrap_or_else(|fault| panic!("{fault}"))];
     // Cargo says so when it measures; without, a look at whether it runs.
     let (seeds, frames) = match arguments.iter().any(|argument| argument == "--bench") {
         true => (10, 240),
         false => (1, 4),
     };
     let first = number("--first-seed", 0);
-    Options {
-        write: value("--write").cloned(),
-        scenarios: value("--scenario").map_or(Scenario::ALL.to_vec(), scenario),
-        budgets: value("--budget").map_or(BUDGETS.to_vec(), |_| vec![number("--budget", 0)]),
-        policies: value("--policies").map_or(ALL.to_vec(), |names| names.split(',').map(kind).collect()),
+    let field = Field {
+        policies: &ALL,
+        belady: true,
         seeds: first..first + number("--seeds", seeds),
-        frames: number("--frames", frames) as u32,
+        frames,
+    };
+    let mut rows = Vec::new();
+    for (scenario, budget) in Scenario::ALL
+        .into_iter()
+        .flat_map(|one| BUDGETS.map(|budget| (one, budget)))
+    {
+        rows.push((scenario, budget, field.contest(scenario, budget)));
+        // Something to look at meanwhile.
+        eprintln!("{} {budget}", scenario.name());
+    }
+    let text = document(&field, &rows);
+    match value("--write") {
+        Some(path) => std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}")),
+        None => print!("{text}"),
     }
 }
 
@@ -115,7 +77,7 @@ fn against(own: u64, best: Option<(&str, u64)>) -> String {
     format!("{mark}{factor:.2} × {name}{mark}")
 }
 
-fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
+fn document(field: &Field<'_>, rows: &[(Scenario, u64, Cells)]) -> String {
     let mut text = format!(
         "<!-- Written by `cargo bench -p tileheap-textures --bench tournament -- --write docs/cache_tournament.md`. -->\n\
          # The tournament of cache policies\n\n\
@@ -128,19 +90,13 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
          - *levels* is `coherent-levels`, which uploads only the levels that are missing when a texture comes finer. So does \
          `first-attempt`, which is therefore among its rivals and not among those of `coherent`: the bound stands on whole chains.\n\
          - *still* is `coherent-still`, which does not relocate and is compared with those that do not either.\n\n",
-        options.seeds,
-        options.frames,
-        options.frames / 4
+        field.seeds,
+        field.frames,
+        field.frames / 4
     );
     text += "| scenario | budget | bound, B a frame | coherent / bound | spread over seeds | / belady | mean | p99 | levels / bound | mean | p99 | still / bound | mean | p99 |\n";
     text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (scenario, budget, cells) in rows {
-        if [OURS, LEVELS, STILL]
-            .iter()
-            .any(|kind| !cells.contains_key(kind.name))
-        {
-            continue;
-        }
         let (ours, bound) = (&cells[OURS.name], &cells[LOWER_BOUND]);
         let each = ours.means.iter().zip(&bound.means);
         let each = each.map(|(&mean, &floor)| mean as f64 / floor.max(1) as f64);
@@ -162,9 +118,7 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
         }
         text += " |\n";
     }
-    let names: Vec<&str> = std::iter::once(BELADY)
-        .chain(options.policies.iter().map(|kind| kind.name))
-        .collect();
+    let names: Vec<&str> = [BELADY].into_iter().chain(ALL.map(|kind| kind.name)).collect();
     let line = "|---".repeat(names.len());
     text += &format!(
         "\n## Mean traffic over the bound\n\n| scenario | budget | {} |\n|---|---{line}|\n",

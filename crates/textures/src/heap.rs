@@ -41,11 +41,6 @@ const SPLIT: u32 = 4;
 const BINS: usize = 64 << SPLIT;
 /// How many free nodes of a bin are compared.
 const CANDIDATES: usize = 16;
-/// How many of the largest free nodes are tried as the start of a range to empty, and the most blocks that are moved out of one.
-const SEEDS: usize = 2;
-const MOVES: u32 = 16;
-/// The owner of a range that is being emptied.
-const RESERVED: u32 = NONE - 1;
 
 impl Heap {
     /// One free node of `size` bytes; sizes of later nodes are multiples of `unit`.
@@ -207,114 +202,6 @@ impl Heap {
         self.by_address.insert_after(&mut self.address, node, rest);
         self.nodes[node as usize].size = size;
         self.release(rest);
-    }
-
-    /// Moves blocks around one of the largest free nodes into free nodes elsewhere, until at least `size` bytes are free there; appends
-    /// the moves. `None` if they do not fit; some may have moved then. O(1).
-    pub fn evacuate(&mut self, size: u64, journal: &mut Journal) -> Option<u32> {
-        (0..SEEDS).find_map(|nth| {
-            let bins = (0..self.full.len()).rev().flat_map(|word| {
-                let mut bits = self.full[word];
-                std::iter::from_fn(move || {
-                    let top = bits.checked_ilog2()?;
-                    bits ^= 1 << top;
-                    Some(word * 64 + top as usize)
-                })
-            });
-            let mut largest = bins.flat_map(|bin| self.by_bin.after(self.bins[bin].first));
-            let seed = largest.nth(nth)?;
-            drop(largest);
-            self.empty(seed, size, journal)
-        })
-    }
-
-    /// Empties at least `size` bytes around a free node.
-    fn empty(&mut self, seed: u32, size: u64, journal: &mut Journal) -> Option<u32> {
-        let (mut first, mut last, mut blocks) = (seed, seed, 0);
-        let mut total = self.at(seed).size;
-        while total < size {
-            let (left, right) = (self.left(first), self.right(last));
-            let weight = |node: u32| match node {
-                NONE => u64::MAX,
-                node if self.at(node).owner == NONE => 0,
-                node => self.at(node).size,
-            };
-            let added = if weight(left) < weight(right) { left } else { right };
-            blocks += u32::from(weight(added) > 0);
-            if blocks > MOVES {
-                return None;
-            }
-            total += self.at(added).size;
-            if added == left {
-                first = left;
-            } else {
-                last = right;
-            }
-        }
-        // Nothing moves into the range itself.
-        let end = self.at(last).offset + self.at(last).size;
-        let mut node = first;
-        while node != NONE && self.at(node).offset < end {
-            if self.at(node).owner == NONE {
-                self.unfile(node);
-                self.free -= self.at(node).size;
-                self.nodes[node as usize].owner = RESERVED;
-            }
-            node = self.right(node);
-        }
-        let (mut node, mut fits) = (first, true);
-        while fits && node != NONE && self.at(node).offset < end {
-            let next = self.right(node);
-            if self.at(node).owner != RESERVED {
-                let hole = self.best_fit(self.at(node).size);
-                fits = hole.is_some();
-                if let Some(hole) = hole {
-                    let left = self.exchange(node, hole, journal);
-                    first = if first == node { left } else { first };
-                }
-            }
-            node = next;
-        }
-        let mut node = first;
-        loop {
-            if self.at(node).owner == RESERVED {
-                node = self.release(node);
-            }
-            if self.at(node).offset + self.at(node).size >= end {
-                return fits.then_some(node);
-            }
-            node = self.right(node);
-        }
-    }
-
-    /// Moves a block into a free node; the reserved node that it leaves behind.
-    fn exchange(&mut self, node: u32, hole: u32, journal: &mut Journal) -> u32 {
-        let Node { offset, size, owner } = *self.at(node);
-        self.unfile(hole);
-        let behind = self.node(offset, size);
-        self.nodes[behind as usize].owner = RESERVED;
-        self.by_address.insert_after(&mut self.address, node, behind);
-        self.by_address.remove(&mut self.address, node);
-        match self.left(hole) {
-            NONE => self.by_address.push_front(&mut self.address, node),
-            before => self.by_address.insert_after(&mut self.address, before, node),
-        }
-        let to = self.at(hole).offset;
-        journal.moved(owner, size, offset, to);
-        self.nodes[node as usize].offset = to;
-        self.free -= size;
-        if self.at(hole).size > size {
-            let hole_node = &mut self.nodes[hole as usize];
-            (hole_node.offset, hole_node.size) = (to + size, hole_node.size - size);
-            self.file(hole);
-        } else {
-            self.by_address.remove(&mut self.address, hole);
-            self.spare.push(hole);
-            if self.cursor == hole {
-                self.cursor = NONE;
-            }
-        }
-        behind
     }
 
     /// Compacts a part of memory into one free node of at least `size` bytes, moving as few bytes as a bounded search finds, and

@@ -1,4 +1,4 @@
-//! Index maps: from an element to its place, back, and whole tensors packed and unpacked.
+//! Index maps: from an element to its place, and whole tensors packed and unpacked.
 
 use super::{ImageExtent, Layout};
 
@@ -64,51 +64,6 @@ impl Layout {
             x: x % tile.width,
             lane,
         }
-    }
-
-    /// Which element lies there; `None` for padding and for what is outside.
-    pub fn index_at(&self, at: Location) -> Option<Vec<u64>> {
-        let tile = self.tile.unwrap_or(self.extent);
-        let grid = self.grid();
-        let inside = at.x < tile.width && at.y < tile.height && at.layer < tile.layers;
-        if !inside || at.lane >= self.lanes || at.image >= grid.texels() {
-            return None;
-        }
-        let x = at.image % grid.width * tile.width + at.x;
-        let y = at.image / grid.width % grid.height * tile.height + at.y;
-        let layer = at.image / grid.width / grid.height * tile.layers + at.layer;
-        let whole = self.extent;
-        if x >= whole.width || y >= whole.height || layer >= whole.layers {
-            return None;
-        }
-        let mut index = unravel((layer * whole.height + y) * whole.width + x, &self.blocked);
-        if self.rule.packs.is_empty() && self.lanes > 1 {
-            index.push(at.lane);
-        }
-        let mut lane = at.lane;
-        let mut remainders = vec![0; self.rule.packs.len()];
-        for (rest, pack) in remainders.iter_mut().zip(&self.rule.packs).rev() {
-            *rest = lane % pack.by;
-            lane /= pack.by;
-        }
-        for (rest, pack) in remainders.iter().zip(&self.rule.packs).rev() {
-            index[pack.axis] = index[pack.axis] * pack.by + rest;
-        }
-        if !self.rule.order.is_empty() {
-            let mut logical = vec![0; index.len()];
-            for (at, &axis) in index.iter().zip(&self.rule.order) {
-                logical[axis] = *at;
-            }
-            index = logical;
-        }
-        let dims = self.rule.reshape.as_ref().unwrap_or(&self.shape);
-        if index.iter().zip(dims).any(|(at, dim)| at >= dim) {
-            return None;
-        }
-        if let Some(reshape) = &self.rule.reshape {
-            index = unravel(ravel(&index, reshape), &self.shape);
-        }
-        Some(index)
     }
 
     /// How many elements all images have, padding of texels counted.
@@ -187,31 +142,12 @@ mod tests {
     use crate::graph::ElementType;
     use crate::units::{Alignment, Bytes, SplitMix64};
 
-    /// Every element has a place of its own, and the place knows its element; all else is padding.
+    /// Every element has a place of its own; all else is padding.
     fn is_one_to_one(layout: &Layout) {
         let values: Vec<u64> = (1..=layout.elements()).collect();
         let packed = layout.pack(&values);
         assert_eq!(layout.unpack(&packed), values);
         assert_eq!(packed.iter().filter(|&&value| value != 0).count(), values.len());
-        let mut found = 0;
-        for (image, extent) in layout.images().into_iter().enumerate() {
-            for place in 0..extent.texels() * layout.lanes {
-                let texel = place / layout.lanes;
-                let row = texel / extent.width;
-                let at = Location {
-                    image: image as u64,
-                    layer: row / extent.height,
-                    y: row % extent.height,
-                    x: texel % extent.width,
-                    lane: place % layout.lanes,
-                };
-                if let Some(index) = layout.index_at(at) {
-                    assert_eq!(layout.locate(&index), at);
-                    found += 1;
-                }
-            }
-        }
-        assert_eq!(found, layout.elements());
     }
 
     #[test]

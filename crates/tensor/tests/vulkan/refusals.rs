@@ -118,40 +118,37 @@ fn what_is_not_given_or_does_not_fit_is_named() {
 
 #[test]
 fn a_buffer_of_an_input_that_is_still_read_backs_no_output() {
-    let mut gpu = Gpu::new(Capabilities::empty());
     let mut graph = GraphBuilder::new("again");
     let x = graph.input("x", ElementType::Float32, [4, 8]);
     let y = graph.operator("y", "relu", [], &[x]).expect("inferred")[0];
     let z = graph.operator("z", "add", [], &[x, y]).expect("inferred")[0];
     graph.output(y);
     graph.output(z);
-    let graph = graph.build().expect("a graph");
+    assert_says(refused(graph, &[(x, 0), (y, 0), (z, 1)]), &["`x`", "`y`"]);
+}
+
+/// What is said of a run with two buffers of 128 bytes, each tensor in one of them.
+fn refused(graph: GraphBuilder, tensors: &[(TensorId, usize)]) -> String {
+    let (mut gpu, graph) = (Gpu::new(Capabilities::empty()), graph.build().expect("a graph"));
     let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
     let tile = gpu.tile().clone();
     let hosts = [128, 128].map(|bytes| HostBuffer::new(&tile, bytes).expect("a buffer"));
-    let [a, b] = [0, 1].map(|index: usize| hosts[index].buffer());
-    let said = says(&mut gpu, &mut network, &[], &[(x, a), (y, a), (z, b)]);
-    assert_says(said.expect("refused"), &["`x`", "`y`"]);
+    let bound = tensors
+        .iter()
+        .map(|&(tensor, host)| (tensor, hosts[host].buffer()));
+    let said = says(&mut gpu, &mut network, &[], &bound.collect::<Vec<_>>());
     destroy(hosts, network);
     gpu.finish();
+    said.expect("refused")
 }
 
 #[test]
 fn an_operator_without_a_kernel_is_named() {
-    let mut gpu = Gpu::new(Capabilities::empty());
     let mut graph = GraphBuilder::new("odd");
     let x = graph.input("x", ElementType::Float32, [4, 8]);
     let operator = Operator::named("cumulate");
     let made = vec![("y".to_owned(), ElementType::Float32, [4, 8].into())];
     let y = graph.node("odd one", operator, &[x], made, vec![])[0];
     graph.output(y);
-    let graph = graph.build().expect("a graph");
-    let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
-    let tile = gpu.tile().clone();
-    let hosts = [128, 128].map(|bytes| HostBuffer::new(&tile, bytes).expect("a buffer"));
-    let bound = [(x, hosts[0].buffer()), (y, hosts[1].buffer())];
-    let said = says(&mut gpu, &mut network, &[], &bound);
-    assert_says(said.expect("refused"), &["cumulate"]);
-    destroy(hosts, network);
-    gpu.finish();
+    assert_says(refused(graph, &[(x, 0), (y, 1)]), &["cumulate"]);
 }

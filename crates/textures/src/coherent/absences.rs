@@ -102,23 +102,3 @@ impl Absences {
         (self.value[bin], self.expected[bin - 1])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loops_make_the_longest_absent_worth_the_most() {
-        let mut absences = Absences::new();
-        let values = |absences: &Absences| [1, 3, 9].map(|age| absences.at(age).0);
-        let before = values(&absences);
-        assert!(before.is_sorted_by(|a, b| a > b), "{before:?}");
-        for frame in 2..200 {
-            absences.request(if frame < 12 { 0 } else { frame - 10 }, frame);
-            absences.end_frame(frame);
-        }
-        let after = values(&absences);
-        assert!(after.is_sorted_by(|a, b| a < b), "{after:?}");
-        assert!(after[2] > ONE / 4, "{after:?}");
-    }
-}

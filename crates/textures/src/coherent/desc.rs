@@ -10,8 +10,7 @@ pub struct CoherentDesc {
     /// Whether a texture that is requested at a finer level keeps its resident levels, which are copied within the cache, so that
     /// only the missing ones are uploaded. Otherwise it is uploaded whole, as in the paper.
     pub keeps_levels: bool,
-    /// How many stale textures, at most 64, are compared for those of the least value: three quarters of them are the least recently
-    /// used.
+    /// How many of the least recently used stale textures, at most 64, are compared for those of the least value.
     pub candidates: u64,
     /// How many blocks or textures a search visits.
     pub search_blocks: u64,

@@ -3,8 +3,8 @@
 use super::absences::ONE;
 use super::state::{Coherent, NEVER};
 
-/// Overdue textures count as stale if a smaller share of them is requested after all, in 1024ths.
-const OVERDUE: u64 = 256;
+/// Frames do not repeat if a smaller share of them does, in 1024ths.
+const COHERENT: u64 = 256;
 
 /// Frames after which most disorder is forgotten: with 16, mixed at 1.00 takes 1.05 of the bound, with 64 it takes 1.01.
 pub(super) const DECAY: u64 = 64;
@@ -48,7 +48,6 @@ impl Coherent {
     /// Counts a request of a texture at this position in the last frame.
     fn pass(&mut self, place: u64) {
         if place < self.passed {
-            self.late += 1;
             self.disorder = (self.disorder + 1024).min(self.before * (1024 / 8));
         }
         self.came[place as usize] = true;
@@ -69,13 +68,12 @@ impl Coherent {
         rest.min(seen)
     }
 
-    /// Whether a texture is probably not in use: the last frame did not request it, or it is overdue and overdue textures are
-    /// rarely requested, or frames do not repeat.
+    /// Whether a texture is probably not in use: the last frame did not request it, or it is overdue, or frames do not repeat.
     pub(super) fn is_stale(&self, key: u32) -> bool {
         let state = &self.states[key as usize];
         match self.frame - state.requested {
             0 => false,
-            1 => u64::from(state.place) < self.passed && self.lateness < OVERDUE || self.coherence < OVERDUE,
+            1 => u64::from(state.place) < self.passed || self.coherence < COHERENT,
             _ => true,
         }
     }

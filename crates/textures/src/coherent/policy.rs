@@ -92,12 +92,7 @@ impl Policy for Coherent {
             let (slack, limit) = (self.heap.size() / SLACK, self.desc.search_blocks as u32);
             loop {
                 let hole = self.heap.best_fit(size);
-                if let Some(hole) = hole.or_else(|| {
-                    self.desc
-                        .relocates
-                        .then_some(&mut self.heap)?
-                        .evacuate(size, journal)
-                }) {
+                if let Some(hole) = hole {
                     return Some(hole);
                 }
                 let (end, most) = match self.desc.relocates {
@@ -144,15 +139,10 @@ impl Policy for Coherent {
     fn end_frame(&mut self, _journal: &mut Journal) {
         if let Some(observed) = (self.returned * 1024).checked_div(self.before) {
             self.coherence = (3 * self.coherence + observed) / 4;
-            let overdue = self.late + self.before - self.returned;
-            if let Some(observed) = (self.late * 1024).checked_div(overdue) {
-                self.lateness = (3 * self.lateness + observed) / 4;
-            }
         }
         self.absences.end_frame(self.frame);
         self.before = self.requested;
-        (self.requested, self.returned, self.late) = (0, 0, 0);
-        (self.passed, self.ahead) = (0, 0);
+        (self.requested, self.returned, self.passed, self.ahead) = (0, 0, 0, 0);
         self.disorder -= self.disorder / DECAY;
         self.came.clear();
         self.came.resize(self.before as usize, false);

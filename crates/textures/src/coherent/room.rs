@@ -16,9 +16,8 @@ impl Coherent {
     /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`, or textures of the value of
     /// the new one, `own_value`, or more.
     ///
-    /// In order: stale textures, the least recently used or, of those and the most recently used, those of the least value, whichever proved
-    /// better; levels finer than last requested; then
-    /// textures that this frame will request last.
+    /// In order: stale textures, the least recently used or, of those, those of the least value, whichever proved better; levels finer than
+    /// last requested; then textures that this frame will request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, own_value: u64, journal: &mut Journal) -> bool {
         let (mut candidates, rest) = self.stale_candidates();
         let (mut free, mut chosen) = (self.heap.free(), 0);
@@ -90,30 +89,15 @@ impl Coherent {
         true
     }
 
-    /// Stale textures from both ends of the list by recency, with their values, and how many; the first that is not among them.
+    /// The least recently used textures, as far as they are stale, with their values, and how many; the first that is not among them.
     fn stale_candidates(&self) -> (([(u64, u32); CANDIDATES], usize), u32) {
         let (mut found, mut count) = ([(0, NONE); CANDIDATES], 0);
         let most = (self.desc.candidates as usize).min(CANDIDATES);
         let mut rest = self.recency.first;
-        while count < most - most / 4 && rest != NONE && self.is_stale(rest) {
+        while count < most && rest != NONE && self.is_stale(rest) {
             found[count] = (self.value(rest), rest);
             count += 1;
             rest = self.links.next(rest);
-        }
-        let oldest = count;
-        let mut key = match self.first_now {
-            NONE => self.recency.last,
-            first => self.links.previous(first),
-        };
-        for _ in 0..most / 4 {
-            if key == NONE || oldest == 0 || key == found[oldest - 1].1 {
-                break;
-            }
-            if self.is_stale(key) {
-                found[count] = (self.value(key), key);
-                count += 1;
-            }
-            key = self.links.previous(key);
         }
         ((found, count), rest)
     }

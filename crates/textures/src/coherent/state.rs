@@ -81,12 +81,8 @@ pub struct Coherent {
     pub(super) ahead: u64,
     /// How many of those may come before a texture counts as overdue, in 1024ths: rises with every overdue one that is requested.
     pub(super) disorder: u64,
-    /// Number of overdue textures that this frame requested.
-    pub(super) late: u64,
     /// Moving average of the share of a frame that the next one requests, in 1024ths.
     pub(super) coherence: u64,
-    /// Moving average of the share of overdue textures that the same frame requests, in 1024ths.
-    pub(super) lateness: u64,
 }
 
 impl Coherent {
@@ -116,9 +112,7 @@ impl Coherent {
             came: Vec::new(),
             ahead: 0,
             disorder: 0,
-            late: 0,
             coherence: 1024,
-            lateness: 0,
         })
     }
 

