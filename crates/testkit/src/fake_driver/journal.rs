@@ -112,16 +112,6 @@ pub enum Command {
     State(&'static str),
 }
 
-impl Command {
-    /// Whether tile contents outside the bound range die when it executes.
-    pub fn is_action(&self) -> bool {
-        matches!(
-            self,
-            Command::Draw | Command::Dispatch | Command::Transfer(_) | Command::BeginRendering { .. }
-        )
-    }
-}
-
 /// What a barrier is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touched {
