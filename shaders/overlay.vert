@@ -1,16 +1,16 @@
 #version 460
-#extension GL_GOOGLE_include_directive : require
-// Shapes in points: two triangles each.
+// A vertex of egui: points, texels of 0 to 1, premultiplied sRGB.
 
-#include "overlay.glsl"
-
-layout(location = 0) out vec2 within;
-layout(location = 1) flat out int number;
+layout(location = 0) in vec2 position;
+layout(location = 1) in vec2 texel;
+layout(location = 2) in uint colour;
+layout(location = 0) out vec2 at;
+layout(location = 1) out vec4 tint;
+// The picture's sides in points, and the texture's in texels.
+layout(push_constant) uniform Screen { vec2 size; ivec2 texels; } screen;
 
 void main() {
-    number = gl_InstanceIndex;
-    Shape shape = shapes[number];
-    int point = gl_VertexIndex < 3 ? gl_VertexIndex : gl_VertexIndex == 3 ? 2 : gl_VertexIndex == 4 ? 1 : 3;
-    within = vec2(point & 1, point >> 1) * shape.place.zw;
-    gl_Position = vec4((shape.place.xy + within) / screen.size * 2.0 - 1.0, 1.0, 1.0);
+    at = texel * vec2(screen.texels) - 0.5;
+    tint = unpackUnorm4x8(colour);
+    gl_Position = vec4(position / screen.size * 2.0 - 1.0, 1.0, 1.0);
 }

@@ -61,9 +61,6 @@ pub(crate) struct Args {
     /// The most of the tile heap that is used: bytes, or with K, M or G behind
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) heap: Option<Bytes>,
-    /// Prints where the parts of the heap map are, and in a window what is pointed at
-    #[arg(long)]
-    pub(crate) log: bool,
     /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,

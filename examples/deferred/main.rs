@@ -150,7 +150,6 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         dynamic_resolution: args.dynamic_resolution,
         overlay: args.overlay,
         prints_plans: false,
-        prints_places: args.log,
     })
 }
 

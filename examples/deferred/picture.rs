@@ -11,10 +11,9 @@ use crate::scene::Scene;
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::error::Result;
 use crate::support::output::Output;
-use crate::support::painter::Painter;
+use crate::support::painter::{Painter, Screen};
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::progress;
-use crate::support::sheet::Screen;
 
 /// What frames came to.
 pub(crate) struct Sequence {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ash::vk;
+use egui::{Event, Key};
 use tileheap::arrange::Arrangement;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
@@ -14,7 +15,7 @@ use crate::descriptors::Inputs;
 use crate::frame::{Deferred, Switches, declare, describe};
 use crate::frame_in_flight::FrameInFlight;
 use crate::mesh::Meshes;
-use crate::overlay::{Overlay, Reaction, Request, View};
+use crate::overlay::{Overlay, Request, View};
 use crate::pass_recorder::PassRecorder;
 use crate::pipelines::Pipelines;
 use crate::scene::{Draw, Scene};
@@ -22,12 +23,10 @@ use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::arrangement::{self, Run};
 use crate::support::descriptors::create_pool;
 use crate::support::error::Result;
-use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
-use crate::support::painter::Painter;
-use crate::support::sheet::{Screen, Sheet};
+use crate::support::painter::{Flow, Painter, Screen};
 
 /// How a renderer starts.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +40,6 @@ pub(crate) struct RendererDesc {
     pub(crate) overlay: bool,
     /// Prints every plan that is applied or given up, and its last frame.
     pub(crate) prints_plans: bool,
-    /// Prints what the overlay's places are, and what is pointed at.
-    pub(crate) prints_places: bool,
 }
 
 pub(crate) struct Renderer {
@@ -71,7 +68,6 @@ pub(crate) struct Renderer {
     overlay: Overlay,
     /// Why a request was refused.
     refusal: Option<String>,
-    sheet: Sheet,
     layer: Layer,
     slot_pool: vk::DescriptorPool,
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
@@ -151,14 +147,12 @@ impl Renderer {
             queue: queue.handle,
             applied: 1,
             refusal: None,
-            sheet: Sheet::default(),
             layer,
             slot_pool,
             slots,
             frame_index: 0,
         };
         renderer.print_plan();
-        renderer.print_places();
         Ok(renderer)
     }
 
@@ -222,12 +216,14 @@ impl Renderer {
         self.desc.request = self.overlay.request.clone();
         self.applied += 1;
         self.print_plan();
-        self.print_places();
         Ok(())
     }
 
-    /// Plans anew for another request, with frames under way.
+    /// Plans anew where the request has changed, with frames under way.
     fn replan(&mut self) {
+        if self.overlay.request == self.desc.request {
+            return;
+        }
         let applied = self.apply(self.deferred().clone());
         self.refusal = applied.err().map(|fault| fault.to_string());
         if let Some(fault) = &self.refusal {
@@ -269,27 +265,6 @@ impl Renderer {
         );
     }
 
-    fn print_places(&self) {
-        if !self.desc.prints_places {
-            return;
-        }
-        let scale = self.screen.scale;
-        for (name, area) in self.overlay.places(&self.view()) {
-            let [left, top, width, height] =
-                [area.left, area.top, area.width, area.height].map(|points| (points * scale).round() as i32);
-            println!("place {left} {top} {width} {height} {name}");
-        }
-        println!("places of plan {}", self.applied);
-    }
-
-    fn view(&self) -> View<'_> {
-        View {
-            extent: self.screen.points(),
-            plan: &self.plan,
-            refusal: self.refusal.as_deref(),
-        }
-    }
-
     fn wait_for(&mut self, index: usize) -> Result<()> {
         if let Some(frame) = self.slots[index].pending.take() {
             self.frames.wait(frame, u64::MAX)?;
@@ -319,27 +294,18 @@ impl Painter for Renderer {
         Ok(())
     }
 
-    fn input(&mut self, input: Input) -> Result<Flow> {
-        let mut overlay = self.overlay.clone();
-        let before = self.overlay.detail(&self.view()).map(str::to_owned);
-        let is_switch = matches!(input, Input::Key(Key::F1 | Key::Tab));
-        let reaction = overlay.input(input, &self.view());
-        self.overlay = overlay;
-        match reaction {
-            Reaction::Nothing => {}
-            Reaction::Plan => self.replan(),
-            Reaction::Close => return Ok(Flow::Close),
-        }
-        if self.desc.prints_places {
-            if is_switch {
-                self.print_places();
-            }
-            let after = self.overlay.detail(&self.view());
-            if before.as_deref() != after {
-                println!("details of {}", after.unwrap_or("nothing"));
-            }
-        }
-        Ok(Flow::Continue)
+    fn key(&mut self, key: Key) -> Result<Flow> {
+        self.overlay.key(key, &self.plan);
+        self.replan();
+        Ok(if key == Key::Escape {
+            Flow::Close
+        } else {
+            Flow::Continue
+        })
+    }
+
+    fn point(&mut self, event: Event) {
+        self.layer.input(event);
     }
 
     fn next_slot(&mut self) -> Result<usize> {
@@ -356,10 +322,10 @@ impl Painter for Renderer {
 
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
         let index = self.next_slot()?;
-        let mut sheet = std::mem::take(&mut self.sheet);
-        self.overlay.draw(&mut sheet, &self.view());
-        self.layer.write(index, &sheet);
-        self.sheet = sheet;
+        let (plan, refusal) = (&self.plan, self.refusal.as_deref());
+        let overlay = |context: &egui::Context| self.overlay.show(context, &View { plan, refusal });
+        self.layer.run(index, self.screen, overlay)?;
+        self.replan();
         let (device, slot, screen) = (self.tile.raw(), &mut self.slots[index], self.screen);
         let now = match self.desc.dynamic_resolution {
             true => resolution(self.frame_index, screen.extent),

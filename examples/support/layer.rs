@@ -1,91 +1,160 @@
-//! Draws a [`Sheet`] over what a render pass has drawn.
+//! Runs an overlay of egui, and draws it over what a render pass has drawn.
 
 use ash::vk;
+use bytemuck::Pod;
+use egui::epaint::{ImageDelta, Primitive, Vertex};
+use egui::{ColorImage, Context, Event, ImageData, Pos2, RawInput, Rect, ViewportId};
 use tileheap::runtime::{Device, Target};
 
 use super::FRAMES_IN_FLIGHT;
 use super::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use super::error::Result;
 use super::memory::HostBuffer;
+use super::painter::Screen;
 use super::pipeline::Drawing;
 use super::shaders::{OVERLAY_FRAG, OVERLAY_VERT, Shader, push_constant_range};
-use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Screen, Sheet, glyphs};
 
 static SHADERS: [&Shader; 2] = [&OVERLAY_VERT, &OVERLAY_FRAG];
-/// The pipeline of overlays, and a frame's shapes for each slot.
+/// egui keeps its glyphs in a texture of this width, which grows downward.
+const TEXTURE_WIDTH: usize = 1024;
+
+/// The pipeline of overlays, and a frame's triangles for each slot.
 pub struct Layer {
+    tile: Device,
+    context: Context,
+    input: RawInput,
+    texture: ColorImage,
     set_layout: SetLayout,
     layout: vk::PipelineLayout,
-    push_constants: vk::PushConstantRange,
     pipeline: vk::Pipeline,
     pool: vk::DescriptorPool,
-    sets: [vk::DescriptorSet; FRAMES_IN_FLIGHT],
-    shapes: [HostBuffer; FRAMES_IN_FLIGHT],
-    /// How many shapes a slot's frame has.
-    counts: [u32; FRAMES_IN_FLIGHT],
-    glyphs: HostBuffer,
+    slots: [Slot; FRAMES_IN_FLIGHT],
+}
+
+/// What a frame in flight draws.
+struct Slot {
+    set: vk::DescriptorSet,
+    /// Vertices, indices and texels.
+    buffers: [HostBuffer; 3],
+    /// The texture has changed since it was copied.
+    is_stale: bool,
+    draws: Vec<Draw>,
+}
+
+/// A range of the indices, and where their vertices begin.
+struct Draw {
+    scissor: vk::Rect2D,
+    indices: std::ops::Range<u32>,
+    first_vertex: i32,
 }
 
 impl Layer {
-    /// For a pass with one colour attachment of plain 8-bit channels: shapes are sRGB already.
+    /// For a pass with one colour attachment of plain 8-bit channels: colours are sRGB already.
     pub fn new(tile: &Device, target: &Target) -> Result<Layer> {
         let device = tile.raw();
-        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
-        let shapes = || HostBuffer::new(tile, (MOST_SHAPES * SHAPE_BYTES) as u64, usage);
-        let shapes = [shapes()?, shapes()?];
-        let glyphs = HostBuffer::holding(tile, &glyphs(), usage)?;
-
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &SHADERS)?;
         let pool = create_pool(device, FRAMES_IN_FLIGHT, &set_layout.pool_sizes(FRAMES_IN_FLIGHT))?;
-        let mut sets = [vk::DescriptorSet::null(); FRAMES_IN_FLIGHT];
-        for (set, shapes) in sets.iter_mut().zip(&shapes) {
-            *set = set_layout.allocate(device, pool)?;
-            for (binding, buffer) in [(0, shapes), (1, &glyphs)] {
-                set_layout.write_buffer(device, *set, binding, buffer.handle, (0, vk::WHOLE_SIZE));
+        let slot = || -> Result<Slot> {
+            Ok(Slot {
+                set: set_layout.allocate(device, pool)?,
+                buffers: [buffer(tile, 4)?, buffer(tile, 4)?, buffer(tile, 4)?],
+                is_stale: false,
+                draws: Vec::new(),
+            })
+        };
+        let context = Context::default();
+        context.all_styles_mut(|style| {
+            for font in style.text_styles.values_mut() {
+                font.size = 13.0;
             }
-        }
+            style.spacing.item_spacing = [6.0, 2.0].into();
+            style.interaction.selectable_labels = false;
+            style.animation_time = 0.0;
+        });
+        // However long a frame takes.
+        context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
         Ok(Layer {
-            push_constants: push_constant_range(&SHADERS).expect("the size of the screen"),
+            tile: tile.clone(),
+            context,
+            input: RawInput {
+                max_texture_side: Some(TEXTURE_WIDTH),
+                ..RawInput::default()
+            },
+            texture: ColorImage::default(),
+            slots: [slot()?, slot()?],
             pipeline: pipeline(device, layout, target)?,
             set_layout,
             layout,
             pool,
-            sets,
-            shapes,
-            counts: [0; FRAMES_IN_FLIGHT],
-            glyphs,
         })
     }
 
-    /// Takes over the shapes of the slot's next frame; the one before is complete.
-    pub fn write(&mut self, slot: usize, sheet: &Sheet) {
-        let bytes = sheet.bytes();
-        self.shapes[slot].bytes()[..bytes.len()].copy_from_slice(bytes);
-        self.counts[slot] = sheet.len() as u32;
+    /// What the next frame's overlay is told.
+    pub fn input(&mut self, event: Event) {
+        self.input.events.push(event);
     }
 
-    /// Records the slot's shapes into a pass with such a target, whose viewport covers the picture.
-    pub fn record(&self, device: &ash::Device, commands: vk::CommandBuffer, slot: usize, screen: Screen) {
-        if self.counts[slot] == 0 {
-            return;
+    /// Runs the overlay for the slot's next frame; the one before is complete.
+    pub fn run(&mut self, slot: usize, screen: Screen, overlay: impl FnMut(&Context)) -> Result<()> {
+        self.input.screen_rect = Some(Rect::from_min_size(Pos2::ZERO, screen.points().into()));
+        let viewport = self.input.viewports.entry(ViewportId::ROOT).or_default();
+        viewport.native_pixels_per_point = Some(screen.scale);
+        let output = self.context.run(self.input.take(), overlay);
+        for (_, delta) in &output.textures_delta.set {
+            update(&mut self.texture, delta);
+            self.slots.iter_mut().for_each(|slot| slot.is_stale = true);
         }
-        let graphics = vk::PipelineBindPoint::GRAPHICS;
-        let [width, height] =
-            [screen.extent.width, screen.extent.height].map(|side| side as f32 / screen.scale);
-        let (sets, pushed) = ([self.sets[slot]], [width, height, screen.scale]);
+        let (mut vertices, mut indices) = (Vec::<Vertex>::new(), Vec::<u32>::new());
+        let slot = &mut self.slots[slot];
+        slot.draws.clear();
+        for part in self.context.tessellate(output.shapes, output.pixels_per_point) {
+            let Primitive::Mesh(mesh) = part.primitive else {
+                continue;
+            };
+            let (first_index, first_vertex) = (indices.len() as u32, vertices.len() as i32);
+            indices.extend(mesh.indices);
+            vertices.extend(mesh.vertices);
+            slot.draws.push(Draw {
+                scissor: scissor(part.clip_rect, screen),
+                indices: first_index..indices.len() as u32,
+                first_vertex,
+            });
+        }
+        write(&self.tile, &mut slot.buffers[0], &vertices)?;
+        write(&self.tile, &mut slot.buffers[1], &indices)?;
+        if std::mem::take(&mut slot.is_stale) {
+            let texels = &mut slot.buffers[2];
+            write(&self.tile, texels, &self.texture.pixels)?;
+            let (device, all) = (self.tile.raw(), (0, vk::WHOLE_SIZE));
+            self.set_layout
+                .write_buffer(device, slot.set, 0, texels.handle, all);
+        }
+        Ok(())
+    }
+
+    /// Records the slot's overlay into a pass with such a target, whose viewport covers the picture.
+    pub fn record(&self, device: &ash::Device, commands: vk::CommandBuffer, slot: usize, screen: Screen) {
+        let (graphics, slot) = (vk::PipelineBindPoint::GRAPHICS, &self.slots[slot]);
+        let [width, height] = screen.points();
+        let texels = self.texture.size.map(|side| (side as u32).to_ne_bytes());
+        let pushed = [width.to_ne_bytes(), height.to_ne_bytes(), texels[0], texels[1]].concat();
+        let stages = push_constant_range(&SHADERS)
+            .expect("the size of the screen")
+            .stage_flags;
+        let [vertices, indices, _] = slot.buffers.each_ref().map(|buffer| buffer.handle);
         // SAFETY: recording inside a pass that the pipeline was made for, with all that it needs.
         unsafe {
             device.cmd_bind_pipeline(commands, graphics, self.pipeline);
-            device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &sets, &[]);
-            device.cmd_push_constants(
-                commands,
-                self.layout,
-                self.push_constants.stage_flags,
-                0,
-                bytemuck::bytes_of(&pushed),
-            );
-            device.cmd_draw(commands, 6, self.counts[slot], 0, 0);
+            device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &[slot.set], &[]);
+            device.cmd_push_constants(commands, self.layout, stages, 0, &pushed);
+            device.cmd_bind_vertex_buffers(commands, 0, &[vertices], &[0]);
+            device.cmd_bind_index_buffer(commands, indices, 0, vk::IndexType::UINT32);
+            for draw in &slot.draws {
+                let range = &draw.indices;
+                device.cmd_set_scissor(commands, 0, &[draw.scissor]);
+                device.cmd_draw_indexed(commands, range.len() as u32, 1, range.start, draw.first_vertex, 0);
+            }
         }
     }
 
@@ -98,22 +167,70 @@ impl Layer {
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_descriptor_set_layout(self.set_layout.handle, None);
-            self.glyphs.destroy(device);
         }
-        for shapes in &self.shapes {
+        for buffer in self.slots.iter().flat_map(|slot| &slot.buffers) {
             // SAFETY: as above.
-            unsafe { shapes.destroy(device) };
+            unsafe { buffer.destroy(device) };
         }
     }
 }
 
-/// Shapes over what is there; depth, where the pass has one, is left alone: they are nearest.
+fn buffer(tile: &Device, bytes: usize) -> Result<HostBuffer> {
+    let indexed = vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER;
+    HostBuffer::new(tile, bytes as u64, indexed | vk::BufferUsageFlags::STORAGE_BUFFER)
+}
+
+/// Replaces what a buffer holds that no frame uses; it grows if need be.
+fn write<T: Pod>(tile: &Device, held: &mut HostBuffer, content: &[T]) -> Result<()> {
+    let bytes: &[u8] = bytemuck::cast_slice(content);
+    if held.size < bytes.len() as u64 {
+        let former = std::mem::replace(held, buffer(tile, bytes.len().next_power_of_two())?);
+        // SAFETY: the slot's last frame is complete.
+        unsafe { former.destroy(tile.raw()) };
+    }
+    held.bytes()[..bytes.len()].copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Changes the texture, all of it or a part.
+fn update(texture: &mut ColorImage, delta: &ImageDelta) {
+    let ImageData::Color(image) = &delta.image;
+    let Some([left, top]) = delta.pos else {
+        texture.clone_from(image);
+        return;
+    };
+    let rows = texture.pixels.chunks_mut(texture.size[0]).skip(top);
+    for (row, new) in rows.zip(image.pixels.chunks(image.size[0])) {
+        row[left..left + new.len()].copy_from_slice(new);
+    }
+}
+
+/// A part of the picture in points, in pixels inside of it.
+fn scissor(part: Rect, screen: Screen) -> vk::Rect2D {
+    let side = |points: f32, most: u32| ((points * screen.scale).round().max(0.0) as u32).min(most);
+    let vk::Extent2D { width, height } = screen.extent;
+    let [left, top] = [side(part.min.x, width), side(part.min.y, height)];
+    let [right, bottom] = [side(part.max.x, width), side(part.max.y, height)];
+    vk::Rect2D {
+        offset: vk::Offset2D {
+            x: left as i32,
+            y: top as i32,
+        },
+        extent: vk::Extent2D {
+            width: right.saturating_sub(left),
+            height: bottom.saturating_sub(top),
+        },
+    }
+}
+
+/// Premultiplied colours over what is there; depth, where the pass has one, is left alone: they are nearest.
 fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
     let blend = vk::PipelineColorBlendAttachmentState::default()
-        .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
+        .src_color_blend_factor(vk::BlendFactor::ONE)
         .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
         .dst_alpha_blend_factor(vk::BlendFactor::ONE);
     let drawing = Drawing {
+        vertex_stride: size_of::<Vertex>() as u32,
         blend: Some(blend),
         ..Drawing::new(layout, target, &OVERLAY_VERT, Some(&OVERLAY_FRAG))
     };

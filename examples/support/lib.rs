@@ -9,7 +9,6 @@ pub mod arrangement;
 pub mod commands;
 pub mod descriptors;
 pub mod error;
-pub mod input;
 pub mod layer;
 pub mod memory;
 pub mod output;
@@ -19,7 +18,6 @@ pub mod pipeline;
 pub mod program;
 pub mod progress;
 pub mod shaders;
-pub mod sheet;
 pub mod sizes;
 pub mod swapchain;
 #[cfg(feature = "window")]

@@ -5,8 +5,7 @@ use tileheap::runtime::{Context, ContextDesc};
 
 use super::error::{Result, no_window};
 use super::output::Output;
-use super::painter::{Painter, WindowDesc};
-use super::sheet::Screen;
+use super::painter::{Painter, Screen, WindowDesc};
 
 /// Fails: build the example with the feature `window`, which is a default, to see a window.
 pub fn run<P: Painter>(

@@ -1,26 +1,59 @@
 //! What a window shows, and a stand-in for windows where the feature `window` is off.
 
 use ash::vk;
+use egui::{Event, Key};
 use tileheap::frame::ResourceId;
 use tileheap::runtime::Imports;
 
 use super::error::Result;
-use super::input::{Flow, Input, Key};
 use super::output::{Output, Semaphores};
-use super::sheet::Screen;
+
+/// What follows for the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    Continue,
+    Close,
+}
+
+/// A picture that an overlay is drawn over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Screen {
+    /// In pixels.
+    pub extent: vk::Extent2D,
+    /// Pixels to a point, at least 1.
+    pub scale: f32,
+}
+
+impl Screen {
+    /// A point for each pixel.
+    pub fn plain(extent: vk::Extent2D) -> Screen {
+        Screen { extent, scale: 1.0 }
+    }
+
+    /// With as many pixels to a point as a window system says; no fewer than one, or text could not be read.
+    pub fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
+        Screen {
+            extent,
+            scale: (scale as f32).max(1.0),
+        }
+    }
+
+    /// Its sides in points.
+    pub fn points(self) -> [f32; 2] {
+        [self.extent.width, self.extent.height].map(|pixels| pixels as f32 / self.scale)
+    }
+}
 
 /// What draws frames for a window.
 pub trait Painter {
     /// Another size, scale or format of the picture; no frame is under way.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()>;
 
-    /// A person did something, and the next frame is to show what follows.
-    fn input(&mut self, input: Input) -> Result<Flow> {
-        match input {
-            Input::Key(Key::Escape) => Ok(Flow::Close),
-            _ => Ok(Flow::Continue),
-        }
-    }
+    /// A key was pressed.
+    fn key(&mut self, key: Key) -> Result<Flow>;
+
+    /// The pointer or its button moved, and the next frame is to show what follows.
+    fn point(&mut self, event: Event);
 
     /// Waits until the next frame has a slot: which one.
     fn next_slot(&mut self) -> Result<usize>;

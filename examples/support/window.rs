@@ -5,22 +5,21 @@ use std::time::Instant;
 
 use ash::vk;
 use ash_window::{create_surface, enumerate_required_extensions};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2};
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
 use tileheap::runtime::context::Message;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{Context, ContextDesc, Imports};
 use winit::application::ApplicationHandler;
 use winit::dpi::{LogicalSize, PhysicalSize};
-use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};
+use winit::event::{MouseButton, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
-use winit::keyboard::{Key as WindowKey, NamedKey};
+use winit::keyboard::Key as WindowKey;
 use winit::window::{Window, WindowId};
 
 use super::error::{self, Called, Error, Result};
-use super::input::{Flow, Input, Key};
 use super::output::Output;
-use super::painter::{Painter, WindowDesc};
-use super::sheet::Screen;
+use super::painter::{Flow, Painter, Screen, WindowDesc};
 use super::swapchain::Swapchain;
 
 /// Runs until the window is closed or all frames were shown; the messages of Vulkan.
@@ -98,15 +97,30 @@ where
                 }
                 self.keep(event_loop, outcome);
             }
-            other => {
-                if let Some(input) = input_of(&other, shown.scale) {
-                    match shown.painter.input(input) {
-                        Ok(Flow::Continue) => {}
-                        Ok(Flow::Close) => event_loop.exit(),
-                        Err(fault) => self.keep(event_loop, Err(fault)),
-                    }
+            WindowEvent::KeyboardInput { event, .. } if event.state.is_pressed() => {
+                match key_of(&event.logical_key).map_or(Ok(Flow::Continue), |key| shown.painter.key(key)) {
+                    Ok(Flow::Continue) => {}
+                    Ok(Flow::Close) => event_loop.exit(),
+                    Err(fault) => self.keep(event_loop, Err(fault)),
                 }
             }
+            WindowEvent::CursorMoved { position, .. } => {
+                let [x, y] = [position.x, position.y].map(|pixels| pixels as f32 / shown.scale);
+                shown.pointer = Pos2::new(x, y);
+                shown.painter.point(Event::PointerMoved(shown.pointer));
+            }
+            WindowEvent::CursorLeft { .. } => shown.painter.point(Event::PointerGone),
+            WindowEvent::MouseInput {
+                state,
+                button: MouseButton::Left,
+                ..
+            } => shown.painter.point(Event::PointerButton {
+                pos: shown.pointer,
+                button: PointerButton::Primary,
+                pressed: state.is_pressed(),
+                modifiers: Modifiers::NONE,
+            }),
+            _ => {}
         }
     }
 
@@ -136,6 +150,8 @@ struct Shown<P> {
     fits: bool,
     /// Pixels to a point, as the painter knows them.
     scale: f32,
+    /// Where the pointer is, in points.
+    pointer: Pos2,
     frames: u32,
     since: Instant,
 }
@@ -180,6 +196,7 @@ impl<P: Painter> Shown<P> {
             window,
             fits,
             scale: screen.scale,
+            pointer: Pos2::ZERO,
             frames: 0,
             since: Instant::now(),
         })
@@ -273,52 +290,10 @@ fn no_window(error: impl std::fmt::Display) -> Error {
     error::no_window(why.trim_end_matches('.'))
 }
 
-/// What an event means, if it means anything; `scale` is pixels to a point.
-fn input_of(event: &WindowEvent, scale: f32) -> Option<Input> {
-    match event {
-        WindowEvent::KeyboardInput {
-            event:
-                KeyEvent {
-                    state: ElementState::Pressed,
-                    logical_key,
-                    ..
-                },
-            ..
-        } => key_of(logical_key).map(Input::Key),
-        WindowEvent::CursorMoved { position, .. } => Some(Input::Pointer(
-            [position.x, position.y].map(|pixels| pixels as f32 / scale),
-        )),
-        WindowEvent::CursorLeft { .. } => Some(Input::PointerGone),
-        WindowEvent::MouseInput {
-            state,
-            button: MouseButton::Left,
-            ..
-        } => Some(match state {
-            ElementState::Pressed => Input::Press,
-            ElementState::Released => Input::Release,
-        }),
-        _ => None,
-    }
-}
-
 fn key_of(key: &WindowKey) -> Option<Key> {
     match key {
-        WindowKey::Named(NamedKey::F1) => Some(Key::F1),
-        WindowKey::Named(NamedKey::ArrowUp) => Some(Key::Up),
-        WindowKey::Named(NamedKey::ArrowDown) => Some(Key::Down),
-        WindowKey::Named(NamedKey::Home) => Some(Key::Home),
-        WindowKey::Named(NamedKey::End) => Some(Key::End),
-        WindowKey::Named(NamedKey::Space) => Some(Key::Space),
-        WindowKey::Named(NamedKey::Tab) => Some(Key::Tab),
-        WindowKey::Named(NamedKey::Escape) => Some(Key::Escape),
-        WindowKey::Character(text) => match text.as_str() {
-            // On the same key, with and without Shift, where plus has none of its own.
-            "+" | "=" => Some(Key::Plus),
-            "-" => Some(Key::Minus),
-            "o" | "O" => Some(Key::O),
-            "r" | "R" => Some(Key::R),
-            _ => None,
-        },
+        WindowKey::Named(named) => Key::from_name(&format!("{named:?}")),
+        WindowKey::Character(text) => Key::from_name(text),
         _ => None,
     }
 }

@@ -46,11 +46,10 @@ use crate::renderer::{Renderer, World};
 use crate::streamer::FrameRecord;
 use crate::support::error::{Result, bail};
 use crate::support::output::Output;
-use crate::support::painter::{Painter, WindowDesc};
+use crate::support::painter::{Painter, Screen, WindowDesc};
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::progress;
-use crate::support::sheet::Screen;
 use crate::support::window;
 
 fn main() -> ExitCode {

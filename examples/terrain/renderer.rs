@@ -1,6 +1,7 @@
 //! The renderer: a planned frame in which textures stream in and the land is drawn.
 
 use ash::vk;
+use egui::{Event, Key};
 use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
@@ -18,13 +19,11 @@ use crate::streamer::{PALETTE, Streamer, shape_of};
 use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::commands::{command_buffers, set_viewport, whole};
 use crate::support::error::{Called, Result};
-use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
-use crate::support::painter::Painter as _;
+use crate::support::painter::{Flow, Painter as _, Screen};
 use crate::support::picture::copy_to_buffer;
-use crate::support::sheet::{Screen, Sheet};
 
 /// The land, which does not depend on a device.
 pub(crate) struct World {
@@ -69,7 +68,6 @@ pub(crate) struct Renderer {
     policy: String,
     uploads: Bytes,
     seen: Vec<Seen>,
-    sheet: Sheet,
     layer: Layer,
 }
 
@@ -129,7 +127,6 @@ impl Renderer {
             policy: args.policy.to_string(),
             uploads,
             seen: Vec::new(),
-            sheet: Sheet::default(),
             layer,
         })
     }
@@ -308,9 +305,9 @@ impl crate::support::painter::Painter for Renderer {
         })?;
         let _ = recorded?;
         if self.overlay {
-            let (streamer, points) = (&self.streamer, self.screen.points());
-            overlay::draw(&mut self.sheet, streamer, &self.policy, self.uploads, points);
-            self.layer.write(index, &self.sheet);
+            let (streamer, policy, uploads) = (&self.streamer, &self.policy, self.uploads);
+            let overlay = |context: &egui::Context| overlay::show(context, streamer, policy, uploads);
+            self.layer.run(index, self.screen, overlay)?;
         }
         let pen = PassRecorder {
             device: &device,
@@ -343,10 +340,12 @@ impl crate::support::painter::Painter for Renderer {
         Ok(())
     }
 
-    fn input(&mut self, input: Input) -> Result<Flow> {
-        let budget = match input {
-            Input::Key(Key::Escape) => return Ok(Flow::Close),
-            Input::Key(Key::Space) => {
+    fn point(&mut self, _: Event) {}
+
+    fn key(&mut self, key: Key) -> Result<Flow> {
+        let budget = match key {
+            Key::Escape => return Ok(Flow::Close),
+            Key::Space => {
                 self.moving = !self.moving;
                 println!(
                     "{} at {}",
@@ -355,13 +354,13 @@ impl crate::support::painter::Painter for Renderer {
                 );
                 return Ok(Flow::Continue);
             }
-            Input::Key(Key::O | Key::F1) => {
+            Key::O | Key::F1 => {
                 self.overlay = !self.overlay;
                 println!("overlay {}", if self.overlay { "on" } else { "off" });
                 return Ok(Flow::Continue);
             }
-            Input::Key(Key::Minus) => Bytes(self.streamer.cache.budget().0 / 4 * 3),
-            Input::Key(Key::Plus) => Bytes(self.streamer.cache.budget().0 / 3 * 4),
+            Key::Minus => Bytes(self.streamer.cache.budget().0 / 4 * 3),
+            Key::Plus | Key::Equals => Bytes(self.streamer.cache.budget().0 / 3 * 4),
             _ => return Ok(Flow::Continue),
         };
         // A budget that cannot be is no reason to end the flight.
