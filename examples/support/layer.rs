@@ -3,7 +3,7 @@
 use ash::vk;
 use bytemuck::Pod;
 use egui::epaint::{ImageDelta, Primitive, Vertex};
-use egui::{ColorImage, Context, Event, ImageData, Pos2, RawInput, Rect, ViewportId};
+use egui::{Color32, ColorImage, Context, Event, ImageData, Pos2, RawInput, Rect, ViewportId};
 use tileheap::runtime::{Device, Target};
 
 use super::FRAMES_IN_FLIGHT;
@@ -68,7 +68,8 @@ impl Layer {
             for font in style.text_styles.values_mut() {
                 font.size = 13.0;
             }
-            style.spacing.item_spacing = [6.0, 2.0].into();
+            style.spacing.item_spacing = [6.0, 0.0].into();
+            style.visuals.widgets.noninteractive.fg_stroke.color = Color32::from_rgb(209, 219, 232);
             style.interaction.selectable_labels = false;
             style.animation_time = 0.0;
         });

@@ -64,7 +64,11 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
     };
     let part = |start, end| bar.with_min_x(at(start)).with_max_x(at(end));
     for arena in &arenas {
-        painter.rect_filled(part(arena.start, arena.end), 0.0, heat(arena.recent, 0.28));
+        painter.rect_filled(
+            part(arena.start, arena.end),
+            0.0,
+            darker(heat(arena.recent), 0.28),
+        );
     }
     for (texture, offset, size, _) in streamer.cache.blocks() {
         let block = part(offset, offset + size);
@@ -74,10 +78,10 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
             0 | 1 => 1.0,
             age => 0.78 - 0.06 * age.min(5) as f32,
         };
-        let cool = Temperature(Temperature::ONE.0 / 8);
+        let colour = arena.map_or(Color32::from_rgb(92, 168, 250), |arena| heat(arena.recent));
         let gap = if block.width() > 3.0 { 1.0 } else { 0.0 };
         let inside = block.shrink2(vec2(0.0, 1.0)).with_max_x(block.right() - gap);
-        painter.rect_filled(inside, 0.0, heat(arena.map_or(cool, |arena| arena.recent), shade));
+        painter.rect_filled(inside, 0.0, darker(colour, shade));
     }
     for arena in arenas
         .iter()
@@ -86,7 +90,7 @@ fn memory(painter: &Painter, streamer: &Streamer, screen: Rect) -> f32 {
         let (wall, degrees) = (part(arena.start, arena.end), degrees(arena.recent));
         let foot = wall.shrink2(vec2(1.0, 0.0)).with_max_y(bar.top() - 5.0);
         let column = foot.with_min_y(foot.bottom() - 28.0 * degrees.min(1.5));
-        painter.rect_filled(column, 0.0, heat(arena.recent, 1.0));
+        painter.rect_filled(column, 0.0, heat(arena.recent));
         let tall = bar.top() - 8.0..=bar.bottom() + 4.0;
         painter.vline(wall.right(), tall, Stroke::new(2.0, WHITE));
         if wall.width() > 44.0 {
@@ -152,8 +156,12 @@ fn degrees(temperature: Temperature) -> f32 {
     (temperature.0 as f64 / Temperature::ONE.0 as f64) as f32
 }
 
-/// Blue is cold, red is hot, and what boils is nearly white; darker by a factor.
-fn heat(temperature: Temperature, shade: f32) -> Color32 {
+fn darker(colour: Color32, shade: f32) -> Color32 {
+    colour.lerp_to_gamma(Color32::BLACK, 1.0 - shade)
+}
+
+/// Blue is cold, red is hot, and what boils is nearly white.
+fn heat(temperature: Temperature) -> Color32 {
     const SCALE: [[f32; 3]; 5] = [
         [0.16, 0.34, 0.78],
         [0.22, 0.66, 0.74],
@@ -164,6 +172,6 @@ fn heat(temperature: Temperature, shade: f32) -> Color32 {
     let at = (degrees(temperature) * 3.0).clamp(0.0, 3.999);
     let (low, share) = (at as usize, at.fract());
     let channel = |channel: usize| lerp(SCALE[low][channel]..=SCALE[low + 1][channel], share);
-    let [r, g, b] = [0, 1, 2].map(|one| (channel(one) * shade * 255.0).round() as u8);
+    let [r, g, b] = [0, 1, 2].map(|one| (channel(one) * 255.0).round() as u8);
     Color32::from_rgb(r, g, b)
 }

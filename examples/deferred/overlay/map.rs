@@ -353,6 +353,7 @@ impl Overlay {
 
 /// The key bindings.
 fn keys(ui: &mut Ui, tile: bool) {
+    ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     let all: [(&[&str], &str, bool); 7] = [
         (&["F1"], "hide", true),
         (&["Up", "Down"], "select", true),

@@ -10,7 +10,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use egui::{Color32, Context, Frame, Key, SidePanel, Stroke, TopBottomPanel};
+use egui::{CentralPanel, Color32, Context, Frame, Key, Stroke, Ui, UiBuilder};
 use tileheap::frame::ResourceId;
 use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes};
@@ -161,21 +161,24 @@ impl Overlay {
                 .debug_text(at, egui::Align2::LEFT_TOP, TEXT, text);
             return;
         }
+        let room = room.shrink(12.0);
+        let side = room.with_max_x(room.left() + 308.0);
+        let map = room.with_min_x(side.right() + 12.0);
+        let map = map.with_min_y(map.bottom() - (0.46 * room.height()).clamp(270.0, 440.0));
         let frame = Frame::new().fill(PANEL).stroke(Stroke::new(1.0, EDGE));
-        let frame = frame.corner_radius(8).outer_margin(12).inner_margin(10);
+        let frame = frame.corner_radius(8).inner_margin(10);
         let mut hovered = None;
-        let side = SidePanel::left("list").exact_width(288.0).resizable(false);
-        side.show_separator_line(false).frame(frame).show(context, |ui| {
-            self.list(ui, view.plan, &mut hovered);
-        });
-        // As far from the list as from the edges.
-        let frame = frame.outer_margin(egui::Margin {
-            left: 0,
-            ..frame.outer_margin
-        });
-        let map = TopBottomPanel::bottom("map").exact_height((0.46 * room.height()).clamp(270.0, 440.0));
-        map.show_separator_line(false).frame(frame).show(context, |ui| {
-            self.map(ui, view, &mut hovered);
+        CentralPanel::default().frame(Frame::NONE).show(context, |ui| {
+            let panel = |ui: &mut Ui, place, content: &mut dyn FnMut(&mut Ui)| {
+                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| {
+                    frame.show(ui, |ui| {
+                        ui.set_min_size(ui.available_size());
+                        content(ui);
+                    });
+                });
+            };
+            panel(ui, side, &mut |ui| self.list(ui, view.plan, &mut hovered));
+            panel(ui, map, &mut |ui| self.map(ui, view, &mut hovered));
         });
         self.hovered = hovered;
     }

@@ -1,131 +1,123 @@
-//! The overlay without a window: requests that follow from inputs, and its layout.
+//! The overlay without a window or a device: which requests follow from keys and pointer.
 
 use std::sync::Arc;
 
-use ash::vk;
+use egui::{Event, Id, Modifiers, PointerButton, Pos2, RawInput, Rect, pos2};
 use tileheap::measure::estimate;
-use tileheap::plan::{Plan, PlanOptions, plan};
+use tileheap::plan::{PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
-use tileheap::units::Bytes;
 
 use super::*;
 use crate::frame::describe;
-use crate::support::input::{Input, Key};
 use crate::support::output::Output;
-use crate::support::sheet::Area;
 use crate::support::sizes::extent;
 
-fn planned(profile: &str, extent: vk::Extent2D, request: &Request) -> Plan {
+fn planned(profile: &str, request: &Request) -> Plan {
     let profile = Arc::new(DeviceProfile::preset(profile).expect("a preset"));
-    let output = Output::Swapchain(vk::Format::B8G8R8A8_UNORM);
-    let frame = describe(extent, output).expect("a sound frame").frame;
+    let frame = describe(extent(1280, 720), Output::Buffer)
+        .expect("a sound frame")
+        .frame;
     let frame = request.frame(&frame);
     let needs = Arc::new(estimate(&frame, &profile).expect("sizes"));
     let options = request.options(PlanOptions::default());
     plan(&frame, &needs, &profile, &options).expect("a plan")
 }
 
-const EXTENT: vk::Extent2D = extent(1280, 720);
-
-fn view(plan: &Plan) -> View<'_> {
-    View {
-        extent: EXTENT,
-        plan,
-        refusal: None,
-    }
-}
-
-/// What a key does.
-fn press(overlay: &mut Overlay, key: Key, plan: &Plan) -> Reaction {
-    overlay.input(Input::Key(key), &view(plan))
+/// Shows a frame after the pointer went somewhere, and its button down or up.
+fn show(context: &Context, overlay: &mut Overlay, plan: &Plan, at: Pos2, button: Option<bool>) {
+    let mut input = RawInput {
+        screen_rect: Some(Rect::from_min_max(Pos2::ZERO, pos2(1280.0, 720.0))),
+        events: vec![Event::PointerMoved(at)],
+        ..RawInput::default()
+    };
+    input.events.extend(button.map(|pressed| Event::PointerButton {
+        pos: at,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    }));
+    let refusal = None;
+    let _ = context.run(input, |context| overlay.show(context, &View { plan, refusal }));
 }
 
 #[test]
 fn keys_and_slider_limit_the_heap_in_whole_blocks() {
-    let plan = planned("adreno-830", EXTENT, &Request::default());
+    let plan = planned("adreno-830", &Request::default());
     let tile = plan.profile.tile.expect("a tile heap");
     let mut overlay = Overlay::new(&plan, Request::default(), true);
     for step in 1..=16 {
-        assert_eq!(press(&mut overlay, Key::Minus, &plan), Reaction::Plan);
+        overlay.key(Key::Minus, &plan);
         let limit = overlay.request.limit.expect("less than all");
         assert!(limit.is_aligned(tile.block.bytes));
         let wanted = tile.size.0 * (16 - step) / 16;
         assert!(limit.0 <= wanted && limit.0 + tile.block.bytes.get() > wanted);
     }
-    assert_eq!(overlay.request.limit, Some(Bytes::ZERO));
-    assert_eq!(press(&mut overlay, Key::Minus, &plan), Reaction::Nothing);
-    for _ in 0..16 {
-        press(&mut overlay, Key::Plus, &plan);
-    }
+    (0..16).for_each(|_| overlay.key(Key::Plus, &plan));
     assert_eq!(overlay.request.limit, None, "all of it again");
 
-    let layout = overlay.layout(&view(&plan)).expect("room");
-    let slider = layout.slider.expect("a heap to limit");
-    let (left, plot) = (slider.left + 5.0, layout.plot);
-    let at = |share: f32| [left, plot.bottom() - plot.height * share];
-    overlay.input(Input::Pointer(at(0.5)), &view(&plan));
+    let context = Context::default();
+    let mut drag = |overlay: &mut Overlay, at, button| show(&context, overlay, &plan, at, button);
+    drag(&mut overlay, Pos2::ZERO, None);
+    let of = |name: &str| context.read_response(Id::new(name)).expect("it was shown").rect;
+    let (slider, plot) = (of("slider"), of("plot"));
+    let at = |share: f32| pos2(slider.center().x, plot.bottom() - plot.height() * share);
+    drag(&mut overlay, at(0.5), None);
     assert_eq!(overlay.request.limit, None, "no button is pressed");
-    assert_eq!(overlay.input(Input::Press, &view(&plan)), Reaction::Plan);
-    overlay.input(Input::Pointer([5.0, at(0.25)[1]]), &view(&plan));
+    drag(&mut overlay, at(0.5), Some(true));
+    // The pointer may leave the slider meanwhile.
+    drag(&mut overlay, at(0.25) - egui::vec2(60.0, 0.0), None);
     let quarter = overlay.request.limit.expect("a quarter");
-    let off = quarter.0.abs_diff(tile.size.0 / 4);
-    assert!(off < tile.size.0 / 100, "{quarter}");
-    overlay.input(Input::Release, &view(&plan));
-    overlay.input(Input::Pointer(at(1.0)), &view(&plan));
-    assert_eq!(overlay.request.limit, Some(quarter), "released");
-    press(&mut overlay, Key::R, &plan);
+    assert!(quarter.is_aligned(tile.block.bytes));
+    assert!(
+        quarter.0.abs_diff(tile.size.0 / 4) < tile.size.0 / 100,
+        "{quarter}"
+    );
+    drag(&mut overlay, at(0.25), Some(false));
+    drag(&mut overlay, at(1.0), None);
+    let limit = overlay.request.limit.expect("released");
+    assert!(limit.0.abs_diff(quarter.0) < tile.size.0 / 100, "{limit}");
+
+    // Less stays on chip, in no more than that.
+    let less = planned("adreno-830", &overlay.request);
+    assert!(less.totals.on_chip_bytes < plan.totals.on_chip_bytes);
+    assert!(less.totals.tile_bytes <= limit);
+    overlay.key(Key::R, &plan);
     assert_eq!(overlay.request, Request::default());
 }
 
+/// A click on a row and one on a block of the map are Space; a hidden overlay knows neither.
 #[test]
-fn nothing_overlaps_or_leaves_its_panel_at_any_size() {
-    let inside = |inner: Area, outer: Area| {
-        inner.left >= outer.left - 0.5
-            && inner.top >= outer.top - 0.5
-            && inner.right() <= outer.right() + 0.5
-            && inner.bottom() <= outer.bottom() + 0.5
-    };
-    for profile in "adreno-830 x2-85 validation-icd hostile no-tile-memory".split(' ') {
-        for (width, height) in [(860, 580), (1024, 600), (1280, 720), (1920, 1080), (3840, 2160)] {
-            let extent = vk::Extent2D { width, height };
-            let plan = planned(profile, extent, &Request::default());
-            let view = View {
-                extent,
-                ..view(&plan)
-            };
-            let overlay = Overlay::new(&plan, Request::default(), true);
-            let layout = overlay.layout(&view).expect("room");
-            let what = format!("{profile} at {width} x {height}");
-            let picture = Area::new(0.0, 0.0, width as f32, height as f32);
-            for area in [layout.side, layout.panel] {
-                assert!(inside(area, picture), "{what}: {area:?}");
-            }
-            for area in [layout.plot, layout.keys] {
-                assert!(inside(area, layout.panel), "{what}: {area:?}");
-            }
-            assert!(layout.plot.bottom() < layout.keys.top, "{what}");
-            for area in layout.rows.iter().map(|row| row.area).chain([layout.details]) {
-                assert!(inside(area, layout.side), "{what}: {area:?}");
-            }
-            for (index, block) in layout.blocks.iter().enumerate() {
-                let area = block.area;
-                assert!(inside(area, layout.plot), "{what}: {block:?}");
-                let resident = block.placement;
-                let mut placements = plan.placements_of(resident.resource).iter();
-                let is_placed = placements.any(|one| (one.size, one.span) == (resident.size, resident.span));
-                assert!(is_placed, "{what}: {block:?}");
-                // The smallest are drawn three pixels high, and may overlap by that.
-                for other in layout.blocks[..index].iter().map(|block| block.area) {
-                    let apart = area.right() <= other.left
-                        || other.right() <= area.left
-                        || area.bottom() <= other.top + 3.0
-                        || other.bottom() <= area.top + 3.0;
-                    assert!(apart, "{what}: {area:?} and {other:?}");
-                }
-            }
-            let mut sheet = Sheet::default();
-            overlay.draw(&mut sheet, &view);
-            assert!(sheet.len() > 500, "{what}: {} shapes", sheet.len());
+fn a_click_changes_where_a_resource_is() {
+    let plan = planned("adreno-830", &Request::default());
+    let placed = Heap::of(&plan, true).placements[0].resource;
+    let row = Id::new(("row", placed.index()));
+    let block = Id::new(("block", placed.index(), 0_usize));
+    let context = Context::default();
+    let mut overlay = Overlay::new(&plan, Request::default(), true);
+    show(&context, &mut overlay, &plan, Pos2::ZERO, None);
+    let mut expected = Vec::new();
+    for id in [row, block] {
+        let at = context.read_response(id).expect("it was shown").rect.center();
+        for button in [None, Some(true), Some(false)] {
+            show(&context, &mut overlay, &plan, at, button);
         }
+        assert_eq!(overlay.focus(), Some(placed));
+        expected = if expected.is_empty() {
+            vec![placed]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(overlay.request.excluded, expected);
     }
+    overlay.key(Key::F1, &plan);
+    overlay.key(Key::Space, &plan);
+    assert_eq!(overlay.request, Request::default());
+
+    // Without a tile heap there is nothing to choose.
+    let plan = planned("no-tile-memory", &Request::default());
+    let mut overlay = Overlay::new(&plan, Request::default(), true);
+    [Key::Space, Key::Minus, Key::Tab, Key::ArrowUp].map(|key| overlay.key(key, &plan));
+    assert_eq!(overlay.request, Request::default());
+    overlay.key(Key::ArrowDown, &plan);
+    assert_eq!(overlay.chosen, listed(&plan).nth(1));
 }
