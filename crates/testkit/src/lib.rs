@@ -18,7 +18,6 @@ pub mod glsl;
 pub mod gpu;
 #[cfg(feature = "objects")]
 pub mod objects;
-pub mod places;
 #[cfg(feature = "runtime")]
 pub mod queue_rig;
 #[cfg(feature = "runtime")]

@@ -25,7 +25,7 @@ VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator"
 pub(super) struct Heap {
     /// Its height: of the tile heap, or of all eligible resources if that is less.
     pub(super) size: Bytes,
-    placements: Vec<Placement>,
+    pub(super) placements: Vec<Placement>,
     /// Per pass, the size of the bound tile memory.
     bound: Vec<Bytes>,
 }

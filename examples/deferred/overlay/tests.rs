@@ -56,7 +56,7 @@ fn keys_and_slider_limit_the_heap_in_whole_blocks() {
     assert_eq!(overlay.request.limit, None, "all of it again");
 
     let context = Context::default();
-    let mut drag = |overlay: &mut Overlay, at, button| show(&context, overlay, &plan, at, button);
+    let drag = |overlay: &mut Overlay, at, button| show(&context, overlay, &plan, at, button);
     drag(&mut overlay, Pos2::ZERO, None);
     let of = |name: &str| context.read_response(Id::new(name)).expect("it was shown").rect;
     let (slider, plot) = (of("slider"), of("plot"));
@@ -116,7 +116,9 @@ fn a_click_changes_where_a_resource_is() {
     // Without a tile heap there is nothing to choose.
     let plan = planned("no-tile-memory", &Request::default());
     let mut overlay = Overlay::new(&plan, Request::default(), true);
-    [Key::Space, Key::Minus, Key::Tab, Key::ArrowUp].map(|key| overlay.key(key, &plan));
+    for key in [Key::Space, Key::Minus, Key::Tab, Key::ArrowUp] {
+        overlay.key(key, &plan);
+    }
     assert_eq!(overlay.request, Request::default());
     overlay.key(Key::ArrowDown, &plan);
     assert_eq!(overlay.chosen, listed(&plan).nth(1));

@@ -173,9 +173,7 @@ pub(crate) struct Hand {
 /// Names of keys without a character, as X has them.
 pub(crate) mod keys {
     pub(crate) const F1: u32 = 0xffbe;
-    pub(crate) const UP: u32 = 0xff52;
     pub(crate) const DOWN: u32 = 0xff54;
-    pub(crate) const TAB: u32 = 0xff09;
     pub(crate) const ESCAPE: u32 = 0xff1b;
 }
 
@@ -226,7 +224,7 @@ impl Hand {
     }
 
     /// Moves the pointer to a place in the window.
-    pub(crate) fn point(&self, [x, y]: [i16; 2]) {
+    fn point(&self, [x, y]: [i16; 2]) {
         let corner = self
             .screen
             .translate_coordinates(self.window, self.root, 0, 0)
@@ -236,18 +234,10 @@ impl Hand {
         self.fake(MOTION_NOTIFY_EVENT, 0, corner.dst_x + x, corner.dst_y + y);
     }
 
-    pub(crate) fn press(&self) {
-        self.fake(BUTTON_PRESS_EVENT, 1, 0, 0);
-    }
-
-    pub(crate) fn release(&self) {
-        self.fake(BUTTON_RELEASE_EVENT, 1, 0, 0);
-    }
-
     pub(crate) fn click(&self, at: [i16; 2]) {
         self.point(at);
-        self.press();
-        self.release();
+        self.fake(BUTTON_PRESS_EVENT, 1, 0, 0);
+        self.fake(BUTTON_RELEASE_EVENT, 1, 0, 0);
     }
 
     pub(crate) fn resize(&self, width: u32, height: u32) {
@@ -263,17 +253,6 @@ impl Hand {
         let geometry = self.screen.get_geometry(self.window).expect("a request").reply();
         let geometry = geometry.expect("the window is there");
         [geometry.width, geometry.height]
-    }
-
-    /// Red, green and blue of a pixel of the window, as it is shown now.
-    pub(crate) fn pixel(&self, [x, y]: [i16; 2]) -> [u8; 3] {
-        let image = self
-            .screen
-            .get_image(ImageFormat::Z_PIXMAP, self.window, x, y, 1, 1, !0)
-            .expect("a request")
-            .reply()
-            .expect("the window is shown whole");
-        [image.data[2], image.data[1], image.data[0]]
     }
 
     /// The pixels of the window's upper left corner, row by row, as they are shown now.
