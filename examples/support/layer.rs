@@ -2,6 +2,7 @@
 
 use ash::vk;
 use bytemuck::Pod;
+use egui::emath::GuiRounding;
 use egui::epaint::{ImageDelta, Primitive, Vertex};
 use egui::{Color32, ColorImage, Context, Event, ImageData, Pos2, RawInput, Rect, ViewportId};
 use tileheap::runtime::{Device, Target};
@@ -13,6 +14,7 @@ use super::memory::HostBuffer;
 use super::painter::Screen;
 use super::pipeline::Drawing;
 use super::shaders::{OVERLAY_FRAG, OVERLAY_VERT, Shader, push_constant_range};
+use super::sizes::{area, extent};
 
 static SHADERS: [&Shader; 2] = [&OVERLAY_VERT, &OVERLAY_FRAG];
 /// egui keeps its glyphs in a texture of this width, which grows downward.
@@ -208,20 +210,11 @@ fn update(texture: &mut ColorImage, delta: &ImageDelta) {
 
 /// A part of the picture in points, in pixels inside of it.
 fn scissor(part: Rect, screen: Screen) -> vk::Rect2D {
-    let side = |points: f32, most: u32| ((points * screen.scale).round().max(0.0) as u32).min(most);
-    let vk::Extent2D { width, height } = screen.extent;
-    let [left, top] = [side(part.min.x, width), side(part.min.y, height)];
-    let [right, bottom] = [side(part.max.x, width), side(part.max.y, height)];
-    vk::Rect2D {
-        offset: vk::Offset2D {
-            x: left as i32,
-            y: top as i32,
-        },
-        extent: vk::Extent2D {
-            width: right.saturating_sub(left),
-            height: bottom.saturating_sub(top),
-        },
-    }
+    let [width, height] = [screen.extent.width, screen.extent.height].map(|side| side as f32);
+    let picture = Rect::from_min_size(Pos2::ZERO, [width, height].into());
+    let pixels = (part * screen.scale).intersect(picture).round_to_pixels(1.0);
+    let size = extent(pixels.width() as u32, pixels.height() as u32);
+    area(pixels.min.x as u32, pixels.min.y as u32, size)
 }
 
 /// Premultiplied colours over what is there; depth, where the pass has one, is left alone: they are nearest.

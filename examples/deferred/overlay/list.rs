@@ -21,11 +21,11 @@ pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
 }
 
 impl Overlay {
-    pub(super) fn list(&mut self, ui: &mut Ui, plan: &Plan, hovered: &mut Option<Hovered>) {
+    pub(super) fn list(&mut self, ui: &mut Ui, plan: &Plan) {
         figures(ui, plan);
         ui.separator();
         for resource in listed(plan) {
-            self.row(ui, plan, resource, hovered);
+            self.row(ui, plan, resource);
         }
         ui.separator();
         // Of a pass that the pointer is on; what it was on in the frame before, since the map is described after this.
@@ -37,16 +37,10 @@ impl Overlay {
     }
 
     /// A resource: check box, name, size and memory.
-    fn row(&mut self, ui: &mut Ui, plan: &Plan, resource: ResourceId, hovered: &mut Option<Hovered>) {
+    fn row(&mut self, ui: &mut Ui, plan: &Plan, resource: ResourceId) {
         let (_, area) = ui.allocate_space(vec2(ui.available_width(), LINE));
         let response = ui.interact(area, Id::new(("row", resource.index())), Sense::click());
-        if response.hovered() {
-            *hovered = Some(Hovered::Resource(resource));
-        }
-        if response.clicked() {
-            self.chosen = Some(resource);
-            self.request.toggle(plan, resource);
-        }
+        self.react(&response, plan, resource);
         let (painter, focused) = (ui.painter(), self.focus() == Some(resource));
         if self.chosen == Some(resource) {
             painter.rect_filled(area, 3.0, ROW_CHOSEN);

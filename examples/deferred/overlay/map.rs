@@ -10,6 +10,7 @@ use tileheap::units::Bytes;
 use super::request::has_choice;
 use super::{ACCENT, DIM, EDGE, GROUND, Hovered, INK, LINE, Overlay, TEXT, View, WHITE, colour_of, write};
 
+const INK_DIM: Color32 = Color32::from_rgba_premultiplied(9, 11, 17, 184);
 const BOUND: Color32 = Color32::from_rgba_premultiplied(38, 63, 105, 191);
 const BOUND_EDGE: Color32 = Color32::from_rgb(120, 179, 255);
 const LINES: Color32 = Color32::from_rgba_premultiplied(18, 18, 18, 18);
@@ -151,11 +152,8 @@ impl Map<'_> {
     /// Where tile memory loses its contents: between batches, or submits.
     fn windows(&self, painter: &egui::Painter) {
         let (frame, plot) = (&self.plan.frame, self.plot);
-        let by_submit = self
-            .plan
-            .profile
-            .tile
-            .is_some_and(|tile| tile.queue_submit_boundary);
+        let tile = self.plan.profile.tile;
+        let by_submit = tile.is_some_and(|tile| tile.queue_submit_boundary);
         let window = |pass: PassId| match by_submit {
             true => frame.submit_of(pass).index(),
             false => frame.batch_of(pass).index(),
@@ -181,10 +179,8 @@ impl Map<'_> {
         let (plot, passes) = (self.plot, self.plan.frame.passes());
         let column = plot.width() / passes.len().max(1) as f32;
         for (index, pass) in passes.iter().enumerate() {
-            let (above, middle) = (
-                (index % lines) as f32 * LINE,
-                plot.left() + (index as f32 + 0.5) * column,
-            );
+            let above = (index % lines) as f32 * LINE;
+            let middle = plot.left() + (index as f32 + 0.5) * column;
             let tick = plot.bottom()..=plot.bottom() + 4.0 + above;
             painter.vline(middle, tick, Stroke::new(1.0, EDGE));
             // Those at the ends stay inside.
@@ -203,7 +199,7 @@ fn width_of(painter: &egui::Painter, text: &str) -> f32 {
 }
 
 impl Overlay {
-    pub(super) fn map(&mut self, ui: &mut Ui, view: &View<'_>, hovered: &mut Option<Hovered>) {
+    pub(super) fn map(&mut self, ui: &mut Ui, view: &View<'_>) {
         let (plan, tile) = (view.plan, self.shows_tile(view.plan));
         let heap = Heap::of(plan, tile);
         ui.horizontal(|ui| self.title(ui, plan, &heap));
@@ -216,10 +212,8 @@ impl Overlay {
 
         let (area, passes) = (ui.available_rect_before_wrap(), plan.frame.passes());
         let left = area.left() + 92.0;
-        let longest = passes
-            .iter()
-            .map(|pass| width_of(ui.painter(), &pass.name))
-            .fold(0.0, f32::max);
+        let widths = passes.iter().map(|pass| width_of(ui.painter(), &pass.name));
+        let longest = widths.fold(0.0, f32::max);
         // Enough that names on one line do not overlap.
         let lines = (longest + 6.0) * passes.len().max(1) as f32 / (area.right() - left);
         let lines = lines.ceil().clamp(1.0, 5.0);
@@ -229,11 +223,11 @@ impl Overlay {
         if let Some(at) = ui.interact(plot, Id::new("plot"), Sense::hover()).hover_pos() {
             let share = (at.x - plot.left()) / plot.width();
             let pass = (share * passes.len() as f32) as u32;
-            *hovered = Some(Hovered::Pass(pass.min(passes.len() as u32 - 1)));
+            self.hovering = Some(Hovered::Pass(pass.min(passes.len() as u32 - 1)));
         }
         map.ground(ui.painter());
         map.windows(ui.painter());
-        self.blocks(ui, &map, hovered);
+        self.blocks(ui, &map);
         if tile && map.heap.size > Bytes::ZERO {
             self.slider(ui, &map);
         }
@@ -260,49 +254,25 @@ impl Overlay {
     }
 
     /// Every placement.
-    fn blocks(&mut self, ui: &Ui, map: &Map<'_>, hovered: &mut Option<Hovered>) {
+    fn blocks(&mut self, ui: &Ui, map: &Map<'_>) {
         let (painter, focus) = (ui.painter(), self.focus());
         for (index, placement) in map.heap.placements.iter().enumerate() {
             let (area, resource) = (map.area(placement), placement.resource);
             let response = ui.interact(area, Id::new(("block", resource.index(), index)), Sense::click());
-            if response.hovered() {
-                *hovered = Some(Hovered::Resource(resource));
-            }
-            if response.clicked() {
-                self.chosen = Some(resource);
-                self.request.toggle(map.plan, resource);
-            }
+            self.react(&response, map.plan, resource);
             painter.rect_filled(area, 0.0, colour_of(resource));
             let (at, width) = (area.left_center() + vec2(5.0, 0.0), area.width() - 8.0);
             let name = &map.plan.frame.resource(resource).name;
             let size = format!("{:#}", placement.size);
             if area.height() >= 2.0 * LINE + 4.0 && width_of(painter, &size) <= width {
                 write(painter, Align2::LEFT_BOTTOM, at, name, INK, width);
-                write(
-                    painter,
-                    Align2::LEFT_TOP,
-                    at,
-                    &size,
-                    INK.gamma_multiply(0.72),
-                    width,
-                );
+                write(painter, Align2::LEFT_TOP, at, &size, INK_DIM, width);
             } else if area.height() >= LINE - 2.0 {
                 write(painter, Align2::LEFT_CENTER, at, name, INK, width);
             }
-        }
-        // After all others, which would cover its border.
-        let focused = map
-            .heap
-            .placements
-            .iter()
-            .filter(|one| Some(one.resource) == focus);
-        for placement in focused {
-            painter.rect_stroke(
-                map.area(placement),
-                0.0,
-                Stroke::new(2.0, WHITE),
-                StrokeKind::Outside,
-            );
+            if focus == Some(resource) {
+                painter.rect_stroke(area, 0.0, Stroke::new(2.0, WHITE), StrokeKind::Inside);
+            }
         }
     }
 
@@ -310,11 +280,8 @@ impl Overlay {
     fn slider(&mut self, ui: &Ui, map: &Map<'_>) {
         let (plot, plan) = (map.plot, map.plan);
         let track = Rect::from_x_y_ranges(plot.left() - 15.0..=plot.left() - 11.0, plot.y_range());
-        let response = ui.interact(
-            track.expand2(vec2(7.0, 6.0)),
-            Id::new("slider"),
-            Sense::click_and_drag(),
-        );
+        let wider = track.expand2(vec2(7.0, 6.0));
+        let response = ui.interact(wider, Id::new("slider"), Sense::click_and_drag());
         if let Some(at) = response.interact_pointer_pos() {
             let share = remap_clamp(at.y, plot.bottom()..=plot.top(), 0.0..=1.0);
             let size = map.heap.size;

@@ -10,7 +10,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use egui::{CentralPanel, Color32, Context, Frame, Key, Stroke, Ui, UiBuilder};
+use egui::{CentralPanel, Color32, Context, Frame, Key, Response, Stroke, Ui, UiBuilder};
 use tileheap::frame::ResourceId;
 use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes};
@@ -71,7 +71,9 @@ pub(crate) struct Overlay {
     chosen: Option<ResourceId>,
     /// Ordinary memory is shown in place of the tile heap: Tab switches.
     ordinary: bool,
+    /// In the frame before, and so far in this one.
     hovered: Option<Hovered>,
+    hovering: Option<Hovered>,
 }
 
 impl Overlay {
@@ -82,6 +84,7 @@ impl Overlay {
             chosen: listed(plan).next(),
             ordinary: false,
             hovered: None,
+            hovering: None,
         }
     }
 
@@ -147,6 +150,17 @@ impl Overlay {
         }
     }
 
+    /// Of a row or a block: the pointer shows the resource, a click chooses and toggles it.
+    fn react(&mut self, response: &Response, plan: &Plan, resource: ResourceId) {
+        if response.hovered() {
+            self.hovering = Some(Hovered::Resource(resource));
+        }
+        if response.clicked() {
+            self.chosen = Some(resource);
+            self.request.toggle(plan, resource);
+        }
+    }
+
     /// Describes the overlay of a frame; clicks and drags change the request.
     pub(crate) fn show(&mut self, context: &Context, view: &View<'_>) {
         if !self.shown {
@@ -167,7 +181,6 @@ impl Overlay {
         let map = map.with_min_y(map.bottom() - (0.46 * room.height()).clamp(270.0, 440.0));
         let frame = Frame::new().fill(PANEL).stroke(Stroke::new(1.0, EDGE));
         let frame = frame.corner_radius(8).inner_margin(10);
-        let mut hovered = None;
         CentralPanel::default().frame(Frame::NONE).show(context, |ui| {
             let panel = |ui: &mut Ui, place, content: &mut dyn FnMut(&mut Ui)| {
                 ui.scope_builder(UiBuilder::new().max_rect(place), |ui| {
@@ -177,10 +190,10 @@ impl Overlay {
                     });
                 });
             };
-            panel(ui, side, &mut |ui| self.list(ui, view.plan, &mut hovered));
-            panel(ui, map, &mut |ui| self.map(ui, view, &mut hovered));
+            panel(ui, side, &mut |ui| self.list(ui, view.plan));
+            panel(ui, map, &mut |ui| self.map(ui, view));
         });
-        self.hovered = hovered;
+        self.hovered = self.hovering.take();
     }
 }
 
