@@ -127,20 +127,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_map() {
-        let map = Sharded::default();
-        for handle in 0..1000u64 {
-            map.insert(handle * 16, handle);
-        }
-        assert_eq!(map.get(160), Some(10));
-        assert_eq!(map.remove(160), Some(10));
-        assert_eq!(map.remove(160), None);
-        map.remove_all(|value| value % 2 == 0);
-        assert_eq!((map.get(16), map.get(32)), (Some(1), None));
-        assert_eq!(map.fold(0, |largest, value| largest.max(*value)), 999);
-    }
-
-    #[test]
     fn what_is_empty_keeps_no_memory() {
         let map = Sharded::default();
         (0..1000u64).for_each(|handle| map.insert(handle, handle));

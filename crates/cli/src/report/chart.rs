@@ -275,19 +275,4 @@ mod tests {
         let names: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
         assert_eq!(names, ["c", "c", "a, b"]);
     }
-
-    #[test]
-    fn steps_of_one_part_are_one_span() {
-        let parts = [(0, "a"), (0, "a"), (0, "b"), (1, "b")];
-        let lane = Lane::of(
-            "windows",
-            true,
-            parts.into_iter().map(|(number, name)| (number, name.to_owned())),
-        );
-        let spans = [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")];
-        assert_eq!(
-            lane.spans,
-            spans.map(|(first, end, name)| (first, end, name.to_owned()))
-        );
-    }
 }

@@ -159,8 +159,6 @@ fn features_of(names: &[String]) -> Result<Features> {
 
 #[cfg(test)]
 mod tests {
-    use ash::vk;
-
     use super::*;
     use crate::profile::presets::PRESETS;
 
@@ -176,11 +174,8 @@ mod tests {
     fn every_preset_survives_the_round_trip() {
         for name in PRESETS {
             let profile = DeviceProfile::preset(name).unwrap();
-            assert_eq!(
-                DeviceProfile::from_json(&profile.to_json()).unwrap(),
-                profile,
-                "{name}"
-            );
+            assert_eq!(profile.name, name);
+            assert_eq!(DeviceProfile::from_json(&profile.to_json()).unwrap(), profile);
         }
     }
 
@@ -190,13 +185,6 @@ mod tests {
             .iter()
             .fold(Features::empty(), |all, (_, feature)| all | *feature);
         assert_eq!(named, Features::all());
-    }
-
-    #[test]
-    fn flags_without_a_name_survive() {
-        let mut profile = DeviceProfile::preset("adreno-830").unwrap();
-        profile.memory_types[4].flags |= vk::MemoryPropertyFlags::from_raw(1 << 30);
-        assert_eq!(DeviceProfile::from_json(&profile.to_json()).unwrap(), profile);
     }
 
     #[test]

@@ -44,12 +44,6 @@ pub enum Call {
         memory: vk::DeviceMemory,
         offset: u64,
     },
-    /// `vkBeginCommandBuffer`.
-    Begin {
-        command_buffer: vk::CommandBuffer,
-        /// The memory of a chained `VkTileMemoryBindInfoQCOM`.
-        inherits: Option<vk::DeviceMemory>,
-    },
     /// `vkEndCommandBuffer`.
     End { command_buffer: vk::CommandBuffer },
     /// Any `vkCmd*`.

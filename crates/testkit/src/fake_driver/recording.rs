@@ -55,10 +55,6 @@ entry_points! {
         if let Some(memory) = inherits {
             expect_tile(&mut call, memory);
         }
-        call.journal.push(Call::Begin {
-            command_buffer,
-            inherits,
-        });
         vk::Result::SUCCESS
     }
 
