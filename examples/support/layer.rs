@@ -30,11 +30,11 @@ pub struct Layer {
     layout: vk::PipelineLayout,
     pipeline: vk::Pipeline,
     pool: vk::DescriptorPool,
-    slots: [Slot; FRAMES_IN_FLIGHT],
+    slots: [FrameTriangles; FRAMES_IN_FLIGHT],
 }
 
 /// What a frame in flight draws.
-struct Slot {
+struct FrameTriangles {
     set: vk::DescriptorSet,
     /// Vertices, indices and texels.
     buffers: [HostBuffer; 3],
@@ -57,8 +57,8 @@ impl Layer {
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &SHADERS)?;
         let pool = create_pool(device, FRAMES_IN_FLIGHT, &set_layout.pool_sizes(FRAMES_IN_FLIGHT))?;
-        let slot = || -> Result<Slot> {
-            Ok(Slot {
+        let slot = || -> Result<FrameTriangles> {
+            Ok(FrameTriangles {
                 set: set_layout.allocate(device, pool)?,
                 buffers: [buffer(tile, 4)?, buffer(tile, 4)?, buffer(tile, 4)?],
                 is_stale: false,

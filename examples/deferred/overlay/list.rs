@@ -4,21 +4,15 @@ use egui::{
     Align2, Color32, Id, ProgressBar, Rect, RichText, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
 };
 use tileheap::frame::tables::ResourceKind;
-use tileheap::frame::{Persistence, ResourceId, TileConstraint};
+use tileheap::frame::{ResourceId, TileConstraint};
 use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::{Bytes, Span};
 
+use super::heap::listed;
 use super::request::has_choice;
 use super::{ACCENT, DIM, GOOD, GROUND, Hovered, INK, LINE, Overlay, TEXT, WHITE, colour_of, write};
 
 const ROW_CHOSEN: Color32 = Color32::from_rgba_premultiplied(32, 44, 68, 71);
-
-/// The resources that are not external, in the frame's order.
-pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
-    let ids = plan.frame.resource_ids().zip(plan.frame.resources());
-    let own = ids.filter(|(_, resource)| !matches!(resource.persistence, Persistence::External(_)));
-    own.map(|(id, _)| id)
-}
 
 impl Overlay {
     pub(super) fn list(&mut self, ui: &mut Ui, plan: &Plan) {

@@ -4,6 +4,7 @@
 //! key, pointer ──► Overlay ──► Request ──► the planner ──► a plan that is bound ──► what the next frame shows
 //! ```
 
+mod heap;
 mod list;
 mod map;
 mod request;
@@ -15,8 +16,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes};
 
-use self::list::listed;
-use self::map::Heap;
+use self::heap::{Heap, listed};
 pub(crate) use self::request::Request;
 
 const PANEL: Color32 = Color32::from_rgba_premultiplied(8, 10, 14, 219);
