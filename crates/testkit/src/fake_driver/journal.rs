@@ -44,8 +44,6 @@ pub enum Call {
         memory: vk::DeviceMemory,
         offset: u64,
     },
-    /// `vkEndCommandBuffer`.
-    End { command_buffer: vk::CommandBuffer },
     /// Any `vkCmd*`.
     Record {
         command_buffer: vk::CommandBuffer,

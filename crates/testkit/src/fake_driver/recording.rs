@@ -83,7 +83,6 @@ entry_points! {
             // VUID-vkEndCommandBuffer-commandBuffer-00060.
             call.violation("inside a render pass instance");
         }
-        call.journal.push(Call::End { command_buffer });
         vk::Result::SUCCESS
     }
 
