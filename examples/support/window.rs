@@ -97,7 +97,11 @@ where
                 }
                 self.keep(event_loop, outcome);
             }
-            WindowEvent::KeyboardInput { event, .. } if event.state.is_pressed() => {
+            WindowEvent::KeyboardInput {
+                event,
+                is_synthetic: false,
+                ..
+            } if event.state.is_pressed() => {
                 match key_of(&event.logical_key).map_or(Ok(Flow::Continue), |key| shown.painter.key(key)) {
                     Ok(Flow::Continue) => {}
                     Ok(Flow::Close) => event_loop.exit(),

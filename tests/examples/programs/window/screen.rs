@@ -80,7 +80,7 @@ pub(crate) const USUAL: [i16; 2] = [1024, 768];
 fn screen([width, height]: [i16; 2]) -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb")
         // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
-        .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp"])
+        .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-r"])
         .args(["-screen", "0", &format!("{width}x{height}x24")])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
