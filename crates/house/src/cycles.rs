@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::module::{Module, Tree};
+use crate::module::Tree;
 
 /// Files that depend on one another, and the names that tie them.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn definition(tree: &Tree, from: usize, path: &[String], depth: u32) -> Option<(
         "self" => member(tree, from, rest, depth),
         "super" => member(tree, tree.modules[from].parent?, rest, depth),
         "Self" => None,
-        _ => member(tree, from, path, depth).or_else(|| outer_macro(tree, from, path)),
+        _ => member(tree, from, path, depth),
     }
 }
 
@@ -139,25 +139,6 @@ fn member(tree: &Tree, at: usize, path: &[String], depth: u32) -> Option<(PathBu
         if found.is_some() {
             return found;
         }
-    }
-    (generates(module, first)).then(|| (module.file.clone(), first.clone()))
-}
-
-/// Whether a macro call between a module's items may define a type or constant of this name.
-fn generates(module: &Module, name: &str) -> bool {
-    name.starts_with(|letter: char| letter.is_ascii_uppercase()) && module.generated.contains(name)
-}
-
-/// `macro_rules!` are visible in the modules below the one that defines them.
-fn outer_macro(tree: &Tree, from: usize, path: &[String]) -> Option<(PathBuf, String)> {
-    let [name] = path else { return None };
-    let mut above = tree.modules[from].parent;
-    while let Some(index) = above {
-        let module = &tree.modules[index];
-        if module.macros.contains(name) {
-            return Some((module.file.clone(), name.clone()));
-        }
-        above = module.parent;
     }
     None
 }

@@ -1,4 +1,4 @@
-//! Checks of a crate's sources that neither the compiler nor clippy makes: cycles between files, retired names, let chains, file sizes.
+//! Checks of a crate's sources that neither the compiler nor clippy makes: cycles between files, let chains, file sizes.
 //!
 //! `cargo run -p tileheap-house` checks the whole repository, `cargo run -p tileheap-house -- crates/pack` one crate.
 #![forbid(unsafe_code)]
@@ -6,7 +6,6 @@
 pub mod cycles;
 pub mod language;
 mod module;
-pub mod names;
 mod paths;
 pub mod sources;
 
@@ -37,10 +36,6 @@ pub fn findings(named: &[PathBuf]) -> Vec<String> {
             findings.push(format!("{path}: {lines} lines, {LONGEST} are allowed"));
         }
         findings.extend(language::let_chains(&path, &text).unwrap_or_else(|error| vec![error]));
-        // The tests quote the retired names.
-        if !path.ends_with("house/tests/house.rs") {
-            findings.extend(names::retired(&path, &text).unwrap_or_else(|error| vec![error]));
-        }
     }
     findings
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use tileheap_house::{cycles, language, names, sources};
+use tileheap_house::{cycles, language, sources};
 
 /// The files of the cycles in a crate of these sources; its root is `lib.rs`.
 fn cycles_of(sources: &[(&str, &str)]) -> Vec<Vec<String>> {
@@ -67,17 +67,12 @@ fn whatever_names_an_item_of_another_file_makes_a_cycle() {
 #[test]
 fn parents_and_children_make_cycles_too() {
     let shared = "mod step; pub struct Shared; pub fn run() { step::step(&Shared) }";
-    let generated =
-        "macro_rules! ids { ($n:ident) => { pub struct $n; } } mod a; pub fn f() -> a::A { a::A }";
     let found = cycles_of(&[
         ("lib.rs", "mod stage;"),
         ("stage/mod.rs", shared),
         ("stage/step.rs", "use super::Shared; pub fn step(_: &Shared) {}"),
     ]);
     assert_eq!(found, [["stage/mod.rs", "stage/step.rs"]]);
-    // A macro of the parent, and what it generates.
-    let found = cycles_of(&[("lib.rs", generated), ("a.rs", "ids!(A);")]);
-    assert_eq!(found, [["a.rs", "lib.rs"]]);
 }
 
 #[test]
@@ -121,19 +116,4 @@ fn let_chains_are_found() {
     let text = "fn f(a: Option<u32>, b: bool) {\n    if let Some(1) = a && b {}\n    while b && let Some(_) = a {}\n    if let Some(1) = a {}\n}";
     let found = language::let_chains(Path::new("a.rs"), text).expect("it parses");
     assert_eq!(found, ["a.rs:2: a let chain", "a.rs:3: a let chain"]);
-}
-
-#[test]
-fn retired_names_are_found_as_whole_names() {
-    let text = "/// Who lives where.\nstruct Turn { worth: u32 } // a turn, worthwhile\nfn whereabouts() { let reach = 1; }";
-    let found = names::retired(Path::new("a.rs"), text).expect("it parses");
-    assert_eq!(
-        found,
-        [
-            "a.rs:1: \"who lives where\"",
-            "a.rs:2: `Turn`",
-            "a.rs:2: `worth`",
-            "a.rs:3: `whereabouts`"
-        ]
-    );
 }
