@@ -33,7 +33,7 @@ pub(crate) fn is_one(text: &str) -> bool {
 }
 
 /// A certificate as JSON.
-pub(crate) fn write(table: &Table<'_>, certificate: &Certificate) -> String {
+pub(crate) fn write(table: &Table, certificate: &Certificate) -> String {
     let id = |item: u32| table.ids[item as usize].to_string();
     let branches = certificate.branches.iter();
     tileheap_json::write(&Document {
@@ -51,7 +51,7 @@ pub(crate) fn write(table: &Table<'_>, certificate: &Certificate) -> String {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn check(file: &Path, text: &str, table: &Table<'_>, problem: &Problem) -> Result<String> {
+pub(crate) fn check(file: &Path, text: &str, table: &Table, problem: &Problem) -> Result<String> {
     let bad = |error: String| Error::bad_input(format!("{}: {error}", shown(file)));
     let document: Document = tileheap_json::read(text, FORMAT, 1).map_err(|error| bad(error.to_string()))?;
     let items: HashMap<&str, u32> = table.ids.iter().map(AsRef::as_ref).zip(0..).collect();

@@ -1,22 +1,20 @@
 //! Items as a CSV table: `id,lower,upper,size[,alignment][,offset][,weight]`, by header, in any order; other columns are kept.
-//! Fields may be quoted, but not across lines.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
+use csv::{ReaderBuilder, StringRecord, Trim, WriterBuilder};
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::Item;
 
 /// A table of items.
 #[derive(Debug)]
-pub(crate) struct Table<'a> {
-    /// As written, with quotes.
-    header: Vec<&'a str>,
-    rows: Vec<Vec<&'a str>>,
+pub(crate) struct Table {
+    header: StringRecord,
+    rows: Vec<StringRecord>,
     /// The line that each item is on.
     lines: Vec<usize>,
     offset_column: Option<usize>,
-    pub(crate) ids: Vec<Cow<'a, str>>,
+    pub(crate) ids: Vec<String>,
     pub(crate) items: Vec<Item>,
     /// 1 for all where there is no column of weights.
     pub(crate) weights: Vec<u64>,
@@ -30,20 +28,27 @@ pub(crate) struct BadLine {
     pub(crate) what: String,
 }
 
-impl<'a> Table<'a> {
+impl Table {
     /// Reads a table; spans are half-open, `lower` included and `upper` excluded.
-    pub(crate) fn read(text: &'a str) -> Result<Table<'a>, BadLine> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    pub(crate) fn read(text: &str) -> Result<Table, BadLine> {
         let bad = |line: usize, what: String| BadLine { line, what };
-        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        let (top, header) = lines
-            .by_ref()
-            .find(|(_, line)| !line.trim().is_empty())
+        let mut reader = ReaderBuilder::new();
+        reader.trim(Trim::All).flexible(true).has_headers(false);
+        let mut records = Vec::new();
+        for record in reader.from_reader(text.as_bytes()).into_records() {
+            let record = record.map_err(|error| bad(1, error.to_string()))?;
+            let line = record.position().map_or(1, |at| at.line() as usize);
+            // A line of spaces is one empty field.
+            if record.len() > 1 || !record[0].is_empty() {
+                records.push((line, record));
+            }
+        }
+        let mut records = records.into_iter();
+        let (top, header) = records
+            .next()
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
-        let header = split(header).map_err(|what| bad(top, what))?;
-        let names: Vec<Cow<'_, str>> = header.iter().map(|field| unquoted(field)).collect();
         let column = |name: &str| {
-            let mut found = names
+            let mut found = header
                 .iter()
                 .enumerate()
                 .filter(|(_, field)| field.eq_ignore_ascii_case(name));
@@ -67,22 +72,22 @@ impl<'a> Table<'a> {
             header: header.clone(),
         };
         let mut spans: Vec<(u64, u64)> = Vec::new();
-        let mut seen: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
         let mut total = 0u64;
-        for (line, text) in lines {
-            if text.trim().is_empty() {
-                continue;
-            }
-            let row = split(text).map_err(|what| bad(line, what))?;
+        for (line, row) in records {
             if row.len() != header.len() {
-                let what = format!("{} fields where the header has {}", row.len(), header.len());
+                let what = if text.matches('"').count() % 2 == 1 {
+                    "a quoted field does not end".to_owned()
+                } else {
+                    format!("{} fields where the header has {}", row.len(), header.len())
+                };
                 return Err(bad(line, what));
             }
             let number = |column: usize| {
-                let field = unquoted(row[column]);
+                let field = &row[column];
                 let plain = !field.is_empty() && field.bytes().all(|digit| digit.is_ascii_digit());
                 field.parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
-                    let name = &names[column];
+                    let name = &header[column];
                     bad(
                         line,
                         format!("{name} `{field}` is not an unsigned 64-bit integer"),
@@ -90,7 +95,7 @@ impl<'a> Table<'a> {
                 })
             };
             let maybe = |column: Option<usize>| {
-                let filled = column.filter(|&column| !unquoted(row[column]).is_empty());
+                let filled = column.filter(|&column| !row[column].is_empty());
                 filled.map(number).transpose()
             };
             let span = (number(lower)?, number(upper)?);
@@ -108,7 +113,7 @@ impl<'a> Table<'a> {
             let mut item = Item::new(Span::default(), Bytes(number(size)?), aligned);
             item.fixed = maybe(offset)?.map(Bytes);
             spans.push(span);
-            let name = unquoted(row[id]);
+            let name = row[id].to_owned();
             if let Some(other) = seen.insert(name.clone(), line) {
                 return Err(bad(line, format!("id `{name}` is also on line {other}")));
             }
@@ -124,65 +129,27 @@ impl<'a> Table<'a> {
 
     /// The table with these offsets, in the column `offset`, which is added if there was none.
     pub(crate) fn with_offsets(&self, offsets: &[Option<Bytes>]) -> String {
-        let mut text = self.header.join(",");
-        if self.offset_column.is_none() {
-            text += ",offset";
-        }
-        text.push('\n');
-        for (row, offset) in self.rows.iter().zip(offsets) {
-            let offset = offset.map_or(String::new(), |offset| offset.0.to_string());
-            for (column, field) in row.iter().enumerate() {
-                if column > 0 {
-                    text.push(',');
-                }
-                text += if Some(column) == self.offset_column {
-                    &offset
-                } else {
-                    field
-                };
+        let mut writer = WriterBuilder::new().from_writer(Vec::new());
+        let offsets = offsets
+            .iter()
+            .map(|offset| offset.map(|offset| offset.0.to_string()));
+        let lines = [Some("offset".to_owned())].into_iter().chain(offsets);
+        for (row, offset) in [&self.header].into_iter().chain(&self.rows).zip(lines) {
+            let offset = offset.unwrap_or_default();
+            let mut fields: Vec<&str> = row.iter().collect();
+            match self.offset_column {
+                Some(column) => fields[column] = &offset,
+                None => fields.push(&offset),
             }
-            if self.offset_column.is_none() {
-                text.push(',');
-                text += &offset;
-            }
-            text.push('\n');
+            writer.write_record(fields).expect("memory takes any record");
         }
-        text
+        let written = writer.into_inner().expect("memory takes any text");
+        String::from_utf8(written).expect("fields of a text")
     }
 
     /// The line that an item is on.
     pub(crate) fn line_of(&self, item: usize) -> usize {
         self.lines[item]
-    }
-}
-
-/// The fields of a line, as written; commas between quotes separate none.
-fn split(line: &str) -> Result<Vec<&str>, String> {
-    let (mut fields, mut from, mut is_quoted) = (Vec::new(), 0, false);
-    for (at, byte) in line.bytes().enumerate() {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b',' if !is_quoted => {
-                fields.push(line[from..at].trim());
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if is_quoted {
-        return Err("a quoted field does not end on its line".to_owned());
-    }
-    fields.push(line[from..].trim());
-    Ok(fields)
-}
-
-/// A field without its quotes; two quotes inside stand for one.
-fn unquoted(field: &str) -> Cow<'_, str> {
-    let inner = field.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    match inner {
-        Some(inner) if inner.contains('"') => Cow::Owned(inner.replace("\"\"", "\"")),
-        Some(inner) => Cow::Borrowed(inner),
-        None => Cow::Borrowed(field),
     }
 }
 
@@ -234,9 +201,7 @@ mod tests {
         assert_eq!(table.ids, ["conv, 3x3 \"a\"", "b"]);
         assert_eq!(table.items[0].size, Bytes(4));
         let written = table.with_offsets(&[Some(Bytes(0)), Some(Bytes(4))]);
-        assert!(
-            written.starts_with("\"id\",lower,upper,\"size\",offset\n\"conv, 3x3 \"\"a\"\"\",0,3,\"4\",0\n")
-        );
+        assert!(written.starts_with("id,lower,upper,size,offset\n\"conv, 3x3 \"\"a\"\"\",0,3,4,0\n"));
         let error = Table::read("id,lower,upper,size\n\"a,0,1,4\n").unwrap_err();
         assert_eq!((error.line, error.what.contains("quoted")), (2, true));
     }

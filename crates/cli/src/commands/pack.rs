@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 ///
 /// # Errors
 /// The first line that is wrong.
-pub(crate) fn read<'a>(file: &Path, text: &'a str, capacity: Option<Bytes>) -> Result<(Table<'a>, Problem)> {
+pub(crate) fn read(file: &Path, text: &str, capacity: Option<Bytes>) -> Result<(Table, Problem)> {
     let bad = |line: usize, what: &dyn std::fmt::Display| {
         Error::bad_input(format!("{}:{line}: {what}", shown(file)))
     };
@@ -177,7 +177,7 @@ fn watched<T>(arguments: &Arguments, search: impl FnOnce(Steps, Watch<'_>) -> T)
 
 fn solve(
     arguments: &Arguments,
-    table: &Table<'_>,
+    table: &Table,
     problem: &Problem,
     budget: Steps,
     watch: Watch<'_>,
@@ -221,7 +221,7 @@ fn solve(
     }
 }
 
-fn in_words(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> String {
+fn in_words(arguments: &Arguments, table: &Table, outcome: &Outcome, took: Duration) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
     row("items", table.items.len().to_string());
@@ -287,7 +287,7 @@ fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
     }
 }
 
-fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> Value {
+fn in_json(arguments: &Arguments, table: &Table, outcome: &Outcome, took: Duration) -> Value {
     let items = outcome.offsets.as_ref().map(|offsets| {
         let items = table.ids.iter().zip(offsets);
         let items = items.map(|(id, offset)| json!({ "id": id, "offset": offset }));
