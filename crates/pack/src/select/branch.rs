@@ -39,14 +39,14 @@ pub(super) struct Branch<'a, 'b> {
 }
 
 impl<'a, 'b> Branch<'a, 'b> {
-    /// The best choice by loads, from a good one on, within so many steps; gives those that are left. The prices are those of the
-    /// task.
+    /// The best choice by loads, from a good one on, within so many steps; gives those that are left, and the most that a
+    /// choice weighs. The prices are those of the task.
     pub(super) fn search(
         prices: &'a mut Prices,
         task: &'a Task<'b>,
         start: Chosen,
         budget: u64,
-    ) -> (Chosen, u64) {
+    ) -> (Chosen, u64, u64) {
         let mut branch = Branch {
             decided: vec![None; task.offers.len()],
             free: vec![task.padded; task.columns],
@@ -59,14 +59,14 @@ impl<'a, 'b> Branch<'a, 'b> {
             prices,
             task,
         };
-        branch.descend(0, i128::MAX);
+        branch.descend(0, i128::from(u64::MAX));
         let weight = branch.weight - i128::from(task.free_weight());
         let chosen = Chosen {
             loss: task.bound - (weight << SCALE_BITS),
             exact: branch.open <= branch.weight,
             taken: branch.best,
         };
-        (chosen, branch.left)
+        (chosen, branch.left, branch.open.max(branch.weight) as u64)
     }
 
     /// Decides items that the relaxation divides, the largest first, where choices may weigh up to `most`.
@@ -143,13 +143,15 @@ impl<'a, 'b> Branch<'a, 'b> {
 mod tests {
     use super::*;
     use crate::select::choice::LoadSearch;
+    use crate::select::exchange::exchange;
     use crate::units::{Alignment, Bytes, Span, SplitMix64};
     use crate::{Item, ProblemDesc};
 
     #[test]
-    fn branches_end_at_the_best_choice() {
+    fn branches_end_at_the_best_choice_and_exchanges_near_it() {
         let mut random = SplitMix64::new(3);
         let (mut prices, mut choice, mut divided) = (Prices::default(), LoadSearch::default(), 0);
+        let mut reached = 0;
         for round in 0..1000 {
             let items = (0..16).map(|_| {
                 let first = random.below(12) as u32;
@@ -163,7 +165,15 @@ mod tests {
             divided += prices.divided().count();
             let best = task.choose(&mut choice, 0, 0, 2000).unwrap();
             let taken = vec![false; task.offers.len()];
-            let (found, _) = Branch::search(
+            let mut exchanged = Chosen {
+                taken: taken.clone(),
+                loss: task.bound,
+                exact: false,
+            };
+            exchange(&task, &mut exchanged, 1);
+            assert!(exchanged.loss >= best.loss, "round {round}");
+            reached += u32::from(exchanged.loss == best.loss);
+            let (found, ..) = Branch::search(
                 &mut prices,
                 &task,
                 Chosen {
@@ -179,6 +189,6 @@ mod tests {
                 "round {round}"
             );
         }
-        assert!(divided > 500, "{divided}");
+        assert!(divided > 500 && reached > 800, "{divided}, {reached}");
     }
 }

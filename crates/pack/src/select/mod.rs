@@ -1,7 +1,7 @@
 //! Selection: which items are placed in a block that is too small for all, and at which offsets.
 //!
 //! 1. [`prices`]: the price of a byte at each step, from the linear relaxation by loads, and the bound that follows;
-//! 2. [`choice`]: the best choice by loads alone, from the prices; where too many states remain, [`branch`];
+//! 2. [`choice`]: the best choice by loads alone, from the prices; where too many states remain, [`exchange`] and [`branch`];
 //! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same weight, then of a little
 //!    less capacity, and whatever fits in what is left.
 //!
@@ -10,6 +10,7 @@
 
 mod branch;
 pub(super) mod choice;
+mod exchange;
 mod few;
 mod placement;
 pub(super) mod prices;
@@ -29,7 +30,6 @@ use placement::Placement;
 use task::Task;
 
 pub(super) use selector::Selector;
-use selector::is_close;
 
 /// The answer of [`select`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,7 +117,7 @@ impl Packer {
             let chosen = if tries == 0 {
                 self.selector.choose_first(&mut task, search.budget, &mut bound)
             } else {
-                let width = LoadSearch::width(&task.offers, task.columns, search.budget / 4);
+                let width = LoadSearch::width(&task.offers, task.columns, search.budget / 32);
                 task.choose(&mut self.selector.choice, tries, squeeze, width)
             };
             search.steps += std::mem::take(&mut self.selector.choice.steps);
@@ -132,7 +132,7 @@ impl Packer {
                 }
                 self.place_chosen(problem, &task, &chosen.taken, &mut found, &mut search);
                 // All of it is placed, and nothing much better is in sight.
-                is_best = tries == 0 && !chosen.exact && found.weight >= weight && is_close(weight, bound);
+                is_best = tries == 0 && !chosen.exact && found.weight >= weight;
             }
             search.report_weight(found.weight, bound);
             if found.weight >= bound || is_best {

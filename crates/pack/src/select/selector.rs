@@ -2,6 +2,7 @@
 
 use super::branch::Branch;
 use super::choice::{Chosen, LoadSearch};
+use super::exchange::exchange;
 use super::prices::Prices;
 use super::task::Task;
 
@@ -16,44 +17,39 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    /// The best choice by loads: with few states and then more, and with other prices, of which there may be several that are
-    /// equally good but keep different states; then by branches; then with many more states.
+    /// The best choice by loads: with few states; then by exchanges and branches, or, where lifetimes have gaps, with many more states.
     pub(super) fn choose_first(
         &mut self,
         task: &mut Task<'_>,
         budget: u64,
         bound: &mut u64,
     ) -> Option<Chosen> {
-        let width = LoadSearch::width(&task.offers, task.columns, budget / 32);
-        let mut best: Option<Chosen> = None;
-        let more = task.offers.len() / 256;
-        for blocks in [1 + more, 8 + more] {
-            *bound = (*bound).min(task.price(&mut self.prices, blocks));
-            if width >= FEWEST_STATES {
-                let found = task.choose(&mut self.choice, 0, 0, width);
-                if found.as_ref().is_some_and(|found| found.exact) {
-                    return found;
-                }
-                best = heavier(task, best, found);
-            }
-            best = heavier(task, best, Some(task.round(&self.prices)));
-            // The rest is for placement.
-            if self.choice.steps > budget / 2 {
-                break;
+        let width = LoadSearch::width(&task.offers, task.columns, budget / 64);
+        *bound = (*bound).min(task.price(&mut self.prices, 1 + task.offers.len() / 256));
+        let mut best = None;
+        if width >= FEWEST_STATES {
+            best = task.choose(&mut self.choice, 0, 0, width);
+            if best.as_ref().is_some_and(|found| found.exact) {
+                return best;
             }
         }
-        if let (Some(start), false) = (best.clone(), task.pauses) {
-            let (chosen, left) = Branch::search(&mut self.prices, task, start, budget / 8);
-            self.choice.steps += budget / 8 - left;
-            // Where prices are good ones, the states, of which there are too many, tell nothing more.
-            if chosen.exact || is_close(task.weight(&chosen.taken), *bound) {
-                return Some(chosen);
+        let rounded = task.round(&self.prices);
+        let mut best = heavier(task, best, Some(rounded))?;
+        if !task.pauses {
+            // The branches cut more off below a heavy choice, and end at another one to exchange from.
+            self.choice.steps += exchange(task, &mut best, budget / 64);
+            let (found, left, open) = Branch::search(&mut self.prices, task, best, budget / 16);
+            self.choice.steps += budget / 16 - left;
+            *bound = (*bound).min(open);
+            best = found;
+            if !best.exact {
+                self.choice.steps += exchange(task, &mut best, budget / 64);
             }
-            best = Some(chosen);
+            return Some(best);
         }
         let width = LoadSearch::width(&task.offers, task.columns, budget / 4);
         let found = task.choose(&mut self.choice, 0, 0, width);
-        heavier(task, best, found)
+        heavier(task, Some(best), found)
     }
 }
 
@@ -61,9 +57,4 @@ impl Selector {
 fn heavier(task: &Task<'_>, best: Option<Chosen>, found: Option<Chosen>) -> Option<Chosen> {
     let both = best.into_iter().chain(found);
     both.max_by_key(|chosen| task.weight(&chosen.taken))
-}
-
-/// Whether a weight is so near to its bound that no other choice by loads is much better.
-pub(super) fn is_close(weight: u64, bound: u64) -> bool {
-    weight >= bound - bound / 1024
 }

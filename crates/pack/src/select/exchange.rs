@@ -1,0 +1,127 @@
+//! Exchanges: a choice by loads is improved by what prices hardly tell from what it has.
+
+use super::choice::Chosen;
+use super::prices::SCALE_BITS;
+use super::task::Task;
+use crate::units::SplitMix64;
+
+/// How many items are exchanged, those whose weights are nearest to the prices of their bytes: few at first, then more.
+const EXCHANGED: [usize; 3] = [64, 128, 256];
+/// Columns looked at that count for a step.
+const COLUMNS_PER_STEP: u64 = 3000;
+
+/// Further steps find little more.
+const MOST_STEPS: u64 = 100_000;
+
+/// A choice by loads, and what changed since it was last kept.
+struct Exchange<'a, 'b> {
+    task: &'a Task<'b>,
+    taken: Vec<bool>,
+    /// Bytes of each column that are left.
+    free: Vec<u64>,
+    changed: Vec<usize>,
+    looked: u64,
+}
+
+/// Takes items in place of others for so many steps, and keeps what does not make the choice lighter; gives the steps it took.
+pub(super) fn exchange(task: &Task<'_>, chosen: &mut Chosen, budget: u64) -> u64 {
+    let before = task.weight(&chosen.taken);
+    let mut order: Vec<usize> = (0..task.offers.len()).collect();
+    let offer = |index: usize| &task.offers[index];
+    order.sort_by_cached_key(|&index| (offer(index).surplus.abs() << 32) / offer(index).arc.weight.max(1));
+    let mut exchange = Exchange {
+        task,
+        free: vec![task.padded; task.columns],
+        taken: vec![false; order.len()],
+        changed: Vec::new(),
+        looked: 0,
+    };
+    for index in (0..chosen.taken.len()).filter(|&index| chosen.taken[index]) {
+        exchange.flip(index);
+    }
+    let mut random = SplitMix64::new(1);
+    let mut limit = 0;
+    for most in EXCHANGED {
+        let order = &order[..most.min(order.len())];
+        limit += budget.min(MOST_STEPS) * COLUMNS_PER_STEP / EXCHANGED.len() as u64;
+        while exchange.looked < limit && !order.is_empty() {
+            exchange.round(order, &mut random);
+        }
+    }
+    chosen.taken = exchange.taken;
+    chosen.loss -= i128::from(task.weight(&chosen.taken) - before) << SCALE_BITS;
+    exchange.looked / COLUMNS_PER_STEP
+}
+
+impl Exchange<'_, '_> {
+    /// Takes an item, for which others go, or lets it go, and then takes whatever fits.
+    fn round(&mut self, order: &[usize], random: &mut SplitMix64) {
+        let task = self.task;
+        let weight = |index: &usize| task.unit_weights[task.units[*index] as usize];
+        let count = order.len() as u64;
+        self.changed.clear();
+        let item = order[random.below(count) as usize];
+        let mut fits = self.taken[item] || self.fits(item);
+        let (before, after) = order.split_at(random.below(count) as usize);
+        for &other in after.iter().chain(before) {
+            if !fits && self.taken[other] && self.relieves(other, item) {
+                self.flip(other);
+                fits = self.fits(item);
+            }
+        }
+        if fits {
+            self.flip(item);
+            let (before, after) = order.split_at(random.below(count) as usize);
+            for &other in after.iter().chain(before) {
+                if !self.taken[other] && !self.changed.contains(&other) && self.fits(other) {
+                    self.flip(other);
+                }
+            }
+        }
+        self.looked += count;
+        let (came, went): (Vec<usize>, Vec<usize>) =
+            self.changed.iter().partition(|&&index| self.taken[index]);
+        let is_lighter = came.iter().map(weight).sum::<u64>() < went.iter().map(weight).sum();
+        if !fits || is_lighter {
+            // Backwards, since at no time there are more bytes than fit.
+            for index in std::mem::take(&mut self.changed).into_iter().rev() {
+                self.flip(index);
+            }
+        }
+    }
+
+    fn columns(&self, item: usize) -> std::ops::Range<usize> {
+        let arc = &self.task.offers[item].arc;
+        arc.first as usize..arc.end as usize
+    }
+
+    fn fits(&mut self, item: usize) -> bool {
+        let size = self.task.offers[item].arc.size;
+        let columns = self.columns(item);
+        self.looked += columns.len() as u64;
+        self.free[columns].iter().all(|&free| free >= size)
+    }
+
+    /// Whether a column that is too full for `item` has `other`.
+    fn relieves(&mut self, other: usize, item: usize) -> bool {
+        let size = self.task.offers[item].arc.size;
+        let (a, b) = (self.columns(other), self.columns(item));
+        let both = a.start.max(b.start)..a.end.min(b.end);
+        self.looked += both.len() as u64;
+        self.free
+            .get(both)
+            .is_some_and(|free| free.iter().any(|&free| free < size))
+    }
+
+    fn flip(&mut self, item: usize) {
+        let size = self.task.offers[item].arc.size;
+        let columns = self.columns(item);
+        self.looked += columns.len() as u64;
+        let taken = !self.taken[item];
+        for free in &mut self.free[columns] {
+            *free = if taken { *free - size } else { *free + size };
+        }
+        self.taken[item] = taken;
+        self.changed.push(item);
+    }
+}
