@@ -44,6 +44,10 @@ impl Drop for Module<'_> {
 pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Target {
     Target {
         color_formats: color.into_iter().collect(),
+        depth_aspects: match depth_format {
+            vk::Format::UNDEFINED => vk::ImageAspectFlags::empty(),
+            _ => vk::ImageAspectFlags::DEPTH,
+        },
         depth_format,
         stencil_format: vk::Format::UNDEFINED,
         samples: vk::SampleCountFlags::TYPE_1,
@@ -52,6 +56,7 @@ pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Targ
         view_mask: 0,
         render_pass: vk::RenderPass::null(),
         subpass: 0,
+        local_read: None,
     }
 }
 
@@ -126,7 +131,7 @@ impl<'a> Drawing<'a> {
             .depth_bias_slope_factor(slope);
         let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
+            .depth_test_enable(target.depth_aspects.contains(vk::ImageAspectFlags::DEPTH))
             .depth_write_enable(self.writes_depth)
             .depth_compare_op(self.nearer);
         // Without a fragment shader nothing is written to colours that there are.

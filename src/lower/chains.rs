@@ -30,6 +30,9 @@ pub(super) struct QueueUse {
     pub(super) access: vk::AccessFlags2,
 }
 
+/// The layout of what a dynamic render pass attaches and shaders read in place.
+const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
+
 /// A stretch of uses in one layout: one writing pass, or any number of passes that only read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
@@ -323,8 +326,13 @@ impl Gather<'_> {
         }
         PassUse {
             of_queue,
-            layout: part.layout_of(access),
+            layout: match part.layout_of(access) {
+                general @ vk::ImageLayout::GENERAL => general,
+                _ if is_input && self.placed.is_dynamic(access.pass) => LOCAL_READ,
+                layout => layout,
+            },
             writes,
+            attached: kind.is_attached(),
             needs_contents: reads || !self.frame.replaces(access, part.range),
         }
     }
@@ -375,14 +383,22 @@ struct PassUse {
     of_queue: QueueUse,
     layout: vk::ImageLayout,
     writes: vk::AccessFlags2,
+    /// All are attached.
+    attached: bool,
     needs_contents: bool,
 }
 
 impl PassUse {
     /// Adds another access of the pass.
     fn join(&mut self, other: &PassUse) {
+        self.attached &= other.attached;
         if self.layout != other.layout {
-            self.layout = vk::ImageLayout::GENERAL;
+            let in_place = self.attached && [self.layout, other.layout].contains(&LOCAL_READ);
+            self.layout = if in_place {
+                LOCAL_READ
+            } else {
+                vk::ImageLayout::GENERAL
+            };
         }
         self.of_queue.stages |= other.of_queue.stages;
         self.of_queue.access |= other.of_queue.access;

@@ -1,6 +1,7 @@
 //! The plan's placements and passes, as the tables name them.
 
 use super::situation::{DeviceQueues, Parity};
+use super::subpasses::is_dynamic;
 use super::tables::{DeviceQueueIndex, Object};
 use crate::frame::tables::Access;
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
@@ -102,6 +103,11 @@ impl<'a> Placed<'a> {
     /// The placement of the current version that a pass uses.
     pub(super) fn in_pass(&self, resource: ResourceId, pass: PassId) -> u32 {
         self.plan.placement_in(resource, pass).0
+    }
+
+    /// Whether a render pass is begun dynamically.
+    pub(super) fn is_dynamic(&self, pass: PassId) -> bool {
+        is_dynamic(&self.plan.frame, &self.plan.profile, pass)
     }
 
     /// The device queue that runs a pass.

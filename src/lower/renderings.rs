@@ -12,7 +12,6 @@ use super::tables::objects::ViewRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::{Access, Contents, PassKind};
 use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
-use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 /// Adds the render pass of a pass, a row for each subpass, and its attachments; `None` for passes of another kind.
@@ -58,13 +57,11 @@ pub(super) fn rendering(
         let samples = attached.next().map(|one| one.samples);
         let [depth_format, stencil_format] =
             [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL].map(format_of);
-        let features = placed.plan.profile.features;
-        let plain = inputs.is_empty() && described.subpasses == 1;
         let dependencies = dependencies(frame, pass, subpass, lowered);
         lowered.renderings.push(RenderingRow {
             subpass,
             dependencies,
-            dynamic: features.contains(Features::DYNAMIC_RENDERING) && plain,
+            dynamic: placed.is_dynamic(pass),
             secondary: described.contents == Contents::Secondary,
             area: described.area,
             layers: described.layers,
@@ -82,7 +79,30 @@ pub(super) fn rendering(
             tile_shading: described.tile_shading,
         });
     }
+    if lowered.is_local_read(&lowered.renderings[row as usize..]) {
+        name_all(lowered, row as usize);
+    }
     Some(row)
+}
+
+/// Lets the pipelines of each subpass name the attachments of all: those of an instance with local read, whose rows begin at `first`.
+fn name_all(lowered: &mut Lowered, first: usize) {
+    let instance = lowered.renderings[first..].to_vec();
+    let start = lowered.formats.len() as u32;
+    for color in lowered.color_attachments_of(&instance) {
+        lowered.formats.push(lowered.attachments[color as usize].format);
+    }
+    let color_formats = Run::new(start, lowered.formats.len() as u32);
+    let named = |of: fn(&RenderingRow) -> vk::Format| {
+        let mut formats = instance.iter().map(of);
+        let there = formats.find(|format| *format != vk::Format::UNDEFINED);
+        there.unwrap_or_default()
+    };
+    for row in &mut lowered.renderings[first..] {
+        row.color_formats = color_formats;
+        row.depth_format = named(|row| row.depth_format);
+        row.stencil_format = named(|row| row.stencil_format);
+    }
 }
 
 /// Adds the attachments of one kind. Depth and stencil that are declared apart are one.

@@ -1,12 +1,47 @@
-//! Subpasses: what each waits for.
+//! Subpasses: whether they run by local read or in a render pass object, and what each waits for.
 
 use ash::vk;
 
 use super::tables::Lowered;
 use super::tables::commands::{Scopes, SubpassDependencyRow};
-use crate::frame::tables::{Access, PassKind};
+use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
+use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
+
+/// Whether a render pass is begun by `vkCmdBeginRendering`: one with input attachments or several subpasses where local read of colour and
+/// of one sample, which every implementation has, is all that it needs.
+///
+/// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
+/// `dynamicRenderingLocalReadMultisampledAttachments`.
+pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -> bool {
+    let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
+    let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
+    if described.subpasses == 1 && !accesses.iter().any(is_input) {
+        return profile.features.contains(Features::DYNAMIC_RENDERING);
+    }
+    let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;
+    let mut fits = profile.features.contains(needs) && !described.tile_shading;
+    let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
+    let (mut colors, mut depths) = (Vec::new(), Vec::new());
+    for access in accesses.iter().filter(|access| access.kind.is_attached()) {
+        let ResourceKind::Image { desc, usage, .. } = frame.resource(access.resource).kind else {
+            continue;
+        };
+        let is_color = access.range.aspects == vk::ImageAspectFlags::COLOR;
+        let attachments = if is_color { &mut colors } else { &mut depths };
+        if !attachments.contains(&part(access)) {
+            attachments.push(part(access));
+        }
+        let same = |other: &&Access| other.subpass == access.subpass && part(other) == part(access);
+        let inputs = accesses.iter().filter(|other| is_input(other) && same(other));
+        fits &= desc.samples == vk::SampleCountFlags::TYPE_1
+            && access.kind != AccessKind::ResolveAttachment
+            && (!is_color || usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT))
+            && inputs.count() <= usize::from(is_color);
+    }
+    fits && depths.len() <= 1 && colors.len() <= profile.limits.max_color_attachments as usize
+}
 
 /// Adds what a subpass waits for: the earlier ones that wrote what it uses or use what it writes, and itself where it reads an attachment
 /// that it writes.

@@ -110,6 +110,25 @@ impl Lowered {
         all
     }
 
+    /// Whether shaders of a render pass instance read attachments in place in dynamic rendering
+    /// (`VK_KHR_dynamic_rendering_local_read`).
+    pub fn is_local_read(&self, subpasses: &[RenderingRow]) -> bool {
+        subpasses[0].dynamic && (subpasses.len() > 1 || !subpasses[0].inputs.is_empty())
+    }
+
+    /// Rows of `pColorAttachments` of a render pass instance that is dynamic: those of
+    /// [`attachments_of`](Lowered::attachments_of) that are of colour and no resolve attachments.
+    pub fn color_attachments_of(&self, subpasses: &[RenderingRow]) -> Vec<u32> {
+        let mut all = self.attachments_of(subpasses);
+        let resolves = subpasses.iter().map(|one| one.resolves.indices());
+        all.retain(|&row| {
+            let aspects = crate::format::aspects(self.attachments[row as usize].format);
+            let resolved = resolves.clone().any(|rows| rows.contains(&(row as usize)));
+            aspects.contains(vk::ImageAspectFlags::COLOR) && !resolved
+        });
+        all
+    }
+
     /// Empties all tables, and keeps their memory.
     pub(super) fn clear(&mut self) {
         macro_rules! clear {

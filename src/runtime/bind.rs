@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use ash::vk;
 
 use super::bound_frame::BoundFrame;
+use super::capabilities::Capabilities;
 use super::command_slot::CommandSlot;
 use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
@@ -308,10 +309,9 @@ fn render_passes(state: &DeviceState, plan: &Plan, tables: &Lowered) -> Result<V
         };
         let instance = tables.subpasses_of(index);
         if !instance[0].dynamic {
-            let reason = match instance {
-                [one] if one.inputs.is_empty() => "no dynamic rendering",
-                [_] => "input attachments",
-                _ => "subpasses",
+            let reason = match state.capabilities.contains(Capabilities::DYNAMIC_RENDERING) {
+                true => "local read does not cover it",
+                false => "no dynamic rendering",
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
             render_passes[index as usize] = render_pass::create(state, &pass.name, tables, instance)?;
@@ -330,7 +330,7 @@ fn targets(plan: &Plan, tables: &Lowered, render_passes: &[vk::RenderPass]) -> V
         let render_pass = render_passes[first as usize];
         let subpasses = instance.iter();
         subpasses
-            .map(|row| Target::new(tables, row, render_pass))
+            .map(|row| Target::new(tables, instance, row, render_pass))
             .collect()
     };
     let rows = described_rows(tables).take(plan.frame.passes().len());

@@ -5,9 +5,10 @@ use std::ffi::CStr;
 
 use ash::vk::{
     self, PhysicalDeviceBufferDeviceAddressFeatures, PhysicalDeviceDynamicRenderingFeatures,
-    PhysicalDeviceMaintenance4Features, PhysicalDeviceMultiviewFeatures,
-    PhysicalDeviceSeparateDepthStencilLayoutsFeatures, PhysicalDeviceSynchronization2Features,
-    PhysicalDeviceTilePropertiesFeaturesQCOM, PhysicalDeviceTimelineSemaphoreFeatures,
+    PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR, PhysicalDeviceMaintenance4Features,
+    PhysicalDeviceMultiviewFeatures, PhysicalDeviceSeparateDepthStencilLayoutsFeatures,
+    PhysicalDeviceSynchronization2Features, PhysicalDeviceTilePropertiesFeaturesQCOM,
+    PhysicalDeviceTimelineSemaphoreFeatures,
 };
 use bitflags::bitflags;
 
@@ -44,6 +45,8 @@ bitflags! {
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;
         /// Several views at once ([`PassBuilder::views`](crate::frame::PassBuilder::views)).
         const MULTIVIEW = 1 << 11;
+        /// Input attachments and subpasses in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`).
+        const LOCAL_READ = 1 << 12;
     }
 }
 
@@ -56,10 +59,11 @@ impl Capabilities {
 const NEVER: u32 = u32::MAX;
 
 /// What each capability needs below a version of Vulkan: an extension, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 13] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 14] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
+    const V1_4: u32 = vk::make_api_version(0, 1, 4, 0);
     [
         (C::SYNCHRONIZATION_2, V1_3, khr::synchronization2::NAME),
         (C::DYNAMIC_RENDERING, V1_3, khr::dynamic_rendering::NAME),
@@ -76,6 +80,7 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 13] = {
             khr::separate_depth_stencil_layouts::NAME,
         ),
         (C::MULTIVIEW, V1_1, khr::multiview::NAME),
+        (C::LOCAL_READ, V1_4, khr::dynamic_rendering_local_read::NAME),
         (C::TILE_MEMORY, NEVER, tile_memory_heap::NAME),
         (C::TILE_PROPERTIES, NEVER, tile_properties::NAME),
         (C::TILE_SHADING, NEVER, tile_shading::NAME),
@@ -149,6 +154,7 @@ features! {
     address: BUFFER_DEVICE_ADDRESS, PhysicalDeviceBufferDeviceAddressFeatures.buffer_device_address;
     apart: SEPARATE_DEPTH_STENCIL_LAYOUTS, PhysicalDeviceSeparateDepthStencilLayoutsFeatures.separate_depth_stencil_layouts;
     views: MULTIVIEW, PhysicalDeviceMultiviewFeatures.multiview;
+    local: LOCAL_READ, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR.dynamic_rendering_local_read;
     tile: TILE_MEMORY, PhysicalDeviceTileMemoryHeapFeaturesQCOM.tile_memory_heap;
     tiles: TILE_PROPERTIES, PhysicalDeviceTilePropertiesFeaturesQCOM.tile_properties;
     shading: TILE_SHADING, PhysicalDeviceTileShadingFeaturesQCOM.tile_shading;

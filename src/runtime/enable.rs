@@ -81,6 +81,10 @@ impl Enable {
             enable.capabilities -= C::TILE_SHADING;
             enable.features.shading = None;
         }
+        if !enable.capabilities.contains(C::DYNAMIC_RENDERING) {
+            enable.capabilities -= C::LOCAL_READ;
+            enable.features.local = None;
+        }
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable

@@ -69,7 +69,7 @@ impl EncodedFrame {
             (row.subpass == 0).then(|| match row.dynamic {
                 true => {
                     let tiles = Tiles::new(with.state, row, row.tile_memory);
-                    Rendering::Dynamic(Dynamic::new(&tables, row, tiles, &views))
+                    Rendering::Dynamic(Dynamic::new(&tables, instance, tiles, &views))
                 }
                 false => Rendering::Object(PassObject::new(&tables, instance, *render_pass)),
             })

@@ -318,6 +318,11 @@ impl FrameRecorder<'_> {
         if target.render_pass == vk::RenderPass::null() {
             info = info.push_next(&mut formats);
         }
+        let local_read = target.local_read.as_ref();
+        let mut local_read = local_read.map(|local| (local.locations(), local.indices()));
+        if let Some((locations, inputs)) = &mut local_read {
+            info = info.push_next(locations).push_next(inputs);
+        }
         // The secondary has the tile shading flags of its render pass.
         let mut tiles = Tiles::new(&self.bound.state, row, Bytes::ZERO);
         if let Some(shading) = &mut tiles.shading {

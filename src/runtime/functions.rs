@@ -14,6 +14,7 @@ use crate::ffi::{tile_memory_heap, tile_properties};
 pub(super) struct Functions {
     pub(super) synchronization_2: Option<ash::khr::synchronization2::DeviceFn>,
     pub(super) dynamic_rendering: Option<ash::khr::dynamic_rendering::DeviceFn>,
+    pub(super) local_read: Option<ash::khr::dynamic_rendering_local_read::DeviceFn>,
     pub(super) timeline_semaphore: Option<ash::khr::timeline_semaphore::DeviceFn>,
     pub(super) maintenance_4: Option<ash::khr::maintenance4::DeviceFn>,
     pub(super) buffer_device_address: Option<ash::khr::buffer_device_address::DeviceFn>,
@@ -48,11 +49,14 @@ impl Functions {
         };
         let with = |wanted: Capabilities| capabilities.contains(wanted);
         let (v1_2, v1_3) = (vk::API_VERSION_1_2, vk::API_VERSION_1_3);
+        let v1_4 = vk::make_api_version(0, 1, 4, 0);
         Functions {
             synchronization_2: with(C::SYNCHRONIZATION_2)
                 .then(|| ash::khr::synchronization2::DeviceFn::load(loader(v1_3))),
             dynamic_rendering: with(C::DYNAMIC_RENDERING)
                 .then(|| ash::khr::dynamic_rendering::DeviceFn::load(loader(v1_3))),
+            local_read: with(C::LOCAL_READ | C::DYNAMIC_RENDERING)
+                .then(|| ash::khr::dynamic_rendering_local_read::DeviceFn::load(loader(v1_4))),
             timeline_semaphore: with(C::TIMELINE_SEMAPHORE)
                 .then(|| ash::khr::timeline_semaphore::DeviceFn::load(loader(v1_2))),
             maintenance_4: with(C::MAINTENANCE_4)

@@ -131,7 +131,7 @@ pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
 pub use submission::SubmitCall;
 pub use support::{Missing, Support};
-pub use target::Target;
+pub use target::{LocalRead, RenderingInfo, Target};
 
 #[cfg(test)]
 mod tests {

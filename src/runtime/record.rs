@@ -348,13 +348,17 @@ impl<'a> Commands<'a> {
     }
 
     fn next_subpass(&self) {
-        let next = self.subpass.get() + 1;
-        let there = self.rendering().is_some() && next < self.subpasses();
-        assert!(there, "{} has no subpass {next}", self.next_name());
+        let (state, next) = (&self.bound.state, self.subpass.get() + 1);
+        let (rendering, _) = self
+            .rendering()
+            .filter(|_| next < self.subpasses())
+            .unwrap_or_else(|| {
+                let name = self.next_name();
+                panic!("{name} has no subpass {next}")
+            });
         self.subpass.set(next);
-        let device = &self.bound.state.device;
-        // SAFETY: recording inside of the subpass before; several are inline, and in a render pass object.
-        unsafe { device.cmd_next_subpass(self.handle, vk::SubpassContents::INLINE) };
+        // SAFETY: recording inside of the subpass before.
+        unsafe { rendering.next(&state.device, &state.functions, self.handle, next) };
     }
 
     fn after(&mut self) {

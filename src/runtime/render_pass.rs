@@ -1,4 +1,4 @@
-//! Render pass objects: for devices without dynamic rendering, and for passes with several subpasses or input attachments.
+//! Render pass objects: for devices without dynamic rendering, and for subpasses and input attachments that local read does not cover.
 //!
 //! ```text
 //! attachments   0 color   1 color   2 depth   3 resolve   4 input      no layout changes, and no dependencies
@@ -278,9 +278,9 @@ pub(super) fn create(
     for (row, depth) in instance.iter().filter_map(|row| Some((row, row.depth?))) {
         let depth = &tables.attachments[depth as usize];
         let why = if depth.resolve.is_some() {
-            "resolving depth requires dynamic rendering, which input attachments and subpasses rule out"
+            "resolving depth requires dynamic rendering, and its input attachments or subpasses local read"
         } else if row.depth_aspects != crate::format::aspects(depth.format) || layout_of(depth).is_none() {
-            "depth and stencil with layouts of their own require dynamic rendering, which input attachments and subpasses rule out"
+            "depth and stencil with layouts of their own require dynamic rendering, and its input attachments or subpasses local read"
         } else {
             continue;
         };

@@ -4,9 +4,10 @@ use ash::vk;
 
 use super::functions::Functions;
 use super::render_pass::PassObject;
+use super::target::LocalRead;
 use super::tiles::Tiles;
 use crate::lower::Lowered;
-use crate::lower::tables::commands::{AttachmentRow, Operations, RenderingRow};
+use crate::lower::tables::commands::{AttachmentRow, Operations, RenderingRow, Scopes};
 
 /// The recording of one render pass.
 #[expect(
@@ -23,19 +24,51 @@ pub(super) enum Rendering {
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
     row: RenderingRow,
+    /// Rows of the colour attachments, and of depth and stencil.
+    attachments: (Vec<u32>, Option<u32>),
+    /// Per subpass; none where shaders read nothing in place.
+    local: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
     tiles: Tiles,
 }
 
+/// A subpass of a dynamic render pass.
+struct LocalSubpass {
+    reads: LocalRead,
+    barriers: Vec<vk::MemoryBarrier2<'static>>,
+}
+
 impl Dynamic {
     pub(super) fn new(
         tables: &Lowered,
-        row: &RenderingRow,
+        instance: &[RenderingRow],
         tiles: Tiles,
         views: &[vk::ImageView],
     ) -> Dynamic {
+        let row = &instance[0];
+        let colors = tables.color_attachments_of(instance);
+        let depth = instance.iter().find_map(|row| row.depth);
+        let aspects = instance.iter().map(|row| row.depth_aspects);
+        let aspects = aspects.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
+        let local = instance.iter().filter_map(|row| {
+            // What a subpass waits for in itself, the caller's barriers are for.
+            let waits = row.dependencies.of(&tables.subpass_dependencies).iter();
+            let waits = waits.filter(|one| one.after < row.subpass).map(|one| one.scopes);
+            let barrier = |scopes: Scopes| {
+                vk::MemoryBarrier2::default()
+                    .src_stage_mask(scopes.src_stages)
+                    .src_access_mask(scopes.src_access)
+                    .dst_stage_mask(scopes.dst_stages)
+                    .dst_access_mask(scopes.dst_access)
+            };
+            Some(LocalSubpass {
+                reads: LocalRead::new(tables, instance, row)?,
+                barriers: waits.map(barrier).collect(),
+            })
+        });
+        let local = local.collect();
         type Aspect = fn(&AttachmentRow) -> (Operations, vk::ImageLayout);
         let main: Aspect = |attachment| (attachment.operations, attachment.layout);
         let stencil: Aspect = |attachment| (attachment.stencil, attachment.stencil_layout);
@@ -54,17 +87,19 @@ impl Dynamic {
             info
         };
         let aspect = |aspect, of| {
-            let depth = row.depth.map(|index| &tables.attachments[index as usize]);
+            let depth = depth.map(|index| &tables.attachments[index as usize]);
             depth
-                .filter(|_| row.depth_aspects.contains(aspect))
+                .filter(|_| aspects.contains(aspect))
                 .map(|depth| info(depth, of))
         };
-        let colors = row.colors.of(&tables.attachments).iter();
+        let color = |&row: &u32| info(&tables.attachments[row as usize], main);
         let mut dynamic = Dynamic {
             row: *row,
-            colors: colors.map(|color| info(color, main)).collect(),
+            local,
+            colors: colors.iter().map(color).collect(),
             depth: aspect(vk::ImageAspectFlags::DEPTH, main),
             stencil: aspect(vk::ImageAspectFlags::STENCIL, stencil),
+            attachments: (colors, depth),
             tiles,
         };
         dynamic.refresh(tables, views);
@@ -80,17 +115,12 @@ impl Dynamic {
                     views[tables.attachments[resolve.attachment as usize].view as usize];
             }
         };
-        for (attachment, info) in self
-            .row
-            .colors
-            .of(&tables.attachments)
-            .iter()
-            .zip(&mut self.colors)
-        {
-            write(attachment, info);
+        let (colors, depth) = &self.attachments;
+        for (&row, info) in colors.iter().zip(&mut self.colors) {
+            write(&tables.attachments[row as usize], info);
         }
         for info in self.depth.iter_mut().chain(&mut self.stencil) {
-            let depth = self.row.depth.expect("there is an attachment with the aspect");
+            let depth = depth.expect("there is an attachment with the aspect");
             write(&tables.attachments[depth as usize], info);
         }
     }
@@ -134,6 +164,23 @@ impl Dynamic {
     }
 }
 
+impl LocalSubpass {
+    /// Lets draws write and read the attachments of the subpass.
+    ///
+    /// # Safety
+    /// `commands` is recording inside the render pass.
+    unsafe fn set(&self, functions: &Functions, commands: vk::CommandBuffer) {
+        let functions = functions.local_read.as_ref();
+        let functions = functions.expect("made dynamic where it is enabled");
+        // SAFETY: the caller's duty; there are as many as the render pass has colour attachments.
+        unsafe { (functions.cmd_set_rendering_attachment_locations_khr)(commands, &self.reads.locations()) };
+        // SAFETY: as above.
+        unsafe {
+            (functions.cmd_set_rendering_input_attachment_indices_khr)(commands, &self.reads.indices())
+        };
+    }
+}
+
 impl Rendering {
     /// Begins the render pass, for an area inside of its row's.
     ///
@@ -148,14 +195,54 @@ impl Rendering {
         secondary: bool,
     ) {
         match self {
-            Rendering::Dynamic(dynamic) => dynamic.with_info(area, secondary, |info| {
-                let functions = functions.dynamic_rendering.as_ref();
-                let functions = functions.expect("made dynamic where it is enabled");
-                // SAFETY: the caller's duty; views and layouts are the tables'.
-                unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
-            }),
+            Rendering::Dynamic(dynamic) => {
+                dynamic.with_info(area, secondary, |info| {
+                    let functions = functions.dynamic_rendering.as_ref();
+                    let functions = functions.expect("made dynamic where it is enabled");
+                    // SAFETY: the caller's duty; views and layouts are the tables'.
+                    unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
+                });
+                // Secondary command buffers set their own.
+                if let Some(first) = dynamic.local.first().filter(|_| !secondary) {
+                    // SAFETY: begun right now.
+                    unsafe { first.set(functions, commands) };
+                }
+            }
             // SAFETY: the caller's duty.
             Rendering::Object(object) => unsafe { object.begin(device, commands, area, secondary) },
+        }
+    }
+
+    /// Begins the next subpass, `number`.
+    ///
+    /// # Safety
+    /// `commands` is recording inside the subpass before, of this render pass.
+    pub(super) unsafe fn next(
+        &self,
+        device: &ash::Device,
+        functions: &Functions,
+        commands: vk::CommandBuffer,
+        number: u32,
+    ) {
+        match self {
+            Rendering::Dynamic(dynamic) => {
+                let subpass = &dynamic.local[number as usize];
+                let info = vk::DependencyInfo::default()
+                    .dependency_flags(vk::DependencyFlags::BY_REGION)
+                    .memory_barriers(&subpass.barriers);
+                let barriers = functions
+                    .synchronization_2
+                    .as_ref()
+                    .filter(|_| !subpass.barriers.is_empty());
+                if let Some(functions) = barriers {
+                    // SAFETY: the caller's duty; inside of a render pass, barriers by region may be recorded.
+                    unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
+                }
+                // SAFETY: the caller's duty.
+                unsafe { subpass.set(functions, commands) };
+            }
+            // SAFETY: the caller's duty.
+            Rendering::Object(_) => unsafe { device.cmd_next_subpass(commands, vk::SubpassContents::INLINE) },
         }
     }
 

@@ -166,8 +166,9 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
             Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
         ),
         (Capabilities::MULTIVIEW, Features::MULTIVIEW),
+        // Of colour and one sample: all that every implementation has.
+        (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];
-    // Not LOCAL_READ: a pass with input attachments is recorded as a render pass object.
     let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));
     held.fold(Features::empty(), |features, (_, feature)| features | feature)
 }
@@ -259,6 +260,9 @@ impl Question<'_> {
         offered.set(C::STORE_OP_NONE, listed(C::STORE_OP_NONE));
         if !offered.contains(C::TILE_PROPERTIES) {
             offered -= C::TILE_SHADING;
+        }
+        if !offered.contains(C::DYNAMIC_RENDERING) {
+            offered -= C::LOCAL_READ;
         }
         let tile_feature = offered.contains(C::TILE_MEMORY);
         (offered - C::TILE_MEMORY, tile_feature)

@@ -214,7 +214,7 @@ impl Gpu {
         ];
         let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(true)
+            .depth_test_enable(target.depth_aspects.contains(vk::ImageAspectFlags::DEPTH))
             .depth_write_enable(writes_depth)
             .depth_compare_op(match dynamic {
                 Some(_) => vk::CompareOp::LESS,

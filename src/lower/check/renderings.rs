@@ -31,7 +31,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
         }
         let bound = row.tile_memory.map(|memory| tables.memory[memory as usize].size);
         for rendering in instance {
-            check_parameters(&mut at, pass, rendering);
+            check_parameters(&mut at, pass, rendering, instance);
             // VUID-vkCmdExecuteCommands-memory-10724
             at.equal("tile_memory", rendering.tile_memory, bound.unwrap_or(Bytes::ZERO));
         }
@@ -40,7 +40,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_access_views(checker);
 }
 
-fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow) {
+fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow, instance: &[RenderingRow]) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let described = frame.pass(pass);
     let has = |feature| at.checker.device.profile.features.contains(feature);
@@ -67,24 +67,37 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow)
         true,
         "false: the device has no dynamic rendering",
     );
-    let colors = rendering.colors.of(&tables.attachments);
-    let formats: Vec<vk::Format> = colors.iter().map(|color| color.format).collect();
+    // With local read, pipelines name all attachments of the instance, whichever they use.
+    let (named, colors) = match tables.is_local_read(instance) {
+        true => (instance, tables.color_attachments_of(instance)),
+        false => {
+            let own = rendering.colors;
+            (std::slice::from_ref(rendering), (own.first..own.end).collect())
+        }
+    };
+    let of_rows = colors.iter().map(|&row| &tables.attachments[row as usize]);
+    let formats: Vec<vk::Format> = of_rows.clone().map(|color| color.format).collect();
     let listed = rendering.color_formats.of(&tables.formats);
     at.equal("colorAttachmentFormats", listed, &formats);
-    let depth = rendering.depth.map(|depth| &tables.attachments[depth as usize]);
-    let of_subpass = (pass, rendering.subpass);
-    let declared = declared(at.checker, of_subpass, AccessKind::DepthStencilAttachment).into_iter();
-    let declared = declared.map(|index| frame.accesses()[index].range.aspects);
-    let aspects = declared.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
+    let aspects_of = |subpass| {
+        let declared = declared(at.checker, (pass, subpass), AccessKind::DepthStencilAttachment).into_iter();
+        let declared = declared.map(|index| frame.accesses()[index].range.aspects);
+        declared.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects)
+    };
+    let of_subpass = aspects_of(rendering.subpass);
+    let aspects = named.iter().map(|row| aspects_of(row.subpass));
+    let aspects = aspects.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
+    let depth = named.iter().find_map(|row| row.depth);
+    let depth = depth.map(|depth| &tables.attachments[depth as usize]);
     let format_of = |aspect| match depth {
         Some(depth) if aspects.contains(aspect) => depth.format,
         _ => vk::Format::UNDEFINED,
     };
     let [of_depth, of_stencil] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL].map(format_of);
-    at.equal("depth_aspects", rendering.depth_aspects, aspects);
+    at.equal("depth_aspects", rendering.depth_aspects, of_subpass);
     at.equal("depthAttachmentFormat", rendering.depth_format, of_depth);
     at.equal("stencilAttachmentFormat", rendering.stencil_format, of_stencil);
-    for attachment in colors.iter().chain(depth) {
+    for attachment in of_rows.chain(depth) {
         at.equal("rasterizationSamples", rendering.samples, attachment.samples);
     }
 }

@@ -1,13 +1,16 @@
-//! Subpasses: each waits for what it uses of earlier ones.
+//! Subpasses: each waits for what it uses of earlier ones, and what is dynamic keeps to the rules of local read.
 
-use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::checker::{At, Checker};
 use super::effects::effect;
 use super::error::Rule;
 use crate::frame::{AccessKind, PassId};
 use crate::lower::tables::commands::{AttachmentRow, PassContents, RenderingRow, Scopes};
+use crate::lower::tables::objects::Binding;
+use crate::profile::Features;
 use crate::scopes::WRITES;
+use crate::units::Run;
 
 /// The stages that work on pixels: between others nothing is by region.
 ///
@@ -60,10 +63,71 @@ fn check_instance(at: &mut At<'_, '_>, pass: PassId, first: u32, instance: &[Ren
             }
         }
     }
-    let plain = instance.len() == 1 && instance[0].inputs.is_empty();
-    let needs = "false: dynamic rendering has no subpasses and, without local read, no input attachments";
-    at.demand(plain || !instance[0].dynamic, "dynamic", true, needs);
+    if tables.is_local_read(instance) {
+        check_local_read(at, instance, &attached);
+    } else {
+        for one in attached {
+            let fits = one.layout != vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
+            at.demand(fits, "layout", one.layout, "another: there is no local read");
+        }
+    }
     check_dependencies(at.checker, pass, first, instance);
+}
+
+/// Whether the rules of local read are kept, where it is of colour and of one sample: no more is demanded of implementations.
+///
+/// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
+/// `dynamicRenderingLocalReadMultisampledAttachments`; VUID-VkRenderingInfo-colorAttachmentCount-06106.
+fn check_local_read(at: &mut At<'_, '_>, instance: &[RenderingRow], attached: &[&AttachmentRow]) {
+    let (tables, profile) = (at.checker.tables, &at.checker.device.profile);
+    let views = |run: Run| run.of(&tables.attachments).iter().map(|one| one.view);
+    let inputs = || instance.iter().flat_map(|row| row.inputs.of(&tables.attachments));
+    let drawn = |one: &AttachmentRow| {
+        let image = &tables.images[tables.views[one.view as usize].image as usize];
+        image.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) || image.binding == Binding::Imported
+    };
+    let known = |one: &AttachmentRow| {
+        let local = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
+        [vk::ImageLayout::GENERAL, local].contains(&one.layout)
+    };
+    let twice = |row: &RenderingRow| {
+        let all: Vec<u32> = views(row.inputs).collect();
+        (1..all.len()).any(|at| all[..at].contains(&all[at]))
+    };
+    let mut depths = instance.iter().filter_map(|row| row.depth);
+    let mut depths = depths
+        .by_ref()
+        .map(|depth| tables.attachments[depth as usize].view);
+    let first = depths.next();
+    let single = |one: &&AttachmentRow| one.samples == vk::SampleCountFlags::TYPE_1;
+    let colors = tables.color_attachments_of(instance).len() as u32;
+    let rules = [
+        (
+            profile.features.contains(Features::LOCAL_READ),
+            "the device has no local read",
+        ),
+        (attached.iter().all(single), "it has several samples"),
+        (inputs().all(drawn), "an input attachment is none of colour"),
+        (
+            inputs().all(known),
+            "an input attachment is in another layout than those of local read",
+        ),
+        (
+            !instance.iter().any(twice),
+            "a subpass reads one attachment by two indices",
+        ),
+        (
+            depths.all(|other| Some(other) == first),
+            "it has two depth attachments",
+        ),
+        (
+            colors <= profile.limits.max_color_attachments,
+            "the device has fewer colour attachments",
+        ),
+    ];
+    for (fits, why) in rules {
+        at.demand(fits, "dynamic", true, format_args!("false: {why}"));
+    }
 }
 
 /// Whether a subpass waits for all that it uses of earlier ones, by a dependency on each (chains of them are not followed).
@@ -78,10 +142,15 @@ fn check_dependencies(checker: &mut Checker<'_>, pass: PassId, first: u32, insta
         if earlier.subpass >= later.subpass || !conflict {
             continue;
         }
+        // With local read, a barrier between two draws is behind all subpasses before it, and in front of all after it.
         let (from, to) = (earlier.subpass, later.subpass);
-        let rows = instance[to as usize].dependencies;
-        let rows = rows.of(&checker.tables.subpass_dependencies).iter();
-        let between = rows.filter(|one| one.after == from);
+        let between = instance.iter().flat_map(|row| {
+            let rows = row.dependencies.of(&checker.tables.subpass_dependencies).iter();
+            rows.filter(move |one| match row.dynamic {
+                true => from < row.subpass && row.subpass <= to && one.after < row.subpass,
+                false => (one.after, row.subpass) == (from, to),
+            })
+        });
         let [before, behind] = [index, after].map(|access| effect(checker, Some(first), access));
         let written = match earlier.writes {
             true => before.access & WRITES,

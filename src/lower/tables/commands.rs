@@ -63,7 +63,8 @@ pub struct ResolveRow {
 /// A subpass of a render pass instance, and what its pipelines and secondary command buffers are made for.
 ///
 /// The rows of an instance follow one another; all say the same of what concerns all of it. Its attachments are those of its rows, each
-/// view once ([`Lowered::attachments_of`](super::Lowered::attachments_of)). An instance that is dynamic has one row.
+/// view once ([`Lowered::attachments_of`](super::Lowered::attachments_of)); where it is dynamic, `pColorAttachments` has those of
+/// colour in this order, and each subpass the locations and input attachment indices of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RenderingRow {
@@ -71,7 +72,7 @@ pub struct RenderingRow {
     pub subpass: u32,
     /// What it waits for: a run of [`Lowered::subpass_dependencies`](super::Lowered::subpass_dependencies).
     pub dependencies: Run,
-    /// `vkCmdBeginRendering`, or a render pass object.
+    /// `vkCmdBeginRendering` and local read, or a render pass object.
     pub dynamic: bool,
     /// Its contents are in secondary command buffers.
     pub secondary: bool,
@@ -93,9 +94,10 @@ pub struct RenderingRow {
     pub resolves: Run,
     /// Input attachments: a run of [`Lowered::attachments`](super::Lowered::attachments).
     pub inputs: Run,
-    /// Colour formats, `UNDEFINED` where there is none: a run of [`Lowered::formats`](super::Lowered::formats).
+    /// Formats of its colour attachments, where it is dynamic of all of the instance's: a run of
+    /// [`Lowered::formats`](super::Lowered::formats).
     pub color_formats: Run,
-    /// Format of the depth aspect, or `UNDEFINED`.
+    /// Format of the depth aspect, or `UNDEFINED`; where it is dynamic, the instance's.
     #[serde(with = "names::value")]
     pub depth_format: vk::Format,
     /// Format of the stencil aspect, or `UNDEFINED`.
@@ -110,7 +112,8 @@ pub struct RenderingRow {
     pub tile_shading: bool,
 }
 
-/// What a subpass waits for in its render pass instance, pixel by pixel: `VkSubpassDependency` with `VK_DEPENDENCY_BY_REGION_BIT`.
+/// What a subpass waits for in its render pass instance, pixel by pixel: `VkSubpassDependency` with `VK_DEPENDENCY_BY_REGION_BIT`, or where
+/// rendering is dynamic a `VkMemoryBarrier2` of a `vkCmdPipelineBarrier2` with that flag, inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubpassDependencyRow {

@@ -6,7 +6,7 @@ use tileheap::frame::{
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::parts::PartView;
-use tileheap::runtime::{BoundFrame, Parity, PassCommands};
+use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
 
 use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
 use tileheap_testkit::skip;
@@ -167,6 +167,20 @@ impl Scene {
                 bound.retire();
                 gpu.finish();
                 continue;
+            }
+            for step in steps.iter().filter(|step| step.subpass > 0) {
+                let of_pass = steps.iter().filter(|other| other.pass == step.pass);
+                let is_color = |&image: &ResourceId| {
+                    let aspects = frame.resource(image).aspects();
+                    aspects == vk::ImageAspectFlags::COLOR
+                };
+                let of_color = of_pass.flat_map(|other| &other.reads).all(is_color);
+                let local = Capabilities::LOCAL_READ
+                    | Capabilities::DYNAMIC_RENDERING
+                    | Capabilities::SYNCHRONIZATION_2;
+                let local = of_color && gpu.tile().capabilities().contains(local);
+                let target = bound.target_in(step.pass, step.subpass);
+                assert_eq!(target.local_read.is_some(), local, "{way}");
             }
             let host = gpu.host_buffer(4 * WORDS);
             let mut recorded = Vec::new();

@@ -145,7 +145,7 @@ bitflags! {
         const MAINTENANCE_4 = 1 << 3;
         /// `VK_ATTACHMENT_STORE_OP_NONE`: a read-only attachment is not written.
         const STORE_OP_NONE = 1 << 4;
-        /// Input attachments in dynamic rendering.
+        /// Input attachments in dynamic rendering: of colour and one sample, as Vulkan 1.4 demands.
         const LOCAL_READ = 1 << 5;
         /// Depth and stencil of one image in layouts of their own.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 6;
