@@ -330,24 +330,6 @@ impl PassBuilder<'_> {
     /// Begins the next subpass of a render pass: what is declared from here on, it accesses. It finds what earlier subpasses left in
     /// attachments, reads it at the fragment's own pixel ([`input`](PassBuilder::input)), and draws on where it declares them again with
     /// [`LoadOp::Load`]. Only the first access of an attachment loads, clears or discards.
-    ///
-    /// ```
-    /// # use ash::vk;
-    /// # use tileheap::frame::{LoadOp, ClearValue, FrameBuilder, ImageDesc};
-    /// # let extent = vk::Extent2D { width: 1280, height: 720 };
-    /// # let mut frame = FrameBuilder::new("subpasses", extent);
-    /// # let albedo = frame.image("albedo", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
-    /// # let lit = frame.image("lit", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent));
-    /// # let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
-    /// # let submit = frame.submit(graphics);
-    /// # let batch = frame.batch(submit);
-    /// # let commands = frame.command_buffer(batch, "scene");
-    /// let pass = frame.render_pass(commands, "deferred").color(albedo, LoadOp::Clear(ClearValue::ZERO));
-    /// let pass = pass.next_subpass().input(albedo).color(lit, LoadOp::DontCare).id();
-    /// let frame = frame.build()?;
-    /// assert_eq!(frame.pass(pass).subpasses, 2);
-    /// # Ok::<(), tileheap::Error>(())
-    /// ```
     pub fn next_subpass(self) -> Self {
         let next = self.subpass.saturating_add(1);
         self.in_subpass(next)
