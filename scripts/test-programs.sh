@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # test-programs.sh [--quick | --page | NAME...]: other people's programs, from package registries, under our layers.
 #
-# Each runs plain, with the capture layer, and with the emulator's profile `hostile`, on the test bed's loader and driver: exit status and
+# Each runs plain, with the capture layer, and with the emulator's profile `hostile`, on the newest loader and lavapipe: exit status and
 # output must be the same. Its captured frame is planned for three devices, checked (`check-frame`) and reported. --quick: those that take
-# under five minutes together; --page: all of them, and writes docs/programs.md.
+# under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md. Those of Debian's next release (godot, qt, gtk,
+# sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into target/testbed/programs, about 400 MB to fetch.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=(vulkaninfo vkcube dawn ffmpeg)
-all=("${quick[@]}" mpv wgpu pygfx taichi)
+all=("${quick[@]}" placebo mpv wgpu pygfx slangpy taichi godot godot_mobile qt gtk sdl_clear sdl_cube sdl_effects glmark2)
 page=false names=()
 case ${1:-} in
     -h | --help)
@@ -25,21 +26,31 @@ esac
 need_vulkan
 need_testbed
 need_packages vulkan-tools xvfb python3
+tree=$TILEHEAP_TESTBED
+if [[ " ${quick[*]} " != *" ${names[*]} "* ]]; then
+    tree=$root/target/testbed/programs
+    [ -e "$tree/complete" ] || {
+        say "Unpacking programs of Debian's next release (about 400 MB to fetch) into $tree"
+        bash scripts/unpack-forky.sh "$tree" libvulkan1 mesa-vulkan-drivers libx11-6 libxcursor1 libxi6 libxinerama1 libxrandr2 \
+            libxkbcommon-x11-0 fonts-dejavu-core vulkan-tools ffmpeg mpv godot gtk-4-examples libsdl3-tests glmark2-x11 qml-qt6 \
+            qml6-module-qtquick3d qml6-module-qtquick3d-helpers qml6-module-qtquick-window
+    }
+fi
 bash scripts/stage-emulator.sh
 bash scripts/stage-capture.sh
-cargo build --quiet --package tileheap-cli
+cargo build --quiet --workspace --bin tileheap
 tileheap=${CARGO_TARGET_DIR:-$root/target}/debug/tileheap
 results=$root/target/programs
 mkdir -p "$results"
 unset "${!VK_@}" TILEHEAP_EMULATOR WAYLAND_DISPLAY
-export LC_ALL=C XDG_RUNTIME_DIR=$results
-libraries=$TILEHEAP_TESTBED/usr/lib/x86_64-linux-gnu
-export VK_DRIVER_FILES=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json VK_IMPLICIT_LAYER_PATH=$TILEHEAP_TESTBED
+export LC_ALL=C XDG_RUNTIME_DIR=$results XDG_DATA_HOME=$results/home XDG_CACHE_HOME=$results/home XDG_CONFIG_HOME=$results/home
+libraries=$tree/usr/lib/x86_64-linux-gnu
+export VK_DRIVER_FILES=$tree/usr/share/vulkan/icd.d/lvp_icd.json VK_IMPLICIT_LAYER_PATH=$tree
 failed=0 rows=()
 
 # One screen for all, up before anything asks for it, and not begun anew when a program leaves it (it refuses the next for that moment).
 : >"$results/display"
-Xvfb -noreset -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
+Xvfb -noreset -displayfd 3 -screen 0 800x600x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
 trap "kill $!" EXIT
 until [ -s "$results/display" ]; do
     kill -0 $! || die "no screen: $(cat "$results/xvfb.log")"
@@ -48,8 +59,21 @@ done
 DISPLAY=:$(cat "$results/display")
 export DISPLAY
 
-# bed PROGRAM ARGUMENT...: on the test bed's C library, loader and driver.
-bed() { timeout 120 "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries:/usr/lib/x86_64-linux-gnu" "$@"; }
+# bed PROGRAM ARGUMENT...: on the tree's C library, loader and driver; the tree's own program where it has it. $limit are timeout's arguments.
+bed() {
+    local program=$1 limits
+    read -ra limits <<<"${limit:-120}"
+    [[ $program == /* ]] || program=$tree/usr/bin/$1
+    [ -x "$program" ] || program=$(command -v "$1")
+    timeout "${limits[@]}" "$libraries/ld-linux-x86-64.so.2" \
+        --library-path "$libraries:$libraries/pulseaudio:$libraries/systemd:$libraries/libproxy:/usr/lib/x86_64-linux-gnu" "$program" "${@:2}"
+}
+# version_of PACKAGE: of the tree, or of the machine.
+version_of() {
+    local found
+    found=$(sed -n "s/^$1_\([^_]*\)_.*/\1/p" "$tree/versions" 2>/dev/null | sed 's/%3a/:/') || true
+    if [ -n "$found" ]; then echo "$found"; else dpkg-query -Wf '${Version}' "$1"; fi
+}
 
 need_python() {
     need_packages python3-venv
@@ -60,10 +84,10 @@ need_python() {
 python() { bed "$results/python/bin/python3" "$@"; }
 
 # A program: need_NAME installs it and prints its version; run_NAME runs it, deterministic on standard output; frames_NAME are the layer's settings.
-need_vulkaninfo() { dpkg-query -Wf '${Version}' vulkan-tools; }
-run_vulkaninfo() { bed "$(command -v vulkaninfo)" | grep -v "usage  *= "; } # Of memory: it is measured.
-need_vkcube() { dpkg-query -Wf '${Version}' vulkan-tools; }
-run_vkcube() { bed "$(command -v vkcube)" --c 60; }
+need_vulkaninfo() { version_of vulkan-tools; }
+run_vulkaninfo() { bed vulkaninfo | grep -v "usage  *= "; } # Of memory: it is measured.
+need_vkcube() { version_of vulkan-tools; }
+run_vkcube() { bed vkcube --c 60; }
 need_dawn() {
     command -v npm >/dev/null || need_packages npm
     mkdir -p "$results/node"
@@ -72,15 +96,23 @@ need_dawn() {
     sed -n 's/.*"version": "\(.*\)".*/\1/p' "$results/node/node_modules/webgpu/package.json"
 }
 run_dawn() { (cd "$results/node" && bed "$(command -v node)" dawn_compute.mjs); }
-need_ffmpeg() { need_packages ffmpeg && dpkg-query -Wf '${Version}' ffmpeg; }
-run_ffmpeg() {
-    # Its Vulkan filters fail on the driver of the test bed, with and without layers.
-    VK_DRIVER_FILES=$(echo /usr/share/vulkan/icd.d/lvp_icd*.json) ffmpeg -v error -init_hw_device vulkan=gpu:0 -filter_hw_device gpu -f lavfi -i testsrc=size=320x240:rate=5 -frames:v 4 \
-        -vf format=rgba,hwupload,gblur_vulkan=sigma=3,hflip_vulkan,hwdownload,format=rgba -f framemd5 -
+# filtered FILTERS: four pictures through ffmpeg's filters, as checksums.
+filtered() {
+    local ffmpeg=(bed ffmpeg)
+    if [ ! -x "$tree/usr/bin/ffmpeg" ]; then
+        # The machine's fails on the driver of the test bed, with and without layers.
+        ffmpeg=(env VK_DRIVER_FILES="$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)" ffmpeg)
+    fi
+    "${ffmpeg[@]}" -v error -init_hw_device vulkan=gpu:0 -filter_hw_device gpu -f lavfi -i testsrc=size=320x240:rate=5 -frames:v 4 \
+        -vf "$1" -f framemd5 -
 }
-need_mpv() { need_packages mpv && dpkg-query -Wf '${Version}' mpv; }
+need_ffmpeg() { [ -x "$tree/usr/bin/ffmpeg" ] || need_packages ffmpeg; version_of ffmpeg; }
+run_ffmpeg() { filtered format=rgba,hwupload,gblur_vulkan=sigma=3,hflip_vulkan,hwdownload,format=rgba; }
+need_placebo() { version_of 'libplacebo[0-9]*'; }
+run_placebo() { filtered libplacebo=w=640:h=480:upscaler=ewa_lanczos:format=rgba; }
+need_mpv() { version_of mpv; }
 run_mpv() {
-    bed "$(command -v mpv)" --no-config --msg-level=all=error --vo=gpu --gpu-api=vulkan --gpu-context=x11vk --ao=null --frames=20 \
+    bed mpv --no-config --msg-level=all=error --gpu-sw --vo=gpu --gpu-api=vulkan --gpu-context=x11vk --ao=null --frames=20 \
         av://lavfi:testsrc=size=320x240:rate=25
 }
 need_wgpu() { need_python wgpu && "$results/python/bin/python" -c 'import wgpu; print(wgpu.__version__)'; }
@@ -89,6 +121,43 @@ need_pygfx() { need_python pygfx rendercanvas && "$results/python/bin/python" -c
 run_pygfx() { python tests/programs/pygfx_scene.py; }
 need_taichi() { need_python taichi numpy && "$results/python/bin/python" -c 'import importlib.metadata as m; print(m.version("taichi"))'; }
 run_taichi() { python tests/programs/taichi_sum.py; }
+need_slangpy() { need_python slangpy numpy && "$results/python/bin/python" -c 'import importlib.metadata as m; print(m.version("slangpy"))'; }
+run_slangpy() { python tests/programs/slangpy_double.py; }
+need_godot() {
+    rm -rf "$results/godot"
+    cp -r tests/programs/godot "$results/"
+    version_of godot
+}
+run_godot() { bed godot --path "$results/godot" --audio-driver Dummy --rendering-driver vulkan --rendering-method "${1:-forward_plus}"; }
+need_godot_mobile() { need_godot; }
+run_godot_mobile() { run_godot mobile; }
+need_qt() { version_of qml6-module-qtquick3d; }
+run_qt() {
+    QT_PLUGIN_PATH=$libraries/qt6/plugins QML_IMPORT_PATH=$libraries/qt6/qml QT_QPA_PLATFORM=xcb QSG_RHI_BACKEND=vulkan \
+        bed "$tree/usr/lib/qt6/bin/qml" tests/programs/qt_quick_3d.qml -- "$results/qt.png"
+    sha256sum "$results/qt.png"
+}
+need_gtk() { version_of gtk-4-examples; }
+run_gtk() {
+    GSK_RENDERER=vulkan GDK_BACKEND=x11 GSETTINGS_BACKEND=memory XDG_DATA_DIRS=$tree/usr/share bed gtk4-demo --run=transparent --autoquit
+}
+# sdl TEST: until it is interrupted.
+sdl() {
+    local folder=$tree/usr/libexec/installed-tests/SDL3
+    (cd "$folder" && limit="--preserve-status -s INT 5" SDL_AUDIODRIVER=dummy SDL_RENDER_DRIVER=gpu bed "$folder/$1")
+}
+need_sdl_clear() { version_of libsdl3-tests; }
+run_sdl_clear() { sdl testgpu_simple_clear; }
+need_sdl_cube() { version_of libsdl3-tests; }
+run_sdl_cube() { sdl testgpu_spinning_cube; }
+need_sdl_effects() { version_of libsdl3-tests; }
+run_sdl_effects() { sdl testgpurender_effects; }
+need_glmark2() { version_of glmark2-x11; }
+run_glmark2() {
+    # zink takes lavapipe only where software is asked for; by default it uses descriptor buffers, which are counted and not followed.
+    LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=zink MESA_LOADER_DRIVER_OVERRIDE=zink LIBGL_DRIVERS_PATH=$libraries/dri ZINK_DESCRIPTORS=lazy \
+        bed glmark2 --data-path "$tree/usr/share/glmark2" --validate -b shading -b build:use-vbo=true -b texture
+}
 # The test bed's validation says the same of vkcube, which makes a mistake that is seen, with the emulator and without; by name, for handles and
 # the screen's timing differ from run to run.
 validated() {
@@ -96,7 +165,13 @@ validated() {
     { grep -oE '(VUID|UNASSIGNED|SYNC)-[A-Za-z0-9-]+' "$results/validated.log" || true; } | sort -u
 }
 # Those that present nothing: a frame is a submit.
-border_of() { case $1 in vkcube | mpv) echo present ;; ffmpeg) echo submits:8 ;; *) echo submits:1 ;; esac; }
+border_of() {
+    case $1 in
+        vkcube | mpv | godot* | qt | gtk | sdl*) echo present ;;
+        ffmpeg | placebo) echo submits:8 ;;
+        *) echo submits:1 ;;
+    esac
+}
 
 # run NAME WAY: how it ended goes to a file beside its output.
 run() {
@@ -124,7 +199,7 @@ lost_of_vulkaninfo() {
 
 # The captured frame: planned for three devices, checked and reported; a row of the table.
 judge() {
-    local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" found=0 followed
+    local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" found=0 followed way what="exit status"
     local frames=("$folder"/frame-*.json)
     frame=${frames[0]}
     if [ ! -e "$frame" ]; then
@@ -156,7 +231,11 @@ else:
     followed = capture["followed_bytes"]
     share = 100 * followed / (followed + sum(one["bytes"] for one in missing) or 1) if missing else 100
     print("%.0f %%" % share + (", but for " + names if share < 95 else ""))' "$frame")
-    rows+=("| $name | $version | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(grep -c ' after ' "$results/$name.check" || true)$cells |")
+    [ ! -s "$results/$name.plain" ] || what=output
+    for way in capture hostile; do
+        if [ -z "$(same "$name" "$way")" ]; then what+=", equal"; else what+=", **differs**"; fi
+    done
+    rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(grep -c ' after ' "$results/$name.check" || true)$cells |")
 }
 
 for name in "${names[@]}"; do
@@ -189,8 +268,8 @@ for name in "${names[@]}"; do
 done
 
 table() {
-    echo "| program | version | passes | bytes followed | accesses not covered | Adreno 830 | Adreno 840 | X2-85 |"
-    echo "|---|---|---|---|---|---|---|---|"
+    echo "| program | version | compared, capture, hostile | passes | bytes followed | accesses not covered | Adreno 830 | Adreno 840 | X2-85 |"
+    echo "|---|---|---|---|---|---|---|---|---|"
     printf '%s\n' "${rows[@]}"
 }
 [ ${#rows[@]} = 0 ] || table
@@ -198,19 +277,26 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
     {
         echo "# Other people's programs"
         echo
-        echo "Written by \`scripts/test-programs.sh --page\` on $(date -u +%F), on $(basename "$TILEHEAP_TESTBED")'s lavapipe: one captured frame of each"
-        echo "(of programs that present nothing, one submit). Under each device: eligible traffic per frame, the share of it that stays on chip as"
-        echo "the frame is, and with the best arrangement. *Bytes followed* is the share of the accessed bytes, and below 95 % what is missing."
-        echo "*Accesses not covered* are what \`tileheap check-frame\` lists, uses of buffers in parts included."
+        echo "Written by \`scripts/test-programs.sh --page\` on $(date -u +%F), on lavapipe ($(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_.*/\1/p' "$tree/versions")): one captured frame of each"
+        echo "(of programs that present nothing, one submit; of ffmpeg and libplacebo, eight)."
         echo
-        echo "Those of ffmpeg are its own: semaphores are waited for at TOP_OF_PIPE, and the transition behind has a barrier whose srcStageMask is"
-        echo "TOP_OF_PIPE. In a first scope that is NONE (Vulkan specification, *Pipeline Stages*), so no dependency chain leads from the semaphore to the"
-        echo "transition (*Execution and Memory Dependencies*), which may come before the writes that it should follow."
+        echo "- *Compared*: what is compared with a run without layers, standard output (checksums of pictures or numbers) or, where there is none, the"
+        echo "  exit status; then whether it is the same under the capture layer, and on the emulator's profile \`hostile\`."
+        echo "- *Bytes followed*: the share of the accessed bytes, and below 95 % what is missing."
+        echo "- *Accesses not covered*: how many \`tileheap check-frame\` lists, uses of buffers in parts included."
+        echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
         echo
-        echo "Not run here: Godot 4, Qt Quick 3D, SDL 3's tests and GTK 4's Vulkan renderer (no package for Debian 12 has them), slangpy, glmark2 on zink."
-        echo "ANGLE is compared picture by picture by \`scripts/test-angle.sh\`."
+        echo "- Those of ffmpeg are its own: semaphores are waited for at TOP_OF_PIPE, and the transition behind has a barrier whose srcStageMask is"
+        echo "  TOP_OF_PIPE. In a first scope that is NONE (Vulkan specification, *Pipeline Stages*), so no dependency chain leads from the semaphore to the"
+        echo "  transition (*Execution and Memory Dependencies*), which may come before the writes that it should follow."
+        echo "- glmark2 runs on zink with ZINK_DESCRIPTORS=lazy: by default zink uses descriptor buffers, which are counted and not followed."
+        echo "- godot and godot_mobile render a scene of ours, Forward+ and Mobile; qt is a scene of Qt Quick 3D, gtk is gtk4-demo's \`transparent\`;"
+        echo "  sdl_clear, sdl_cube and sdl_effects are SDL 3's testgpu_simple_clear, testgpu_spinning_cube and testgpurender_effects; placebo is"
+        echo "  ffmpeg's filter \`libplacebo\`; dawn is npm's \`webgpu\`."
+        echo "- Not here: Chromium 156, whose ANGLE ends at start without layers too, for lack of an instance extension (headless, software Vulkan)."
+        echo "  ANGLE's release libraries are compared picture by picture on the emulator by \`scripts/test-angle.sh\`."
     } >docs/programs.md
 fi
 exit "$failed"

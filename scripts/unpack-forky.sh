@@ -43,5 +43,6 @@ apt-get install -qq -y --no-install-recommends --download-only "$@"
 for package in "$apt"/archives/*.deb; do
     dpkg-deb --extract "$package" "$tree"
 done
+basename -a "$apt"/archives/*.deb >"$tree/versions"
 rm -rf "$apt"
 touch "$tree/complete"
