@@ -46,7 +46,7 @@ unset "${!VK_@}" TILEHEAP_EMULATOR WAYLAND_DISPLAY
 export LC_ALL=C XDG_RUNTIME_DIR=$results XDG_DATA_HOME=$results/home XDG_CACHE_HOME=$results/home XDG_CONFIG_HOME=$results/home
 libraries=$tree/usr/lib/x86_64-linux-gnu
 export VK_DRIVER_FILES=$tree/usr/share/vulkan/icd.d/lvp_icd.json VK_IMPLICIT_LAYER_PATH=$tree
-failed=0 rows=()
+failed=0 rows=() findings=()
 
 # One screen for all, up before anything asks for it, and not begun anew when a program leaves it (it refuses the next for that moment).
 : >"$results/display"
@@ -219,12 +219,14 @@ eligible = plan["arrangement"]["eligible_bytes"]
 print("%.1f MB, %.0f %%, %.0f %%" % (eligible / 1e6, 100 * way["described_share"], 100 * way["share"]) if eligible else "nothing eligible")' \
             "$results/$name.$profile.json")"
     done
+    # Traffic, and the share of it that was followed.
     # shellcheck disable=SC2016
     followed=$(python3 -c '
 import json, sys
 capture = json.load(open(sys.argv[1]))["capture"]
 missing = capture["unresolved"]
-names = ", ".join(one["kind"].replace("_", " ") for one in missing)
+names = ", ".join("%s (%s)" % (one["kind"].replace("_", " "), one["first"]) for one in missing)
+print("%.1f MB | " % (capture["followed_bytes"] / 1e6), end="")
 if any(one.get("bytes") is None for one in missing):
     print("not known, but for " + names)
 else:
@@ -235,6 +237,8 @@ else:
     for way in capture hostile; do
         if [ -z "$(same "$name" "$way")" ]; then what+=", equal"; else what+=", **differs**"; fi
     done
+    findings+=("$(sed -n "/ after /{s/^ */- $name: /p;q}" "$results/$name.check")")
+    [ -n "${findings[-1]}" ] || unset 'findings[-1]'
     rows+=("| $name | $version | $what | $(grep -c '"kind": "\(render\|compute\|transfer\)"' "$frame") | $followed | $(grep -c ' after ' "$results/$name.check" || true)$cells |")
 }
 
@@ -268,8 +272,8 @@ for name in "${names[@]}"; do
 done
 
 table() {
-    echo "| program | version | compared, capture, hostile | passes | bytes followed | accesses not covered | Adreno 830 | Adreno 840 | X2-85 |"
-    echo "|---|---|---|---|---|---|---|---|---|"
+    echo "| program | version | compared, capture, hostile | passes | traffic followed | share | accesses not covered | Adreno 830 | Adreno 840 | X2-85 |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
     printf '%s\n' "${rows[@]}"
 }
 [ ${#rows[@]} = 0 ] || table
@@ -277,20 +281,28 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
     {
         echo "# Other people's programs"
         echo
-        echo "Written by \`scripts/test-programs.sh --page\` on $(date -u +%F), on lavapipe ($(sed -n 's/^mesa-vulkan-drivers_\([^_]*\)_.*/\1/p' "$tree/versions")): one captured frame of each"
+        echo "Written by \`scripts/test-programs.sh --page\` on $(date -u +%F), on lavapipe $(version_of mesa-vulkan-drivers): one captured frame of each"
         echo "(of programs that present nothing, one submit; of ffmpeg and libplacebo, eight)."
         echo
         echo "- *Compared*: what is compared with a run without layers, standard output (checksums of pictures or numbers) or, where there is none, the"
         echo "  exit status; then whether it is the same under the capture layer, and on the emulator's profile \`hostile\`."
-        echo "- *Bytes followed*: the share of the accessed bytes, and below 95 % what is missing."
+        echo "- *Traffic followed*: what the accesses move that were followed, and their share of the bytes of all; below 95 %, what is missing."
         echo "- *Accesses not covered*: how many \`tileheap check-frame\` lists, uses of buffers in parts included."
         echo "- Under each device: eligible traffic per frame, the share of it that stays on chip as the frame is, and with the best arrangement."
         echo
         table
         echo
-        echo "- Those of ffmpeg are its own: semaphores are waited for at TOP_OF_PIPE, and the transition behind has a barrier whose srcStageMask is"
-        echo "  TOP_OF_PIPE. In a first scope that is NONE (Vulkan specification, *Pipeline Stages*), so no dependency chain leads from the semaphore to the"
-        echo "  transition (*Execution and Memory Dependencies*), which may come before the writes that it should follow."
+        echo "Nothing is eligible where every image that a frame makes and drops stays in one pass, whose own tiles hold it, or is created with usages that"
+        echo "tile memory does not allow: Qt and GTK declare TRANSFER_SRC or TRANSFER_DST for all that they render to. \`tileheap plan\` names them."
+        echo
+        echo "ffmpeg 9 runs its filters with shader objects (\`VK_EXT_shader_object\`), which are counted and not followed."
+        echo
+        echo "The first access of each program that its own synchronization does not cover, as \`check-frame\` has it:"
+        echo
+        printf '%s\n' "${findings[@]}"
+        echo
+        echo "The runs:"
+        echo
         echo "- glmark2 runs on zink with ZINK_DESCRIPTORS=lazy: by default zink uses descriptor buffers, which are counted and not followed."
         echo "- godot and godot_mobile render a scene of ours, Forward+ and Mobile; qt is a scene of Qt Quick 3D, gtk is gtk4-demo's \`transparent\`;"
         echo "  sdl_clear, sdl_cube and sdl_effects are SDL 3's testgpu_simple_clear, testgpu_spinning_cube and testgpurender_effects; placebo is"
