@@ -174,7 +174,7 @@ pub enum UnresolvedKind {
     DescriptorBuffer,
     /// An array of descriptors of which a shader may use any element.
     BindlessArray,
-    /// A shader that was not understood, or that the layer has not seen: shader objects, pipelines of a cache alone.
+    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines of a cache alone.
     Shader,
     /// Acceleration structures and ray tracing.
     RayTracing,

@@ -11,6 +11,7 @@ use tileheap_layer::{array, given, text};
 use super::device::Device;
 use super::recorder::commands;
 use crate::model::objects::Set;
+use crate::model::pipelines::Pipeline;
 use crate::model::recording::{Op, Recording, point_index};
 
 commands! {
@@ -20,8 +21,15 @@ commands! {
         }
     };
     vkCmdBindShadersEXT(count, stages, shaders) |device, it| {
-        for at in array!(stages, count).iter().flat_map(|stages| points_of(*stages)) {
-            it.bind(at, |bound| bound.pipeline = None);
+        let shaders = array!(shaders, count);
+        for (index, stage) in array!(stages, count).iter().enumerate() {
+            let shader = shaders.get(index).and_then(|one| device.shaders.get(one.as_raw()));
+            for at in points_of(*stage) {
+                it.bind(at, |bound| {
+                    let with = Pipeline::with(bound.pipeline.as_deref(), *stage, shader.clone());
+                    bound.pipeline = Some(Arc::new(with));
+                });
+            }
         }
     };
     vkCmdBindDescriptorSets(point, layout, first, count, sets, offset_count, offsets) |device, it| {

@@ -25,6 +25,7 @@ creates! {
 destroys! {
     vkDestroyShaderModule: modules;
     vkDestroyPipeline: pipelines;
+    vkDestroyShaderEXT: shaders;
     vkDestroyDescriptorUpdateTemplate: templates;
 }
 
@@ -56,6 +57,22 @@ fn pipeline(
             .collect();
     }
     pipeline
+}
+
+/// A shader object; that of a binary is incomplete.
+fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
+    let is_text = info.code_type == vk::ShaderCodeTypeEXT::SPIRV;
+    let bytes = if is_text { info.code_size } else { 0 };
+    // SAFETY: Valid usage: a C string, where there is SPIR-V.
+    let name = is_text.then(|| unsafe { CStr::from_ptr(info.p_name) });
+    let stage = Stage {
+        words: array!(info.p_code.cast::<u32>(), (bytes / 4) as u32).into(),
+        name: name.unwrap_or_default().to_string_lossy().into_owned(),
+        stage: info.stage,
+    };
+    let mut shader = Pipeline::default();
+    (shader.stages, shader.incomplete) = (vec![stage], !is_text);
+    shader
 }
 
 /// Bindings with their strides, where the pipeline has them: the pointers are not valid in others.
@@ -119,6 +136,15 @@ create_pipelines! {
 }
 
 device_entry_points! {
+    vkCreateShadersEXT(handle, count, infos, allocator, out) |device| {
+        let result = call_down!(device.next, vkCreateShadersEXT(handle, count, infos, allocator, out));
+        if device.is_capturing() {
+            for (info, created) in array!(infos, count).iter().zip(array!(out.cast_const(), count)) {
+                device.shaders.insert(created.as_raw(), Arc::new(shader(info)));
+            }
+        }
+        result
+    }
     vkAllocateDescriptorSets(handle, info, out) |device| {
         let result = call_down!(device.next, vkAllocateDescriptorSets(handle, info, out));
         if result == vk::Result::SUCCESS && device.is_capturing() {

@@ -71,6 +71,8 @@ pub(crate) struct Device {
     pub(crate) framebuffers: Sharded<Vec<Arc<View>>>,
     pub(crate) modules: Sharded<Arc<[u32]>>,
     pub(crate) pipelines: Sharded<Arc<Pipeline>>,
+    /// Shader objects: pipelines of one stage.
+    pub(crate) shaders: Sharded<Arc<Pipeline>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
     /// Whether a semaphore is a timeline.
@@ -112,6 +114,7 @@ impl Device {
                 framebuffers: Sharded::default(),
                 modules: Sharded::default(),
                 pipelines: Sharded::default(),
+                shaders: Sharded::default(),
                 sets: Sharded::default(),
                 templates: Sharded::default(),
                 semaphores: Sharded::default(),

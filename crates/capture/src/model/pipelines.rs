@@ -21,6 +21,8 @@ pub(crate) struct Pipeline {
     pub(crate) incomplete: bool,
     /// Pipelines that it is linked from.
     pub(crate) libraries: Vec<Arc<Pipeline>>,
+    /// They are shader objects, each bound to its stage.
+    pub(crate) objects: bool,
     /// Binding, stride, and whether it advances by instances.
     pub(crate) vertex: Vec<(u32, u32, bool)>,
     entries: OnceLock<Result<Vec<EntryPoint>, String>>,
@@ -47,9 +49,62 @@ impl Pipeline {
         Ok(all)
     }
 
+    /// Shader objects that are bound, with another one of a stage, or none; `bound` is a pipeline, which they replace, or such objects.
+    pub(crate) fn with(
+        bound: Option<&Pipeline>,
+        stage: vk::ShaderStageFlags,
+        shader: Option<Arc<Pipeline>>,
+    ) -> Pipeline {
+        let others = bound.iter().filter(|bound| bound.objects);
+        let others = others.flat_map(|bound| &bound.libraries);
+        let others = others.filter(|other| other.stages.iter().all(|one| one.stage != stage));
+        Pipeline {
+            libraries: others.cloned().chain(shader).collect(),
+            objects: true,
+            ..Pipeline::default()
+        }
+    }
+
     /// The vertex bindings, its own or a library's.
     pub(crate) fn vertex(&self) -> impl Iterator<Item = (u32, u32, bool)> {
         let libraries = self.libraries.iter().flat_map(|library| library.vertex.iter());
         self.vertex.iter().chain(libraries).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shader_object_replaces_that_of_its_stage_and_any_pipeline() {
+        const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
+        const FRAGMENT: vk::ShaderStageFlags = vk::ShaderStageFlags::FRAGMENT;
+        let of = |name: &str, stage| {
+            let (name, words) = (name.to_owned(), Arc::default());
+            let stages = vec![Stage { words, name, stage }];
+            Arc::new(Pipeline {
+                stages,
+                ..Pipeline::default()
+            })
+        };
+        let linked = Pipeline {
+            libraries: vec![of("linked", FRAGMENT)],
+            ..Pipeline::default()
+        };
+        let one = Pipeline::with(Some(&linked), VERTEX, Some(of("a", VERTEX)));
+        let two = Pipeline::with(Some(&one), FRAGMENT, Some(of("b", FRAGMENT)));
+        let three = Pipeline::with(Some(&two), VERTEX, Some(of("c", VERTEX)));
+        let none = Pipeline::with(Some(&three), FRAGMENT, None);
+        let names = |of: &Pipeline| -> Vec<String> {
+            of.libraries
+                .iter()
+                .map(|one| one.stages[0].name.clone())
+                .collect()
+        };
+        assert_eq!(
+            [one, two, three, none].map(|of| names(&of).concat()),
+            ["a", "ab", "bc", "c"]
+        );
     }
 }

@@ -180,25 +180,6 @@ fn run(way: &str, border: &str, frames: &str) -> Option<(Output, PathBuf)> {
     Some((captured(program, &folder, &set)?, folder))
 }
 
-#[test]
-fn a_folder_that_cannot_be_written_to_harms_no_program() {
-    let file = tileheap_testkit::own_file("capture_no_folder");
-    std::fs::write(&file, "no folder").expect("a file");
-    let mut program: Command = runnable(std::env::args_os().next().expect("the path of this program"));
-    program
-        .args(["--exact", "small::a_small_program"])
-        .env(WAY, "exit");
-    let set = [(settings::BORDER, "submits:1"), (settings::FRAMES, "0")];
-    let Some(output) = captured(program, &file.join("frames"), &set) else {
-        return;
-    };
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success() && said.contains("frames/frame-0.json cannot be written"),
-        "{said}"
-    );
-}
-
 /// Border, batches and passes of each frame of a device that was written.
 fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
     let all = (0..8).map(|frame| folder.join(format!("frame-{frame}{device}.json")));
