@@ -295,8 +295,6 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "Nothing is eligible where every image that a frame makes and drops stays in one pass, whose own tiles hold it, or is created with usages that"
         echo "tile memory does not allow: Qt and GTK declare TRANSFER_SRC or TRANSFER_DST for all that they render to. \`tileheap plan\` names them."
         echo
-        echo "ffmpeg 9 runs its filters with shader objects (\`VK_EXT_shader_object\`), which are counted and not followed."
-        echo
         echo "The first access of each program that its own synchronization does not cover, as \`check-frame\` has it:"
         echo
         printf '%s\n' "${findings[@]}"
