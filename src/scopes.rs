@@ -59,7 +59,8 @@ const SHADERS: S = S::from_raw(
 );
 
 /// Which stages make which accesses, flag by flag. Flags that are not here are judged by nobody.
-const MAKERS: [(A, S); 19] = [
+const MAKERS: [(A, S); 20] = [
+    (A::FRAGMENT_DENSITY_MAP_READ_EXT, S::FRAGMENT_DENSITY_PROCESS_EXT),
     (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, TILE_SHADERS),
     (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM, TILE_SHADERS),
     (A::INDIRECT_COMMAND_READ, S::DRAW_INDIRECT),

@@ -398,7 +398,11 @@ impl<'a> Work<'a> {
             .builder
             .pass(commands, name, described.kind)
             .contents(described.contents)
-            .views(described.view_mask);
+            .views(described.view_mask)
+            .hook(described.hook);
+        if let Some(samples) = described.samples {
+            pass = pass.samples(samples);
+        }
         if described.tile_shading {
             pass = pass.tile_shading();
         }

@@ -161,6 +161,16 @@ access_kinds! {
         noun: "a sampled image",
         words: &["sampled", "texture", "sample", "shader_read", "srv"],
     }
+    /// A fragment density map; a [hook](super::PassBuilder::hook) attaches it.
+    FragmentDensityMap {
+        accessor: Accessor::Fetch,
+        image: [I::FRAGMENT_DENSITY_MAP_EXT; 2],
+        stages: S::FRAGMENT_DENSITY_PROCESS_EXT,
+        read: A::FRAGMENT_DENSITY_MAP_READ_EXT,
+        layouts: Layouts::One(L::FRAGMENT_DENSITY_MAP_OPTIMAL_EXT),
+        noun: "a fragment density map",
+        words: &["fragment_density", "fragment_density_map"],
+    }
     /// A storage image.
     StorageImage {
         image: [I::STORAGE; 2],

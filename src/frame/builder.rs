@@ -240,6 +240,8 @@ impl FrameBuilder {
             view_mask: 0,
             repeat_bytes: None,
             optional: None,
+            hook: 0,
+            samples: None,
         });
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
@@ -361,6 +363,17 @@ impl PassBuilder<'_> {
     /// record its barriers, and the clears of its attachments, without its contents.
     pub fn optional(self, outputs: SkippedOutputs) -> Self {
         self.change(|pass| pass.optional = Some(outputs))
+    }
+
+    /// Has structures of the caller chained to the render pass: those that its [`Hooks`](crate::runtime::Hooks) give for a number above 0.
+    pub fn hook(self, hook: u32) -> Self {
+        self.change(|pass| pass.hook = hook)
+    }
+
+    /// Draws with so many samples per texel into attachments of one, which a [`hook`](Self::hook) chains the structure for
+    /// (`VK_EXT_multisampled_render_to_single_sampled`, `VK_AMD_mixed_attachment_samples`).
+    pub fn samples(self, samples: vk::SampleCountFlags) -> Self {
+        self.change(|pass| pass.samples = Some(samples))
     }
 
     /// Declares how far the read declared last looks.

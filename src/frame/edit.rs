@@ -47,7 +47,10 @@ impl Frame {
     /// Whether two render passes could be one, were they recorded one after the other; see [`Frame::merged`].
     pub(crate) fn merges_with(&self, first: PassId, second: PassId) -> bool {
         let [one, other] = [first, second].map(|pass| self.pass(pass));
-        let shape = |pass: &Pass| (pass.area, pass.layers, pass.view_mask, pass.contents);
+        let shape = |pass: &Pass| {
+            let chained = (pass.hook, pass.samples);
+            (pass.area, pass.layers, pass.view_mask, pass.contents, chained)
+        };
         let can_be =
             |pass: &Pass| pass.kind == PassKind::Render && !pass.tile_shading && !pass.accesses.is_empty();
         let inline = one.contents == Contents::Inline;

@@ -248,6 +248,12 @@ pub struct ImageDesc {
     /// Creation flags beyond those the plan sets.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub flags: vk::ImageCreateFlags,
+    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the creation; 0 for nothing.
+    ///
+    /// Images of different numbers are different images; what the chain does to size, alignment and memory types, the planner learns from
+    /// the driver.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hook: u32,
 }
 
 fn one() -> u32 {
@@ -286,6 +292,7 @@ impl ImageDesc {
             samples: vk::SampleCountFlags::TYPE_1,
             usage: vk::ImageUsageFlags::empty(),
             flags: vk::ImageCreateFlags::empty(),
+            hook: 0,
         }
     }
 

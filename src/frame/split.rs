@@ -133,6 +133,8 @@ impl Frame {
             view_mask: 0,
             repeat_bytes: None,
             optional: None,
+            hook: 0,
+            samples: None,
         };
         tables.passes.insert(store.index(), pass);
         for commands in &mut tables.command_buffers {

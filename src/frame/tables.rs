@@ -121,6 +121,10 @@ pub struct Pass {
     pub repeat_bytes: Option<Bytes>,
     /// Whether a frame may leave it out, and what becomes of its outputs then.
     pub optional: Option<SkippedOutputs>,
+    /// The number by which the runtime asks its [`Hooks`](crate::runtime::Hooks) for what is chained to the render pass; 0 for nothing.
+    pub hook: u32,
+    /// Samples per texel of its pipelines, where those are not the attachments'.
+    pub samples: Option<vk::SampleCountFlags>,
 }
 
 /// What becomes of the outputs of a pass that is left out of a frame. Its barriers, and the clears of its attachments, are recorded

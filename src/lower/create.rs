@@ -112,6 +112,7 @@ pub(crate) fn image(
         samples: desc.samples,
         tiling: vk::ImageTiling::OPTIMAL,
         usage,
+        hook: desc.hook,
         view_formats: Run::default(),
         sharing: Sharing::default(),
         binding: Binding::Imported,
@@ -164,7 +165,10 @@ pub(crate) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 
 /// The usages that go through a view (VUID-VkImageViewCreateInfo-image-04441).
 const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
-    vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw() | ATTACHED.as_raw(),
+    vk::ImageUsageFlags::SAMPLED.as_raw()
+        | vk::ImageUsageFlags::STORAGE.as_raw()
+        | vk::ImageUsageFlags::FRAGMENT_DENSITY_MAP_EXT.as_raw()
+        | ATTACHED.as_raw(),
 );
 
 /// A part of an image as barriers and clears name it: of 3D images they name no slices.

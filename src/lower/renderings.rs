@@ -74,9 +74,13 @@ pub(super) fn rendering(
             color_formats,
             depth_format,
             stencil_format,
-            samples: samples.unwrap_or(vk::SampleCountFlags::TYPE_1),
+            samples: described
+                .samples
+                .or(samples)
+                .unwrap_or(vk::SampleCountFlags::TYPE_1),
             tile_memory: bound.map_or(Bytes::ZERO, |object| placed.plan.objects[object.index()].size),
             tile_shading: described.tile_shading,
+            hook: described.hook,
         });
     }
     if lowered.is_local_read(&lowered.renderings[row as usize..]) {

@@ -74,6 +74,7 @@ impl Binder<'_> {
         }
         check_shading(state, plan)?;
         check_stores(plan)?;
+        state.check_hooks(plan)?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {
             family: queue.family,
             index: self.timelines.number_of(queue) as u32,

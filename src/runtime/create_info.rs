@@ -1,14 +1,30 @@
 //! Vulkan's creation infos from the tables' rows, one small function for each kind.
 
+use std::ffi::c_void;
+use std::ptr::null;
+
 use ash::vk;
 
+use super::device_state::DeviceState;
+use super::error::RuntimeError;
+use super::hooks::Hooks;
+use crate::Result;
+use crate::frame::tables::ResourceKind;
 use crate::lower::Lowered;
 use crate::lower::tables::objects::{BufferRow, ImageRow, Sharing, SubresourceRange, ViewRow};
+use crate::plan::Plan;
 
 /// The creation info of an image, its view formats apart.
-pub(super) fn image_info<'a>(row: &ImageRow, families: &'a [u32]) -> vk::ImageCreateInfo<'a> {
-    vk::ImageCreateInfo::default()
-        .flags(row.flags)
+pub(super) fn image_info<'a>(
+    state: &DeviceState,
+    row: &ImageRow,
+    families: &'a [u32],
+) -> vk::ImageCreateInfo<'a> {
+    let info = vk::ImageCreateInfo {
+        p_next: state.chain(row.hook, |hooks, hook| hooks.image(hook)),
+        ..Default::default()
+    };
+    info.flags(row.flags)
         .image_type(row.image_type)
         .format(row.format)
         .extent(row.extent)
@@ -91,4 +107,29 @@ pub fn image_barrier(
         .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .subresource_range(range)
+}
+
+impl DeviceState {
+    /// What the caller's hooks give for a number; null for 0.
+    pub(super) fn chain(&self, hook: u32, of: impl Fn(&dyn Hooks, u32) -> *const c_void) -> *const c_void {
+        let hooks = self.hooks.as_deref().filter(|_| hook > 0);
+        hooks.map_or(null(), |hooks| of(hooks, hook))
+    }
+
+    /// An error if something is described with a hook, and there are none.
+    pub(super) fn check_hooks(&self, plan: &Plan) -> Result<()> {
+        let has_hook =
+            |kind: &ResourceKind| matches!(kind, ResourceKind::Image { desc, .. } if desc.hook > 0);
+        let why = "it is described with a hook, and DeviceDesc::hooks has none";
+        let (resources, passes) = (plan.frame.resources(), plan.frame.passes());
+        match (
+            resources.iter().find(|one| has_hook(&one.kind)),
+            passes.iter().find(|one| one.hook > 0),
+        ) {
+            _ if self.hooks.is_some() => Ok(()),
+            (Some(resource), _) => Err(RuntimeError::unsupported(&resource.name, why)),
+            (None, Some(pass)) => Err(RuntimeError::unsupported_pass(&pass.name, why)),
+            (None, None) => Ok(()),
+        }
+    }
 }

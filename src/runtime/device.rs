@@ -12,6 +12,7 @@ use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
 use super::functions::Functions;
+use super::hooks::Hooks;
 use super::memory::{BlockAllocator, MemoryAllocator};
 use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
@@ -47,6 +48,8 @@ pub struct DeviceDesc {
     pub allocator: Option<Arc<dyn BlockAllocator>>,
     /// The most bytes that bound frames may hold, all together; `None` for what the system allows (`VK_EXT_memory_budget`).
     pub memory_limit: Option<Bytes>,
+    /// What is chained to images and render passes that are described with a hook.
+    pub hooks: Option<Arc<dyn Hooks>>,
 }
 
 /// A Vulkan device that plans and binds frames. Clones are handles to the same device.
@@ -143,6 +146,7 @@ impl Device {
             functions,
             profile: profile.clone(),
             capabilities,
+            hooks: desc.hooks,
             memory,
             pool: Pool::new(desc.memory_limit),
             measured: Mutex::default(),

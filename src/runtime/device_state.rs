@@ -7,6 +7,7 @@ use ash::vk;
 
 use super::capabilities::Capabilities;
 use super::functions::Functions;
+use super::hooks::Hooks;
 use super::memory::MemoryAllocator;
 use super::pool::Pool;
 use super::pool_key::Measured;
@@ -21,6 +22,7 @@ pub(super) struct DeviceState {
     pub(super) functions: Functions,
     pub(super) profile: Arc<DeviceProfile>,
     pub(super) capabilities: Capabilities,
+    pub(super) hooks: Option<Arc<dyn Hooks>>,
     pub(super) memory: MemoryAllocator,
     pub(super) pool: Pool,
     /// What the driver has said so far.

@@ -69,7 +69,8 @@ impl EncodedFrame {
             (row.subpass == 0).then(|| match row.dynamic {
                 true => {
                     let tiles = Tiles::new(with.state, row, row.tile_memory);
-                    Rendering::Dynamic(Dynamic::new(&tables, instance, tiles, &views))
+                    let chained = (tiles, with.state.hooks.as_ref());
+                    Rendering::Dynamic(Dynamic::new(&tables, instance, chained, &views))
                 }
                 false => Rendering::Object(PassObject::new(&tables, instance, *render_pass)),
             })

@@ -81,8 +81,8 @@ impl DeviceState {
     fn measure_one(&self, id: ResourceId, resource: &Resource) -> Result<ResourceRequirements> {
         let (image, buffer) = rows(id, resource, MemoryKind::Arena);
         let answer = if let Some(row) = image {
-            let info = image_info(&row, &[]);
-            self.image_is_supported(resource, &info)?;
+            let info = image_info(self, &row, &[]);
+            self.image_is_supported(resource, (&info, row.hook))?;
             self.image_requirements(&resource.name, &info)?
         } else {
             let info = buffer_info(&buffer.expect(KIND), &[]);
@@ -106,10 +106,10 @@ impl DeviceState {
         };
         let (image, buffer) = rows(id, resource, MemoryKind::Tile);
         let answer = if let Some(row) = image {
-            let info = image_info(&row, &[]);
+            let info = image_info(self, &row, &[]);
             // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
             // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
-            if !self.supports_image(&resource.name, &info)? {
+            if !self.supports_image(&resource.name, (&info, row.hook))? {
                 return Ok(None);
             }
             self.image_requirements(&resource.name, &info)?
@@ -135,18 +135,26 @@ impl DeviceState {
         if lazy == 0 {
             return Ok(0);
         }
-        let info = image_info(&row, &[]);
+        let info = image_info(self, &row, &[]);
         // VUID-VkImageCreateInfo-usage-00963
         let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
-        if !attachment_only || !self.supports_image(&resource.name, &info)? {
+        if !attachment_only || !self.supports_image(&resource.name, (&info, row.hook))? {
             return Ok(0);
         }
         Ok(self.image_requirements(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
     /// Whether the device can create images of this kind, this large.
-    pub(super) fn supports_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
-        let question = vk::PhysicalDeviceImageFormatInfo2::default()
+    pub(super) fn supports_image(
+        &self,
+        name: &str,
+        (info, hook): (&vk::ImageCreateInfo<'_>, u32),
+    ) -> Result<bool> {
+        let question = vk::PhysicalDeviceImageFormatInfo2 {
+            p_next: self.chain(hook, |hooks, hook| hooks.image_format(hook)),
+            ..Default::default()
+        };
+        let question = question
             .format(info.format)
             .ty(info.image_type)
             .tiling(info.tiling)
@@ -179,9 +187,9 @@ impl DeviceState {
     pub(super) fn image_is_supported(
         &self,
         resource: &Resource,
-        info: &vk::ImageCreateInfo<'_>,
+        (info, hook): (&vk::ImageCreateInfo<'_>, u32),
     ) -> Result<()> {
-        if self.supports_image(&resource.name, info)? {
+        if self.supports_image(&resource.name, (info, hook))? {
             return Ok(());
         }
         let vk::Extent3D { width, height, depth } = info.extent;

@@ -34,7 +34,7 @@ impl Device {
     /// # Errors
     /// If the driver fails.
     pub fn supports_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
-        self.state().supports_image(name, info)
+        self.state().supports_image(name, (info, 0))
     }
 
     /// What an image requires of memory, before it is created.

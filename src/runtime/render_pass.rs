@@ -312,6 +312,7 @@ pub(super) fn create(
         .subpasses(&subpasses)
         .dependencies(&dependencies);
     let row = &instance[0];
+    info.p_next = state.chain(row.hook, |hooks, hook| hooks.render_pass(hook));
     let mut tiles = Tiles::new(state, row, row.tile_memory);
     if let Some(size) = &mut tiles.size {
         info = info.push_next(size);
@@ -328,7 +329,7 @@ pub(super) fn create(
     let mut words = unsafe { words_of(&info) };
     let Bytes(bound) = row.tile_memory;
     words.extend([bound as u32, (bound >> 32) as u32]);
-    words.extend([row.tile_shading.into(), row.view_mask]);
+    words.extend([row.tile_shading.into(), row.view_mask, row.hook]);
     find_or_create(&mut state.pool.lock().passes.render_passes, words, || {
         // SAFETY: every reference is to an attachment of the list.
         let render_pass = unsafe { state.device.create_render_pass(&info, None) }

@@ -1,8 +1,11 @@
 //! How a render pass is begun and ended: dynamically, or through a render pass object.
 
+use std::sync::Arc;
+
 use ash::vk;
 
 use super::functions::Functions;
+use super::hooks::Hooks;
 use super::render_pass::PassObject;
 use super::target::LocalRead;
 use super::tiles::Tiles;
@@ -32,6 +35,8 @@ pub(super) struct Dynamic {
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
     tiles: Tiles,
+    /// Where the pass is described with a hook.
+    hooks: Option<Arc<dyn Hooks>>,
 }
 
 /// A subpass of a dynamic render pass.
@@ -44,7 +49,7 @@ impl Dynamic {
     pub(super) fn new(
         tables: &Lowered,
         instance: &[RenderingRow],
-        tiles: Tiles,
+        (tiles, hooks): (Tiles, Option<&Arc<dyn Hooks>>),
         views: &[vk::ImageView],
     ) -> Dynamic {
         let row = &instance[0];
@@ -101,6 +106,7 @@ impl Dynamic {
             stencil: aspect(vk::ImageAspectFlags::STENCIL, stencil),
             attachments: (colors, depth),
             tiles,
+            hooks: hooks.filter(|_| row.hook > 0).cloned(),
         };
         dynamic.refresh(tables, views);
         dynamic
@@ -152,6 +158,9 @@ impl Dynamic {
         }
         if let Some(stencil) = &self.stencil {
             info = info.stencil_attachment(stencil);
+        }
+        if let Some(hooks) = &self.hooks {
+            info.p_next = hooks.rendering(self.row.hook);
         }
         let (mut size, mut shading) = (self.tiles.size, self.tiles.shading);
         if let Some(size) = &mut size {

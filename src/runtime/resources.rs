@@ -375,13 +375,13 @@ impl<'a> Creator<'a> {
         match &key.row {
             Row::Image(row) => {
                 let mut list = vk::ImageFormatListCreateInfo::default().view_formats(&key.formats);
-                let mut info = image_info(row, &key.families);
+                let mut info = image_info(state, row, &key.families);
                 if !key.formats.is_empty() {
                     info = info.push_next(&mut list);
                 }
                 if self.creation.tables.memory[memory as usize].kind != MemoryKind::Tile {
                     // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
-                    state.image_is_supported(resource, &info)?;
+                    state.image_is_supported(resource, (&info, row.hook))?;
                 }
                 // SAFETY: within the device's limits for such images.
                 let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;

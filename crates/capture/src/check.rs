@@ -251,6 +251,7 @@ impl Recording {
                     samples: desc.samples,
                     tiling: vk::ImageTiling::OPTIMAL,
                     usage: *usage,
+                    hook: 0,
                     view_formats: Run::default(),
                     sharing,
                     binding,

@@ -133,14 +133,12 @@ fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> R
         None => names::exact(word),
     };
     Ok(ImageDesc {
-        format,
-        extent,
         image_type,
         mip_levels: resource.mips,
         array_layers: resource.layers,
         samples: vk::SampleCountFlags::from_raw(resource.samples),
         usage: declared_usage(resource, usage)?,
-        flags: vk::ImageCreateFlags::empty(),
+        ..ImageDesc::new(format, extent)
     })
 }
 

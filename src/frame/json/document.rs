@@ -100,6 +100,11 @@ pub(super) struct Pass {
     pub(super) repeat_bytes: Option<Bytes>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) optional: Option<SkippedOutputs>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) hook: u32,
+    /// Its bits.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) samples: Option<u32>,
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }

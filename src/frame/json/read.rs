@@ -162,7 +162,10 @@ fn pass(
             extent: vk::Extent2D { width, height },
         });
     }
-    builder = builder.views(pass.view_mask);
+    builder = builder.views(pass.view_mask).hook(pass.hook);
+    if let Some(samples) = pass.samples {
+        builder = builder.samples(vk::SampleCountFlags::from_raw(samples));
+    }
     if let Some(bytes) = pass.repeat_bytes {
         builder = builder.in_strips(bytes);
     }

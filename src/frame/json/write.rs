@@ -80,6 +80,8 @@ fn pass(frame: &Frame, pass: &Pass) -> doc::Pass {
         view_mask: pass.view_mask,
         repeat_bytes: pass.repeat_bytes,
         optional: pass.optional,
+        hook: pass.hook,
+        samples: pass.samples.map(vk::SampleCountFlags::as_raw),
         accesses: accesses.map(|it| access(frame, pass, it)).collect(),
     }
 }

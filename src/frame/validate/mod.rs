@@ -244,6 +244,8 @@ fn not_created(desc: &ImageDesc, extent: vk::Extent3D) -> Option<&'static str> {
         | F::TYPE_2D_ARRAY_COMPATIBLE
         | F::BLOCK_TEXEL_VIEW_COMPATIBLE
         | F::EXTENDED_USAGE
+        | F::MULTISAMPLED_RENDER_TO_SINGLE_SAMPLED_EXT
+        | F::SUBSAMPLED_EXT
         | F::ALIAS;
     let vk::Extent3D { width, height, depth } = extent;
     let (flat, solid) = (vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D);

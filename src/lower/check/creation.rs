@@ -80,6 +80,7 @@ fn check_image(checker: &mut Checker<'_>, row: u32) {
     at.equal("mipLevels", image.mip_levels, desc.mip_levels);
     at.equal("arrayLayers", image.array_layers, desc.array_layers);
     at.equal("samples", image.samples, desc.samples);
+    at.equal("hook", image.hook, desc.hook);
     at.equal("tiling", image.tiling, vk::ImageTiling::OPTIMAL);
     let flags = image.flags & !vk::ImageCreateFlags::ALIAS | desc.flags & vk::ImageCreateFlags::ALIAS;
     at.equal("flags", flags, desc.flags);

@@ -61,6 +61,7 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow,
         "0: the device has no multiview",
     );
     at.equal("tile_shading", rendering.tile_shading, described.tile_shading);
+    at.equal("hook", rendering.hook, described.hook);
     at.demand(
         dynamic,
         "dynamic",
@@ -98,7 +99,8 @@ fn check_parameters(at: &mut At<'_, '_>, pass: PassId, rendering: &RenderingRow,
     at.equal("depthAttachmentFormat", rendering.depth_format, of_depth);
     at.equal("stencilAttachmentFormat", rendering.stencil_format, of_stencil);
     for attachment in of_rows.chain(depth) {
-        at.equal("rasterizationSamples", rendering.samples, attachment.samples);
+        let needs = described.samples.unwrap_or(attachment.samples);
+        at.equal("rasterizationSamples", rendering.samples, needs);
     }
 }
 

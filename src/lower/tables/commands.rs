@@ -103,13 +103,16 @@ pub struct RenderingRow {
     /// Format of the stencil aspect, or `UNDEFINED`.
     #[serde(with = "names::value")]
     pub stencil_format: vk::Format,
-    /// Samples of its attachments.
+    /// Samples of its pipelines: its attachments', or what the pass declares.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
     /// `VkTileMemorySizeInfoQCOM::size`, and the size of the tile memory that secondary command buffers inherit; 0 for none.
     pub tile_memory: Bytes,
     /// `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it.
     pub tile_shading: bool,
+    /// The number of what the caller's hooks chain to it; 0 for nothing.
+    #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
+    pub hook: u32,
 }
 
 /// What a subpass waits for in its render pass instance, pixel by pixel: `VkSubpassDependency` with `VK_DEPENDENCY_BY_REGION_BIT`, or where

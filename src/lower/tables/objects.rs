@@ -105,6 +105,9 @@ pub struct ImageRow {
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
     #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
+    /// The number of what the caller's hooks chain to its creation; 0 for nothing.
+    #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
+    pub hook: u32,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
     pub view_formats: Run,
     /// Exclusive, or the families that share it.

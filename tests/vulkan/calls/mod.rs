@@ -3,6 +3,7 @@
 mod areas;
 mod binding;
 mod dynamic;
+mod hooks;
 mod order;
 mod safe;
 

@@ -80,6 +80,7 @@ fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
         texels += side(image.extent.width) * side(image.extent.height) * side(image.extent.depth);
     }
     let size = texels * bytes * u64::from(image.layers) * u64::from(image.samples);
+    let size = if image.compressed { size / 2 } else { size };
     let grown = if created { config.grows_when_created } else { 0 };
     Needs {
         ordinary: vk::MemoryRequirements {
@@ -120,6 +121,8 @@ fn answer(needs: Needs, out: &mut vk::MemoryRequirements2<'_>) {
 }
 
 pub(super) fn image_facts(info: &vk::ImageCreateInfo<'_>) -> ImageFacts {
+    let control = chained!(info.p_next => vk::ImageCompressionControlEXT<'_>);
+    let fixed_rate = vk::ImageCompressionFlagsEXT::FIXED_RATE_DEFAULT;
     ImageFacts {
         format: info.format,
         extent: info.extent,
@@ -129,6 +132,7 @@ pub(super) fn image_facts(info: &vk::ImageCreateInfo<'_>) -> ImageFacts {
         samples: info.samples.as_raw(),
         tiling: info.tiling,
         usage: info.usage,
+        compressed: control.is_some_and(|control| control.flags == fixed_rate),
         bound: None,
     }
 }
