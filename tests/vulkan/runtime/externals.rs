@@ -1,19 +1,27 @@
-//! External images that change from frame to frame, as those of a swapchain do, with semaphores from and to outside.
+//! External images: those that change from frame to frame, as a swapchain's do, with semaphores from and to outside; layers of one
+//! image; images in memory that another device has exported.
+
+use std::os::raw::c_int;
 
 use ash::vk;
-use tileheap::frame::external::{ExternalDesc, ResourceState};
-use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::external::{ExternalDesc, ExternalFamily, ResourceState};
+use tileheap::frame::{
+    ClearValue, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
+};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::Imports;
-use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
+use tileheap::runtime::import::{ImportedBuffer, ImportedImage, ImportedSemaphore};
+use tileheap::runtime::{BoundFrame, Capabilities, ContextDesc, Imports, PassCommands};
 
-use tileheap_testkit::gpu::{Gpu, copy_to_buffer, ways};
-use tileheap_testkit::objects::whole;
-
-use super::{bind, submit, wait};
 use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::gpu::{Gpu, HostBuffer, ways};
+use tileheap_testkit::objects::whole;
+use tileheap_testkit::skip;
+
+use super::{bind, copy_image, host_read, submit, wait};
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
+const BYTES: u64 = 8 * 4 * 4;
+const IMAGE: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
 /// What the caller reads the images in.
 const EXIT: ResourceState = ResourceState {
@@ -23,27 +31,99 @@ const EXIT: ResourceState = ResourceState {
     family: None,
 };
 
-/// An image of the caller's, and a view of each layer.
-fn canvas<const LAYERS: usize>(gpu: &Gpu) -> (vk::Image, [vk::ImageView; LAYERS]) {
-    let format = vk::Format::R8G8B8A8_UNORM;
+/// An image of the caller's, which `create` makes, and a view of each layer.
+fn canvas<const LAYERS: usize>(
+    gpu: &Gpu,
+    create: impl FnOnce(vk::ImageCreateInfo<'_>) -> vk::Image,
+) -> (vk::Image, [vk::ImageView; LAYERS]) {
     let info = vk::ImageCreateInfo::default()
         .image_type(vk::ImageType::TYPE_2D)
-        .format(format)
+        .format(IMAGE)
         .extent(EXTENT.into())
         .mip_levels(1)
         .array_layers(LAYERS as u32)
         .samples(vk::SampleCountFlags::TYPE_1)
         .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
-    let image = gpu.image(&info);
+    let image = create(info);
     let view = |layer: usize| {
         let info = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(vk::ImageViewType::TYPE_2D)
-            .format(format)
+            .format(IMAGE)
             .subresource_range(whole(vk::ImageAspectFlags::COLOR).base_array_layer(layer as u32));
         gpu.create(&info)
     };
     (image, std::array::from_fn(view))
+}
+
+/// Declares a pass that clears an image to one colour.
+fn clear(builder: &mut FrameBuilder, scene: CommandBufferId, image: ResourceId) {
+    let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
+    let pass = builder.render_pass(scene, "clear");
+    pass.color(image, LoadOp::Clear(color));
+}
+
+fn is_cleared(host: &HostBuffer) -> bool {
+    host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 51, 255])
+}
+
+fn imported(resource: ResourceId, image: vk::Image, view: vk::ImageView) -> ImportedImage {
+    ImportedImage {
+        resource,
+        image,
+        view,
+    }
+}
+
+/// Records the passes of a frame in one command buffer, and submits it.
+fn run(
+    gpu: &mut Gpu,
+    bound: &mut BoundFrame,
+    imports: &Imports<'_>,
+    record: impl Fn(&PassCommands<'_>),
+) -> u64 {
+    let (commands, frame) = (gpu.primaries(1)[0], bound.plan().described().clone());
+    // SAFETY: what is imported lives until the end of the test.
+    let recorder = unsafe { bound.begin(imports) }.expect("a frame");
+    let declared = frame
+        .pass(frame.pass_ids().next().expect("a pass"))
+        .command_buffer;
+    // SAFETY: new.
+    let mut recording = unsafe { recorder.record(commands, declared) }.expect("recording");
+    for pass in frame.pass_ids() {
+        recording.pass(pass, &record).expect("recorded");
+    }
+    recording.finish().expect("recorded");
+    submit(recorder).0
+}
+
+/// Copies the layers of an image as it left the frame, after a semaphore.
+fn read(gpu: &mut Gpu, image: vk::Image, layers: u32, host: &HostBuffer, waits: &[vk::Semaphore]) {
+    let (device, commands) = (gpu.device().clone(), gpu.primaries(1));
+    // SAFETY: new.
+    unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("begun");
+    let region = vk::BufferImageCopy {
+        image_subresource: vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            layer_count: layers,
+            ..Default::default()
+        },
+        image_extent: EXTENT.into(),
+        ..Default::default()
+    };
+    let (layout, to) = (EXIT.layout, host.buffer.handle);
+    // SAFETY: recording; the frame leaves the layers in this layout.
+    unsafe { device.cmd_copy_image_to_buffer(commands[0], image, layout, to, &[region]) };
+    // SAFETY: recording.
+    unsafe { device.end_command_buffer(commands[0]) }.expect("ended");
+    let stages = [vk::PipelineStageFlags::TRANSFER];
+    let read = vk::SubmitInfo::default()
+        .wait_semaphores(waits)
+        .wait_dst_stage_mask(&stages[..waits.len()])
+        .command_buffers(&commands);
+    let queue = gpu.context.queues()[0].handle;
+    // SAFETY: the test has one thread; the frame signals the semaphore.
+    unsafe { device.queue_submit(queue, &[read], vk::Fence::null()) }.expect("submitted");
 }
 
 #[test]
@@ -55,102 +135,60 @@ fn external_images_take_turns() {
             ..ExternalDesc::SWAPCHAIN
         };
         let mut builder = FrameBuilder::new("presenting", EXTENT);
-        let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let image = ImageDesc::new(IMAGE, EXTENT);
         let presented = builder.resource("canvas", image, Persistence::External(desc));
-        let acquired = builder.external_semaphore("acquired");
-        let rendered = builder.external_semaphore("rendered");
+        let [acquired, rendered] = ["acquired", "rendered"].map(|name| builder.external_semaphore(name));
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let main = builder.submit(queue);
         let batch = builder.batch(main);
         builder.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
         builder.signal(batch, rendered, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
         let scene = builder.command_buffer(batch, "scene");
-        let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
-        let clear = builder
-            .render_pass(scene, "clear")
-            .color(presented, LoadOp::Clear(color))
-            .id();
-        let frame = builder.build().expect("a sound frame");
-        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
+        clear(&mut builder, scene, presented);
+        let mut bound = bind(
+            &gpu,
+            &builder.build().expect("a sound frame"),
+            &PlanOptions::default(),
+        );
 
         let device = gpu.device().clone();
-        let canvases = [0; 3].map(|_| canvas::<1>(&gpu));
-        let hosts = [0; 3].map(|_| gpu.host_buffer(8 * 4 * 4));
-        let command_buffers = gpu.primaries(6);
+        let canvases = [0; 3].map(|_| canvas::<1>(&gpu, |info| gpu.image(&info)));
+        let hosts = [0; 3].map(|_| gpu.host_buffer(BYTES));
         let queue = gpu.context.queues()[0].handle;
         let semaphores = [0; 2].map(|_| gpu.create(&vk::SemaphoreCreateInfo::default()));
-        for (number, &command_buffer) in command_buffers.iter().enumerate() {
-            let which = number % 3;
+        for number in 0..6 {
+            let (image, view) = canvases[number % 3];
             if number > 0 {
                 wait(&bound, number as u64 - 1);
             }
             // What vkAcquireNextImageKHR would do.
-            let signals = [semaphores[0]];
-            let signal = vk::SubmitInfo::default().signal_semaphores(&signals);
+            let signal = vk::SubmitInfo::default().signal_semaphores(&semaphores[..1]);
             // SAFETY: the semaphore is not signalled: the frame before has waited for it.
             unsafe { device.queue_submit(queue, &[signal], vk::Fence::null()) }.expect("submitted");
-            let imports = Imports {
-                views: &[],
-                images: &[ImportedImage {
-                    resource: presented,
-                    image: canvases[which].0,
-                    view: canvases[which].1[0],
-                }],
-                buffers: &[],
-                semaphores: &[
-                    ImportedSemaphore {
-                        semaphore: acquired,
-                        handle: semaphores[0],
-                        value: 0,
-                    },
-                    ImportedSemaphore {
-                        semaphore: rendered,
-                        handle: semaphores[1],
-                        value: 0,
-                    },
-                ],
+            let semaphore = |semaphore, handle| ImportedSemaphore {
+                semaphore,
+                handle,
+                value: 0,
             };
-            // SAFETY: alive until the end of the test; contents do not matter on entry.
-            let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
-            assert_eq!(recorder.image(presented).handle, canvases[which].0);
-            // SAFETY: its last use is complete.
-            let mut commands = unsafe { recorder.record(command_buffer, scene) }.expect("recording");
-            commands
-                .pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT))
-                .expect("clear");
-            commands.finish().expect("recorded");
-            submit(recorder);
+            let imports = Imports {
+                images: &[imported(presented, image, view[0])],
+                semaphores: &[
+                    semaphore(acquired, semaphores[0]),
+                    semaphore(rendered, semaphores[1]),
+                ],
+                ..Imports::default()
+            };
+            run(&mut gpu, &mut bound, &imports, |pass| {
+                assert_eq!(pass.area().extent, EXTENT);
+                assert_eq!(pass.image(presented).handle, image);
+            });
             // What presenting would do: wait, and read in the exit layout.
-            let mut reader = gpu.primaries(1);
-            let reader = reader.pop().expect("one");
-            // SAFETY: new.
-            unsafe { device.begin_command_buffer(reader, &Default::default()) }.expect("begun");
-            let host = &hosts[which].buffer;
-            copy_to_buffer(
-                &device,
-                reader,
-                canvases[which].0,
-                vk::ImageAspectFlags::COLOR,
-                EXTENT,
-                host,
-            );
-            // SAFETY: recording.
-            unsafe { device.end_command_buffer(reader) }.expect("ended");
-            let (waits, stages, readers) = ([semaphores[1]], [vk::PipelineStageFlags::TRANSFER], [reader]);
-            let read = vk::SubmitInfo::default()
-                .wait_semaphores(&waits)
-                .wait_dst_stage_mask(&stages)
-                .command_buffers(&readers);
-            // SAFETY: the frame signals the semaphore.
-            unsafe { device.queue_submit(queue, &[read], vk::Fence::null()) }.expect("submitted");
+            read(&mut gpu, image, 1, &hosts[number % 3], &semaphores[1..]);
         }
         // SAFETY: the queue is used by nobody else.
         unsafe { device.queue_wait_idle(queue) }.expect("idle");
         for host in &hosts {
-            assert!(
-                host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 51, 255]),
-                "{way}"
-            );
+            assert!(is_cleared(host), "{way}");
         }
         // SAFETY: idle.
         unsafe { bound.forget(canvases[1].1[0]) };
@@ -172,67 +210,147 @@ fn two_externals_are_layers_of_one_image() {
         let mut builder = FrameBuilder::new("cascades", EXTENT);
         let image = ImageDesc {
             array_layers: 2,
-            ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT)
+            ..ImageDesc::new(IMAGE, EXTENT)
         };
         let layers = ["near", "far"].map(|name| builder.resource(name, image, Persistence::External(desc)));
         let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
-        let clear = [1.0, 0.0].map(|value| LoadOp::Clear(ClearValue::Float([value; 4])));
-        let passes = [0, 1].map(|layer| {
+        for (layer, value) in [1.0, 0.0].into_iter().enumerate() {
             let pass = builder.render_pass(scene, format!("layer {layer}"));
-            pass.color(layers[layer], clear[layer]).layer(layer as u32).id()
-        });
-        let frame = builder.build().expect("a sound frame");
-        let mut bound = bind(&gpu, &frame, &PlanOptions::default());
-        let device = gpu.device().clone();
-        let (canvas, views) = canvas::<2>(&gpu);
-        let host = gpu.host_buffer(2 * 8 * 4 * 4);
-        let primaries = gpu.primaries(2);
-        let images = [0, 1].map(|layer| ImportedImage {
-            resource: layers[layer],
-            image: canvas,
-            view: views[layer],
-        });
+            pass.color(layers[layer], LoadOp::Clear(ClearValue::Float([value; 4])))
+                .layer(layer as u32);
+        }
+        let mut bound = bind(
+            &gpu,
+            &builder.build().expect("a sound frame"),
+            &PlanOptions::default(),
+        );
+        let (canvas, views) = canvas::<2>(&gpu, |info| gpu.image(&info));
+        let host = gpu.host_buffer(2 * BYTES);
         let imports = Imports {
-            images: &images,
+            images: &[0, 1].map(|layer| imported(layers[layer], canvas, views[layer])),
             ..Imports::default()
         };
-        // SAFETY: alive until the end of the test.
-        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
-        // SAFETY: new.
-        let mut commands = unsafe { recorder.record(primaries[0], scene) }.expect("recording");
-        for pass in passes {
-            commands.pass(pass, |_| ()).expect("recorded");
-        }
-        commands.finish().expect("recorded");
-        submit(recorder);
-        wait(&bound, 0);
-        // SAFETY: new.
-        unsafe { device.begin_command_buffer(primaries[1], &Default::default()) }.expect("begun");
-        let region = vk::BufferImageCopy {
-            image_subresource: vk::ImageSubresourceLayers {
-                aspect_mask: vk::ImageAspectFlags::COLOR,
-                layer_count: 2,
-                ..Default::default()
-            },
-            image_extent: EXTENT.into(),
-            ..Default::default()
-        };
-        let (layout, to) = (EXIT.layout, host.buffer.handle);
-        // SAFETY: recording; the frame is complete and left both layers in this layout.
-        unsafe { device.cmd_copy_image_to_buffer(primaries[1], canvas, layout, to, &[region]) };
-        // SAFETY: recording.
-        unsafe { device.end_command_buffer(primaries[1]) }.expect("ended");
-        let readers = [primaries[1]];
-        let read = vk::SubmitInfo::default().command_buffers(&readers);
+        let number = run(&mut gpu, &mut bound, &imports, |_| ());
+        wait(&bound, number);
+        read(&mut gpu, canvas, 2, &host, &[]);
         let queue = gpu.context.queues()[0].handle;
-        // SAFETY: the test has one thread.
-        unsafe { device.queue_submit(queue, &[read], vk::Fence::null()) }.expect("submitted");
         // SAFETY: the queue is used by nobody else.
-        unsafe { device.queue_wait_idle(queue) }.expect("idle");
+        unsafe { gpu.device().queue_wait_idle(queue) }.expect("idle");
         let words = host.words();
         assert_eq!((words[0], words[32]), (u32::MAX, 0), "{way}");
         // SAFETY: idle.
         unsafe { bound.destroy() };
         gpu.finish();
+    }
+}
+
+/// An image in memory that can be exported, or that another device has exported as `fd`; linear where it is a dma-buf without modifiers.
+fn shared(
+    gpu: &Gpu,
+    by: vk::ExternalMemoryHandleTypeFlags,
+    fd: Option<c_int>,
+) -> (vk::Image, vk::ImageView, vk::DeviceMemory) {
+    let mut memory = vk::DeviceMemory::null();
+    let (image, [view]) = canvas(gpu, |info| {
+        let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(by);
+        let linear = by == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
+        let tiling = [vk::ImageTiling::OPTIMAL, vk::ImageTiling::LINEAR][usize::from(linear)];
+        let image = gpu.create(&info.tiling(tiling).push_next(&mut external));
+        // SAFETY: just created.
+        let needs = unsafe { gpu.device().get_image_memory_requirements(image) };
+        let ordinary = gpu.context.support().profile().ordinary_type_bits();
+        let mut export = vk::ExportMemoryAllocateInfo::default().handle_types(by);
+        let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(by);
+        let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(image);
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index((needs.memory_type_bits & ordinary).trailing_zeros())
+            .push_next(&mut dedicated);
+        memory = match fd {
+            Some(fd) => {
+                import = import.fd(fd);
+                gpu.create(&info.push_next(&mut import))
+            }
+            None => gpu.create(&info.push_next(&mut export)),
+        };
+        // SAFETY: both just created, and made for each other.
+        unsafe { gpu.device().bind_image_memory(image, memory, 0) }.expect("bound memory");
+        image
+    });
+    (image, view, memory)
+}
+
+/// What one device draws, another one copies: its frame acquires the image from outside, where the frame before released it to.
+#[test]
+fn images_go_from_device_to_device_by_file_descriptors() {
+    use vk::ExternalMemoryHandleTypeFlags as HandleType;
+    let fd = ash::khr::external_memory_fd::NAME;
+    let kinds = [
+        (HandleType::OPAQUE_FD, fd),
+        (HandleType::DMA_BUF_EXT, ash::ext::external_memory_dma_buf::NAME),
+    ];
+    for (by, extension) in kinds {
+        let probe = Gpu::new(Capabilities::empty());
+        let there = [fd, extension].map(|name| probe.context.support().lists(name));
+        probe.finish();
+        if there != [true; 2] {
+            skip(&format!("the device has no {extension:?}"));
+            continue;
+        }
+        let [mut drawer, mut reader] = [0; 2].map(|_| {
+            Gpu::with(ContextDesc {
+                device_extensions: vec![fd, extension],
+                ..ContextDesc::from_env("tileheap tests")
+            })
+        });
+        let mut desc = ExternalDesc::SWAPCHAIN;
+        desc.exit = EXIT.owned_by(ExternalFamily::External);
+        let (image, view, memory) = shared(&drawer, by, None);
+        let mut builder = FrameBuilder::new("draw", EXTENT);
+        let kind = ImageDesc::new(IMAGE, EXTENT);
+        let drawn = builder.resource("canvas", kind, Persistence::External(desc));
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        clear(&mut builder, scene, drawn);
+        let frame = builder.build().expect("a sound frame");
+        let imports = Imports {
+            images: &[imported(drawn, image, view)],
+            ..Imports::default()
+        };
+        let mut bound = bind(&drawer, &frame, &PlanOptions::default());
+        let number = run(&mut drawer, &mut bound, &imports, |_| ());
+        wait(&bound, number);
+        bound.retire();
+
+        let functions = ash::khr::external_memory_fd::Device::new(drawer.context.instance(), drawer.device());
+        let info = vk::MemoryGetFdInfoKHR::default().memory(memory).handle_type(by);
+        // SAFETY: the memory was allocated to be exported so.
+        let fd = unsafe { functions.get_memory_fd(&info) }.expect("a file descriptor");
+        let (image, view, _) = shared(&reader, by, Some(fd));
+        let host = reader.host_buffer(BYTES);
+        let mut builder = FrameBuilder::new("read", EXTENT);
+        (desc.entry, desc.exit) = (desc.exit, EXIT);
+        let seen = builder.resource("canvas", kind, Persistence::External(desc));
+        let out = host_read(&mut builder, "out", BYTES);
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        let pass = builder.transfer_pass(scene, "copy").transfer_source(seen);
+        pass.transfer_destination(out);
+        let frame = builder.build().expect("a sound frame");
+        let imports = Imports {
+            images: &[imported(seen, image, view)],
+            buffers: &[ImportedBuffer {
+                resource: out,
+                buffer: host.buffer,
+            }],
+            ..Imports::default()
+        };
+        let mut bound = bind(&reader, &frame, &PlanOptions::default());
+        let number = run(&mut reader, &mut bound, &imports, |pass| {
+            copy_image(pass, seen, out, EXTENT);
+        });
+        wait(&bound, number);
+        bound.retire();
+        assert!(is_cleared(&host), "{extension:?}");
+        reader.finish();
+        drawer.finish();
     }
 }
