@@ -191,18 +191,6 @@ fn formats_and_requirements_follow_the_guaranteed_set() {
 }
 
 #[test]
-fn ordinary_resources_have_no_tile_requirements() {
-    let rig = Rig::new(&[]);
-    let buffer = rig.buffer(4096, vk::BufferUsageFlags::STORAGE_BUFFER);
-    let (needs, tile) = rig.buffer_needs(buffer);
-    assert_eq!(tile, (0, 0));
-    assert_eq!(needs.memory_type_bits >> rig.tile_type() & 1, 0);
-    // SAFETY: A buffer of this device.
-    let first = unsafe { rig.device.get_buffer_memory_requirements(buffer) };
-    assert_eq!(first.memory_type_bits, needs.memory_type_bits);
-}
-
-#[test]
 fn profiles_and_settings_shape_requirements() {
     let words = |settings: &[(&str, &str)]| {
         let rig = Rig::new(settings);

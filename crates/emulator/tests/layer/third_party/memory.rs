@@ -146,6 +146,12 @@ fn ordinary_memory_keeps_its_own_rules() {
     on_every_profile(&TILE_MEMORY, |suite| {
         let buffer = suite.buffer(4096, vk::BufferUsageFlags::UNIFORM_BUFFER);
         let image = suite.create(&image_info(FORMAT, 256, vk::ImageUsageFlags::SAMPLED));
+        // SAFETY: A buffer of this device.
+        let first = unsafe { suite.device.get_buffer_memory_requirements(buffer) };
+        assert_eq!(
+            first.memory_type_bits,
+            suite.buffer_needs(buffer).0.memory_type_bits
+        );
         let [for_buffer, for_image] =
             [suite.buffer_needs(buffer), suite.image_needs(image)].map(|(needs, tile)| {
                 assert_eq!(tile, (0, 0));
