@@ -2,7 +2,7 @@
 //! back, pipelines from GLSL. Every test ends with [`Gpu::finish`], which is where validation messages fail it.
 
 use crate::glsl::Stage as ShaderStage;
-use crate::objects::{CreateInfo, Objects, area, stage, with_triangles};
+use crate::objects::{CreateInfo, Descriptor, Objects, area, descriptor_set, stage, with_triangles};
 use ash::vk;
 use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
@@ -244,24 +244,9 @@ impl Gpu {
         types: &[vk::DescriptorType],
         bind_point: vk::PipelineBindPoint,
     ) -> Pipeline {
-        let binding = |(binding, kind): (u32, &vk::DescriptorType)| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
-                .descriptor_type(*kind)
-                .descriptor_count(1)
-                .stage_flags(match *kind {
-                    vk::DescriptorType::INPUT_ATTACHMENT => vk::ShaderStageFlags::FRAGMENT,
-                    _ => STAGES,
-                })
-        };
-        let bindings: Vec<_> = (0..).zip(types).map(binding).collect();
-        let set_layout = self.create(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings));
-        let set_layouts = [before, &[set_layout]].concat();
-        let ranges = [vk::PushConstantRange::default().stage_flags(STAGES).size(32)];
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&set_layouts)
-            .push_constant_ranges(&ranges);
-        let layout = self.create(&info);
+        let (layout, set_layout) = self
+            .objects
+            .pipeline_layout(self.device(), before, types, STAGES, 32);
         let size = |kind: &vk::DescriptorType| vk::DescriptorPoolSize {
             ty: *kind,
             descriptor_count: 16,
@@ -283,39 +268,16 @@ impl Gpu {
 
     /// A descriptor set of `pipeline` that points to `bindings`.
     pub fn set(&self, pipeline: &Pipeline, bindings: &[Binding]) -> vk::DescriptorSet {
-        let layouts = [pipeline.set_layout];
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(pipeline.pool)
-            .set_layouts(&layouts);
-        // SAFETY: pool and layout are alive.
-        let set = unsafe { self.device().allocate_descriptor_sets(&info) }.expect("a descriptor set")[0];
-        for (index, binding) in bindings.iter().enumerate() {
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(set)
-                .dst_binding(index as u32);
-            let (buffers, images);
-            let write = match binding {
-                Binding::Storage(buffer) => {
-                    buffers = [vk::DescriptorBufferInfo {
-                        buffer: buffer.handle,
-                        offset: buffer.offset,
-                        range: buffer.size,
-                    }];
-                    write
-                        .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                        .buffer_info(&buffers)
-                }
-                Binding::Image(kind, view, layout) => {
-                    images = [vk::DescriptorImageInfo::default()
-                        .image_view(*view)
-                        .image_layout(*layout)];
-                    write.descriptor_type(*kind).image_info(&images)
-                }
-            };
-            // SAFETY: the set is not in use.
-            unsafe { self.device().update_descriptor_sets(&[write], &[]) };
-        }
-        set
+        let descriptor = |binding: &Binding| match *binding {
+            Binding::Storage(buffer) => Descriptor::Bytes(vk::DescriptorBufferInfo {
+                buffer: buffer.handle,
+                offset: buffer.offset,
+                range: buffer.size,
+            }),
+            Binding::Image(kind, view, layout) => Descriptor::Image(kind, view, layout),
+        };
+        let descriptors: Vec<_> = bindings.iter().map(descriptor).collect();
+        descriptor_set(self.device(), pipeline.pool, pipeline.set_layout, &descriptors)
     }
 
     fn module(&self, stage: ShaderStage, glsl: &str) -> vk::ShaderModule {

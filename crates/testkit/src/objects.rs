@@ -217,3 +217,108 @@ pub fn with_triangles<T>(
         .color_blend_state(&blend);
     create(info)
 }
+
+/// What a descriptor points to.
+#[derive(Clone, Copy)]
+pub enum Descriptor {
+    /// Bytes of a storage buffer.
+    Bytes(vk::DescriptorBufferInfo),
+    Texels(vk::BufferView),
+    Image(vk::DescriptorType, vk::ImageView, vk::ImageLayout),
+}
+
+impl Descriptor {
+    /// All of a storage buffer.
+    pub fn buffer(buffer: vk::Buffer) -> Descriptor {
+        let all = vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE);
+        Descriptor::Bytes(all.buffer(buffer))
+    }
+
+    /// A storage image in layout GENERAL.
+    pub fn storage_image(view: vk::ImageView) -> Descriptor {
+        Descriptor::Image(vk::DescriptorType::STORAGE_IMAGE, view, vk::ImageLayout::GENERAL)
+    }
+
+    pub fn kind(self) -> vk::DescriptorType {
+        match self {
+            Descriptor::Bytes(_) => vk::DescriptorType::STORAGE_BUFFER,
+            Descriptor::Texels(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+            Descriptor::Image(kind, ..) => kind,
+        }
+    }
+}
+
+/// A new descriptor set with `descriptors` at bindings 0, 1, …
+pub fn descriptor_set(
+    device: &ash::Device,
+    pool: vk::DescriptorPool,
+    layout: vk::DescriptorSetLayout,
+    descriptors: &[Descriptor],
+) -> vk::DescriptorSet {
+    let layouts = [layout];
+    let info = vk::DescriptorSetAllocateInfo::default()
+        .descriptor_pool(pool)
+        .set_layouts(&layouts);
+    // SAFETY: A pool and a layout of this device.
+    let set = unsafe { device.allocate_descriptor_sets(&info) }.expect("a descriptor set")[0];
+    for (binding, descriptor) in (0..).zip(descriptors) {
+        let (buffers, views, images);
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(binding)
+            .descriptor_type(descriptor.kind());
+        let write = match *descriptor {
+            Descriptor::Bytes(bytes) => {
+                buffers = [bytes];
+                write.buffer_info(&buffers)
+            }
+            Descriptor::Texels(view) => {
+                views = [view];
+                write.texel_buffer_view(&views)
+            }
+            Descriptor::Image(_, view, layout) => {
+                let info = vk::DescriptorImageInfo::default().image_view(view);
+                images = [info.image_layout(layout)];
+                write.image_info(&images)
+            }
+        };
+        // SAFETY: A new set, and what it points to is alive.
+        unsafe { device.update_descriptor_sets(&[write], &[]) };
+    }
+    set
+}
+
+impl Objects {
+    /// A pipeline layout of the sets `before` and one with `kinds` at bindings 0, 1, …, with so many bytes of push constants; and the
+    /// layout of that set.
+    pub fn pipeline_layout(
+        &self,
+        device: &ash::Device,
+        before: &[vk::DescriptorSetLayout],
+        kinds: &[vk::DescriptorType],
+        stages: vk::ShaderStageFlags,
+        constants: u32,
+    ) -> (vk::PipelineLayout, vk::DescriptorSetLayout) {
+        let binding = |(binding, kind): (u32, &vk::DescriptorType)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(*kind)
+                .descriptor_count(1)
+                .stage_flags(match *kind {
+                    vk::DescriptorType::INPUT_ATTACHMENT => vk::ShaderStageFlags::FRAGMENT,
+                    _ => stages,
+                })
+        };
+        let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        let set_layout = self.create(device, &info);
+        let set_layouts = [before, &[set_layout]].concat();
+        let constants = [vk::PushConstantRange::default()
+            .stage_flags(stages)
+            .size(constants)];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(&constants);
+        (self.create(device, &info), set_layout)
+    }
+}

@@ -52,7 +52,7 @@ fn the_same_dispatch_is_judged_by_what_changed_in_between() {
     let ids = said(&[], &VALIDATED_10746, |rig| {
         let (own, other) = (rig.object(12_288), rig.object(12_288));
         let buffer = rig.tile_words(64, own, 0);
-        let (pipeline, set) = rig.work(rig::FILL, &[rig::Descriptor::Buffer(buffer)]);
+        let (pipeline, set) = rig.work(rig::FILL, &[rig::Descriptor::buffer(buffer)]);
         rig.record(|commands| {
             for bound in [own, own, other, own] {
                 rig.bind(commands, Some(bound));
@@ -65,7 +65,7 @@ fn the_same_dispatch_is_judged_by_what_changed_in_between() {
         let own = rig.object(12_288);
         let buffer = rig.tile_words(64, own, 0);
         let out = rig.host_buffer(64);
-        let descriptors = [buffer, out.buffer].map(rig::Descriptor::Buffer);
+        let descriptors = [buffer, out.buffer].map(rig::Descriptor::buffer);
         let (pipeline, set) = rig.work(rig::COPY, &descriptors);
         let commands = rig.record(|commands| {
             rig.bind(commands, Some(own));

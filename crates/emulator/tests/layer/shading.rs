@@ -74,7 +74,10 @@ impl Scene {
     }
 
     fn bind_shader(&self, commands: vk::CommandBuffer, pipeline: &Pipeline, views: &[vk::ImageView]) {
-        let descriptors: Vec<_> = views.iter().map(|view| Descriptor::StorageImage(*view)).collect();
+        let descriptors: Vec<_> = views
+            .iter()
+            .map(|view| Descriptor::storage_image(*view))
+            .collect();
         let set = self.set(pipeline, &descriptors);
         self.bind_work(commands, pipeline, set);
         let area = [AREA.0.to_ne_bytes(), AREA.1.to_ne_bytes()].concat();
@@ -245,7 +248,7 @@ impl Scene {
     /// Records `record` with both images in layout GENERAL and the second one filled; gives the first one's texels, which a dispatch
     /// behind the pass reads.
     fn run(&self, record: impl FnOnce(vk::CommandBuffer)) -> Vec<u32> {
-        let (fill, set) = self.work(SOURCE, &[Descriptor::StorageImage(self.source.1)]);
+        let (fill, set) = self.work(SOURCE, &[Descriptor::storage_image(self.source.1)]);
         let commands = self.allocate_commands(vk::CommandBufferLevel::PRIMARY);
         // Simultaneous use is forbidden (VUID-vkCmdBeginRendering-flags-10641).
         self.record_into(commands, &vk::CommandBufferBeginInfo::default(), |commands| {

@@ -4,7 +4,9 @@ use ash::prelude::VkResult;
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::glsl::{Stage, compile};
-use tileheap_testkit::objects::{CreateInfo, Objects, image_info, stage, view_info};
+use tileheap_testkit::objects::{
+    CreateInfo, Descriptor, Objects, descriptor_set, image_info, stage, view_info,
+};
 
 /// The usage bit of images in tile memory.
 pub const TILE: vk::ImageUsageFlags = ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
@@ -44,24 +46,6 @@ pub struct Pipeline {
     pub handle: vk::Pipeline,
     pub layout: vk::PipelineLayout,
     pub set_layout: vk::DescriptorSetLayout,
-}
-
-/// What a descriptor points to.
-#[derive(Clone, Copy)]
-pub enum Descriptor {
-    Buffer(vk::Buffer),
-    Texels(vk::BufferView),
-    StorageImage(vk::ImageView),
-}
-
-impl Descriptor {
-    pub fn kind(self) -> vk::DescriptorType {
-        match self {
-            Descriptor::Buffer(_) => vk::DescriptorType::STORAGE_BUFFER,
-            Descriptor::Texels(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
-            Descriptor::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
-        }
-    }
 }
 
 /// The first family that draws and dispatches.
@@ -290,21 +274,10 @@ impl TestDevice {
 
     /// The same of SPIR-V, with so many bytes of push constants.
     pub fn compute_words(&self, kinds: &[vk::DescriptorType], words: &[u32], constants: u32) -> Pipeline {
-        let binding = |(binding, kind): (u32, &vk::DescriptorType)| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
-                .descriptor_type(*kind)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        };
-        let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
-        let set_layout = self.create(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings));
-        let constants = [vk::PushConstantRange::default()
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            .size(constants)];
-        let set_layouts = [set_layout];
-        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
-        let layout = self.create(&info.push_constant_ranges(&constants));
+        let stages = vk::ShaderStageFlags::COMPUTE;
+        let (layout, set_layout) = self
+            .objects
+            .pipeline_layout(&self.device, &[], kinds, stages, constants);
         let module = self.create(&vk::ShaderModuleCreateInfo::default().code(words));
         let info = vk::ComputePipelineCreateInfo::default().layout(layout);
         Pipeline {
@@ -316,41 +289,7 @@ impl TestDevice {
 
     /// A descriptor set for a pipeline.
     pub fn set(&self, pipeline: &Pipeline, descriptors: &[Descriptor]) -> vk::DescriptorSet {
-        let layouts = [pipeline.set_layout];
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(self.sets)
-            .set_layouts(&layouts);
-        // SAFETY: A pool and a layout of this device.
-        let set = unsafe { self.device.allocate_descriptor_sets(&info) }.expect("a set")[0];
-        for (binding, descriptor) in (0u32..).zip(descriptors) {
-            let (mut buffers, mut images, mut views) = (
-                [vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE)],
-                [vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::GENERAL)],
-                [vk::BufferView::null()],
-            );
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(set)
-                .dst_binding(binding)
-                .descriptor_type(descriptor.kind())
-                .descriptor_count(1);
-            let write = match *descriptor {
-                Descriptor::Buffer(buffer) => {
-                    buffers[0].buffer = buffer;
-                    write.buffer_info(&buffers)
-                }
-                Descriptor::Texels(view) => {
-                    views[0] = view;
-                    write.texel_buffer_view(&views)
-                }
-                Descriptor::StorageImage(view) => {
-                    images[0].image_view = view;
-                    write.image_info(&images)
-                }
-            };
-            // SAFETY: A new set, and what it points to is alive.
-            unsafe { self.device.update_descriptor_sets(&[write], &[]) };
-        }
-        set
+        descriptor_set(&self.device, self.sets, pipeline.set_layout, descriptors)
     }
 
     /// A compute pipeline for descriptors, and a set of them.

@@ -56,19 +56,19 @@ impl TestDevice {
 
     /// Records that every word of a storage buffer becomes `value`.
     pub fn fill(&self, commands: vk::CommandBuffer, buffer: vk::Buffer, words: u32, value: u32) {
-        let (pipeline, set) = self.work(FILL, &[Descriptor::Buffer(buffer)]);
+        let (pipeline, set) = self.work(FILL, &[Descriptor::buffer(buffer)]);
         self.dispatch(commands, &pipeline, set, value, words);
     }
 
     /// Records a copy from a storage buffer to another, by a shader.
     pub fn copy(&self, commands: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer, words: u32) {
-        let (pipeline, set) = self.work(COPY, &[Descriptor::Buffer(from), Descriptor::Buffer(to)]);
+        let (pipeline, set) = self.work(COPY, &[Descriptor::buffer(from), Descriptor::buffer(to)]);
         self.dispatch(commands, &pipeline, set, 0, words);
     }
 
     /// Records a copy of the texels of an R32_UINT image of 64 texels a side in layout GENERAL.
     pub fn copy_texels(&self, commands: vk::CommandBuffer, view: vk::ImageView, to: vk::Buffer) {
-        let reached = [Descriptor::StorageImage(view), Descriptor::Buffer(to)];
+        let reached = [Descriptor::storage_image(view), Descriptor::buffer(to)];
         let (pipeline, set) = self.work(COPY_TEXELS, &reached);
         self.dispatch(commands, &pipeline, set, 0, 64 * 64);
     }

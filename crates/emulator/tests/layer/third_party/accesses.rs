@@ -60,7 +60,7 @@ impl Suite {
 fn a_dispatch_writes_a_tile_buffer() {
     on_every_profile(&TILE_MEMORY, |suite| {
         let (buffer, object) = suite.tile_storage();
-        let commands = suite.begin_work(WRITES, &[Descriptor::Buffer(buffer)]);
+        let commands = suite.begin_work(WRITES, &[Descriptor::buffer(buffer)]);
         suite.expect(&[], |_| suite.bind(commands, Some(object)));
         suite.dispatch_wrong(commands, 0);
         suite.end(commands);
@@ -91,7 +91,7 @@ fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
             .range(vk::WHOLE_SIZE)
             .push_next(&mut usage);
         let reached = [
-            Descriptor::Buffer(storage),
+            Descriptor::buffer(storage),
             Descriptor::Texels(suite.create(&info)),
         ];
         suite.dispatch_wrong(suite.begin_work(WRITES_BOTH, &reached), 2);
@@ -104,7 +104,7 @@ fn a_dispatch_reads_an_image_that_is_not_bound() {
     on_every_profile(&TILE_MEMORY, |suite| {
         let usage = vk::ImageUsageFlags::STORAGE | TILE;
         let view = suite.tile_view(&image_info(vk::Format::R8G8B8A8_UNORM, 32, usage));
-        let commands = suite.begin_work(READS, &[Descriptor::StorageImage(view)]);
+        let commands = suite.begin_work(READS, &[Descriptor::storage_image(view)]);
         suite.dispatch_wrong(commands, 1);
         suite.end(commands);
     });
