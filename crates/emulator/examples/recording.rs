@@ -14,7 +14,9 @@
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::glsl::{Stage, compile};
-use tileheap_testkit::objects::{Objects, area, image_info, stage, view_info, with_triangles};
+use tileheap_testkit::objects::{
+    Descriptor, Objects, area, descriptor_set, image_info, stage, view_info, with_triangles,
+};
 
 const SHADER: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
@@ -116,35 +118,14 @@ impl Bench {
             device.bind_buffer_memory(buffer, memory, 0)?;
 
             let kind = vk::DescriptorType::STORAGE_BUFFER;
-            let bindings = [vk::DescriptorSetLayoutBinding::default()
-                .descriptor_type(kind)
-                .descriptor_count(1)
-                .stage_flags(STAGES)];
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let set_layouts = [objects.create(&device, &info); 2];
-            let constants = [vk::PushConstantRange::default().stage_flags(STAGES).size(4)];
-            let info = vk::PipelineLayoutCreateInfo::default()
-                .set_layouts(&set_layouts[..1])
-                .push_constant_ranges(&constants);
-            let layout = objects.create(&device, &info);
+            let (layout, set_layout) = objects.pipeline_layout(&device, &[], &[kind], STAGES, 4);
             let sizes = [vk::DescriptorPoolSize::default().ty(kind).descriptor_count(2)];
             let info = vk::DescriptorPoolCreateInfo::default()
                 .max_sets(2)
                 .pool_sizes(&sizes);
-            let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(objects.create(&device, &info))
-                .set_layouts(&set_layouts);
-            let sets = device.allocate_descriptor_sets(&info)?;
-            let buffers = [vk::DescriptorBufferInfo::default()
-                .buffer(buffer)
-                .range(vk::WHOLE_SIZE)];
-            for set in &sets {
-                let write = vk::WriteDescriptorSet::default()
-                    .dst_set(*set)
-                    .descriptor_type(kind)
-                    .buffer_info(&buffers);
-                device.update_descriptor_sets(&[write], &[]);
-            }
+            let descriptors = objects.create(&device, &info);
+            let all = [Descriptor::buffer(buffer)];
+            let sets = [(); 2].map(|()| descriptor_set(&device, descriptors, set_layout, &all));
             let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
             let info = vk::CommandBufferAllocateInfo::default()
                 .command_pool(pool)
@@ -163,7 +144,7 @@ impl Bench {
                 memory_type,
                 tile,
                 layout,
-                sets: [sets[0], sets[1]],
+                sets,
                 commands,
                 objects,
             })
