@@ -46,14 +46,11 @@ pub struct FrameBuilder {
 impl FrameBuilder {
     /// An empty frame; `base_extent` is what scaled images are a fraction of.
     pub fn new(name: impl AsRef<str>, base_extent: vk::Extent2D) -> FrameBuilder {
-        FrameBuilder {
-            tables: Tables {
-                name: name.as_ref().to_owned(),
-                base_extent,
-                ..Tables::default()
-            },
-            ..FrameBuilder::default()
-        }
+        FrameBuilder::from_tables(Tables {
+            name: name.as_ref().to_owned(),
+            base_extent,
+            ..Tables::default()
+        })
     }
 
     pub(super) fn from_tables(tables: Tables) -> FrameBuilder {
@@ -147,9 +144,8 @@ impl FrameBuilder {
     /// Appends a batch to the last submit.
     pub fn batch(&mut self, submit: SubmitId) -> BatchId {
         let end = self.tables.command_buffers.len() as u32;
-        self.in_order(submit.index() + 1 == self.tables.submits.len(), || {
-            "a batch".to_owned()
-        });
+        let last = submit.index() + 1 == self.tables.submits.len();
+        self.in_order(last, || "a batch".to_owned());
         if let Some(submit) = self.tables.submits.last_mut() {
             submit.batches.end += 1;
         }
@@ -165,25 +161,22 @@ impl FrameBuilder {
 
     /// Lets `stages` of a batch wait for a semaphore.
     pub fn wait(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
-        self.tables.batches[batch.index()]
-            .waits
-            .push(SemaphoreOp { semaphore, stages });
+        let operation = SemaphoreOp { semaphore, stages };
+        self.tables.batches[batch.index()].waits.push(operation);
     }
 
     /// Signals a semaphore when `stages` of a batch have completed.
     pub fn signal(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
-        self.tables.batches[batch.index()]
-            .signals
-            .push(SemaphoreOp { semaphore, stages });
+        let operation = SemaphoreOp { semaphore, stages };
+        self.tables.batches[batch.index()].signals.push(operation);
     }
 
     /// Appends a command buffer to the last batch.
     pub fn command_buffer(&mut self, batch: BatchId, name: impl AsRef<str>) -> CommandBufferId {
         let name = self.named(name);
         let end = self.tables.passes.len() as u32;
-        self.in_order(batch.index() + 1 == self.tables.batches.len(), || {
-            format!("command buffer `{name}`")
-        });
+        let last = batch.index() + 1 == self.tables.batches.len();
+        self.in_order(last, || format!("command buffer `{name}`"));
         if let Some(batch) = self.tables.batches.last_mut() {
             batch.command_buffers.end += 1;
         }

@@ -414,11 +414,7 @@ impl FrameRecorder<'_> {
                 .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
             Rendering::Object(object) => {
                 // SAFETY: the framebuffer is alive, made for this frame's views; the feature is on.
-                let count = unsafe { functions.get_framebuffer_tile_properties_len(object.framebuffer) };
-                let count = count.with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
-                let mut of_subpasses = vec![TilePropertiesQCOM::default(); count];
-                // SAFETY: as above.
-                unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut of_subpasses) }
+                let of_subpasses = unsafe { functions.get_framebuffer_tile_properties(object.framebuffer) }
                     .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
                 properties = of_subpasses[0];
             }

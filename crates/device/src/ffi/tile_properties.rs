@@ -35,8 +35,9 @@ loader! {
 }
 
 impl Device {
-    /// The number of elements to pass to
-    /// [`get_framebuffer_tile_properties`](Self::get_framebuffer_tile_properties): one per subpass, or one for all.
+    /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetFramebufferTilePropertiesQCOM.html>
+    ///
+    /// One for each subpass, or one for all.
     ///
     /// # Errors
     /// The driver's, `OUT_OF_HOST_MEMORY` say.
@@ -45,60 +46,18 @@ impl Device {
     /// `framebuffer` is a live framebuffer of this device
     /// (`VUID-vkGetFramebufferTilePropertiesQCOM-framebuffer-parameter`, `-framebuffer-parent`), and the extension's
     /// feature is on.
-    #[inline]
-    pub unsafe fn get_framebuffer_tile_properties_len(
-        &self,
-        framebuffer: vk::Framebuffer,
-    ) -> VkResult<usize> {
-        let mut count = 0;
-        // SAFETY: The caller's promise; null asks for the count alone.
-        let result = unsafe {
-            (self.fp.get_framebuffer_tile_properties_qcom)(
-                self.handle,
-                framebuffer,
-                &mut count,
-                ptr::null_mut(),
-            )
-        };
-        result.result_with_success(count as usize)
-    }
-
-    /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetFramebufferTilePropertiesQCOM.html>
-    ///
-    /// Fills `out`, whose elements are to be [`Default`] and may chain further structures.
-    ///
-    /// # Errors
-    /// The driver's; `INCOMPLETE` where it has more than `out` holds.
-    ///
-    /// # Panics
-    /// If the driver has fewer properties than `out` holds.
-    ///
-    /// # Safety
-    /// As [`get_framebuffer_tile_properties_len`](Self::get_framebuffer_tile_properties_len); chains in `out` are valid
-    /// (`VUID-VkTilePropertiesQCOM-pNext-pNext`).
-    #[inline]
     pub unsafe fn get_framebuffer_tile_properties(
         &self,
         framebuffer: vk::Framebuffer,
-        out: &mut [TilePropertiesQCOM<'_>],
-    ) -> VkResult<()> {
-        let mut count = out.len() as u32;
+    ) -> VkResult<Vec<TilePropertiesQCOM<'static>>> {
+        let get = self.fp.get_framebuffer_tile_properties_qcom;
+        let mut count = 0;
+        // SAFETY: The caller's promise; null asks for the count alone.
+        unsafe { get(self.handle, framebuffer, &mut count, ptr::null_mut()) }.result()?;
+        let mut out = vec![TilePropertiesQCOM::default(); count as usize];
         // SAFETY: The caller's promise; `out` holds `count` elements.
-        let result = unsafe {
-            (self.fp.get_framebuffer_tile_properties_qcom)(
-                self.handle,
-                framebuffer,
-                &mut count,
-                out.as_mut_ptr(),
-            )
-        };
-        result.result()?;
-        assert_eq!(
-            count as usize,
-            out.len(),
-            "the driver fills what it said it would"
-        );
-        Ok(())
+        unsafe { get(self.handle, framebuffer, &mut count, out.as_mut_ptr()) }.result()?;
+        Ok(out)
     }
 
     /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetDynamicRenderingTilePropertiesQCOM.html>

@@ -231,12 +231,9 @@ fn tiles_shrink_as_the_reservation_grows() {
     let texels = |tile: vk::TilePropertiesQCOM<'_>| u64::from(tile.tile_size.width * tile.tile_size.height);
     let area_of = |reserved: u64| {
         let (_, framebuffer) = rig.pass_object(view, rig::CLEAR, false, reserved);
-        let mut out = [vk::TilePropertiesQCOM::default()];
         // SAFETY: A framebuffer of this device.
-        unsafe { tiles.get_framebuffer_tile_properties(framebuffer, &mut out) }.expect("tiles");
-        // SAFETY: As above.
-        let count = unsafe { tiles.get_framebuffer_tile_properties_len(framebuffer) };
-        assert_eq!(count, Ok(1));
+        let out = unsafe { tiles.get_framebuffer_tile_properties(framebuffer) }.expect("tiles");
+        assert_eq!(out.len(), 1);
         texels(out[0])
     };
     assert!(area_of(0) >= area_of(rig.heap_size()));
@@ -318,15 +315,13 @@ fn each_extension_stands_alone() {
         .render_pass(pass)
         .attachments(&views);
     let framebuffer = objects.create(&device, &info.width(512).height(512).layers(1));
-    let mut out = [vk::TilePropertiesQCOM::default(); 2];
     let mut limits = ffi::PhysicalDeviceTileShadingPropertiesQCOM::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
+    // SAFETY: A live framebuffer.
+    let out = unsafe { tiles.get_framebuffer_tile_properties(framebuffer) }.expect("tiles");
+    assert_eq!(out.len(), 2, "one for each subpass");
     // SAFETY: Live handles, and the last calls of the device.
     unsafe {
-        let count = tiles.get_framebuffer_tile_properties_len(framebuffer);
-        assert_eq!(count, Ok(2), "one for each subpass");
-        let filled = tiles.get_framebuffer_tile_properties(framebuffer, &mut out);
-        filled.expect("tiles");
         objects.destroy(&device);
         device.destroy_device(None);
         on.instance
