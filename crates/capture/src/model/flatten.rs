@@ -249,13 +249,13 @@ impl<'a> Walker<'a> {
     }
 
     fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
-        /// Of larger arrays a shader uses some element, and nobody knows which.
-        const MOST: u32 = 16;
+        /// Of more descriptors a shader uses some, and nobody knows which; of fewer, each may be used.
+        const MOST: usize = 16;
         let place = format!(
             "set {} binding {} of shader `{shader}`",
             binding.set, binding.binding
         );
-        if binding.count.is_none_or(|count| count > MOST) {
+        if found.len() > MOST {
             let resources = found.iter().map(Descriptor::resource).collect();
             return self.miss(UnresolvedKind::BindlessArray, place, resources);
         }
