@@ -63,10 +63,13 @@ mod tests {
         };
         let frame = synthetic(1, desc);
         for kind in AccessKind::ALL {
-            // Nothing writes indices or storage texels here, or shades tiles.
+            // Nothing writes indices or storage texels here, shades tiles, or has a density map.
             let absent = matches!(
                 kind,
-                AccessKind::IndexBuffer | AccessKind::StorageTexelBuffer | AccessKind::TileAttachment
+                AccessKind::IndexBuffer
+                    | AccessKind::StorageTexelBuffer
+                    | AccessKind::TileAttachment
+                    | AccessKind::FragmentDensityMap
             );
             let used = frame.accesses().iter().any(|access| access.kind == kind);
             assert_eq!(used, !absent, "{kind:?}");
