@@ -253,17 +253,12 @@ impl<'a> Search<'a> {
 
     /// Chooses an item; gives the rooms of its steps as they were.
     fn take(&mut self, item: u32) -> Vec<i128> {
-        let Item {
-            first,
-            end,
-            size,
-            savings,
-        } = Item::of(self.problem, item);
+        let of = self.problem.items[item as usize];
         self.chosen.push(item);
-        self.savings += savings;
-        let before = self.room[first..end].to_vec();
-        for step in first..end {
-            self.load[step] += size;
+        self.savings += of.savings;
+        let before = self.room[of.first..of.end].to_vec();
+        for step in of.first..of.end {
+            self.load[step] += of.size;
             let room = self.prices.room(self.problem, step, self.load[step]);
             self.rooms += room - self.room[step];
             self.room[step] = room;
@@ -272,16 +267,11 @@ impl<'a> Search<'a> {
     }
 
     fn give_back(&mut self, item: u32, before: &[i128]) {
-        let Item {
-            first,
-            end,
-            size,
-            savings,
-        } = Item::of(self.problem, item);
+        let of = self.problem.items[item as usize];
         self.chosen.pop();
-        self.savings -= savings;
-        for (step, &room) in (first..end).zip(before) {
-            self.load[step] -= size;
+        self.savings -= of.savings;
+        for (step, &room) in (of.first..of.end).zip(before) {
+            self.load[step] -= of.size;
             self.rooms += room - self.room[step];
             self.room[step] = room;
         }
@@ -324,26 +314,6 @@ impl<'a> Search<'a> {
                     self.best = choice;
                 }
             }
-        }
-    }
-}
-
-/// The numbers of one item that the search moves.
-struct Item {
-    first: usize,
-    end: usize,
-    size: u64,
-    savings: u64,
-}
-
-impl Item {
-    fn of(problem: &Problem<'_>, item: u32) -> Item {
-        let item = &problem.items[item as usize];
-        Item {
-            first: item.first,
-            end: item.end,
-            size: item.size,
-            savings: item.savings,
         }
     }
 }
