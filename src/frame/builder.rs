@@ -219,23 +219,8 @@ impl FrameBuilder {
             commands.passes.end += 1;
         }
         let end = self.tables.accesses.len() as u32;
-        self.tables.passes.push(Pass {
-            name,
-            command_buffer,
-            kind,
-            contents: Contents::Inline,
-            tile_shading: false,
-            accesses: Run::new(end, end),
-            subpasses: 1,
-            render_area: None,
-            area: vk::Rect2D::default(),
-            layers: 1,
-            view_mask: 0,
-            repeat_bytes: None,
-            optional: None,
-            hook: 0,
-            samples: None,
-        });
+        let pass = Pass::new(name, command_buffer, kind, Run::new(end, end));
+        self.tables.passes.push(pass);
         PassBuilder {
             pass: PassId(self.tables.passes.len() as u32 - 1),
             kind,

@@ -119,22 +119,13 @@ impl Frame {
             later.accesses.first += 2;
             later.accesses.end += 2;
         }
+        let (name, commands) = (
+            format!("store {}", described.name),
+            tables.passes[after.index()].command_buffer,
+        );
         let pass = Pass {
-            name: format!("store {}", described.name),
-            command_buffer: tables.passes[after.index()].command_buffer,
-            kind,
             contents: Contents::Store,
-            tile_shading: false,
-            accesses: Run::new(at, at + 2),
-            subpasses: 1,
-            render_area: None,
-            area: vk::Rect2D::default(),
-            layers: 1,
-            view_mask: 0,
-            repeat_bytes: None,
-            optional: None,
-            hook: 0,
-            samples: None,
+            ..Pass::new(name, commands, kind, Run::new(at, at + 2))
         };
         tables.passes.insert(store.index(), pass);
         for commands in &mut tables.command_buffers {

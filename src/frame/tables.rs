@@ -127,6 +127,29 @@ pub struct Pass {
     pub samples: Option<vk::SampleCountFlags>,
 }
 
+impl Pass {
+    /// A pass with nothing declared but its accesses.
+    pub(super) fn new(name: String, command_buffer: CommandBufferId, kind: PassKind, accesses: Run) -> Pass {
+        Pass {
+            name,
+            command_buffer,
+            kind,
+            contents: Contents::Inline,
+            tile_shading: false,
+            accesses,
+            subpasses: 1,
+            render_area: None,
+            area: vk::Rect2D::default(),
+            layers: 1,
+            view_mask: 0,
+            repeat_bytes: None,
+            optional: None,
+            hook: 0,
+            samples: None,
+        }
+    }
+}
+
 /// What becomes of the outputs of a pass that is left out of a frame. Its barriers, and the clears of its attachments, are recorded
 /// all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
