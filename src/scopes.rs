@@ -149,23 +149,15 @@ impl Scope {
 
 /// The stages behind composite flags; the ends of the pipe are no stages.
 pub(crate) fn expand(stages: S) -> S {
-    let mut expanded = stages & !COMPOSITE;
-    if stages.contains(S::ALL_COMMANDS) {
-        expanded |= everything();
-    }
-    if stages.contains(S::ALL_GRAPHICS) {
-        expanded |= graphics();
-    }
-    if stages.contains(S::ALL_TRANSFER) {
-        expanded |= TRANSFER;
-    }
-    if stages.contains(S::VERTEX_INPUT) {
-        expanded |= S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT;
-    }
-    if stages.contains(S::PRE_RASTERIZATION_SHADERS) {
-        expanded |= PRE_RASTERIZATION;
-    }
-    expanded
+    let composites = [
+        (S::ALL_COMMANDS, everything()),
+        (S::ALL_GRAPHICS, graphics()),
+        (S::ALL_TRANSFER, TRANSFER),
+        (S::VERTEX_INPUT, S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT),
+        (S::PRE_RASTERIZATION_SHADERS, PRE_RASTERIZATION),
+    ];
+    let named = composites.into_iter().filter(|(name, _)| stages.contains(*name));
+    named.fold(stages & !COMPOSITE, |all, (_, behind)| all | behind)
 }
 
 /// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
@@ -254,21 +246,15 @@ fn later(stages: S) -> S {
 }
 
 fn expand_access(access: A) -> A {
-    let mut expanded = access & !(A::SHADER_READ | A::SHADER_WRITE | A::MEMORY_READ | A::MEMORY_WRITE);
-    if access.contains(A::SHADER_READ) {
-        expanded |= A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ;
-    }
-    if access.contains(A::SHADER_WRITE) {
-        expanded |= A::SHADER_STORAGE_WRITE;
-    }
     let composite = A::SHADER_READ | A::SHADER_WRITE | A::MEMORY_READ | A::MEMORY_WRITE;
-    if access.contains(A::MEMORY_READ) {
-        expanded |= !(WRITES | composite);
-    }
-    if access.contains(A::MEMORY_WRITE) {
-        expanded |= WRITES & !composite;
-    }
-    expanded
+    let composites = [
+        (A::SHADER_READ, A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ),
+        (A::SHADER_WRITE, A::SHADER_STORAGE_WRITE),
+        (A::MEMORY_READ, !(WRITES | composite)),
+        (A::MEMORY_WRITE, WRITES & !composite),
+    ];
+    let named = composites.into_iter().filter(|(name, _)| access.contains(*name));
+    named.fold(access & !composite, |all, (_, behind)| all | behind)
 }
 
 fn makers(flag: A) -> Option<S> {
