@@ -28,7 +28,7 @@ pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Cand
     for (index, &physical_device) in devices.iter().enumerate() {
         // SAFETY: one of the instance's.
         let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
-        let name = text_of(&properties.device_name);
+        let name = text_of(properties.device_name_as_c_str());
         let wanted = match &desc.device {
             DeviceChoice::Best => true,
             DeviceChoice::Index(wanted) => *wanted == index,

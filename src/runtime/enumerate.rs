@@ -49,7 +49,7 @@ pub fn enumerate_devices() -> Result<Vec<DeviceSupport>> {
         // SAFETY: one of the instance's, which was created with this version.
         let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) };
         DeviceSupport {
-            name: text_of(&properties.device_name),
+            name: text_of(properties.device_name_as_c_str()),
             kind: properties.device_type,
             support,
         }

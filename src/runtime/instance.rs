@@ -8,7 +8,7 @@ use ash::vk;
 use super::capabilities::Capabilities;
 use super::context_desc::{ContextDesc, SurfaceMaker};
 use super::error::{RuntimeError, VkResultExt};
-use super::support::{c_text_of, version_text};
+use super::support::version_text;
 use crate::Result;
 
 const INSTALLATION: &str = "the Vulkan installation";
@@ -282,10 +282,8 @@ fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .with_call("vkEnumerateInstanceLayerProperties", || "the loader")?;
-    if !layers
-        .iter()
-        .any(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION)
-    {
+    let mut names = layers.iter().map(|layer| layer.layer_name_as_c_str());
+    if !names.any(|name| name == Ok(VALIDATION)) {
         // The usual reason where it is installed.
         let what = match std::env::var_os("VK_LAYER_PATH") {
             Some(_) => {
@@ -305,7 +303,8 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>> 
     // SAFETY: the loader is loaded, and the layer listed.
     let listed = unsafe { entry.enumerate_instance_extension_properties(layer) }
         .with_call("vkEnumerateInstanceExtensionProperties", || "the loader")?;
-    Ok(listed.iter().map(|one| c_text_of(&one.extension_name)).collect())
+    let names = listed.iter().filter_map(|one| one.extension_name_as_c_str().ok());
+    Ok(names.map(CStr::to_owned).collect())
 }
 
 fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {

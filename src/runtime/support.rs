@@ -1,7 +1,7 @@
 //! Detect: what a physical device supports, and why it has no tile memory.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, FromBytesUntilNulError};
 use std::sync::Arc;
 
 use ash::vk;
@@ -77,7 +77,7 @@ impl Support {
         let _span = tracing::info_span!("detect").entered();
         // SAFETY: the physical device is one of the instance (the caller's duty).
         let properties = unsafe { instance.get_physical_device_properties(physical_device) };
-        let device = text_of(&properties.device_name);
+        let device = text_of(properties.device_name_as_c_str());
         let version = properties.api_version.min(api_version);
         if version < vk::API_VERSION_1_1 {
             let version = version_text(version);
@@ -86,10 +86,10 @@ impl Support {
         // SAFETY: as above.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) }
             .with_call("vkEnumerateDeviceExtensionProperties", || device.as_str())?;
-        let extensions: BTreeSet<CString> = extensions
+        let names = extensions
             .iter()
-            .map(|one| c_text_of(&one.extension_name))
-            .collect();
+            .filter_map(|one| one.extension_name_as_c_str().ok());
+        let extensions: BTreeSet<CString> = names.map(CStr::to_owned).collect();
         let question = Question {
             instance,
             physical_device,
@@ -301,8 +301,13 @@ impl Question<'_> {
         .with_call(tools, String::new)?;
         let emulator = found
             .iter()
-            .find(|tool| c_text_of(&tool.layer).as_c_str() == ffi::EMULATOR_LAYER_NAME);
-        Ok(emulator.map(|tool| format!("{} {}", text_of(&tool.name), text_of(&tool.version))))
+            .find(|tool| tool.layer_as_c_str() == Ok(ffi::EMULATOR_LAYER_NAME));
+        let text = |tool: &vk::PhysicalDeviceToolProperties<'_>| {
+            [tool.name_as_c_str(), tool.version_as_c_str()]
+                .map(text_of)
+                .join(" ")
+        };
+        Ok(emulator.map(text))
     }
 
     /// The device in numbers, but for the tile heap and features.
@@ -325,7 +330,7 @@ impl Question<'_> {
         };
         let heaps = memory.memory_heaps_as_slice().iter();
         let types = memory.memory_types_as_slice().iter();
-        let (driver, info) = (text_of(&driver.driver_name), text_of(&driver.driver_info));
+        let [driver, info] = [driver.driver_name_as_c_str(), driver.driver_info_as_c_str()].map(text_of);
         let limits = &properties.limits;
         DeviceProfile {
             name,
@@ -371,16 +376,7 @@ pub(super) fn version_text(version: u32) -> String {
     )
 }
 
-/// A fixed array of C characters as text, up to its first 0.
-pub(super) fn text_of(characters: &[std::ffi::c_char]) -> String {
-    c_text_of(characters).to_string_lossy().into_owned()
-}
-
-/// A fixed array of C characters as a C string, up to its first 0.
-pub(super) fn c_text_of(characters: &[std::ffi::c_char]) -> CString {
-    let text = characters
-        .iter()
-        .map(|&one| one as u8)
-        .take_while(|&one| one != 0);
-    CString::new(text.collect::<Vec<_>>()).expect("the text ends before its first 0")
+/// A name as Vulkan's structures have it, as text.
+pub(super) fn text_of(name: Result<&CStr, FromBytesUntilNulError>) -> String {
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
