@@ -9,7 +9,7 @@ use ash::vk;
 use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::lower::Parity;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Hooks, Imports};
+use tileheap::runtime::{Capabilities, Hooks, Imports};
 use tileheap_testkit::fake_driver::Config;
 use tileheap_testkit::frames::one_queue;
 use tileheap_testkit::runtime_rig::{EXTENT, on_fake};
@@ -73,7 +73,7 @@ fn describe(frame: &mut FrameBuilder, hooks: [u32; 2]) {
 #[test]
 fn hooks_reach_the_driver_and_keep_images_apart() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
-        let dynamic = config.dynamic_rendering;
+        let dynamic = config.features.contains(Capabilities::DYNAMIC_RENDERING);
         let mut rig = Rig::new(config.without_tile_memory());
         on_fake!(rig.tile.clone().destroy());
         let flags = vk::ImageCompressionFlagsEXT::FIXED_RATE_DEFAULT;

@@ -4,8 +4,7 @@ use std::ffi::CStr;
 
 use ash::vk;
 use tileheap::ffi::tile_memory_heap;
-
-use super::records::Enabled;
+use tileheap::runtime::Capabilities;
 
 /// What the driver offers.
 #[derive(Clone, Debug)]
@@ -14,12 +13,8 @@ pub struct Config {
     pub api_version: u32,
     /// Device extensions it lists, beside those that [`Tile`] adds.
     pub extensions: Vec<&'static CStr>,
-    /// The feature bits; the commands come with the version.
-    pub synchronization_2: bool,
-    pub dynamic_rendering: bool,
-    pub timeline_semaphore: bool,
-    pub maintenance_4: bool,
-    pub buffer_device_address: bool,
+    /// The feature bits, tile memory's apart; the commands come with the version.
+    pub features: Capabilities,
     /// Links of the chain to tile memory.
     pub tile: Tile,
     /// Whether there is a lazily allocated memory type.
@@ -113,11 +108,7 @@ impl Config {
         Config {
             api_version: vk::API_VERSION_1_3,
             extensions: Vec::new(),
-            synchronization_2: true,
-            dynamic_rendering: true,
-            timeline_semaphore: true,
-            maintenance_4: true,
-            buffer_device_address: true,
+            features: Capabilities::all() - Capabilities::TILE_MEMORY,
             tile: Tile::whole(),
             lazy: false,
             buffer_image_granularity: 1,
@@ -134,11 +125,7 @@ impl Config {
     pub fn vulkan_1_1() -> Config {
         Config {
             api_version: vk::API_VERSION_1_1,
-            synchronization_2: false,
-            dynamic_rendering: false,
-            timeline_semaphore: false,
-            maintenance_4: false,
-            buffer_device_address: false,
+            features: Capabilities::empty(),
             ..Config::modern()
         }
     }
@@ -157,16 +144,10 @@ impl Config {
     }
 
     /// The features that it reports.
-    pub(super) fn features(&self) -> Enabled {
-        Enabled {
-            extensions: Vec::new(),
-            tile: self.tile.feature,
-            synchronization_2: self.synchronization_2,
-            dynamic_rendering: self.dynamic_rendering,
-            timeline_semaphore: self.timeline_semaphore,
-            maintenance_4: self.maintenance_4,
-            buffer_device_address: self.buffer_device_address,
-        }
+    pub(super) fn offered(&self) -> Capabilities {
+        let mut offered = self.features;
+        offered.set(Capabilities::TILE_MEMORY, self.tile.feature);
+        offered
     }
 
     /// Every device extension it lists.

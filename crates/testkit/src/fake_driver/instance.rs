@@ -1,10 +1,11 @@
 //! Instance and physical device.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap::runtime::Capabilities;
 use tileheap_layer::{array, chained, fill, given, store};
 
 use super::config::Config;
@@ -13,37 +14,29 @@ use super::memory;
 use super::records::{Detail, Enabled, ImageFacts};
 use super::state::{enter, enter_current};
 
-/// Writes `text` into a fixed array of C characters.
-fn write_name(into: &mut [c_char], text: &CStr) {
-    for (to, from) in into.iter_mut().zip(text.to_bytes_with_nul()) {
-        *to = *from as c_char;
-    }
-}
+/// Why names of the driver's fit into Vulkan's structures.
+const SHORT: &str = "a short name";
 
 fn extension(name: &CStr) -> vk::ExtensionProperties {
-    let mut properties = vk::ExtensionProperties {
-        spec_version: 1,
-        ..Default::default()
-    };
-    write_name(&mut properties.extension_name, name);
-    properties
+    let properties = vk::ExtensionProperties::default().spec_version(1);
+    properties.extension_name(name).expect(SHORT)
 }
 
-/// Hands a macro every structure of features with a bit of it, and the bit's place in [`Enabled`].
+/// Hands a macro every structure of features with a bit of it, and the capability that the bit is for.
 macro_rules! feature_bits {
     ($visit:ident) => {
         $visit! {
-            vk::PhysicalDeviceVulkan12Features<'_>: timeline_semaphore => timeline_semaphore;
-            vk::PhysicalDeviceVulkan12Features<'_>: buffer_device_address => buffer_device_address;
-            vk::PhysicalDeviceVulkan13Features<'_>: synchronization2 => synchronization_2;
-            vk::PhysicalDeviceVulkan13Features<'_>: dynamic_rendering => dynamic_rendering;
-            vk::PhysicalDeviceVulkan13Features<'_>: maintenance4 => maintenance_4;
-            vk::PhysicalDeviceSynchronization2Features<'_>: synchronization2 => synchronization_2;
-            vk::PhysicalDeviceDynamicRenderingFeatures<'_>: dynamic_rendering => dynamic_rendering;
-            vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>: timeline_semaphore => timeline_semaphore;
-            vk::PhysicalDeviceMaintenance4Features<'_>: maintenance4 => maintenance_4;
-            vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>: buffer_device_address => buffer_device_address;
-            ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>: tile_memory_heap => tile;
+            vk::PhysicalDeviceVulkan12Features<'_>: timeline_semaphore => TIMELINE_SEMAPHORE;
+            vk::PhysicalDeviceVulkan12Features<'_>: buffer_device_address => BUFFER_DEVICE_ADDRESS;
+            vk::PhysicalDeviceVulkan13Features<'_>: synchronization2 => SYNCHRONIZATION_2;
+            vk::PhysicalDeviceVulkan13Features<'_>: dynamic_rendering => DYNAMIC_RENDERING;
+            vk::PhysicalDeviceVulkan13Features<'_>: maintenance4 => MAINTENANCE_4;
+            vk::PhysicalDeviceSynchronization2Features<'_>: synchronization2 => SYNCHRONIZATION_2;
+            vk::PhysicalDeviceDynamicRenderingFeatures<'_>: dynamic_rendering => DYNAMIC_RENDERING;
+            vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>: timeline_semaphore => TIMELINE_SEMAPHORE;
+            vk::PhysicalDeviceMaintenance4Features<'_>: maintenance4 => MAINTENANCE_4;
+            vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>: buffer_device_address => BUFFER_DEVICE_ADDRESS;
+            ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>: tile_memory_heap => TILE_MEMORY;
         }
     };
 }
@@ -111,8 +104,8 @@ entry_points! {
             limits.max_per_set_descriptors = 1024;
         }
         if let Some(driver) = chained!(mut out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
-            write_name(&mut driver.driver_name, c"fake");
-            write_name(&mut driver.driver_info, c"tracks objects");
+            *driver = driver.driver_name(c"fake").expect(SHORT);
+            *driver = driver.driver_info(c"tracks objects").expect(SHORT);
         }
         if let Some(tile) = chained!(mut out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>) {
             if config.tile.extension {
@@ -123,13 +116,9 @@ entry_points! {
     }
 
     Since::Instance => vk::PFN_vkGetPhysicalDeviceToolProperties(device, count, out) |call may fail| {
-        let mut debugger = vk::PhysicalDeviceToolProperties::default();
-        write_name(&mut debugger.name, c"fake debugger");
-        let mut emulator = vk::PhysicalDeviceToolProperties::default();
-        write_name(&mut emulator.name, c"fake emulator");
-        write_name(&mut emulator.version, c"1.2");
-        write_name(&mut emulator.layer, ffi::EMULATOR_LAYER_NAME);
-        let tools = [debugger, emulator];
+        let tool = |name| vk::PhysicalDeviceToolProperties::default().name(name).expect(SHORT);
+        let emulator = tool(c"fake emulator").version(c"1.2").expect(SHORT);
+        let tools = [tool(c"fake debugger"), emulator.layer(ffi::EMULATOR_LAYER_NAME).expect(SHORT)];
         let shown = if call.driver.config.tile.emulated { 2 } else { 1 };
         fill!(&tools[..shown], count, out)
     }
@@ -153,13 +142,13 @@ entry_points! {
     }
 
     Since::Instance => vk::PFN_vkGetPhysicalDeviceFeatures2(device, out) |call| {
-        let offered = call.driver.config.features();
+        let offered = call.driver.config.offered();
         let out = given!(mut out);
         out.features = features();
         macro_rules! report {
-            ($($structure:ty: $bit:ident => $known:ident;)*) => {$(
+            ($($structure:ty: $bit:ident => $capability:ident;)*) => {$(
                 if let Some(one) = chained!(mut out.p_next => $structure) {
-                    one.$bit = offered.$known.into();
+                    one.$bit = offered.contains(Capabilities::$capability).into();
                 }
             )*};
         }
@@ -222,16 +211,7 @@ entry_points! {
         {
             return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
         }
-        let offered = config.features();
-        let pairs = [
-            (enabled.tile, offered.tile),
-            (enabled.synchronization_2, offered.synchronization_2),
-            (enabled.dynamic_rendering, offered.dynamic_rendering),
-            (enabled.timeline_semaphore, offered.timeline_semaphore),
-            (enabled.maintenance_4, offered.maintenance_4),
-            (enabled.buffer_device_address, offered.buffer_device_address),
-        ];
-        if pairs.iter().any(|(asked, there)| *asked && !*there) {
+        if !config.offered().contains(enabled.features) {
             return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         }
         // A physical device is no parent: it cannot be destroyed.
@@ -271,7 +251,6 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
         ..Default::default()
     };
-    write_name(&mut properties.device_name, c"Fake tiler");
     properties.limits = vk::PhysicalDeviceLimits {
         max_image_dimension2_d: 16_384,
         max_image_dimension3_d: 2048,
@@ -289,7 +268,7 @@ fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
         timestamp_period: 1.0,
         ..Default::default()
     };
-    properties
+    properties.device_name(c"Fake tiler").expect(SHORT)
 }
 
 /// Features of Vulkan 1.0.
@@ -333,9 +312,9 @@ fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatPr
 unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
     let mut enabled = Enabled::default();
     macro_rules! read {
-        ($($structure:ty: $bit:ident => $known:ident;)*) => {$(
-            if let Some(one) = chained!(info.p_next => $structure) {
-                enabled.$known |= one.$bit != 0;
+        ($($structure:ty: $bit:ident => $capability:ident;)*) => {$(
+            if chained!(info.p_next => $structure).is_some_and(|one| one.$bit != 0) {
+                enabled.features |= Capabilities::$capability;
             }
         )*};
     }

@@ -3,6 +3,7 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap::runtime::Capabilities;
 use tileheap_layer::{chained, given, store};
 
 use super::config::Config;
@@ -202,7 +203,7 @@ entry_points! {
             return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         };
         let tile = config.is_tile(memory_type);
-        if tile && !call.enabled().tile {
+        if tile && !call.enables(Capabilities::TILE_MEMORY) {
             // VUID-vkAllocateMemory-tileMemoryHeap-10976.
             call.violation("a tile memory type without the feature tileMemoryHeap");
         }
@@ -289,7 +290,7 @@ entry_points! {
     V1_2 => vk::PFN_vkGetBufferDeviceAddress(device, info) |call| {
         let buffer = given!(info).buffer;
         call.expect(buffer);
-        if !call.enabled().buffer_device_address {
+        if !call.enables(Capabilities::BUFFER_DEVICE_ADDRESS) {
             // VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324.
             call.violation("the feature bufferDeviceAddress is off");
         }

@@ -3,6 +3,7 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
+use tileheap::runtime::Capabilities;
 use tileheap_layer::{array, chained, given, store, text};
 
 use super::entry::{DEBUG_UTILS, V1_0, entry_points};
@@ -31,14 +32,14 @@ macro_rules! objects {
 
 objects! {
     vk::PFN_vkCreateBuffer / vk::PFN_vkDestroyBuffer: vk::BufferCreateInfo<'_>, |call, info| {
-        if info.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enabled().tile {
+        if info.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enables(Capabilities::TILE_MEMORY) {
             // VUID-VkBufferCreateInfo-tileMemoryHeap-10762.
             call.violation("tile usage without the feature tileMemoryHeap");
         }
         (Vec::new(), Detail::Buffer(buffer_facts(info)))
     };
     vk::PFN_vkCreateImage / vk::PFN_vkDestroyImage: vk::ImageCreateInfo<'_>, |call, info| {
-        if info.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enabled().tile {
+        if info.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) && !call.enables(Capabilities::TILE_MEMORY) {
             // VUID-VkImageCreateInfo-tileMemoryHeap-10766.
             call.violation("tile usage without the feature tileMemoryHeap");
         }
@@ -81,7 +82,7 @@ objects! {
     vk::PFN_vkCreateSemaphore / vk::PFN_vkDestroySemaphore: vk::SemaphoreCreateInfo<'_>, |call, info| {
         let timeline = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>)
             .filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE);
-        if timeline.is_some() && !call.enabled().timeline_semaphore {
+        if timeline.is_some() && !call.enables(Capabilities::TIMELINE_SEMAPHORE) {
             // VUID-VkSemaphoreTypeCreateInfo-timelineSemaphore-03252.
             call.violation("a timeline semaphore without the feature timelineSemaphore");
         }

@@ -3,6 +3,7 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi::{self, tile_memory_heap};
+use tileheap::runtime::Capabilities;
 use tileheap_layer::dependencies::{Dependency, Memory, first_kind, second_kind};
 use tileheap_layer::{array, chained, given, text};
 
@@ -119,7 +120,7 @@ entry_points! {
     }
 
     V1_3 => vk::PFN_vkCmdPipelineBarrier2(command_buffer, info) |call| {
-        if !call.enabled().synchronization_2 {
+        if !call.enables(Capabilities::SYNCHRONIZATION_2) {
             // VUID-vkCmdPipelineBarrier2-synchronization2-03848.
             call.violation("the feature synchronization2 is off");
         }
@@ -214,7 +215,7 @@ fn expect_tile(call: &mut Entered, memory: vk::DeviceMemory) {
         // VUID-VkTileMemoryBindInfoQCOM-memory-10726.
         call.violation(format_args!("{memory:?} is not of a tile heap"));
     }
-    if !call.enabled().tile {
+    if !call.enables(Capabilities::TILE_MEMORY) {
         call.violation("the feature tileMemoryHeap is off");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 
 use ash::vk;
+use tileheap::runtime::Capabilities;
 
 use super::journal::Command;
 
@@ -50,12 +51,7 @@ pub(super) enum Detail {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Enabled {
     pub(super) extensions: Vec<CString>,
-    pub(super) tile: bool,
-    pub(super) synchronization_2: bool,
-    pub(super) dynamic_rendering: bool,
-    pub(super) timeline_semaphore: bool,
-    pub(super) maintenance_4: bool,
-    pub(super) buffer_device_address: bool,
+    pub(super) features: Capabilities,
 }
 
 #[derive(Default)]

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap::runtime::Capabilities;
 use tileheap_layer::{array, given};
 
 use super::entry::{V1_0, V1_3, entry_points};
@@ -58,7 +59,7 @@ fn begin(
 entry_points! {
     look_up:
     V1_3 => vk::PFN_vkCmdBeginRendering(command_buffer, info) |call| {
-        if !call.enabled().dynamic_rendering {
+        if !call.enables(Capabilities::DYNAMIC_RENDERING) {
             // VUID-vkCmdBeginRendering-dynamicRendering-06446.
             call.violation("the feature dynamicRendering is off");
         }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap::runtime::Capabilities;
 
 use super::config::Config;
 use super::journal::{Call, Command, Object};
@@ -317,6 +318,10 @@ impl Entered {
             _ => Enabled::default(),
         }
     }
+
+    pub(super) fn enables(&self, feature: Capabilities) -> bool {
+        self.enabled().features.contains(feature)
+    }
 }
 
 impl Driver {
@@ -456,29 +461,22 @@ impl State {
 
     pub(super) fn complete(&mut self, batch: Pending) {
         for command_buffer in batch.command_buffers {
-            if let Some(Detail::CommandBuffer(recording)) = self
-                .objects
-                .get_mut(&command_buffer)
-                .map(|record| &mut record.detail)
-            {
-                if recording.stage == Stage::Pending {
-                    recording.stage = if recording.one_time {
-                        Stage::Invalid
-                    } else {
-                        Stage::Executable
-                    };
-                }
+            let recording = self.recording(vk::CommandBuffer::from_raw(command_buffer));
+            if let Some(recording) = recording.filter(|one| one.stage == Stage::Pending) {
+                recording.stage = match recording.one_time {
+                    true => Stage::Invalid,
+                    false => Stage::Executable,
+                };
             }
         }
         for (semaphore, to) in batch.signals {
-            if let Some(Detail::Semaphore { value: Some(value) }) =
-                self.objects.get_mut(&semaphore).map(|record| &mut record.detail)
-            {
+            let semaphore = vk::Semaphore::from_raw(semaphore);
+            if let Some(Detail::Semaphore { value: Some(value) }) = self.detail_mut(semaphore) {
                 *value = (*value).max(to);
             }
         }
-        let fence = batch.fence.and_then(|fence| self.objects.get_mut(&fence));
-        if let Some(Detail::Fence { signalled }) = fence.map(|record| &mut record.detail) {
+        let fence = vk::Fence::from_raw(batch.fence.unwrap_or(0));
+        if let Some(Detail::Fence { signalled }) = self.detail_mut(fence) {
             *signalled = true;
         }
     }

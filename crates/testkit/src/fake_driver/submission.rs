@@ -2,6 +2,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap::runtime::Capabilities;
 use tileheap_layer::batches::{Batch, SemaphoreUse};
 use tileheap_layer::{array, given, store};
 
@@ -31,7 +32,7 @@ entry_points! {
     }
 
     V1_3 => vk::PFN_vkQueueSubmit2(queue, count, infos, fence) |call| {
-        if !call.enabled().synchronization_2 {
+        if !call.enables(Capabilities::SYNCHRONIZATION_2) {
             // VUID-vkQueueSubmit2-synchronization2-03866.
             call.violation("the feature synchronization2 is off");
         }
