@@ -38,7 +38,9 @@ impl Constants {
         let (view, before) = (view(frame, second), view(frame.saturating_sub(1), second));
         let size = Vec2::new(extent.width as f32, extent.height as f32);
         let half = Vec2::new(HALF_HEIGHT * size.x / size.y, HALF_HEIGHT);
-        let projection = projection(half);
+        let mut projection =
+            Mat4::perspective_infinite_reverse_rh(2.0 * half.y.atan(), size.x / size.y, NEAR);
+        projection.y_axis.y = -projection.y_axis.y;
         let jitter = (jitter(frame) * 2.0 - 1.0) / size;
         let jittered = Mat4::from_translation(jitter.extend(0.0)) * projection;
         Constants {
@@ -66,16 +68,6 @@ fn view(frame: u32, second: bool) -> Mat4 {
     let eye = Vec3::new(1.9 - along, 1.9 + above, 23.6);
     let target = Vec3::new(-1.1, 5.2, 0.0);
     Mat4::look_at_rh(eye, target, Vec3::Y)
-}
-
-/// View to clip for a view of this half size at distance 1: y down, depth `NEAR / distance`.
-fn projection(half: Vec2) -> Mat4 {
-    Mat4::from_cols(
-        Vec4::new(1.0 / half.x, 0.0, 0.0, 0.0),
-        Vec4::new(0.0, -1.0 / half.y, 0.0, 0.0),
-        Vec4::new(0.0, 0.0, 0.0, -1.0),
-        Vec4::new(0.0, 0.0, NEAR, 0.0),
-    )
 }
 
 /// World to the shadow map's clip space: parallel rays, depth 1 at the moon's end.
