@@ -16,18 +16,11 @@ pub const fn area(x: u32, y: u32, extent: vk::Extent2D) -> vk::Rect2D {
 
 /// `25165824`, `24576K`, `24M` or `24MiB`.
 pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    let short = text.strip_suffix("iB").unwrap_or(text);
-    let (digits, unit) = match short.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&short[..at], 1 << 10),
-        Some((at, 'M' | 'm')) => (&short[..at], 1 << 20),
-        Some((at, 'G' | 'g')) => (&short[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(unit));
-    match bytes {
-        Some(bytes) if bytes > 0 => Ok(Bytes(bytes)),
-        _ => Err("write it as 25165824, 24576K or 24M".to_owned()),
-    }
+    let bytes = parse_size::Config::new().with_binary().parse_size(text);
+    let bytes = bytes.ok().filter(|bytes| *bytes > 0);
+    bytes
+        .map(Bytes)
+        .ok_or_else(|| "write it as 25165824, 24576K or 24M".to_owned())
 }
 
 /// `1280x720`, of sides from `LEAST` to 16384.
