@@ -32,6 +32,7 @@ use crate::support::error::{Called, Result, bail, no_tile_memory, write_file};
 use crate::support::program::{context_desc, report, start, with_context};
 use crate::support::progress::bar;
 use crate::support::sizes::parse_extent;
+use crate::support::statistics::{interval, median};
 use crate::timed::Timed;
 use crate::workload::{TEXEL, Workload, WorkloadDesc, copying, grouped, strips};
 
@@ -265,7 +266,9 @@ impl<'a> Figures<'a> {
                 "" => String::new(),
                 other => {
                     let percent = |ns: f64| ns / median(self.of(other)) * 100.0;
-                    let [low, middle, high] = interval(self.differences(name, other)).map(percent);
+                    let differences = self.differences(name, other);
+                    let (low, high) = interval(&differences).expect("enough rounds");
+                    let [low, middle, high] = [low, median(&differences), high].map(percent);
                     format!("{other}: {middle:+.1} % ({low:+.1} to {high:+.1})")
                 }
             };
@@ -273,7 +276,7 @@ impl<'a> Figures<'a> {
         }
         let bandwidth = 3.0 * COPIED.0 as f64 / median(self.of("copies"));
         let bytes = |ns: f64| Bytes((ns * bandwidth).max(0.0) as u64);
-        let more = |name, other| interval(self.differences(name, other))[1];
+        let more = |name, other| median(&self.differences(name, other));
         let in_strips = more("off, in strips", "off, at once");
         let halo = more("off, blurred in strips", "off, blurred") - in_strips;
         let costs = MeasuredCosts {
@@ -314,28 +317,4 @@ impl<'a> Figures<'a> {
         let along: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
         (spread > 0.0).then_some(along / spread)
     }
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
-
-fn median(values: &[f64]) -> f64 {
-    sorted(values)[values.len() / 2]
-}
-
-/// The median between the bounds of its 95 % interval, by ranks: no distribution is assumed.
-fn interval(values: Vec<f64>) -> [f64; 3] {
-    let count = values.len() as f64;
-    let beside = 0.98 * count.sqrt();
-    let rank = |at: f64| at.clamp(0.0, count - 1.0) as usize;
-    let sorted = sorted(&values);
-    [
-        (count / 2.0 - beside).floor(),
-        count / 2.0,
-        (count / 2.0 + beside).ceil(),
-    ]
-    .map(|at| sorted[rank(at)])
 }

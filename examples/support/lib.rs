@@ -19,6 +19,7 @@ pub mod program;
 pub mod progress;
 pub mod shaders;
 pub mod sizes;
+pub mod statistics;
 pub mod swapchain;
 #[cfg(feature = "window")]
 pub mod window;
