@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, process};
+use std::{env, fs};
 
 use crate::error::{Error, Result};
 use crate::source::{Defines, Source, Stage};
@@ -96,17 +95,18 @@ impl Program {
         defines: &Defines<'_>,
         minor: u32,
     ) -> Result<Vec<u32>> {
-        let scratch = Scratch::new();
+        let scratch = tempfile::tempdir().map_err(|error| Error::io(&env::temp_dir(), &error))?;
+        let file = |extension: &str| scratch.path().join(format!("shader.{extension}"));
         let written;
         let (input, label) = match source {
             Source::File(path) => (path, path.display().to_string()),
             Source::Text(text) => {
-                written = scratch.file(stage.extension());
+                written = file(stage.extension());
                 fs::write(&written, text).map_err(|error| Error::io(&written, &error))?;
                 (written.as_path(), "shader".to_owned())
             }
         };
-        let output = scratch.file("spv");
+        let output = file("spv");
         let mut command = Command::new(&self.path);
         self.options(&mut command, stage, minor);
         for (name, value) in defines {
@@ -177,28 +177,4 @@ fn messages(log: &str, input: &Path, label: &str) -> Vec<String> {
         lines.push(format!("{label}: {}", log.trim()));
     }
     lines
-}
-
-/// A folder for one compilation, removed after it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Scratch {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("tileheap-shaders-{}-{number}", process::id()));
-        // Where this fails, writing into it does, which is reported.
-        let _ = fs::create_dir_all(&folder);
-        Scratch(folder)
-    }
-
-    fn file(&self, extension: &str) -> PathBuf {
-        self.0.join(format!("shader.{extension}"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

@@ -1,23 +1,28 @@
 //! Why a shader was not compiled.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// `Ok`, or an [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A shader that does not compile, or a compiler that does not start.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No compiler is installed, and none is bundled.
+    #[error(
+        "no shader compiler: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or enable the feature \
+         `bundled` of tileheap-shaders"
+    )]
     NoCompiler,
     /// The compiler rejected the shader.
+    #[error("{}", .lines.join("\n"))]
     Compile {
         /// `file:line: message`, one per mistake.
         lines: Vec<String>,
     },
     /// A file could not be read or written, or a program not be started.
+    #[error("{}: {message}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -25,6 +30,7 @@ pub enum Error {
         message: String,
     },
     /// SPIRV-Reflect cannot read the module.
+    #[error("SPIRV-Reflect: {0}")]
     Reflect(String),
 }
 
@@ -36,19 +42,3 @@ impl Error {
         }
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::NoCompiler => f.write_str(
-                "no shader compiler: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or enable the \
-                 feature `bundled` of tileheap-shaders",
-            ),
-            Error::Compile { lines } => f.write_str(&lines.join("\n")),
-            Error::Io { path, message } => write!(f, "{}: {message}", path.display()),
-            Error::Reflect(message) => write!(f, "SPIRV-Reflect: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
