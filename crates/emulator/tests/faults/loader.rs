@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use ash::vk;
 use tileheap_emulator::{NegotiateLayerInterface, vkNegotiateLoaderLayerInterfaceVersion};
 
-use crate::driver::{Any, BELOW, PANICS, fails, instance_look_up, lock};
+use crate::driver::{Any, BELOW, LIVE, PANICS, arm, fails, instance_look_up, lock};
 
 /// `VkLayerInstanceLink` and `VkLayerDeviceLink`.
 #[repr(C)]
@@ -101,8 +101,18 @@ pub(crate) fn layer_look_up() -> vk::PFN_vkGetInstanceProcAddr {
     interface.look_ups[0].expect("a look-up")
 }
 
-/// Below the layer: the machine's loader, kept open.
-pub(crate) fn machine() -> MutexGuard<'static, ()> {
+/// While one test runs alone; when it ends, nothing of the driver's lives.
+pub(crate) struct Turn(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let live = LIVE.load(SeqCst);
+        assert!(live == 0 || std::thread::panicking(), "{live} objects left");
+    }
+}
+
+/// Below the layer: the machine's loader, kept open, and its driver, of which no call fails yet.
+pub(crate) fn machine() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
     static ENTRY: Mutex<Option<ash::Entry>> = Mutex::new(None);
     let turn = lock(&TURN);
@@ -124,5 +134,6 @@ pub(crate) fn machine() -> MutexGuard<'static, ()> {
             before(info);
         }));
     }
-    turn
+    arm(0, vk::Result::SUCCESS);
+    Turn(turn)
 }
