@@ -15,7 +15,7 @@ use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::glsl::{Stage, compile};
 use tileheap_testkit::objects::{
-    Descriptor, Objects, area, descriptor_set, image_info, stage, view_info, with_triangles,
+    Descriptor, Objects, area, command_buffers, descriptor_set, image_info, stage, view_info, with_triangles,
 };
 
 const SHADER: &str = "layout(local_size_x = 64) in;
@@ -127,10 +127,7 @@ impl Bench {
             let all = [Descriptor::buffer(buffer)];
             let sets = [(); 2].map(|()| descriptor_set(&device, descriptors, set_layout, &all));
             let pool = objects.create(&device, &vk::CommandPoolCreateInfo::default());
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(pool)
-                .command_buffer_count(1);
-            let commands = device.allocate_command_buffers(&info)?[0];
+            let commands = command_buffers(&device, pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
             device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())?;
             if tile {
                 let binder = ffi::tile_memory_heap::Device::new(&instance, &device)?;
@@ -210,12 +207,7 @@ impl Bench {
             });
             let usage = vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER;
             let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
-            let buffer = self.objects.create(device, &info);
-            let needs = device.get_buffer_memory_requirements(buffer);
-            let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(needs.size)
-                .memory_type_index(needs.memory_type_bits.trailing_zeros());
-            device.bind_buffer_memory(buffer, self.objects.create(device, &info), 0)?;
+            let (buffer, _) = self.objects.buffer(device, &info, u32::MAX);
 
             let clears = [vk::ClearValue::default()];
             let begin = vk::RenderPassBeginInfo::default()

@@ -2,7 +2,9 @@
 //! back, pipelines from GLSL. Every test ends with [`Gpu::finish`], which is where validation messages fail it.
 
 use crate::glsl::Stage as ShaderStage;
-use crate::objects::{CreateInfo, Descriptor, Objects, area, descriptor_set, stage, with_triangles};
+use crate::objects::{
+    CreateInfo, Descriptor, Objects, area, command_buffers, descriptor_set, stage, with_triangles,
+};
 use ash::vk;
 use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
@@ -90,12 +92,7 @@ impl Gpu {
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(family);
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.create(&info))
-            .level(level)
-            .command_buffer_count(count);
-        // SAFETY: the pool was just created.
-        unsafe { self.device().allocate_command_buffers(&info) }.expect("command buffers")
+        command_buffers(self.device(), self.create(&info), level, count)
     }
 
     /// Primary command buffers of the first queue.
@@ -109,13 +106,9 @@ impl Gpu {
         let usage = vk::BufferUsageFlags::TRANSFER_DST
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::STORAGE_BUFFER;
-        let handle = self.create(&vk::BufferCreateInfo::default().size(size).usage(usage));
-        // SAFETY: just created.
-        let needs = unsafe { self.device().get_buffer_memory_requirements(handle) };
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let memory = self.memory(needs, wanted);
-        // SAFETY: both just created, and made for each other.
-        unsafe { self.device().bind_buffer_memory(handle, memory, 0) }.expect("bound memory");
+        let (handle, memory) = self.objects.buffer(self.device(), &info, self.types(wanted));
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: host visible, and mapped once.
         let bytes =
@@ -132,24 +125,16 @@ impl Gpu {
         HostBuffer { buffer, bytes }
     }
 
-    fn memory(&self, needs: vk::MemoryRequirements, wanted: vk::MemoryPropertyFlags) -> vk::DeviceMemory {
+    /// The ordinary memory types with these properties, as bits.
+    fn types(&self, wanted: vk::MemoryPropertyFlags) -> u32 {
         let profile = self.context.support().profile();
-        let fits = profile.type_bits(|kind| kind.flags.contains(wanted)) & needs.memory_type_bits;
-        let info = vk::MemoryAllocateInfo::default()
-            .allocation_size(needs.size)
-            .memory_type_index((fits & profile.ordinary_type_bits()).trailing_zeros());
-        self.create(&info)
+        profile.type_bits(|kind| kind.flags.contains(wanted)) & profile.ordinary_type_bits()
     }
 
     /// An image in memory of its own.
     pub fn image(&self, info: &vk::ImageCreateInfo<'_>) -> vk::Image {
-        let image = self.create(info);
-        // SAFETY: just created.
-        let needs = unsafe { self.device().get_image_memory_requirements(image) };
-        let memory = self.memory(needs, vk::MemoryPropertyFlags::empty());
-        // SAFETY: both just created, and made for each other.
-        unsafe { self.device().bind_image_memory(image, memory, 0) }.expect("bound memory");
-        image
+        let types = self.types(vk::MemoryPropertyFlags::empty());
+        self.objects.image(self.device(), info, types)
     }
 
     /// A compute pipeline with `types` at bindings 0, 1, …

@@ -94,6 +94,40 @@ impl Objects {
         object
     }
 
+    /// A buffer in memory of its own, of the first of these types that it can be in.
+    pub fn buffer(
+        &self,
+        device: &ash::Device,
+        info: &vk::BufferCreateInfo<'_>,
+        types: u32,
+    ) -> (vk::Buffer, vk::DeviceMemory) {
+        let buffer = self.create(device, info);
+        // SAFETY: New.
+        let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
+        let memory = self.memory(device, needs, types);
+        // SAFETY: New, and made for each other.
+        unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("bound memory");
+        (buffer, memory)
+    }
+
+    /// An image, likewise.
+    pub fn image(&self, device: &ash::Device, info: &vk::ImageCreateInfo<'_>, types: u32) -> vk::Image {
+        let image = self.create(device, info);
+        // SAFETY: New.
+        let needs = unsafe { device.get_image_memory_requirements(image) };
+        let memory = self.memory(device, needs, types);
+        // SAFETY: New, and made for each other.
+        unsafe { device.bind_image_memory(image, memory, 0) }.expect("bound memory");
+        image
+    }
+
+    fn memory(&self, device: &ash::Device, needs: vk::MemoryRequirements, types: u32) -> vk::DeviceMemory {
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index((needs.memory_type_bits & types).trailing_zeros());
+        self.create(device, &info)
+    }
+
     /// Destroys everything, what was created last first, on a device that is idle.
     pub fn destroy(&self, device: &ash::Device) {
         let kept = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -127,6 +161,36 @@ impl Objects {
             }
         }
     }
+}
+
+/// Command buffers of a pool.
+pub fn command_buffers(
+    device: &ash::Device,
+    pool: vk::CommandPool,
+    level: vk::CommandBufferLevel,
+    count: u32,
+) -> Vec<vk::CommandBuffer> {
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .level(level)
+        .command_buffer_count(count);
+    // SAFETY: A pool of this device.
+    unsafe { device.allocate_command_buffers(&info) }.expect("command buffers")
+}
+
+/// Records a command buffer from its beginning to its end; gives what `record` gives.
+pub fn record<T>(
+    device: &ash::Device,
+    commands: vk::CommandBuffer,
+    info: &vk::CommandBufferBeginInfo<'_>,
+    record: impl FnOnce() -> T,
+) -> T {
+    // SAFETY: Not pending.
+    unsafe { device.begin_command_buffer(commands, info) }.expect("recording begins");
+    let recorded = record();
+    // SAFETY: Recording.
+    unsafe { device.end_command_buffer(commands) }.expect("recording ends");
+    recorded
 }
 
 /// An area at the origin.

@@ -7,6 +7,7 @@ use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::runtime::{Buffer, Context};
 
 use crate::gpu::{Binding, Gpu};
+use crate::objects::record;
 
 /// The name of the object that every deliberate message is about; readers of the layer's log let these through.
 pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
@@ -55,14 +56,11 @@ pub(crate) fn make(context: Context) -> Context {
         .object_name(DELIBERATE_NAME);
     // SAFETY: the command buffer is the device's.
     unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a command buffer");
-    // SAFETY: new.
-    unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
-        .expect("recording begins");
-    pipeline.bind(&device, commands, Some(set));
-    // SAFETY: wrong on purpose, for no tile memory is bound; it never runs.
-    unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
-    // SAFETY: recording.
-    unsafe { device.end_command_buffer(commands) }.expect("recording ends");
+    record(&device, commands, &Default::default(), || {
+        pipeline.bind(&device, commands, Some(set));
+        // SAFETY: wrong on purpose, for no tile memory is bound; it never runs.
+        unsafe { device.cmd_dispatch(commands, 1, 1, 1) };
+    });
 
     let loaded = tile_memory_heap::Device::new(gpu.context.instance(), &device);
     assert!(loaded.is_ok(), "the command that was left out is there");

@@ -7,7 +7,7 @@ use tileheap::profile::TILE_HEAP_FLAG;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
-use crate::objects::Objects;
+use crate::objects::{Objects, command_buffers, record};
 use crate::tile_mistake;
 
 /// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
@@ -132,47 +132,33 @@ pub unsafe fn make_mistakes(
     family: u32,
 ) {
     let objects = Objects::default();
-    let desc = vk::BufferCreateInfo::default()
-        .size(256)
-        .usage(vk::BufferUsageFlags::TRANSFER_DST);
-    let buffer = objects.create(device, &desc);
+    // SAFETY: `physical_device` is `instance`'s.
+    let types = unsafe { instance.get_physical_device_memory_properties(physical_device) };
+    let is_ordinary = |kind: &vk::MemoryType| {
+        let heap = types.memory_heaps[kind.heap_index as usize];
+        !heap.flags.contains(TILE_HEAP_FLAG)
+    };
+    let each = (0u32..).zip(types.memory_types_as_slice());
+    let ordinary = each.fold(0, |bits, (index, kind)| {
+        bits | u32::from(is_ordinary(kind)) << index
+    });
+    let info = vk::BufferCreateInfo::default().size(256);
+    let info = info.usage(vk::BufferUsageFlags::TRANSFER_DST);
+    let (buffer, _) = objects.buffer(device, &info, ordinary);
     let utils = ash::ext::debug_utils::Device::new(instance, device);
     let name = vk::DebugUtilsObjectNameInfoEXT::default()
         .object_handle(buffer)
         .object_name(tile_mistake::DELIBERATE_NAME);
     // SAFETY: `buffer` is `device`'s.
     unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a buffer");
-    // SAFETY: `buffer` is `device`'s.
-    let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
-    // SAFETY: `physical_device` is `instance`'s.
-    let types = unsafe { instance.get_physical_device_memory_properties(physical_device) };
-    let ordinary = |index: &u32| {
-        let heap = types.memory_types[*index as usize].heap_index as usize;
-        let is_tile = types.memory_heaps[heap].flags.contains(TILE_HEAP_FLAG);
-        needs.memory_type_bits >> index & 1 == 1 && !is_tile
-    };
-    let memory_type = (0..types.memory_type_count).find(ordinary);
-    let desc = vk::MemoryAllocateInfo::default()
-        .allocation_size(needs.size)
-        .memory_type_index(memory_type.expect("a memory type for a buffer"));
-    let memory = objects.create(device, &desc);
-    // SAFETY: both new; size, alignment and type are what the buffer requires.
-    unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("memory binds to a buffer");
-
-    let desc = vk::CommandPoolCreateInfo::default().queue_family_index(family);
-    let desc = vk::CommandBufferAllocateInfo::default()
-        .command_pool(objects.create(device, &desc))
-        .command_buffer_count(1);
-    // SAFETY: the pool is new.
-    let commands = unsafe { device.allocate_command_buffers(&desc) }.expect("a command buffer")[0];
-    // SAFETY: `commands` is new.
-    unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
-        .expect("recording begins");
-    for size in [254, 256] {
-        // SAFETY: recording, and inside a transfer destination of 256 bytes. The rest is wrong on purpose and never runs.
-        unsafe { device.cmd_fill_buffer(commands, buffer, 0, size, 0) };
-    }
-    // SAFETY: recording.
-    unsafe { device.end_command_buffer(commands) }.expect("recording ends");
+    let pool = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+    let pool = objects.create(device, &pool);
+    let commands = command_buffers(device, pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
+    record(device, commands, &Default::default(), || {
+        for size in [254, 256] {
+            // SAFETY: recording, and inside a transfer destination of 256 bytes. The rest is wrong on purpose and never runs.
+            unsafe { device.cmd_fill_buffer(commands, buffer, 0, size, 0) };
+        }
+    });
     objects.destroy(device);
 }

@@ -8,7 +8,7 @@ use ash::vk;
 use tileheap_capture::check::check;
 use tileheap_capture::document::{Border, Capture};
 use tileheap_capture::settings;
-use tileheap_testkit::objects::Objects;
+use tileheap_testkit::objects::{Objects, command_buffers, record};
 use tileheap_testkit::runnable;
 
 use super::{captured, folder, read};
@@ -35,14 +35,13 @@ impl Small {
             .queue_create_infos(&queues)
             .push_next(&mut timelines);
         let objects = Objects::default();
-        // SAFETY: Valid usage; family 0 has a queue, type 0 is one of the buffer's on software Vulkan.
+        // SAFETY: Valid usage; family 0 has a queue.
         unsafe {
             let physical = instance.enumerate_physical_devices().expect("devices")[0];
             let device = instance.create_device(physical, &info, None).expect("a device");
             let info = vk::BufferCreateInfo::default().size(4096);
-            let buffer = objects.create(&device, &info.usage(vk::BufferUsageFlags::TRANSFER_DST));
-            let memory = objects.create(&device, &vk::MemoryAllocateInfo::default().allocation_size(4096));
-            device.bind_buffer_memory(buffer, memory, 0).expect("memory");
+            let info = info.usage(vk::BufferUsageFlags::TRANSFER_DST);
+            let (buffer, _) = objects.buffer(&device, &info, u32::MAX);
             Small {
                 utils: ash::ext::debug_utils::Device::new(instance, &device),
                 queue: device.get_device_queue(0, 0),
@@ -56,34 +55,25 @@ impl Small {
 
     /// Fills the buffer, in a command buffer that begins a label or does not.
     fn submit(&self, is_labelled: bool, fence: vk::Fence, signals: &[vk::Semaphore]) {
-        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool);
-        let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
-        // SAFETY: Valid usage, but for what orders the submits, which is the tests'.
-        unsafe {
-            let commands = self
-                .device
-                .allocate_command_buffers(&info.command_buffer_count(1));
-            let commands = commands.expect("a command buffer");
-            let begun = self.device.begin_command_buffer(commands[0], &Default::default());
-            begun.expect("recording begins");
+        let (device, label) = (&self.device, vk::DebugUtilsLabelEXT::default().label_name(LABEL));
+        let commands = command_buffers(device, self.pool, vk::CommandBufferLevel::PRIMARY, 1);
+        // SAFETY: Valid usage.
+        record(device, commands[0], &Default::default(), || unsafe {
             if is_labelled {
                 self.utils.cmd_begin_debug_utils_label(commands[0], &label);
                 self.utils.cmd_end_debug_utils_label(commands[0]);
             }
-            self.device
-                .cmd_fill_buffer(commands[0], self.buffer, 0, vk::WHOLE_SIZE, 1);
-            self.device.end_command_buffer(commands[0]).expect("recorded");
-            let mut values = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&[1]);
-            let mut batch = vk::SubmitInfo::default()
-                .command_buffers(&commands)
-                .signal_semaphores(signals);
-            if !signals.is_empty() {
-                batch = batch.push_next(&mut values);
-            }
-            self.device
-                .queue_submit(self.queue, &[batch], fence)
-                .expect("a submit");
+            device.cmd_fill_buffer(commands[0], self.buffer, 0, vk::WHOLE_SIZE, 1);
+        });
+        let mut values = vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&[1]);
+        let mut batch = vk::SubmitInfo::default()
+            .command_buffers(&commands)
+            .signal_semaphores(signals);
+        if !signals.is_empty() {
+            batch = batch.push_next(&mut values);
         }
+        // SAFETY: Valid usage, but for what orders the submits, which is the tests'.
+        unsafe { device.queue_submit(self.queue, &[batch], fence) }.expect("a submit");
     }
 
     fn fill(&self) {

@@ -5,6 +5,7 @@ use std::thread;
 use crate::rig::Rig;
 use ash::vk;
 use tileheap_emulator::POISON;
+use tileheap_testkit::objects::{command_buffers, record};
 
 const WORDS: u32 = 256;
 
@@ -64,22 +65,16 @@ fn two_threads_record_at_once() {
         for pool in pools {
             scope.spawn(move || {
                 for _ in 0..200 {
-                    let info = vk::CommandBufferAllocateInfo::default()
-                        .command_pool(pool)
-                        .command_buffer_count(1);
+                    let commands = command_buffers(device, pool, vk::CommandBufferLevel::PRIMARY, 1);
                     let bound = tileheap_device::ffi::TileMemoryBindInfoQCOM::default().memory(object);
                     // SAFETY: The pool is this thread's, and nothing of it is pending.
-                    unsafe {
-                        let commands = device.allocate_command_buffers(&info).expect("a command buffer");
-                        device
-                            .begin_command_buffer(commands[0], &Default::default())
-                            .expect("recording begins");
+                    record(device, commands[0], &Default::default(), || unsafe {
                         tile.cmd_bind_tile_memory(commands[0], Some(&bound));
                         barrier.barrier(commands[0]);
                         tile.cmd_bind_tile_memory(commands[0], None);
-                        device.end_command_buffer(commands[0]).expect("recording ends");
-                        device.free_command_buffers(pool, &commands);
-                    }
+                    });
+                    // SAFETY: As above.
+                    unsafe { device.free_command_buffers(pool, &commands) };
                 }
             });
         }

@@ -299,15 +299,7 @@ fn each_extension_stands_alone() {
     let objects = Objects::default();
     let pass = objects.create(&device, &info.subpasses(&subpasses));
     let info = rig::image_info(vk::Format::R8G8B8A8_UNORM, 512, U::COLOR_ATTACHMENT);
-    let image = objects.create(&device, &info);
-    // SAFETY: New, and what it needs.
-    unsafe {
-        let needs = device.get_image_memory_requirements(image);
-        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size);
-        let index = needs.memory_type_bits.trailing_zeros();
-        let memory = objects.create(&device, &info.memory_type_index(index));
-        device.bind_image_memory(image, memory, 0).expect("bound memory");
-    }
+    let image = objects.image(&device, &info, u32::MAX);
     let color = vk::ImageAspectFlags::COLOR;
     let view = tileheap_testkit::objects::view_info(image, info.format, color);
     let views = [objects.create(&device, &view)];

@@ -4,7 +4,7 @@ use crate::rig;
 use crate::rig::{Instance, Rig};
 use ash::vk;
 use tileheap_device::ffi;
-use tileheap_testkit::objects::Objects;
+use tileheap_testkit::objects::{Objects, command_buffers, record};
 
 /// The emulator's messages about `run`; those of validation about the same mistake are listed in `validated`.
 fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
@@ -226,14 +226,11 @@ fn the_first_type_holds_what_is_bound_to_it_where_the_feature_is_off() {
         device
             .bind_buffer_memory(buffer, memory, 0)
             .expect("bound memory");
-        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool);
-        let commands = device.allocate_command_buffers(&info.command_buffer_count(1));
-        let commands = commands.expect("a command buffer");
-        let begun = device.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default());
-        begun.expect("recording begins");
+        let commands = command_buffers(&device, pool, vk::CommandBufferLevel::PRIMARY, 1);
         // All of it is there: a driver would write past less.
-        device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7);
-        device.end_command_buffer(commands[0]).expect("recording ends");
+        record(&device, commands[0], &Default::default(), || {
+            device.cmd_fill_buffer(commands[0], buffer, 0, vk::WHOLE_SIZE, 7)
+        });
         let batch = vk::SubmitInfo::default().command_buffers(&commands);
         let submitted = device.queue_submit(device.get_device_queue(0, 0), &[batch], vk::Fence::null());
         submitted.expect("a submission");

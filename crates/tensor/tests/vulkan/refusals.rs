@@ -10,6 +10,7 @@ use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOpti
 
 use crate::gpu::Gpu;
 use crate::rig::{self, Stored};
+use tileheap_testkit::objects::record;
 use tileheap_testkit::tensor::assert_says;
 
 /// `y = relu(x + w)`, `z = y * y`; inputs and outputs are the caller's.
@@ -61,17 +62,15 @@ fn says(
     bound: &[(TensorId, Buffer)],
 ) -> Option<String> {
     let commands = gpu.primaries(1)[0];
-    // SAFETY: new.
-    unsafe { gpu.device().begin_command_buffer(commands, &Default::default()) }.expect("recording");
     let run = Run {
         symbols,
         bound,
         decisions: &[],
     };
     // SAFETY: recording; never submitted.
-    let recorded = unsafe { network.record(commands, &run) };
-    // SAFETY: recording.
-    unsafe { gpu.device().end_command_buffer(commands) }.expect("recorded");
+    let recorded = record(gpu.device(), commands, &Default::default(), || unsafe {
+        network.record(commands, &run)
+    });
     recorded.err().map(|error| error.to_string())
 }
 

@@ -16,6 +16,7 @@ use tileheap_tensor::vulkan::{
 use tileheap_tensor::{Graph, Layout, LayoutRule, TensorId, TensorPlanOptions, plan};
 
 use crate::gpu::Gpu;
+use tileheap_testkit::objects;
 use tileheap_testkit::tensor::packed_axis;
 
 /// The elements of inputs and constants.
@@ -77,9 +78,6 @@ pub fn host(gpu: &Gpu, graph: &Graph, id: TensorId, symbols: &[u64], values: &Va
 pub fn submit<T>(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer) -> T) -> T {
     let commands = gpu.primaries(1);
     let device = gpu.device();
-    // SAFETY: new.
-    unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("recording");
-    let recorded = record(commands[0]);
     let visible = [vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::SHADER_WRITE)
         .dst_access_mask(vk::AccessFlags::HOST_READ)];
@@ -87,10 +85,12 @@ pub fn submit<T>(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer) -> T) -> 
         vk::PipelineStageFlags::COMPUTE_SHADER,
         vk::PipelineStageFlags::HOST,
     );
-    // SAFETY: recording.
-    unsafe { device.cmd_pipeline_barrier(commands[0], from, to, Default::default(), &visible, &[], &[]) };
-    // SAFETY: recording.
-    unsafe { device.end_command_buffer(commands[0]) }.expect("recorded");
+    let recorded = objects::record(device, commands[0], &Default::default(), || {
+        let recorded = record(commands[0]);
+        // SAFETY: recording.
+        unsafe { device.cmd_pipeline_barrier(commands[0], from, to, Default::default(), &visible, &[], &[]) };
+        recorded
+    });
     let info = vk::SubmitInfo::default().command_buffers(&commands);
     let queue = gpu.context.queues()[0].handle;
     // SAFETY: nobody else uses the queue.

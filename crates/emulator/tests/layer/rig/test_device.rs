@@ -5,7 +5,7 @@ use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::glsl::{Stage, compile};
 use tileheap_testkit::objects::{
-    CreateInfo, Descriptor, Objects, descriptor_set, image_info, stage, view_info,
+    CreateInfo, Descriptor, Objects, command_buffers, descriptor_set, image_info, stage, view_info,
 };
 
 /// The usage bit of images in tile memory.
@@ -217,15 +217,16 @@ impl TestDevice {
     pub fn host_buffer(&self, words: usize) -> HostBuffer {
         use vk::{BufferUsageFlags as B, MemoryPropertyFlags as P};
         let usage = B::STORAGE_BUFFER | B::TRANSFER_DST | B::TRANSFER_SRC | B::INDIRECT_BUFFER;
-        let buffer = self.buffer(words as u64 * 4, usage);
-        let needs = self.buffer_needs(buffer).0;
-        let fits = |(index, kind): &(u32, &vk::MemoryType)| {
-            let is_visible = kind.property_flags.contains(P::HOST_VISIBLE | P::HOST_COHERENT);
-            needs.memory_type_bits >> index & 1 == 1 && is_visible
-        };
-        let kind = (0..).zip(self.types.memory_types_as_slice()).find(fits);
-        let memory = self.allocate(needs.size, kind.expect("host visible memory").0);
-        self.bind_buffer(buffer, memory, 0);
+        let is_visible =
+            |kind: &vk::MemoryType| kind.property_flags.contains(P::HOST_VISIBLE | P::HOST_COHERENT);
+        let each = (0u32..).zip(self.types.memory_types_as_slice());
+        let visible = each.fold(0, |bits, (index, kind)| {
+            bits | u32::from(is_visible(kind)) << index
+        });
+        let info = vk::BufferCreateInfo::default()
+            .size(words as u64 * 4)
+            .usage(usage);
+        let (buffer, memory) = self.objects.buffer(&self.device, &info, visible);
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: New, mapped once, and at least that long.
         let at = unsafe {
@@ -310,11 +311,6 @@ impl TestDevice {
     }
 
     pub fn allocate_commands(&self, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.pool)
-            .level(level)
-            .command_buffer_count(1);
-        // SAFETY: A pool of this device.
-        unsafe { self.device.allocate_command_buffers(&info) }.expect("a command buffer")[0]
+        command_buffers(&self.device, self.pool, level, 1)[0]
     }
 }

@@ -2,6 +2,7 @@
 
 use ash::vk;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
+use tileheap_testkit::objects;
 
 use super::{Descriptor, Pipeline, Rig, TILE, TestDevice, area, whole};
 
@@ -163,11 +164,7 @@ impl TestDevice {
         info: &vk::CommandBufferBeginInfo<'_>,
         record: impl FnOnce(vk::CommandBuffer),
     ) {
-        // SAFETY: Not pending.
-        unsafe { self.device.begin_command_buffer(commands, info) }.expect("recording begins");
-        record(commands);
-        // SAFETY: Recording.
-        unsafe { self.device.end_command_buffer(commands) }.expect("recording ends");
+        objects::record(&self.device, commands, info, || record(commands));
     }
 
     /// Records secondary command buffers.
