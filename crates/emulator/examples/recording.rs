@@ -15,7 +15,8 @@ use ash::vk;
 use tileheap_device::ffi;
 use tileheap_testkit::glsl::{Stage, compile};
 use tileheap_testkit::objects::{
-    Descriptor, Objects, area, command_buffers, descriptor_set, image_info, stage, view_info, with_triangles,
+    Descriptor, Objects, area, color_attachment, command_buffers, descriptor_set, framebuffer_info,
+    image_info, stage, view_info, with_subpasses, with_triangles,
 };
 
 const SHADER: &str = "layout(local_size_x = 64) in;
@@ -244,21 +245,12 @@ impl Bench {
         unsafe { device.bind_image_memory(image, memory, 0) }?;
         let view = view_info(image, FORMAT, vk::ImageAspectFlags::COLOR);
         let views = [objects.create(device, &view)];
-        let attachments = [vk::AttachmentDescription::default()
-            .format(FORMAT)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .load_op(vk::AttachmentLoadOp::CLEAR)
-            .store_op(vk::AttachmentStoreOp::STORE)
-            .final_layout(vk::ImageLayout::GENERAL)];
-        let optimal = vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL;
-        let references = [vk::AttachmentReference::default().layout(optimal)];
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-        let info = vk::RenderPassCreateInfo::default().attachments(&attachments);
-        let pass = objects.create(device, &info.subpasses(&subpasses));
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views);
-        let framebuffer = objects.create(device, &info.width(SIDE).height(SIDE).layers(1));
-        Ok((pass, framebuffer))
+        let pass = with_subpasses(&[color_attachment(FORMAT)], 1, |info| {
+            objects.create(device, &info)
+        });
+        Ok((
+            pass,
+            objects.create(device, &framebuffer_info(pass, &views, SIDE)),
+        ))
     }
 }

@@ -233,6 +233,40 @@ pub fn view_info(
         .subresource_range(whole(aspects))
 }
 
+/// A color attachment that is cleared, stored and brought to layout GENERAL.
+pub fn color_attachment(format: vk::Format) -> vk::AttachmentDescription {
+    vk::AttachmentDescription::default()
+        .format(format)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .load_op(vk::AttachmentLoadOp::CLEAR)
+        .store_op(vk::AttachmentStoreOp::STORE)
+        .final_layout(vk::ImageLayout::GENERAL)
+}
+
+/// A render pass of so many subpasses, each with all of these color attachments, for `create` to complete.
+pub fn with_subpasses<T>(
+    attachments: &[vk::AttachmentDescription],
+    subpasses: usize,
+    create: impl FnOnce(vk::RenderPassCreateInfo<'_>) -> T,
+) -> T {
+    let general = vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL);
+    let references = (0..attachments.len() as u32).map(|index| general.attachment(index));
+    let references: Vec<_> = references.collect();
+    let subpasses = vec![vk::SubpassDescription::default().color_attachments(&references); subpasses];
+    let info = vk::RenderPassCreateInfo::default().attachments(attachments);
+    create(info.subpasses(&subpasses))
+}
+
+/// A framebuffer of images with so many texels a side.
+pub fn framebuffer_info(
+    pass: vk::RenderPass,
+    views: &[vk::ImageView],
+    side: u32,
+) -> vk::FramebufferCreateInfo<'_> {
+    let info = vk::FramebufferCreateInfo::default().render_pass(pass);
+    info.attachments(views).width(side).height(side).layers(1)
+}
+
 /// A shader of a pipeline.
 pub fn stage(
     stage: vk::ShaderStageFlags,

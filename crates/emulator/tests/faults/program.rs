@@ -7,7 +7,9 @@ use ash::prelude::VkResult;
 use ash::vk;
 use tileheap_device::ffi;
 use tileheap_emulator::LAYER_NAME;
-use tileheap_testkit::objects::{CreateInfo, Objects, area, image_info, view_info};
+use tileheap_testkit::objects::{
+    CreateInfo, Objects, area, color_attachment, framebuffer_info, image_info, view_info, with_subpasses,
+};
 
 use crate::driver::{Any, device_look_up};
 use crate::loader::{LayerInfo, Unknown, layer, link, set_loader_data};
@@ -352,16 +354,7 @@ impl Owned {
         let color = vk::ImageAspectFlags::COLOR;
         self.view = self.make(view_info(first, FORMAT, color))?;
         self.make(view_info(second, FORMAT, color))?;
-        let attachments = [vk::AttachmentDescription::default()
-            .format(FORMAT)
-            .samples(vk::SampleCountFlags::TYPE_1)
-            .load_op(vk::AttachmentLoadOp::CLEAR)
-            .store_op(vk::AttachmentStoreOp::STORE)
-            .final_layout(vk::ImageLayout::GENERAL)];
-        let references = [vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL)];
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-        let info = vk::RenderPassCreateInfo::default().attachments(&attachments);
-        let pass = self.make(info.subpasses(&subpasses))?;
+        let pass = with_subpasses(&[color_attachment(FORMAT)], 1, |info| self.make(info))?;
         let framebuffer = self.make_framebuffer(pass)?;
 
         let commands = self.allocate::<2>(vk::CommandBufferLevel::PRIMARY)?;
@@ -398,11 +391,7 @@ impl Owned {
 
     /// A framebuffer of the first image.
     pub(crate) fn make_framebuffer(&self, pass: vk::RenderPass) -> VkResult<vk::Framebuffer> {
-        let views = [self.view];
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views);
-        self.make(info.width(SIDE).height(SIDE).layers(1))
+        self.make(framebuffer_info(pass, &[self.view], SIDE))
     }
 }
 

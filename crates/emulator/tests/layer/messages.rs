@@ -7,6 +7,7 @@ use ash::vk;
 use serde_json::{Value, json};
 
 use crate::rig::{self, Rig};
+use tempfile::TempDir;
 use tileheap_testkit::runnable;
 
 const WORDS: u32 = 256;
@@ -20,10 +21,11 @@ fn name<T: vk::Handle>(rig: &Rig, object: T, name: &std::ffi::CStr) {
     unsafe { utils.set_debug_utils_object_name(&info) }.expect("a name");
 }
 
-fn log_file(test: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("tileheap-messages-{test}-{}", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    path
+/// A folder for logs, and one in it.
+fn log_file() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log");
+    (folder, path)
 }
 
 fn lines(path: &PathBuf) -> Vec<Value> {
@@ -73,7 +75,7 @@ fn without_handles(text: &str) -> String {
 
 #[test]
 fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
-    let path = log_file("told");
+    let (_folder, path) = log_file();
     let log = ("message_log", path.to_str().expect("a path of text"));
     let rig = Rig::new(&[log, ("queue_submit_boundary", "false")]);
     let reader = write_and_read_apart(&rig);
@@ -103,7 +105,6 @@ fn a_message_tells_of_the_write_the_loss_and_the_remedy() {
     drop(rig);
 
     let lines = lines(&path);
-    std::fs::remove_file(&path).expect("a log that can be removed");
     let [instance, device, message, _, end] = &lines[..] else {
         panic!("{lines:#?}")
     };
@@ -219,7 +220,7 @@ fn each_loss_has_its_remedy() {
 /// Two devices write to one log, and each line says whose it is.
 #[test]
 fn devices_share_a_log_and_are_told_apart() {
-    let path = log_file("two");
+    let (_folder, path) = log_file();
     let log = [("message_log", path.to_str().expect("a path of text"))];
     let rigs = [Rig::new(&log), Rig::new(&log)];
     for rig in &rigs {
@@ -228,7 +229,6 @@ fn devices_share_a_log_and_are_told_apart() {
     }
     drop(rigs);
     let lines = lines(&path);
-    std::fs::remove_file(&path).expect("a log that can be removed");
     let of = |event: &str| -> Vec<&Value> {
         let of = lines.iter().filter(|line| line["event"] == event);
         of.map(|line| &line["device"]).collect()
@@ -276,7 +276,7 @@ fn the_log_of_a_killed_program_ends_with_what_was_known() {
         write_and_read_apart(&rig);
         std::process::abort();
     }
-    let path = log_file("killed");
+    let (_folder, path) = log_file();
     let program = std::env::args_os().next().expect("the path of this program");
     let mut command = runnable(program);
     let test = "messages::the_log_of_a_killed_program_ends_with_what_was_known";
@@ -290,7 +290,4 @@ fn the_log_of_a_killed_program_ends_with_what_was_known() {
         trace.last().expect("lines"),
         json!({"event": "submit", "batch": 1}),
     );
-    for path in [path.with_extension("trace"), path] {
-        std::fs::remove_file(&path).expect("a file that can be removed");
-    }
 }

@@ -6,7 +6,7 @@ use crate::rig;
 use crate::rig::{Instance, PROFILES, Rig, TILE};
 use ash::vk;
 use tileheap_device::ffi;
-use tileheap_testkit::objects::Objects;
+use tileheap_testkit::objects::{Objects, color_attachment, framebuffer_info, view_info, with_subpasses};
 use vk::ImageUsageFlags as U;
 
 #[test]
@@ -288,25 +288,14 @@ fn each_extension_stands_alone() {
     let device = device_with(&on, &[ffi::tile_properties::NAME]);
     assert!(!on.has(&device, c"vkCmdBindTileMemoryQCOM"));
     let tiles = ffi::tile_properties::Device::new(&on.instance, &device).expect("the commands");
-    let attachments = [vk::AttachmentDescription::default()
-        .format(vk::Format::R8G8B8A8_UNORM)
-        .samples(vk::SampleCountFlags::TYPE_1)
-        .load_op(vk::AttachmentLoadOp::CLEAR)
-        .final_layout(vk::ImageLayout::GENERAL)];
-    let references = [vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL)];
-    let subpasses = [vk::SubpassDescription::default().color_attachments(&references); 2];
-    let info = vk::RenderPassCreateInfo::default().attachments(&attachments);
-    let objects = Objects::default();
-    let pass = objects.create(&device, &info.subpasses(&subpasses));
+    let (objects, attachment) = (Objects::default(), color_attachment(vk::Format::R8G8B8A8_UNORM));
+    let pass = with_subpasses(&[attachment], 2, |info| objects.create(&device, &info));
     let info = rig::image_info(vk::Format::R8G8B8A8_UNORM, 512, U::COLOR_ATTACHMENT);
     let image = objects.image(&device, &info, u32::MAX);
     let color = vk::ImageAspectFlags::COLOR;
-    let view = tileheap_testkit::objects::view_info(image, info.format, color);
+    let view = view_info(image, info.format, color);
     let views = [objects.create(&device, &view)];
-    let info = vk::FramebufferCreateInfo::default()
-        .render_pass(pass)
-        .attachments(&views);
-    let framebuffer = objects.create(&device, &info.width(512).height(512).layers(1));
+    let framebuffer = objects.create(&device, &framebuffer_info(pass, &views, 512));
     let mut limits = ffi::PhysicalDeviceTileShadingPropertiesQCOM::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
     // SAFETY: A live framebuffer.

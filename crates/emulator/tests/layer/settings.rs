@@ -99,12 +99,14 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
         for setting in tileheap_emulator::SETTINGS {
             unset(&format!("VK_TILEHEAP_EMULATOR_{}", setting.to_uppercase()));
         }
-        let folder = std::env::temp_dir().join(format!("tileheap-settings-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let file = folder.join("vk_layer_settings.txt");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("vk_layer_settings.txt");
         let write = |text: &str| std::fs::write(&file, text).expect("a file");
         write("");
-        set("VK_LAYER_SETTINGS_PATH", folder.to_str().expect("a path of text"));
+        set(
+            "VK_LAYER_SETTINGS_PATH",
+            folder.path().to_str().expect("a path of text"),
+        );
         assert_eq!(with_text(&[]), ((8_355_840, false, false), vec![]));
 
         let structure = [("profile", "generous"), ("heap_size", "1048576")];
@@ -128,7 +130,6 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
         assert!(said.len() == 1 && is_it(&said[0]), "{said:?}");
         unset("VK_TILEHEAP_EMULATOR_HEAP_SIZE");
         assert_eq!(with_text(&structure), ((3 * MIB, true, true), vec![]));
-        std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
         unset("VK_LAYER_SETTINGS_PATH");
         if rig::is_validated() {
             // Validation has shown that it is awake while the environment still names it.

@@ -7,6 +7,7 @@ use ash::vk::ImageLayout as Layout;
 use tileheap_device::ffi;
 use tileheap_device::ffi::{RenderPassTileShadingCreateInfoQCOM, TileShadingRenderPassFlagsQCOM as Flags};
 use tileheap_testkit::glsl::Stage;
+use tileheap_testkit::objects::{color_attachment, with_subpasses};
 
 /// With all but 4 KiB of 12 MiB reserved, a tile of two attachments of 4 bytes has 512 texels.
 const HEAP: (&str, &str) = ("heap_size", "12582912");
@@ -159,23 +160,12 @@ impl Scene {
         let mut marked = RenderPassTileShadingCreateInfoQCOM::default().flags(Flags::ENABLE);
         let mut size = ffi::TileMemorySizeInfoQCOM::default().size(RESERVED);
         let attachments = loads.map(|load| {
-            vk::AttachmentDescription::default()
-                .format(vk::Format::R32_UINT)
-                .samples(vk::SampleCountFlags::TYPE_1)
-                .load_op(load)
-                .store_op(vk::AttachmentStoreOp::STORE)
-                .initial_layout(Layout::GENERAL)
-                .final_layout(Layout::GENERAL)
+            let attachment = color_attachment(vk::Format::R32_UINT).load_op(load);
+            attachment.initial_layout(Layout::GENERAL)
         });
-        let reference = vk::AttachmentReference::default().layout(Layout::GENERAL);
-        let references = [0, 1].map(|index| reference.attachment(index));
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
-        let info = vk::RenderPassCreateInfo::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses)
-            .push_next(&mut marked)
-            .push_next(&mut size);
-        let pass = self.create(&info);
+        let pass = with_subpasses(&attachments, 1, |info| {
+            self.create(&info.push_next(&mut marked).push_next(&mut size))
+        });
         (pass, self.framebuffer(pass, &views, self.kind == Kind::Imageless))
     }
 

@@ -14,7 +14,8 @@ fn lines(text: &str) -> Vec<Value> {
 /// The only device of this process with a trace: those of further ones take a number.
 #[test]
 fn the_trace_tells_what_a_program_did() {
-    let path = std::env::temp_dir().join(format!("tileheap-trace-{}.json", std::process::id()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.json");
     let rig = Rig::new(&[("trace", path.to_str().expect("a path of text"))]);
     let (large, small) = (rig.object(2 * BLOCK), rig.object(BLOCK));
     let buffers = [large, small].map(|object| rig.tile_words(WORDS.into(), object, 0));
@@ -41,7 +42,6 @@ fn the_trace_tells_what_a_program_did() {
     drop(rig);
 
     let text = std::fs::read_to_string(&path).expect("a trace");
-    std::fs::remove_file(&path).expect("a trace that can be removed");
     let all = lines(&text);
     let [trace, events @ .., end] = &all[..] else {
         panic!("{text}")

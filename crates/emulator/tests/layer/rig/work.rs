@@ -278,21 +278,12 @@ impl TestDevice {
         imageless: bool,
         tile_size: u64,
     ) -> (vk::RenderPass, vk::Framebuffer) {
-        let attachments = [vk::AttachmentDescription::default()
-            .format(vk::Format::R32_UINT)
-            .samples(vk::SampleCountFlags::TYPE_1)
+        let attachment = objects::color_attachment(vk::Format::R32_UINT)
             .load_op(operations.load)
             .store_op(operations.store)
-            .initial_layout(operations.from)
-            .final_layout(vk::ImageLayout::GENERAL)];
-        let references = [vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL)];
-        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+            .initial_layout(operations.from);
         let mut size = tileheap_device::ffi::TileMemorySizeInfoQCOM::default().size(tile_size);
-        let info = vk::RenderPassCreateInfo::default()
-            .attachments(&attachments)
-            .subpasses(&subpasses)
-            .push_next(&mut size);
-        let pass = self.create(&info);
+        let pass = objects::with_subpasses(&[attachment], 1, |info| self.create(&info.push_next(&mut size)));
         (pass, self.framebuffer(pass, &[view], imageless))
     }
 
@@ -312,12 +303,7 @@ impl TestDevice {
             .view_formats(&formats);
         let images = vec![image; views.len()];
         let mut later = vk::FramebufferAttachmentsCreateInfo::default().attachment_image_infos(&images);
-        let mut info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(views)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
+        let mut info = objects::framebuffer_info(pass, views, SIDE);
         if imageless {
             info.flags = vk::FramebufferCreateFlags::IMAGELESS;
             info = info.push_next(&mut later);

@@ -4,6 +4,7 @@
 use ash::vk;
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_testkit::glsl::Stage;
+use tileheap_testkit::objects::framebuffer_info;
 
 use super::suite::{Ask, Suite, commands_of, on_every_profile};
 use crate::rig::{TILE, area, image_info, with_triangles};
@@ -65,16 +66,6 @@ impl Suite {
     }
 }
 
-/// A framebuffer of images with [`SIDE`] texels a side.
-fn framebuffer(pass: vk::RenderPass, views: &[vk::ImageView]) -> vk::FramebufferCreateInfo<'_> {
-    vk::FramebufferCreateInfo::default()
-        .render_pass(pass)
-        .attachments(views)
-        .width(SIDE)
-        .height(SIDE)
-        .layers(1)
-}
-
 /// Rendering to an area of these attachments.
 fn rendering_to<'a>(targets: &'a [vk::RenderingAttachmentInfo<'_>], side: u32) -> vk::RenderingInfo<'a> {
     vk::RenderingInfo::default()
@@ -127,7 +118,7 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
         let pipeline = suite.pipeline(pass);
         let info = vk::RenderPassBeginInfo::default()
             .render_pass(pass)
-            .framebuffer(suite.create(&framebuffer(pass, &[view])))
+            .framebuffer(suite.create(&framebuffer_info(pass, &[view], SIDE)))
             .render_area(area(SIDE, SIDE));
         // SAFETY: As above.
         suite.expect(&[], |_| unsafe {
@@ -224,7 +215,7 @@ fn nothing_is_resolved_to_tile_memory() {
         let attachments = [attachment(samples), attachment(vk::SampleCountFlags::TYPE_1)];
         let info = vk::RenderPassCreateInfo2::default().attachments(&attachments);
         let pass = suite.create(&info.subpasses(&subpasses));
-        let info = framebuffer(pass, &views);
+        let info = framebuffer_info(pass, &views, SIDE);
         suite.create_wrong(&info, &["VUID-VkFramebufferCreateInfo-pAttachments-12327"]);
 
         let formats = [FORMAT];
