@@ -16,8 +16,6 @@ fn allocations(config: Config) -> Vec<usize> {
         rig.run(&mut bound);
         counts.push(counting::so_far() - before);
     }
-    bound.retire();
-    rig.finish();
     counts
 }
 

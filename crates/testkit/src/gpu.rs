@@ -1,11 +1,12 @@
 //! A device for the tests of the runtime, and the little around it that a frame needs: command buffers, memory to read
-//! back, pipelines from GLSL. Every test ends with [`Gpu::finish`], which is where validation messages fail it.
+//! back, pipelines from GLSL. A test ends where its [`Gpu`] is dropped, which is where validation messages fail it.
 
 use crate::glsl::Stage as ShaderStage;
 use crate::objects::{
     CreateInfo, Descriptor, Objects, area, command_buffers, descriptor_set, stage, with_triangles,
 };
 use ash::vk;
+use std::mem::ManuallyDrop;
 use tileheap::runtime::{Buffer, Capabilities, Context, Device, Target};
 
 /// The ways of recording, each forced: the newest, none of synchronization2 and dynamic rendering, and the oldest.
@@ -28,9 +29,10 @@ pub fn ways() -> Vec<(&'static str, Capabilities)> {
     ]
 }
 
-/// A device, and what a test made on it.
+/// A device, and what a test made on it. Dropped, it destroys everything, and panics with the messages of the validation layers,
+/// if there are any.
 pub struct Gpu {
-    pub context: Context,
+    pub context: ManuallyDrop<Context>,
     objects: Objects,
 }
 
@@ -65,7 +67,7 @@ const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
 impl Gpu {
     pub(crate) fn on(context: Context) -> Gpu {
         Gpu {
-            context,
+            context: ManuallyDrop::new(context),
             objects: Objects::default(),
         }
     }
@@ -271,11 +273,17 @@ impl Gpu {
 
     /// Destroys everything but the context.
     pub(crate) fn clear(self) -> Context {
+        ManuallyDrop::new(self).release()
+    }
+
+    /// The same; nothing may be done with it any more.
+    pub(crate) fn release(&mut self) -> Context {
         let device = self.device();
         // SAFETY: tests are done with their queues when they come here.
         unsafe { device.device_wait_idle() }.expect("an idle device");
         self.objects.destroy(device);
-        self.context
+        // SAFETY: the last use.
+        unsafe { ManuallyDrop::take(&mut self.context) }
     }
 }
 

@@ -17,9 +17,12 @@ impl Gpu {
     pub fn with(desc: ContextDesc<'_>) -> Gpu {
         Gpu::on(validation::context(&desc))
     }
+}
 
-    /// Destroys everything; panics with the messages of the validation layers, if there are any.
-    pub fn finish(self) {
-        validation::finish(self.clear());
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            validation::finish(self.release());
+        }
     }
 }

@@ -62,8 +62,6 @@ fn another_area_every_frame_creates_and_allocates_nothing() {
         // The next frame has the described ones.
         rig.run(&mut bound);
         assert_eq!(begun(&rig, 40), vec![EXTENT.into(); passes.len()]);
-        bound.retire();
-        rig.finish();
     }
 }
 
@@ -112,6 +110,4 @@ fn areas_that_cannot_be_are_refused_and_change_nothing() {
     assert_eq!(begun(&rig, 0), [part]);
     let said = recorder.set_area(gbuffer, part).unwrap_err().to_string();
     assert!(said.contains("already recorded"), "{said}");
-    bound.retire();
-    rig.finish();
 }

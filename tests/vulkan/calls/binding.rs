@@ -37,8 +37,6 @@ fn lazy_attachments_get_lazy_memory() {
         let is_lazy =
             |call: &Call| matches!(call, Call::Allocate { memory_type, .. } if lazy >> memory_type & 1 == 1);
         assert!(rig.fake.driver.journal().iter().any(is_lazy));
-        bound.retire();
-        rig.finish();
     }
 }
 
@@ -58,8 +56,6 @@ fn dedicated_images_get_an_allocation_each() {
         rig.fake.driver.journal().iter().filter(is_dedicated).count(),
         planned
     );
-    bound.retire();
-    rig.finish();
 }
 
 #[test]
@@ -70,8 +66,6 @@ fn blocks_are_whole_granules() {
     });
     let mut bound = rig.bind(&PlanOptions::default());
     rig.run(&mut bound);
-    bound.retire();
-    rig.finish();
 }
 
 #[test]
@@ -87,8 +81,6 @@ fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
     let bound = rig.bind(&PlanOptions::default());
     let mut placements = bound.plan().placements.iter();
     assert!(placements.all(|placement| placement.memory != MemoryKind::Tile));
-    bound.retire();
-    rig.finish();
 }
 
 #[test]
@@ -109,8 +101,6 @@ fn requirements_that_grow_are_planned_for_anew() {
     // What holds is remembered: the next time around, nothing has to be planned anew.
     let again = rig.tile.plan(frame, &PlanOptions::default()).unwrap();
     assert!(Arc::ptr_eq(&again, bound.plan()));
-    bound.retire();
-    rig.finish();
 }
 
 #[test]
@@ -138,5 +128,4 @@ fn the_caller_may_submit() {
     let over = rig.fake.record(&mut bound).unwrap_err();
     assert!(over.to_string().contains("bind anew"), "{over}");
     on_fake!(bound.destroy());
-    rig.finish();
 }

@@ -164,7 +164,6 @@ fn known_frames_create_nothing_and_wait_for_their_own_alone() {
         rig.fake.driver.complete();
         drop(frames);
         assert_eq!(rig.tile.collect().unwrap(), 0);
-        rig.finish();
     }
 }
 
@@ -186,7 +185,6 @@ fn an_unknown_frame_of_known_resources_calls_no_driver() {
         run(&rig, &mut frames, &builder, 1);
         drop(frames);
         assert_eq!(rig.tile.collect().unwrap(), 0);
-        rig.finish();
     }
 }
 
@@ -209,7 +207,6 @@ fn what_is_retired_is_lent_again_without_a_wait() {
     other.retire();
     assert_eq!(rig.tile.trim().unwrap(), 0);
     assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
-    rig.finish();
 }
 
 #[test]
@@ -225,7 +222,6 @@ fn memory_limits_are_held_and_said() {
     let error = rig.tile.bind(&planned(&rig)).unwrap_err().to_string();
     let said = error.contains("memory limit of the device") && error.contains("frame `rig`");
     assert!(said, "{error}");
-    rig.finish();
 
     let extensions = vec![ash::ext::memory_budget::NAME];
     let rig = Rig::new(Config {
@@ -240,7 +236,6 @@ fn memory_limits_are_held_and_said() {
     // What nobody has any more makes room.
     held.retire();
     rig.tile.bind(&planned(&rig)).unwrap().retire();
-    rig.finish();
 }
 
 #[test]
@@ -259,7 +254,6 @@ fn a_frame_that_never_comes_back_is_waited_for_by_nobody() {
     rig.fake.driver.complete();
     assert_eq!(rig.tile.trim().unwrap(), 0);
     assert_eq!(rig.tile.pool_bytes(), Bytes::ZERO);
-    rig.finish();
 }
 
 #[test]
@@ -303,8 +297,6 @@ fn a_skipped_pass_is_cleared_and_has_no_commands() {
         let number = on_fake!(recorder.submit()).unwrap();
         assert!(bound.wait(number, u64::MAX).unwrap());
     }
-    bound.retire();
-    rig.finish();
 }
 
 #[test]

@@ -112,7 +112,6 @@ fn hooks_reach_the_driver_and_keep_images_apart() {
         assert_eq!(counts, if dynamic { [1, 0] } else { [0, 1] });
         drop(frames);
         assert_eq!(rig.tile.collect().unwrap(), 0);
-        rig.finish();
     }
 }
 
@@ -131,5 +130,4 @@ fn hooks_that_are_not_there_are_named() {
             "{refused}"
         );
     }
-    rig.finish();
 }

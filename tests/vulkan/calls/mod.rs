@@ -36,10 +36,14 @@ impl Rig {
         let number = self.fake.frame(bound).unwrap();
         assert!(bound.wait(number, u64::MAX).unwrap());
     }
+}
 
-    /// Destroys the runtime; nothing may be left.
-    pub(crate) fn finish(self) {
-        on_fake!(self.tile.destroy());
-        assert_eq!(self.fake.amiss(), [""; 0]);
+/// Destroys the runtime; nothing may be left.
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            on_fake!(self.tile.clone().destroy());
+            assert_eq!(self.fake.amiss(), [""; 0]);
+        }
     }
 }

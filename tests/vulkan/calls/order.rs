@@ -43,10 +43,6 @@ fn a_plan_waits_for_the_tile_memory_of_another() {
     rig.run(&mut ordinary);
     let sources = tile_sources(rig.fake.record(&mut other).unwrap().lowered());
     assert!(sources.iter().all(|stages| !stages.is_empty()), "{sources:?}");
-    for bound in [one, other, ordinary] {
-        bound.retire();
-    }
-    rig.finish();
 }
 
 #[test]
@@ -81,7 +77,6 @@ fn a_frame_that_is_overtaken_waits_for_all_of_its_queue() {
     );
     on_fake!(one.destroy());
     on_fake!(other.destroy());
-    rig.finish();
 }
 
 fn said(result: Result<()>, wanted: &str) {
@@ -146,8 +141,6 @@ fn passes_come_in_declared_order() {
         unknown.map(drop),
         "cannot wait for frame 0: only 0 frames are submitted",
     );
-    bound.retire();
-    rig.finish();
 }
 
 #[test]

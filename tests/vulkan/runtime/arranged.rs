@@ -377,7 +377,6 @@ fn compare(area: vk::Rect2D, arrangements: &[&str]) {
                 assert_eq!(differ, 0, "{way}, {text}, {strategy:?}: pixels differ");
             }
         }
-        gpu.finish();
     }
 }
 
@@ -417,9 +416,7 @@ fn strips_keep_to_an_area_of_the_frame() {
 fn measuring_with_and_without_creating_agree() {
     let measured = [Capabilities::empty(), Capabilities::MAINTENANCE_4].map(|without| {
         let gpu = Gpu::new(without);
-        let measured = gpu.tile().measure(&described()).expect("measured");
-        gpu.finish();
-        measured
+        gpu.tile().measure(&described()).expect("measured")
     });
     assert_eq!(measured[0], measured[1]);
 }

@@ -203,6 +203,4 @@ fn buffers_are_reached_by_address() {
         host.words(),
         std::array::from_fn::<u32, 16, _>(|at| at as u32 * 3)
     );
-    bound.retire();
-    gpu.finish();
 }

@@ -193,9 +193,6 @@ fn external_images_take_turns() {
         }
         // SAFETY: idle.
         unsafe { bound.forget(canvases[1].1[0]) };
-        // SAFETY: idle.
-        unsafe { bound.destroy() };
-        gpu.finish();
     }
 }
 
@@ -239,9 +236,6 @@ fn two_externals_are_layers_of_one_image() {
         unsafe { gpu.device().queue_wait_idle(queue) }.expect("idle");
         let words = host.words();
         assert_eq!((words[0], words[32]), (u32::MAX, 0), "{way}");
-        // SAFETY: idle.
-        unsafe { bound.destroy() };
-        gpu.finish();
     }
 }
 
@@ -293,7 +287,6 @@ fn images_go_from_device_to_device_by_file_descriptors() {
     for (by, extension) in kinds {
         let probe = Gpu::new(Capabilities::empty());
         let there = [fd, extension].map(|name| probe.context.support().lists(name));
-        probe.finish();
         // Software drivers make dma-bufs by this node.
         let node = File::options().read(true).write(true).open("/dev/udmabuf");
         if there != [true; 2] || by == HandleType::DMA_BUF_EXT && node.is_err() {
@@ -351,9 +344,6 @@ fn images_go_from_device_to_device_by_file_descriptors() {
             copy_image(pass, seen, out, EXTENT);
         });
         wait(&bound, number);
-        bound.retire();
         assert!(is_cleared(&host), "{extension:?}");
-        reader.finish();
-        drawer.finish();
     }
 }

@@ -60,7 +60,6 @@ fn what_the_device_cannot_do_is_named() {
         text.contains("no device queue") && text.contains("`video`"),
         "{text}"
     );
-    gpu.finish();
 }
 
 #[test]

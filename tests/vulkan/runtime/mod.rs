@@ -44,7 +44,7 @@ fn begin<'a>(bound: &'a mut BoundFrame, resource: ResourceId, host: &HostBuffer)
         }],
         ..Imports::default()
     };
-    // SAFETY: buffers live until `Gpu::finish`.
+    // SAFETY: buffers live as long as the `Gpu`.
     unsafe { bound.begin(&imports) }.expect("a frame")
 }
 

@@ -215,5 +215,4 @@ fn every_order_is_right_and_every_missing_wait_shows() {
     }
     // Of the next frame, `make` waits for `copy`; that it waits for `add`, and `add` for `merge`, follows from what others wait for.
     assert_eq!((waits, unseen), (vec![2, 2, 1, 1], vec![(0, 0), (1, 1)]));
-    gpu.finish();
 }

@@ -105,7 +105,5 @@ fn secondary_command_buffers_of_both_kinds() {
             let expected: Vec<u32> = (0..64).map(|at| drawn(at) + 100).collect();
             assert_eq!(host.words(), expected, "frame {number}, {way}");
         }
-        bound.retire();
-        gpu.finish();
     }
 }

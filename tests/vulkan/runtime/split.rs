@@ -205,6 +205,5 @@ fn what_is_stored_is_what_was_there() {
         }
         let (words, stores) = render(&mut gpu, &PlanOptions::default(), 3);
         assert!(words == expected(2) && stores.is_empty(), "{way}: without");
-        gpu.finish();
     }
 }

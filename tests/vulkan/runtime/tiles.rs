@@ -87,9 +87,7 @@ fn tile_properties_are_those_of_what_is_bound() {
                     device.gmem
                 );
             }
-            bound.retire();
         }
-        gpu.finish();
     }
 }
 
@@ -105,7 +103,6 @@ fn passes_with_tile_shading_declare_what_is_bound() {
             matches!(&fault, Error::Runtime(RuntimeError::UnsupportedPass { pass, .. }) if pass == "draw"),
             "{fault}"
         );
-        gpu.finish();
         return;
     }
     let mut bound = bound.expect("a bound plan");
@@ -122,6 +119,4 @@ fn passes_with_tile_shading_declare_what_is_bound() {
         submit(recorder);
         wait(&bound, number);
     }
-    bound.retire();
-    gpu.finish();
 }

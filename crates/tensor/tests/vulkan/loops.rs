@@ -90,7 +90,6 @@ fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counte
             unsafe { network.destroy() };
         }
     }
-    gpu.finish();
 }
 
 #[test]
@@ -132,5 +131,4 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
         // SAFETY: every run was waited for.
         unsafe { network.destroy() };
     }
-    gpu.finish();
 }

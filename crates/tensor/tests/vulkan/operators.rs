@@ -60,7 +60,6 @@ fn every_operator_computes_what_the_cpu_does_in_every_storage() {
             }
         }
     }
-    gpu.finish();
 }
 
 /// Lanes past the last element hold 0 / 0: nothing that reads whole vectors may take them for elements.
@@ -93,7 +92,6 @@ fn what_fills_up_the_last_vector_is_nobodys_element() {
             assert_close(&graph.tensor(*output).name, got, &expected[output], 1e-5);
         }
     }
-    gpu.finish();
 }
 
 #[test]
@@ -114,7 +112,6 @@ fn operands_may_each_be_stored_differently() {
             assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
         }
     }
-    gpu.finish();
 }
 
 #[test]
@@ -133,5 +130,4 @@ fn a_reshape_of_channels_moves_them_and_one_of_ones_does_nothing() {
     assert_close("a view", &got[0], &expected[&y], 1e-6);
     // In, the activation, out: nothing for the view.
     assert_eq!(recorded.dispatches, 3);
-    gpu.finish();
 }

@@ -206,8 +206,6 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
     }
     // SAFETY: every frame was waited for.
     unsafe { described.passes.forget() };
-    // SAFETY: every frame was waited for.
-    unsafe { bound.destroy() };
     let floats = |words: Vec<u32>| words.into_iter().map(f32::from_bits).collect();
     (floats(picture.words()), floats(means.words()), homes)
 }
@@ -254,5 +252,4 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
     }
     // SAFETY: every frame was waited for.
     unsafe { described.passes.destroy() };
-    gpu.finish();
 }

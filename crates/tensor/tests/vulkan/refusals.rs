@@ -112,7 +112,6 @@ fn what_is_not_given_or_does_not_fit_is_named() {
         &["`w`", "8 elements", "3"],
     );
     destroy([a, b, small], network);
-    gpu.finish();
 }
 
 #[test]
@@ -137,7 +136,6 @@ fn refused(graph: GraphBuilder, tensors: &[(TensorId, usize)]) -> String {
         .map(|&(tensor, host)| (tensor, hosts[host].buffer()));
     let said = says(&mut gpu, &mut network, &[], &bound.collect::<Vec<_>>());
     destroy(hosts, network);
-    gpu.finish();
     said.expect("refused")
 }
 

@@ -84,8 +84,6 @@ fn run_in_frame(
     }
     // SAFETY: every frame was waited for.
     unsafe { passes.destroy() };
-    // SAFETY: every frame was waited for.
-    unsafe { bound.destroy() };
     let outputs = hosts[graph.inputs().len()..].iter().map(|(id, _, host)| {
         let count = rig::count(graph, *id, &[]) as usize;
         host.read_floats()[..count].to_vec()
@@ -117,7 +115,6 @@ fn a_loop_runs_the_rounds_that_were_declared() {
             assert!(sums.eq(wanted), "{what}: {passes:?}");
         }
     }
-    gpu.finish();
 }
 
 /// A loop in a loop, which begins with a constant, reads another as a parameter, and whose result is an output by itself.
@@ -171,7 +168,6 @@ fn loops_in_loops_begin_with_what_they_are_given() {
         // SAFETY: the run was waited for.
         unsafe { apart.destroy() };
     }
-    gpu.finish();
 }
 
 #[test]
@@ -199,7 +195,6 @@ fn a_branch_takes_the_arm_that_was_declared() {
         assert!(named.contains(&format!("loop/arm {arm}")), "{named:?}");
         assert!(!named.contains(&format!("loop/arm {}", 1 - arm)), "{named:?}");
     }
-    gpu.finish();
 }
 
 #[test]
@@ -228,5 +223,4 @@ fn what_was_not_decided_is_named() {
         let refused = refused.expect_err("it cannot be declared");
         assert_says(refused, &["`rounds`", "number of rounds"]);
     }
-    gpu.finish();
 }

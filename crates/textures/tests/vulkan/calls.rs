@@ -67,7 +67,6 @@ fn uploads_on_a_queue_of_their_own_change_hands() {
         }
         assert_eq!(released[1].len(), 3);
     }
-    rig.finish();
 }
 
 #[test]
@@ -105,7 +104,6 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     assert_eq!(rig.cache().adapt_to_memory_budget().expect("asked"), Some(full));
     let recorded = rig.draw(&textures, 6, 2).expect("drawn");
     assert_eq!(recorded.images, 10);
-    rig.finish();
 }
 
 /// Pinned textures stay without requests, prefetched ones are there when they are requested, and a placeholder is drawn meanwhile.
@@ -149,7 +147,6 @@ fn pins_prefetches_and_fallbacks_are_resident() {
     rig.cache().pin(placeholder, None).expect("it exists");
     assert!(rig.cache().pin(TextureId(99), Some(Level(0))).is_err());
     assert!(rig.cache().set_fallback(ahead, Some(TextureId(99))).is_err());
-    rig.finish();
 }
 
 #[test]
@@ -175,5 +172,4 @@ fn cubes_and_arrays_are_copied_layer_by_layer() {
         (recorded.images, recorded.texels),
         (2, 9 * 4 * (4096 * 4 - 1) / 3)
     );
-    rig.finish();
 }

@@ -18,7 +18,6 @@ fn fault(config: Config, desc: &TextureCacheDesc<'_>) -> Error {
     let before = rig.driver.live_below_device();
     let fault = TextureCache::new(rig.context().tile(), desc).expect_err("it cannot be made");
     assert_eq!(rig.driver.live_below_device(), before, "{fault}");
-    rig.finish();
     fault
 }
 
@@ -60,7 +59,6 @@ fn misuse_is_refused_and_changes_nothing() {
         assert!(matches!(fault, Error::FrameOrder(..)), "{fault}");
     }
     assert_eq!(rig.draw(&textures, 6, 1).expect("drawn").images, 0);
-    rig.finish();
 }
 
 /// Each call that making a cache comes to, failing.
@@ -89,7 +87,6 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
                 }
                 Ok(cache) => on_fake!(cache.destroy()),
             }
-            rig.finish();
             if is_made {
                 break;
             }
@@ -119,5 +116,4 @@ fn transfer_queues_need_timeline_semaphores() {
     let fault = TextureCache::new(&device, &desc).expect_err("no timelines");
     assert!(fault.to_string().contains("timeline semaphores"), "{fault}");
     on_fake!(device.destroy());
-    rig.finish();
 }

@@ -201,9 +201,14 @@ impl Rig {
     pub(crate) fn live(&self, kind: vk::ObjectType) -> usize {
         self.driver.live().get(&kind).copied().unwrap_or(0)
     }
+}
 
-    /// Destroys everything; the model must balance.
-    pub(crate) fn finish(mut self) {
+/// Destroys everything; the model must balance.
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
         self.driver.fail_no_more();
         self.driver.complete();
         let context = self.context.take().expect("not finished");
