@@ -87,12 +87,11 @@ fn picture_states(output: Output) -> ExternalDesc {
         Output::Swapchain(_) => ExternalDesc::SWAPCHAIN,
         // The frame before may still copy from it.
         Output::Buffer => {
-            let copied = ResourceState {
-                layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-                stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-                access: vk::AccessFlags2::NONE,
-                family: None,
-            };
+            let copied = ResourceState::new(
+                vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+                vk::PipelineStageFlags2::ALL_TRANSFER,
+                vk::AccessFlags2::NONE,
+            );
             let entry = ResourceState {
                 layout: vk::ImageLayout::UNDEFINED,
                 ..copied

@@ -1,6 +1,7 @@
 //! Resources: what a frame's images and buffers are, before anyone decides where they live.
 
 use ash::vk;
+use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 use serde::{Deserialize, Serialize};
 
 use crate::names;
@@ -40,46 +41,20 @@ impl ExternalDesc {
 
     /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit.
     pub const SWAPCHAIN: ExternalDesc = ExternalDesc {
-        entry: ResourceState {
-            layout: vk::ImageLayout::UNDEFINED,
-            stages: vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
-            access: vk::AccessFlags2::NONE,
-            family: None,
-        },
-        exit: ResourceState {
-            layout: vk::ImageLayout::PRESENT_SRC_KHR,
-            stages: vk::PipelineStageFlags2::NONE,
-            access: vk::AccessFlags2::NONE,
-            family: None,
-        },
+        entry: ResourceState::new(L::UNDEFINED, S::COLOR_ATTACHMENT_OUTPUT, A::NONE),
+        exit: ResourceState::new(L::PRESENT_SRC_KHR, S::NONE, A::NONE),
     };
 
     /// A buffer that the frame fills and the host reads after it: contents undefined on entry, transfers of the frame before over.
     pub const READ_BACK: ExternalDesc = ExternalDesc {
-        entry: ResourceState {
-            layout: vk::ImageLayout::UNDEFINED,
-            stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-            access: vk::AccessFlags2::TRANSFER_WRITE,
-            family: None,
-        },
-        exit: ResourceState {
-            layout: vk::ImageLayout::UNDEFINED,
-            stages: vk::PipelineStageFlags2::HOST,
-            access: vk::AccessFlags2::HOST_READ,
-            family: None,
-        },
+        entry: ResourceState::new(L::UNDEFINED, S::ALL_TRANSFER, A::TRANSFER_WRITE),
+        exit: ResourceState::new(L::UNDEFINED, S::HOST, A::HOST_READ),
     };
 
     /// Enters and leaves in the same `layout`, after and before anything at all.
     pub const fn in_layout(layout: vk::ImageLayout) -> ExternalDesc {
-        let state = ResourceState {
-            layout,
-            stages: vk::PipelineStageFlags2::ALL_COMMANDS,
-            access: vk::AccessFlags2::from_raw(
-                vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
-            ),
-            family: None,
-        };
+        let access = A::from_raw(A::MEMORY_READ.as_raw() | A::MEMORY_WRITE.as_raw());
+        let state = ResourceState::new(layout, S::ALL_COMMANDS, access);
         ExternalDesc {
             entry: state,
             exit: state,
@@ -128,6 +103,16 @@ impl ExternalFamily {
 }
 
 impl ResourceState {
+    /// Owned by the family of the queue that uses it in the frame.
+    pub const fn new(layout: L, stages: S, access: A) -> ResourceState {
+        ResourceState {
+            layout,
+            stages,
+            access,
+            family: None,
+        }
+    }
+
     /// The same, owned by a family outside of the device.
     pub const fn owned_by(mut self, family: ExternalFamily) -> ResourceState {
         self.family = Some(family);

@@ -67,12 +67,11 @@ pub fn describe() -> Described {
         Persistence::History,
     );
     let bins = frame.buffer("bins", BufferDesc::new(Bytes(1024)));
-    let written = ResourceState {
-        layout: vk::ImageLayout::GENERAL,
-        stages: vk::PipelineStageFlags2::ALL_COMMANDS,
-        access: vk::AccessFlags2::MEMORY_READ,
-        family: None,
-    };
+    let written = ResourceState::new(
+        vk::ImageLayout::GENERAL,
+        vk::PipelineStageFlags2::ALL_COMMANDS,
+        vk::AccessFlags2::MEMORY_READ,
+    );
     let outside = ExternalDesc {
         entry: ResourceState {
             layout: vk::ImageLayout::UNDEFINED,

@@ -25,12 +25,11 @@ const BYTES: u64 = 8 * 4 * 4;
 const IMAGE: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
 /// What the caller reads the images in.
-const EXIT: ResourceState = ResourceState {
-    layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-    stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-    access: vk::AccessFlags2::TRANSFER_READ,
-    family: None,
-};
+const EXIT: ResourceState = ResourceState::new(
+    vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+    vk::PipelineStageFlags2::ALL_TRANSFER,
+    vk::AccessFlags2::TRANSFER_READ,
+);
 
 /// An image of the caller's, which `create` makes, and a view of each layer.
 fn canvas<const LAYERS: usize>(
