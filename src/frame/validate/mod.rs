@@ -91,24 +91,23 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
 /// Names are unique, and print on one line.
 fn check_names(tables: &Tables) -> Result<(), FrameError> {
     fn check<'a>(
-        singular: &'static str,
-        plural: &'static str,
-        names: impl ExactSizeIterator<Item = &'a str>,
+        what: &'static str,
+        names: impl ExactSizeIterator<Item = &'a String>,
     ) -> Result<(), FrameError> {
         let mut seen = HashSet::with_capacity(names.len());
         for name in names {
-            check_name(singular, name)?;
+            check_name(what, name)?;
             if !seen.insert(name) {
+                let plural = if what.ends_with('s') { "es" } else { "s" };
                 return Err(FrameRule::DuplicateName.broken(format!(
-                    "two {what} are named `{name}`: give each its own name",
-                    what = plural
+                    "two {what}{plural} are named `{name}`: give each its own name"
                 )));
             }
         }
         Ok(())
     }
     if !tables.name.is_empty() {
-        check("frame", "frames", std::iter::once(tables.name.as_str()))?;
+        check_name("frame", &tables.name)?;
     }
     if tables.passes.is_empty() {
         return Err(FrameRule::Empty.broken(format!(
@@ -116,23 +115,11 @@ fn check_names(tables: &Tables) -> Result<(), FrameError> {
             frame = tables.name
         )));
     }
-    check(
-        "resource",
-        "resources",
-        tables.resources.iter().map(|it| it.name.as_str()),
-    )?;
-    check("pass", "passes", tables.passes.iter().map(|it| it.name.as_str()))?;
-    check(
-        "command buffer",
-        "command buffers",
-        tables.command_buffers.iter().map(|it| it.name.as_str()),
-    )?;
-    check("queue", "queues", tables.queues.iter().map(|it| it.name.as_str()))?;
-    check(
-        "semaphore",
-        "semaphores",
-        tables.semaphores.iter().map(|it| it.name.as_str()),
-    )
+    check("resource", tables.resources.iter().map(|it| &it.name))?;
+    check("pass", tables.passes.iter().map(|it| &it.name))?;
+    check("command buffer", tables.command_buffers.iter().map(|it| &it.name))?;
+    check("queue", tables.queues.iter().map(|it| &it.name))?;
+    check("semaphore", tables.semaphores.iter().map(|it| &it.name))
 }
 
 /// A message that quotes the name stays readable and on one line.
