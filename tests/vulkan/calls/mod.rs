@@ -3,6 +3,7 @@
 mod areas;
 mod binding;
 mod dynamic;
+mod foreign;
 mod hooks;
 mod order;
 mod safe;

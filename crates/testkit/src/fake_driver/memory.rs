@@ -1,7 +1,7 @@
 //! Requirements, memory objects, binding, mapping.
 
 use ash::vk;
-use ash::vk::Handle;
+use ash::vk::{ExternalMemoryHandleTypeFlags as HandleType, Handle};
 use tileheap::ffi;
 use tileheap::runtime::Capabilities;
 use tileheap_layer::{chained, given, store};
@@ -134,6 +134,8 @@ pub(super) fn image_facts(info: &vk::ImageCreateInfo<'_>) -> ImageFacts {
         tiling: info.tiling,
         usage: info.usage,
         compressed: control.is_some_and(|control| control.flags == fixed_rate),
+        external: chained!(info.p_next => vk::ExternalMemoryImageCreateInfo<'_>)
+            .map_or(HandleType::empty(), |external| external.handle_types),
         bound: None,
     }
 }
@@ -224,10 +226,14 @@ entry_points! {
         if let Some(object) = dedicated {
             call.expect_raw(object.handle, object.kind);
         }
+        let hardware = chained!(info.p_next => vk::ImportAndroidHardwareBufferInfoANDROID<'_>)
+            .map(|_| HandleType::ANDROID_HARDWARE_BUFFER_ANDROID);
+        let fd = chained!(info.p_next => vk::ImportMemoryFdInfoKHR<'_>).map(|fd| fd.handle_type);
         let detail = Detail::Memory(Memory {
             memory_type,
             size,
             tile,
+            imported: fd.or(hardware).unwrap_or_default(),
             mapped: None,
         });
         let handle = call.make(vk::ObjectType::DEVICE_MEMORY, device.as_raw(), &[], detail);
@@ -304,20 +310,24 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     call.expect_raw(object.handle, object.kind);
     call.expect(memory);
     let config = &call.driver.config;
-    let Some((size_of, memory_type, tile)) = call
+    let Some((size_of, memory_type, tile, imported)) = call
         .memory(memory)
-        .map(|facts| (facts.size, facts.memory_type, facts.tile))
+        .map(|facts| (facts.size, facts.memory_type, facts.tile, facts.imported))
     else {
         return;
     };
-    let (needs, bound) = match call.objects.get(&object.handle).map(|record| &record.detail) {
-        Some(Detail::Image(facts)) => (image_needs(config, facts, true), facts.bound),
-        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound),
+    let (needs, bound, external) = match call.objects.get(&object.handle).map(|record| &record.detail) {
+        Some(Detail::Image(facts)) => (image_needs(config, facts, true), facts.bound, facts.external),
+        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound, HandleType::empty()),
         _ => return,
     };
     if bound.is_some() {
         // VUID-VkBindImageMemoryInfo-image-07460, VUID-vkBindBufferMemory-buffer-07459.
         call.violation(format_args!("{object:?} is bound already"));
+    }
+    if imported & external != imported {
+        // VUID-VkBindImageMemoryInfo-memory-02989 and -02990.
+        call.violation(format_args!("{object:?} is not for {imported:?}"));
     }
     if needs.ordinary.memory_type_bits >> memory_type & 1 == 0 {
         // VUID-VkBindImageMemoryInfo-pNext-01615, VUID-VkBindBufferMemoryInfo-memory-01035.

@@ -43,6 +43,13 @@ objects! {
             // VUID-VkImageCreateInfo-tileMemoryHeap-10766.
             call.violation("tile usage without the feature tileMemoryHeap");
         }
+        let modifier = chained!(info.p_next => vk::ImageDrmFormatModifierExplicitCreateInfoEXT<'_>);
+        let external = chained!(info.p_next => vk::ExternalFormatANDROID<'_>);
+        let tiled = info.tiling == vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
+        if (tiled, info.format == vk::Format::UNDEFINED) != (modifier.is_some(), external.is_some()) {
+            // VUID-VkImageCreateInfo-tiling-02261, -pNext-02262, -pNext-01974 and -pNext-01975.
+            call.violation(format_args!("{:?} and {:?} without what they need", info.tiling, info.format));
+        }
         (Vec::new(), Detail::Image(image_facts(info)))
     };
     vk::PFN_vkCreateImageView / vk::PFN_vkDestroyImageView: vk::ImageViewCreateInfo<'_>, |call, info| {

@@ -59,6 +59,8 @@ pub(super) struct Memory {
     pub(super) memory_type: u32,
     pub(super) size: u64,
     pub(super) tile: bool,
+    /// What it was imported from.
+    pub(super) imported: vk::ExternalMemoryHandleTypeFlags,
     /// The bytes while mapped.
     pub(super) mapped: Option<Vec<u8>>,
 }
@@ -76,6 +78,8 @@ pub(super) struct ImageFacts {
     pub(super) usage: vk::ImageUsageFlags,
     /// At a fixed rate, by `VkImageCompressionControlEXT`: it needs half of the bytes.
     pub(super) compressed: bool,
+    /// What its memory may be imported from.
+    pub(super) external: vk::ExternalMemoryHandleTypeFlags,
     pub(super) bound: Option<(vk::DeviceMemory, u64)>,
 }
 

@@ -1,0 +1,98 @@
+//! Images in memory from outside that no driver here takes: dma-bufs with a modifier, hardware buffers of Android.
+
+use ash::vk;
+use tileheap::frame::external::{ExternalDesc, ExternalFamily};
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::import::ImportedImage;
+use tileheap::runtime::{Capabilities, Imports};
+use tileheap_testkit::fake_driver::{Command, Config, Touched};
+use tileheap_testkit::frames::one_queue;
+use tileheap_testkit::runtime_rig::{self, EXTENT, image_info, on_fake};
+use vk::{ExternalMemoryHandleTypeFlags as HandleType, QUEUE_FAMILY_FOREIGN_EXT as FOREIGN};
+
+use super::Rig;
+
+const HARDWARE: HandleType = HandleType::ANDROID_HARDWARE_BUFFER_ANDROID;
+const KINDS: [HandleType; 2] = [HandleType::DMA_BUF_EXT, HARDWARE];
+
+/// What a camera gives, to sample: an image created for memory of one kind and bound to such of another.
+fn camera(rig: &runtime_rig::Rig, created: usize, imported: usize) -> (vk::Image, vk::DeviceMemory) {
+    let (device, ordinary) = (&rig.device, rig.support.profile().ordinary_type_bits());
+    let planes = [vk::SubresourceLayout::default().row_pitch(2048)];
+    let modifier = vk::ImageDrmFormatModifierExplicitCreateInfoEXT::default().plane_layouts(&planes);
+    let format = vk::ExternalFormatANDROID::default().external_format(0x506);
+    let mut external = vk::ExternalMemoryImageCreateInfo::default().handle_types(KINDS[created]);
+    external.p_next = [(&raw const modifier).cast(), (&raw const format).cast()][created];
+    let mut info = image_info(vk::ImageUsageFlags::SAMPLED).push_next(&mut external);
+    info.tiling = [vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT, info.tiling][created];
+    info.format = [info.format, vk::Format::UNDEFINED][created];
+    let image = on_fake!(device.create_image(&info, None)).unwrap();
+    let needs = on_fake!(device.get_image_memory_requirements(image));
+    let fd = vk::ImportMemoryFdInfoKHR::default().handle_type(KINDS[imported]);
+    let mut buffer = 0; // Nobody looks at it, nor at the file.
+    let hardware = vk::ImportAndroidHardwareBufferInfoANDROID::default().buffer((&raw mut buffer).cast());
+    let mut dedicated = vk::MemoryDedicatedAllocateInfo::default().image(image);
+    dedicated.p_next = [(&raw const fd).cast(), (&raw const hardware).cast()][imported];
+    let mut info = vk::MemoryAllocateInfo::default().allocation_size(needs.size);
+    info.memory_type_index = (needs.memory_type_bits & ordinary).trailing_zeros();
+    let memory = on_fake!(device.allocate_memory(&info.push_next(&mut dedicated), None)).unwrap();
+    on_fake!(device.bind_image_memory(image, memory, 0)).unwrap();
+    (image, memory)
+}
+
+#[test]
+fn images_in_foreign_memory_are_acquired_and_released() {
+    for (kind, config) in [Config::modern(), Config::vulkan_1_1()].into_iter().enumerate() {
+        let rig = Rig::new(config);
+        let (image, memory) = camera(&rig.fake, kind, kind);
+        let info = vk::ImageViewCreateInfo::default().image(image);
+        let view = on_fake!(rig.fake.device.create_image_view(&info, None)).unwrap();
+        let mut outside = ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
+        outside.entry = outside.entry.owned_by(ExternalFamily::Foreign);
+        outside.exit = outside.entry;
+        let mut builder = FrameBuilder::new("viewfinder", EXTENT);
+        let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let resource = builder.resource("camera", desc, Persistence::External(outside));
+        let out = builder.image("out", desc);
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        let pass = builder.render_pass(scene, "show").sampled(resource);
+        let show = pass.color(out, LoadOp::Clear(ClearValue::ZERO)).id();
+        let frame = builder.build().unwrap();
+        let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+        let mut bound = rig.tile.bind(&plan).unwrap();
+        let images = [ImportedImage {
+            resource,
+            image,
+            view,
+        }];
+        let imports = Imports {
+            images: &images,
+            ..Imports::default()
+        };
+        let commands = rig.fake.commands[0][0];
+        let recorder = on_fake!(bound.begin(&imports)).unwrap();
+        let mut recording = on_fake!(recorder.record(commands, scene)).unwrap();
+        recording.pass(show, |_| ()).unwrap();
+        recording.finish().unwrap();
+        let number = on_fake!(recorder.submit()).unwrap();
+        assert!(bound.wait(number, u64::MAX).unwrap());
+        let mut families = Vec::new();
+        for command in rig.fake.driver.recorded(commands) {
+            if let Command::Barriers { barriers, .. } = command {
+                let of_image = barriers.iter().filter(|one| one.touched == Touched::Image(image));
+                families.extend(of_image.map(|one| one.families));
+            }
+        }
+        assert_eq!(families, [(FOREIGN, 0), (0, FOREIGN)], "{:?}", KINDS[kind]);
+        on_fake!(bound.destroy());
+        on_fake!(rig.fake.device.destroy_image_view(view, None));
+        on_fake!(rig.fake.device.destroy_image(image, None));
+        on_fake!(rig.fake.device.free_memory(memory, None));
+        // Memory of another kind than the image was created for is refused.
+        let rig = runtime_rig::Rig::new(Config::modern(), Capabilities::empty());
+        camera(&rig, kind, 1 - kind);
+        let said = rig.driver.violations();
+        assert!(said.len() == 1 && said[0].contains("is not for"), "{said:?}");
+    }
+}
