@@ -21,6 +21,7 @@ mod id_names;
 mod ids;
 pub mod import;
 pub mod json;
+mod levels;
 mod parts;
 mod reach;
 mod reaches;

@@ -239,6 +239,13 @@ pub struct ImageDesc {
     /// the driver.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hook: u32,
+    /// Whether each level may be an image of its own, in tile memory or not by its own size and lifetime, under the same constraint.
+    ///
+    /// So it is where no access is of several levels: level 0 keeps the id and the name, level 1 of `bloom` is `bloom level 1`
+    /// ([`Frame::level`](super::Frame::level)), and passes find their views under the id of level 0. Where an access is of several, all levels
+    /// are one image, and the plan's [reason](crate::plan::Plan::reason_text) says which pass does that. External images cannot have it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub separate_levels: bool,
 }
 
 fn one() -> u32 {
@@ -278,6 +285,7 @@ impl ImageDesc {
             usage: vk::ImageUsageFlags::empty(),
             flags: vk::ImageCreateFlags::empty(),
             hook: 0,
+            separate_levels: false,
         }
     }
 

@@ -185,6 +185,13 @@ impl Plan {
         store.map_or(resource, |store| store.to)
     }
 
+    /// Whether an access of [`Plan::frame`]'s `used` is described as one of `resource`.
+    #[cfg(feature = "runtime")]
+    pub(crate) fn stands_for(&self, used: ResourceId, resource: ResourceId) -> bool {
+        let described = self.described_resource(used);
+        self.frame.level_of(described, resource).is_some()
+    }
+
     /// What a store writes to memory: all of the resource, by its size in tile memory.
     pub fn stored_bytes(&self, store: &Store) -> Bytes {
         let tile = self.requirements.resources[store.from.index()].tile;

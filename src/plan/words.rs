@@ -81,7 +81,7 @@ impl Plan {
     ///
     /// One line without a full stop: `keeps 3.7 MiB of traffic per frame on chip`.
     pub fn reason_text(&self, resource: ResourceId) -> String {
-        match self.resources[resource.index()].reason {
+        let text = match self.resources[resource.index()].reason {
             PlacementReason::Unused => "unused: no pass accesses it".to_owned(),
             PlacementReason::External => "external memory".to_owned(),
             PlacementReason::Lazy { pass } => {
@@ -105,6 +105,13 @@ impl Plan {
                     self.not_tile_in_words(resource, why)
                 )
             }
+        };
+        match self.frame.joins_levels(resource) {
+            Some(pass) => format!(
+                "{text}; its levels are one image: {} uses several at once",
+                self.pass(pass)
+            ),
+            None => text,
         }
     }
 

@@ -459,9 +459,8 @@ impl BoundFrame {
     pub(super) fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
         let frame = &self.plan.frame;
         let accesses = frame.pass(pass).accesses;
-        let wanted = |access: &Access| {
-            self.plan.described_resource(access.resource) == resource && access.version == version
-        };
+        let wanted =
+            |access: &Access| self.plan.stands_for(access.resource, resource) && access.version == version;
         match accesses.of(frame.accesses()).iter().position(wanted) {
             Some(position) => accesses.indices().start + position,
             None => panic!(
@@ -485,11 +484,15 @@ impl BoundFrame {
     ) -> impl Iterator<Item = PartView> + 'a {
         let frame = &self.plan.frame;
         let of_resource =
-            move |index: &usize| self.plan.described_resource(frame.accesses()[*index].resource) == resource;
+            move |index: &usize| self.plan.stands_for(frame.accesses()[*index].resource, resource);
         let accesses = frame.pass(pass).accesses.indices().filter(of_resource);
         accesses.map(move |index| PartView {
             subpass: frame.accesses()[index].subpass,
             kind: frame.accesses()[index].kind,
+            image: match encoded.tables.accesses[index].object {
+                Object::Image(row) => self.handles.images[row as usize].handle,
+                Object::Buffer(_) => vk::Image::null(),
+            },
             range: frame.accesses()[index].range,
             view: encoded.view_of(index),
             layout: encoded.tables.accesses[index].layout,

@@ -24,7 +24,9 @@ pub struct PartView {
     pub subpass: u32,
     /// How the pass uses it.
     pub kind: AccessKind,
-    /// The part of the image.
+    /// The image; null for an external one outside of [`PassCommands::views`](super::PassCommands::views).
+    pub image: vk::Image,
+    /// The part of that image.
     pub range: SubresourceRange,
     /// A view of it for descriptors; null for attachments and copies.
     pub view: vk::ImageView,

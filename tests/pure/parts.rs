@@ -1,12 +1,13 @@
 //! Parts of images: levels, layers, aspects and slices with layouts, hazards and contents of their own.
 
 use ash::vk;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
     ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassBuilder, Persistence,
     SubresourceRange,
 };
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
-use tileheap::plan::Plan;
+use tileheap::plan::{MemoryKind, Plan};
 use tileheap::profile::PRESETS;
 use tileheap::units::Run;
 use tileheap::units::SplitMix64;
@@ -134,23 +135,28 @@ fn what_is_said_of_a_wrong_part_is_refused() {
     });
 }
 
-/// Random accesses of random parts of images that were written whole.
-fn random(seed: u64) -> Frame {
+/// Random accesses of random parts of images that were written whole, or level by level, each then an image of its own.
+fn random(seed: u64, apart: bool, separate_levels: bool) -> Frame {
     let mut random = SplitMix64::new(seed);
     let mut below = |limit: u32| random.below(u64::from(limit)) as u32;
     let mut scene = Scene::new();
     let mut images = Vec::new();
     for index in 0..3 {
-        let desc = layered(vk::Format::R8_UNORM, 1 + below(4), 1 + below(4));
+        let mut desc = layered(vk::Format::R8_UNORM, 1 + below(4), 1 + below(4));
+        desc.separate_levels = separate_levels;
         let persistence = [Persistence::History, Persistence::Transient][below(2) as usize];
         let image = scene.frame.resource(format!("i{index}"), desc, persistence);
-        scene.compute().storage_write(image);
+        let written = if apart { 1 } else { desc.mip_levels };
+        for level in (0..desc.mip_levels).step_by(written as usize) {
+            let pass = scene.compute().storage_write(image);
+            pass.levels(level..level + written);
+        }
         images.push((image, desc, persistence));
     }
     for _ in 0..12 {
         let (image, desc, persistence) = images[below(3) as usize];
         let (level, layer) = (below(desc.mip_levels), below(desc.array_layers));
-        let levels = level..level + 1 + below(desc.mip_levels - level);
+        let levels = level..level + 1 + below(if apart { 1 } else { desc.mip_levels - level });
         let layers = layer..layer + 1 + below(desc.array_layers - layer);
         let pass = match below(6) {
             0 => scene.render().color(image, CLEAR).level(level),
@@ -170,7 +176,8 @@ fn random(seed: u64) -> Frame {
 #[test]
 fn tables_of_random_parts_are_accepted_frame_after_frame() {
     for seed in 0..60 {
-        let frame = random(seed);
+        let apart = seed % 3 == 0;
+        let frame = random(seed, apart, apart);
         assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "seed {seed}");
         let plan = plan_on(&frame, PRESETS[seed as usize % PRESETS.len()]);
         let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
@@ -182,4 +189,60 @@ fn tables_of_random_parts_are_accepted_frame_after_frame() {
             situation = situation.after(&tables);
         }
     }
+}
+
+#[test]
+fn levels_that_no_access_uses_together_are_images_of_their_own() {
+    for seed in 0..30 {
+        let [one, apart] = [false, true].map(|separate| random(seed, true, separate));
+        for (access, other) in one.accesses().iter().zip(apart.accesses()) {
+            let image = apart.level(access.resource, access.range.levels.first);
+            let mut range = access.range;
+            range.levels = run(0, 1);
+            assert_eq!((other.resource, other.range), (image, range), "seed {seed}");
+            let areas = [&one, &apart].map(|frame| frame.pass(access.pass).area);
+            assert_eq!(areas[0], areas[1], "seed {seed}");
+        }
+    }
+}
+
+/// Seven levels, of which the largest fits into tile memory and all of them do not.
+fn bloom(separate_levels: bool, persistence: Persistence, out: &str) -> tileheap::Result<Frame> {
+    let mut scene = Scene::new();
+    let mut desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent(1024, 1792));
+    (desc.separate_levels, desc.mip_levels) = (separate_levels, 7);
+    let bloom = scene.frame.resource("bloom", desc, persistence);
+    scene.render().color(bloom, CLEAR);
+    for level in 1..7 {
+        let pass = scene.render().sampled(bloom).level(level - 1);
+        pass.color(bloom, CLEAR).level(level);
+    }
+    let joins = out == "all levels";
+    let out = scene.frame.image(out, layered(vk::Format::R8_UNORM, 1, 1));
+    let pass = scene.render().color(out, CLEAR).sampled(bloom);
+    pass.levels(if joins { 0..7 } else { 6..7 });
+    scene.frame.build()
+}
+
+#[test]
+fn a_large_level_lives_on_chip_where_the_pyramid_does_not_fit() {
+    let frames = [(false, "last level"), (true, "last level"), (true, "all levels")];
+    let [one, apart, joined] = frames.map(|(separate, out)| {
+        let frame = bloom(separate, Persistence::Transient, out).unwrap();
+        assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame);
+        plan_on(&frame, "adreno-830")
+    });
+    let id = one.frame.resource_named("bloom").unwrap();
+    assert_eq!(one.memory_of(id), Some(MemoryKind::Arena));
+    assert_eq!(apart.memory_of(id), Some(MemoryKind::Tile), "{apart}");
+    assert!(apart.totals.on_chip_bytes > one.totals.on_chip_bytes);
+    assert_eq!(joined.totals, one.totals);
+    let why = "its levels are one image: `p8` uses several at once";
+    let noted = [&one, &apart, &joined].map(|plan| plan.reason_text(id).contains(why));
+    assert_eq!(noted, [false, false, true]);
+    let external = Persistence::External(ExternalDesc::SWAPCHAIN);
+    let refused = [(external, "out"), (Persistence::Transient, "bloom level 1")]
+        .map(|(persistence, out)| bloom(true, persistence, out).unwrap_err().to_string());
+    assert!(refused[0].contains("the levels of `bloom`"), "{refused:?}");
+    assert!(refused[1].contains("named `bloom level 1`"), "{refused:?}");
 }

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::mismatch::{Mismatch, MismatchKind};
-use super::pipeline::{PipelineShaders, ShaderBinding, ShaderUse};
+use super::pipeline::{BindingTarget, PipelineShaders, ShaderBinding, ShaderUse};
 use crate::frame::tables::{Access, PassKind};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 
@@ -51,6 +51,10 @@ impl Checker<'_> {
         }
     }
 
+    fn is_of(&self, access: &Access, target: BindingTarget) -> bool {
+        self.frame.level_of(access.resource, target.resource).is_some() && access.version == target.version
+    }
+
     fn check_stages(&mut self, pipelines: &[PipelineShaders<'_>]) {
         let kind = self.frame.pass(self.pass).kind;
         for entry in pipelines.iter().flat_map(|pipeline| &pipeline.entries) {
@@ -76,8 +80,7 @@ impl Checker<'_> {
                 continue;
             };
             let resource = self.resource_name(target.resource);
-            let same =
-                |access: &&Access| access.resource == target.resource && access.version == target.version;
+            let same = |access: &&Access| self.is_of(access, target);
             let of_kind: Vec<&Access> = self
                 .accesses
                 .iter()
@@ -124,9 +127,7 @@ impl Checker<'_> {
             let uses = pipelines.iter().flat_map(|pipeline| pipeline.uses());
             let (mut used, mut reads, mut writes) = (false, false, false);
             for (shader_use, target) in uses {
-                let target = target.is_some_and(|target| {
-                    (target.resource, target.version) == (access.resource, access.version)
-                });
+                let target = target.is_some_and(|target| self.is_of(access, target));
                 if target && shader_use.kind == access.kind {
                     used = true;
                     reads |= shader_use.reads;

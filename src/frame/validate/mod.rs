@@ -11,6 +11,7 @@ use std::collections::HashSet;
 
 use ash::vk;
 
+use super::levels::separate;
 use super::parts::{derive_parts, resolve_ranges};
 use super::tables::Tables;
 use super::*;
@@ -40,6 +41,9 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     queues::check_queues(&tables)?;
     queues::check_semaphores(&tables)?;
     resolve_ranges(&mut tables)?;
+    if separate(&mut tables)? {
+        check_names(&tables)?;
+    }
     accesses::normalize_accesses(&mut tables);
     subpasses::check_subpasses(&mut tables)?;
     accesses::check_accesses(&tables)?;

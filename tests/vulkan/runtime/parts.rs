@@ -18,20 +18,26 @@ fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc 
 const ADD_FOUR: &str = include_str!("shaders/add_four.glsl");
 
 #[test]
-fn bloom_is_drawn_level_by_level_in_one_image() {
-    let mut scene = Scene::new();
-    let bloom = scene.image(layered(R32, 4, 1));
-    let column = "layout(location = 0) out float value; void main() { value = floor(gl_FragCoord.x); }";
-    scene.draw(&[], column, |pass| pass.color(bloom, LoadOp::DontCare));
-    for level in 1..4 {
-        scene.draw(&[bloom], ADD_FOUR, |pass| {
-            let pass = pass.sampled(bloom).level(level - 1);
-            pass.color(bloom, LoadOp::DontCare).level(level)
-        });
+fn bloom_is_drawn_level_by_level_in_one_image_or_in_one_each() {
+    for separate_levels in [false, true] {
+        let mut scene = Scene::new();
+        let mut desc = layered(R32, 4, 1);
+        desc.separate_levels = separate_levels;
+        let bloom = scene.image(desc);
+        let column = "layout(location = 0) out float value; void main() { value = floor(gl_FragCoord.x); }";
+        scene.draw(&[], column, |pass| pass.color(bloom, LoadOp::DontCare));
+        for level in 1..4 {
+            scene.draw(&[bloom], ADD_FOUR, |pass| {
+                let pass = pass.sampled(bloom).level(level - 1);
+                pass.color(bloom, LoadOp::DontCare).level(level)
+            });
+        }
+        let last = "layout(set = 0, binding = 0) uniform texture2D last;";
+        let texel = "texelFetch(last, ivec2(0), 0).r";
+        scene.add_up(&[bloom], last, texel, |pass| pass.sampled(bloom).level(3));
+        // All 64 texels: columns 0 and 1 twice, then 0 to 3 four times each, then all.
+        scene.run(&[224.0]);
     }
-    let sum = "i < 4 ? texelFetch(image, ivec2(0), i).r : 0.0";
-    // Columns 0 and 1 twice, then 0 to 3 four times each, then all 64 texels.
-    scene.expect(bloom, "texture2D", sum, &[0.0, 2.0, 24.0, 224.0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::frame::{
     AccessKind, CommandBufferId, FrameBuilder, ImageDesc, PassBuilder, PassId, ResourceId,
 };
-use tileheap::plan::PlanOptions;
+use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::parts::PartView;
 use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
 
@@ -162,6 +162,12 @@ impl Scene {
         for (way, without) in ways() {
             let mut gpu = Gpu::new(without);
             let mut bound = bind(&gpu, &frame, &PlanOptions::default());
+            let tile_memory = gpu.tile().profile().tile.is_some();
+            let is_level = |id: &ResourceId| frame.resource(*id).name.contains(" level ");
+            for level in frame.resource_ids().filter(is_level) {
+                let memory = bound.plan().memory_of(level);
+                assert_eq!(memory == Some(MemoryKind::Tile), tile_memory, "{way}");
+            }
             if steps.iter().any(|step| draws_one_view(&gpu, &bound, step)) {
                 skip("lavapipe 22.3 draws the first view alone");
                 continue;
