@@ -240,34 +240,6 @@ pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
     maximums
 }
 
-/// Tensors that may take over one another's memory: all readers of one are done before the other is made, whatever the order of
-/// execution. `readers[i]` are the tensors made by the readers of tensor `i`.
-pub fn reallocation_graph(readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let count = readers.len();
-    let below = |from: usize| {
-        let mut seen = vec![false; count];
-        let mut open = readers[from].clone();
-        while let Some(next) = open.pop() {
-            if !std::mem::replace(&mut seen[next], true) {
-                open.extend(&readers[next]);
-            }
-        }
-        seen
-    };
-    let mut may = vec![BTreeSet::new(); count];
-    for tensor in 0..count {
-        let behind: Vec<Vec<bool>> = readers[tensor].iter().map(|&reader| below(reader)).collect();
-        for other in 0..count {
-            if !behind.is_empty() && behind.iter().all(|seen| seen[other]) {
-                may[tensor].insert(other);
-                may[other].insert(tensor);
-            }
-        }
-    }
-    let lists = may.into_iter().map(|others| others.into_iter().collect());
-    lists.collect()
-}
-
 /// The fullest task first; of its tensors the largest first, each into the free object that fits best.
 fn by_breadth(records: &[LiteRecord]) -> Assignment {
     let profiles = task_profiles(records);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use tileheap_baselines::tensor::pools::litert::{
-    Assignment, LiteRecord, Rule, assign, positional_maximums, reallocation_graph, task_profiles,
+    Assignment, LiteRecord, Rule, assign, positional_maximums, task_profiles,
 };
 use tileheap_tensor::MemoryDesc;
 use tileheap_tensor::plan::Offsets;
@@ -81,13 +81,5 @@ fn maximums_and_profiles() {
         if let Some(profiles) = of.get("profiles") {
             assert_eq!(task_profiles(&records), lists(profiles), "{of}");
         }
-    }
-}
-
-#[test]
-fn objects_that_a_tensor_may_reuse() {
-    for of in list(&case("litert")["reuses"]) {
-        let found = reallocation_graph(&lists(&of["readers"]));
-        assert_eq!(found, lists(&of["reusable"]), "{of}");
     }
 }
