@@ -175,6 +175,9 @@ fn set_spans(items: &mut [Item], spans: &[(u64, u64)]) {
 
 #[cfg(test)]
 mod tests {
+    use tileheap::units::SplitMix64;
+    use tileheap_pack::{Problem, Strategy, check, pack};
+
     use super::*;
 
     #[test]
@@ -210,5 +213,32 @@ mod tests {
     fn ids_are_unique() {
         let error = Table::read("id,lower,upper,size\na,0,1,4\nb,0,1,4\n\"a\",1,2,4\n").unwrap_err();
         assert_eq!((error.line, error.what.as_str()), (4, "id `a` is also on line 2"));
+    }
+
+    /// What is written is read back as it was; what is still a table is a problem or an error.
+    #[test]
+    fn damaged_tables_are_refused_or_are_other_tables() {
+        const DAMAGE: [&str; 10] = ["", "0", "9", "99999999999", "-", "\"", ",", "\n", "\r", " "];
+        let mut chances = SplitMix64::new(7);
+        let mut others = 0;
+        for _ in 0..20_000 {
+            let header = "id,lower,upper,size,alignment,offset,weight";
+            let mut text = format!("{header}\na,0,3,4,2,8,1\n\"b, c\",3,9,5,,,7\nd,2,5,0,1,,0\n");
+            for _ in 0..1 + chances.below(4) {
+                let at = chances.below(text.len() as u64) as usize;
+                let end = (at + chances.below(3) as usize).min(text.len());
+                text.replace_range(at..end, chances.pick(&DAMAGE));
+            }
+            let Ok(table) = Table::read(&text) else { continue };
+            let offsets: Vec<_> = table.items.iter().map(|item| item.fixed).collect();
+            let again = Table::read(&table.with_offsets(&offsets)).expect(&text);
+            assert_eq!((&again.ids, &again.items), (&table.ids, &table.items), "{text}");
+            assert_eq!(again.weights, table.weights, "{text}");
+            if let Ok(problem) = Problem::new(table.items) {
+                check(&problem, &pack(&problem, Strategy::Auto)).expect(&text);
+                others += 1;
+            }
+        }
+        assert!(others > 1000, "{others}");
     }
 }
