@@ -231,21 +231,21 @@ fn transposed_convolution(
 ) -> Vec<f64> {
     let ([sy, sx], [py, px]) = (pair(operator, "strides", 1), pair(operator, "padding", 0));
     let channels = (0..dims[0] * dims[1]).map(|at| bias.map_or(0.0, |bias| bias.elements[at % dims[1]]));
-    let plane = dims[2] * dims[3];
+    let (plane, kernel) = (dims[2] * dims[3], &w.dims[1..]);
     let mut result: Vec<f64> = channels.flat_map(|of| std::iter::repeat_n(of, plane)).collect();
     // Each element of the source is scattered.
     for (index, value) in indices(&x.dims).zip(x.elements) {
         let [n, i, y, x] = index[..] else {
             panic!("a picture has four dimensions")
         };
-        for (at, weight) in indices(&w.dims).zip(w.elements) {
+        let of_channel = w.elements.chunks_exact(kernel.iter().product()).nth(i);
+        for (at, weight) in indices(kernel).zip(of_channel.expect("weights of every channel")) {
             let (oy, ox) = (
-                y as i64 * sy + at[2] as i64 - py,
-                x as i64 * sx + at[3] as i64 - px,
+                y as i64 * sy + at[1] as i64 - py,
+                x as i64 * sx + at[2] as i64 - px,
             );
-            let inside = (0..dims[2] as i64).contains(&oy) && (0..dims[3] as i64).contains(&ox);
-            if at[0] == i && inside {
-                let row = (n * dims[1] + at[1]) * dims[2] + oy as usize;
+            if (0..dims[2] as i64).contains(&oy) && (0..dims[3] as i64).contains(&ox) {
+                let row = (n * dims[1] + at[0]) * dims[2] + oy as usize;
                 result[row * dims[3] + ox as usize] += value * weight;
             }
         }
