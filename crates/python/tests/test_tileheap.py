@@ -153,31 +153,38 @@ def test_a_search_ends_by_time_and_by_signal_and_lets_others_run():
     rows = list(csv.DictReader(PERFECT.open()))
     columns = {name: np.array([int(row[name]) for row in rows]) for name in ["lower", "upper", "size"]}
     hard = Problem(np.stack([columns["lower"], columns["upper"]], 1), columns["size"])
-    counted, done = [0], threading.Event()
-
-    def count():
-        while not done.is_set():
-            counted[0] += 1
-            time.sleep(0.001)
-
-    threading.Thread(target=count).start()
     start = time.perf_counter()
-    packing = pack(hard, "hill-climb", seconds=0.4)
-    done.set()
-    assert packing.verdict == "interrupted" and 0.3 < time.perf_counter() - start < 3
-    assert counted[0] > 50
-    # A shell starts what runs behind it with the signal ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT]).start()
-    start = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        pack(hard, "hill-climb", steps=None)
-    assert time.perf_counter() - start < 3
+    assert pack(hard, "hill-climb", seconds=0.4).verdict == "interrupted"
+    assert time.perf_counter() - start > 0.3
+
+    searching, done = [0], threading.Event()
+
+    def handle(_, frame):
+        # Once it may come where `pack` begins; again and again only in the search, and only if the other thread runs meanwhile.
+        searching[0] += frame.f_code is pack.__code__
+        if searching[0] == 5:
+            done.set()
+            raise KeyboardInterrupt
+
+    def interrupt():
+        while not done.wait(0.001):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handle)
+    other = threading.Thread(target=interrupt)
+    other.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            # The time is a stop for a search that no signal ends.
+            pack(hard, "hill-climb", steps=None, seconds=600)
+    finally:
+        done.set()
+        other.join()
+        signal.signal(signal.SIGINT, before)
 
 
-def test_two_thousand_tensors_take_milliseconds():
-    """Of public networks, one after another. The least of thirty runs, in processor time; three times as much is allowed for as a quiet
-    machine of 2025 takes at most."""
+def test_two_thousand_tensors_of_public_networks_are_at_the_bound():
+    """Of one network after another. Prints how long it takes; `pytest -s` shows it."""
     spans, sizes, end = [], [], 0
     for table in sorted((DATA / "tensor/models").glob("*[!e].fp16.csv")) * 2:
         rows = list(csv.DictReader(table.open()))
@@ -186,14 +193,13 @@ def test_two_thousand_tensors_take_milliseconds():
         end = max(upper for _, upper in spans)
     problem = Problem(spans[:2000], sizes[:2000], alignments=64, names=[f"tensor {index}" for index in range(2000)])
 
-    def least(run):
-        def once():
-            start = time.process_time()
-            run()
-            return time.process_time() - start
+    def timed(run):
+        start = time.process_time()
+        result = run(problem)
+        return result, (time.process_time() - start) * 1e3
 
-        return min(once() for _ in range(30)) * 1e3
-
-    packed, planned = least(lambda: pack(problem)), least(lambda: plan(problem))
-    print(f"\n2,000 tensors: pack {packed:.1f} ms, plan {planned:.1f} ms")
-    assert packed < 30 and planned < 30
+    (packing, pack_time), (planned, plan_time) = timed(pack), timed(plan)
+    print(f"\n2,000 tensors: pack {pack_time:.1f} ms, plan {plan_time:.1f} ms")
+    check(problem, packing.offsets)
+    assert packing.verdict == "proved" and packing.height == packing.bound
+    assert planned.size == planned.lower_bound == packing.height

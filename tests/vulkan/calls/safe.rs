@@ -2,8 +2,9 @@
 //! says of each whether Vulkan's rules were kept, and nothing is left behind.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::channel;
 
 use ash::vk;
 use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp};
@@ -96,6 +97,14 @@ fn adopt(rig: &Rig, change: impl FnOnce(&mut Lowered, &mut Situation)) -> String
         rig.run(&mut bound);
     }
     said(adopted)
+}
+
+/// Whether a thread sleeps, as its folder in `/proc` says.
+fn sleeps(thread: &Path) -> bool {
+    let said = std::fs::read_to_string(thread.join("stat")).unwrap_or_default();
+    // Behind its name in parentheses.
+    said.rsplit_once(") ")
+        .is_some_and(|(_, state)| state.starts_with('S'))
 }
 
 const PROGRAMS: &[Program] = &[
@@ -201,14 +210,21 @@ const PROGRAMS: &[Program] = &[
                 let journal = rig.fake.driver.journal();
                 journal.iter().any(|call| matches!(call, Call::Submit { .. }))
             };
+            let (sender, receiver) = channel();
             std::thread::scope(|scope| {
                 let locked = tile.lock_queues();
-                let once = scope.spawn(|| {
+                let once = scope.spawn(move || {
                     let once = OneShotCommands::begin(tile, 0, "nothing").unwrap();
+                    let this = std::fs::read_link("/proc/thread-self").unwrap();
+                    sender.send(this).unwrap();
                     // SAFETY: nothing was recorded.
                     unsafe { once.submit_and_wait() }.unwrap();
                 });
-                std::thread::sleep(Duration::from_millis(50));
+                let thread = Path::new("/proc").join(receiver.recv().unwrap());
+                // From here on it sleeps for nothing but the queues; without that it gets to its end.
+                while !sleeps(&thread) && !once.is_finished() {
+                    std::thread::yield_now();
+                }
                 assert!(!submitted());
                 drop(locked);
                 once.join().unwrap();

@@ -217,8 +217,9 @@ impl Browser {
 
     /// Nothing was thrown or logged as an error since the page was opened.
     pub(crate) fn assert_no_faults(&mut self) {
-        // Whatever is still under way is heard.
-        self.run("return new Promise(done => setTimeout(done, 50))");
+        // A picture takes a frame, in which the page does what it has put off; then all of that is heard.
+        self.picture();
+        self.run("");
         assert_eq!(self.faults, Vec::<String>::new());
     }
 }

@@ -111,9 +111,12 @@ fn a_missing_layer_or_program_is_named() {
     tileheap(&["run", "--profile", "no-tile-memory", "--", "true"]).names(2, &["adreno-830"]);
 }
 
-/// Sends a signal while the script waits: what the script prints behind it, and the status.
-fn signalled(signal: &str, to_group: bool) -> (String, i32) {
-    let text = "trap 'echo interrupted; exit 5' INT TERM; echo ready; while :; do sleep 0.05; done";
+/// Sends signals, to the command alone or to its group, each once the script below has answered the one before: what the script
+/// prints, and the status.
+fn signalled(signals: &[(&str, bool)]) -> (String, i32) {
+    // Where no signal comes it ends by itself, after minutes.
+    let text = "trap 'echo interrupted' INT; trap 'echo ended; exit 5' TERM; echo ready; left=6000; \
+                while [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.05; done";
     let mut child = Command::new(env!("CARGO_BIN_EXE_tileheap"))
         .args(["run", "--layer-path", &layer(), "--", "sh", "-c", text])
         .process_group(0)
@@ -122,31 +125,33 @@ fn signalled(signal: &str, to_group: bool) -> (String, i32) {
         .spawn()
         .expect("the command starts");
     let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    out.read_line(&mut line).expect("a line");
-    assert_eq!(line, "ready\n");
-    let target = if to_group {
-        format!("-{}", child.id())
-    } else {
-        child.id().to_string()
-    };
-    let sent = Command::new("kill")
-        .args([&format!("-{signal}"), "--", &target])
-        .status();
-    assert!(sent.expect("kill runs").success());
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).expect("UTF-8");
+    let mut printed = String::new();
+    for (signal, to_group) in signals {
+        out.read_line(&mut printed).expect("a line");
+        let target = if *to_group {
+            format!("-{}", child.id())
+        } else {
+            child.id().to_string()
+        };
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), "--", &target])
+            .status();
+        assert!(sent.expect("kill runs").success());
+    }
+    out.read_to_string(&mut printed).expect("UTF-8");
     let output = child.wait_with_output().expect("it ends");
     let run = Run::new(&output);
     assert!(run.err.contains("the emulator reported"), "{}", run.err);
-    (rest, run.status)
+    (printed, run.status)
 }
 
-/// A terminal sends Ctrl-C to the whole group; a job control that ends the command alone ends the program too.
+/// A terminal sends Ctrl-C to the whole group, and were it passed on as well, that would come before what is passed on later; a job
+/// control that ends the command alone ends the program too.
 #[test]
 fn signals_reach_the_program_once_and_the_summary_follows() {
-    assert_eq!(signalled("INT", true), ("interrupted\n".to_owned(), 5));
-    assert_eq!(signalled("TERM", false), ("interrupted\n".to_owned(), 5));
+    let once = signalled(&[("INT", true), ("TERM", false)]);
+    assert_eq!(once, ("ready\ninterrupted\nended\n".to_owned(), 5));
+    assert_eq!(signalled(&[("TERM", false)]), ("ready\nended\n".to_owned(), 5));
 }
 
 /// The program of the guide, which forgets a bind if it is told to.

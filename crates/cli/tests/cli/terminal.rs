@@ -9,6 +9,11 @@ use crate::support;
 /// The command on a terminal of its own: that of `script`, which is on every Debian. `None`, and the test listed as skipped,
 /// where it is not.
 fn on_terminal(arguments: &[&str]) -> Option<Command> {
+    with_redirection(arguments, "")
+}
+
+/// The same with something of it redirected, as a shell writes that.
+fn with_redirection(arguments: &[&str], redirection: &str) -> Option<Command> {
     if Command::new("script").arg("--version").output().is_err() {
         support::skip("there is no `script` to make a terminal");
         return None;
@@ -22,7 +27,7 @@ fn on_terminal(arguments: &[&str]) -> Option<Command> {
     let mut terminal = Command::new("script");
     terminal
         .args(["--quiet", "--return", "--command"])
-        .arg(format!("stty columns 100; {}", words.join(" ")));
+        .arg(format!("stty columns 100; {} {redirection}", words.join(" ")));
     terminal
         .arg("/dev/null")
         .env("TERM", "xterm")
@@ -39,7 +44,8 @@ fn on_terminal(arguments: &[&str]) -> Option<Command> {
 fn headings_are_bold_on_a_terminal_that_wants_it() {
     let frame = file("bold.json", FRAME);
     let shown = |changed: &dyn Fn(&mut Command), arguments: &[&str]| {
-        let mut terminal = on_terminal(arguments)?;
+        // On a slow machine there would be progress, too.
+        let mut terminal = with_redirection(arguments, "2>/dev/null")?;
         changed(&mut terminal);
         let output = terminal.output().expect("a terminal");
         Some(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,5 +1,7 @@
 //! The overlay of `examples/deferred --window`: scripted keys and mouse, what it prints of them, and the pixels of the window.
 
+use std::ops::Range;
+
 use super::screen::{Hand, Running, Shown, USUAL, deferred, keys, show};
 use tileheap_testkit as support;
 
@@ -45,6 +47,17 @@ impl Shown {
     }
 }
 
+/// The panel at the window's left edge is shown: above its first line the sky is darker than beside it. Before the first frame all is
+/// black, and it is not.
+fn has_panel(hand: &Hand) -> bool {
+    let pixels = hand.pixels([300, 20]);
+    let blue = |columns: Range<usize>| {
+        let rows = pixels.chunks(300).skip(15);
+        rows.flat_map(move |row| row[columns.clone()].iter().map(|pixel| pixel[2]))
+    };
+    blue(24..300).max() < blue(0..11).min()
+}
+
 /// The renderer with tile memory, of a real device or the emulator's, on a screen of so many pixels to a point.
 fn on_chip(size: &str, pixels: [i16; 2], scale: &str) -> Option<(Running, Shown, Hand)> {
     let mut command = deferred(size, &[]);
@@ -88,12 +101,13 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     // A window of another size; the overlay hides, and then there is nothing to click.
     hand.resize(900, 640);
     assert_eq!(shown.expect_line("resized to "), "900 x 640");
+    // Before a frame has shown the overlay there is nothing to click.
+    hand.wait_to_see("the overlay", has_panel);
     let row = [100, 150];
     hand.click(row);
     let clicked = shown.expect_plan("a plan after a click", |plan| plan.excluded != "nothing");
-    let colour = hand.pixels([20, 20]);
     hand.key(keys::F1);
-    hand.wait_to_see("the scene alone", |hand| hand.pixels([20, 20]) != colour);
+    hand.wait_to_see("the scene alone", |hand| !has_panel(hand));
     hand.click(row);
     hand.key(keys::ESCAPE);
     shown.expect("the end, and no other wish", |line| {
