@@ -9,7 +9,6 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use clap::{Args, ValueHint};
 use tileheap::runtime::detect::enumerate_devices;
-use tileheap_capture::check::check;
 use tileheap_capture::document::Capture;
 use tileheap_capture::settings;
 
@@ -138,8 +137,7 @@ fn planned(arguments: &Arguments, document: &Path) -> Result<Vec<Chart>> {
     let search = ArrangeOptions::best(arguments.limits.clone());
     let best = search.arrange(options, &imported, &described)?;
     let best = best.expect("a search was asked for");
-    let findings = check(&imported.frame, &capture).map_err(|error| named(&error))?;
-    let page = brief(&described, &best, &capture, &findings);
+    let page = brief(&described, &best, &capture);
     Output::stdout().write_report(&text(&page))?;
     let mut charts = vec![page];
     for (how, arranged) in [("as it is", None), ("in the best arrangement", Some(&best))] {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tileheap::frame::{Frame, PassId, ResourceId};
 use tileheap::plan::model::savings;
 use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan};
-use tileheap_capture::check::Finding;
 use tileheap_capture::document::{Border, Capture, Unresolved};
 
 use super::chart::{Chart, Facts};
@@ -30,12 +29,7 @@ struct PassTraffic {
 const LISTED: usize = 10;
 
 /// The page of a captured frame: its plan as it is, and run in the best way found.
-pub(crate) fn brief(
-    described: &Plan,
-    best: &ArrangedPlan<'_>,
-    capture: &Capture,
-    findings: &[Finding],
-) -> Chart {
+pub(crate) fn brief(described: &Plan, best: &ArrangedPlan<'_>, capture: &Capture) -> Chart {
     let frame = described.described();
     let passes = traffic(described, best);
     let sum = |part: fn(&PassTraffic) -> u64| passes.iter().map(part).sum::<u64>();
@@ -60,12 +54,6 @@ pub(crate) fn brief(
         .collect();
     if capture.border == Border::End {
         notes.push("The program ended in this frame: it may be a part of one.".to_owned());
-    }
-    if let Some(first) = findings.first() {
-        let (count, first) = (findings.len(), &first.message);
-        notes.push(format!(
-            "Synchronization: {count} findings, which tileheap check-frame lists; the first: {first}"
-        ));
     }
     let gain = gained.saturating_sub(today);
     let rarely = match u128::from(gain) * 10 < u128::from(all) {
