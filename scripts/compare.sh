@@ -45,11 +45,11 @@ TILEHEAP_COMPARE_COMMIT=$(git rev-parse --short HEAD 2>/dev/null || echo "no git
 [ -z "$(git status --porcelain --untracked-files=no 2>/dev/null)" ] || TILEHEAP_COMPARE_COMMIT+=", with changes"
 export TILEHEAP_COMPARE_DATE TILEHEAP_COMPARE_COMMIT
 
-profile=(--profile bench)
-[ ${#quick[@]} = 0 ] || profile=(--profile dev)
+command=(cargo bench --quiet --package tileheap --bench compare --)
+# With the features of the whole workspace, as tests are built.
+[ ${#quick[@]} = 0 ] || command=(cargo test --quiet --workspace --bench compare -- --bench)
 say "Building and measuring"
-cargo bench --quiet --package tileheap "${profile[@]}" --bench compare -- \
-    "${quick[@]}" --output "$output" "${tables[@]}" </dev/null
+"${command[@]}" "${quick[@]}" --output "$output" "${tables[@]}" </dev/null
 for page in index.html index.md rows.json; do
     [ -s "$output/$page" ] || die "$output/$page was not written"
 done
