@@ -2,7 +2,7 @@
 
 use tileheap::frame::Persistence;
 use tileheap::units::{Alignment, Bytes, Span, SplitMix64};
-use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc, STRATEGIES};
+use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc, PingPong, STRATEGIES};
 use tileheap_pack::{Item, Packer, PackingStrategy, Problem, Strategy};
 use tileheap_testkit::generators::FAMILIES;
 
@@ -13,7 +13,7 @@ use crate::rows::{Better, Rows, Side, Table, Unit, data};
 const LARGE: usize = 5000;
 
 /// Who packs: the rules by the names that they go by elsewhere, and ours.
-const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 11] = [
+const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 12] = [
     ("no aliasing", Side::Baseline, &Strategy::Naive),
     ("greedy by size (LiteRT)", Side::Baseline, &Strategy::GreedyBySize),
     ("by breadth (LiteRT)", Side::Baseline, &Strategy::GreedyByBreadth),
@@ -22,6 +22,7 @@ const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 11] = [
     ("hill climb (TVM)", Side::Baseline, &Strategy::HillClimb),
     ("ExecuTorch", Side::Baseline, &Executorch),
     ("banked (ExecuTorch, described)", Side::Baseline, &BankedGreedy),
+    ("ping-pong (CLML, described)", Side::Baseline, &PingPong),
     ("NNC", Side::Baseline, &Nnc),
     ("quick", Side::Ours, &Strategy::Quick),
     ("auto", Side::Ours, &Strategy::Auto),

@@ -1,7 +1,7 @@
 //! Bytes of networks' tensors, by every planner that they have elsewhere.
 
 use tileheap::units::Alignment;
-use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc};
+use tileheap_baselines::pack::{BankedGreedy, Executorch, Nnc, PingPong};
 use tileheap_baselines::tensor::pools::{
     EXECUTORCH_OBJECTS, LITERT_BEST, LITERT_MIN_COST_FLOW, LITERT_NAIVE, TOKEN_LATER, TOKEN_RFC,
 };
@@ -15,7 +15,7 @@ use tileheap_tensor::{
 use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
 /// Who plans: pools of whole objects, offsets by the published rules, and ours.
-const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 10] = [
+const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 11] = [
     ("an object each", Side::Baseline, &LITERT_NAIVE),
     ("TVM, tokens (RFC)", Side::Baseline, &TOKEN_RFC),
     ("TVM, tokens (later)", Side::Baseline, &TOKEN_LATER),
@@ -26,6 +26,7 @@ const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 10] = [
         Side::Baseline,
         &Offsets(BankedGreedy),
     ),
+    ("CLML, ping-pong (described)", Side::Baseline, &Offsets(PingPong)),
     ("LiteRT, best", Side::Baseline, &LITERT_BEST),
     ("LiteRT, min-cost flow", Side::Baseline, &LITERT_MIN_COST_FLOW),
     ("NNC", Side::Baseline, &Offsets(Nnc)),

@@ -4,11 +4,13 @@ mod banked;
 mod executorch;
 mod facts;
 mod nnc;
+mod ping_pong;
 
 pub use banked::BankedGreedy;
 pub use executorch::Executorch;
 pub use nnc::Nnc;
+pub use ping_pong::PingPong;
 use tileheap_pack::PackingStrategy;
 
 /// Every packing strategy of other planners.
-pub const STRATEGIES: [&dyn PackingStrategy; 3] = [&Executorch, &BankedGreedy, &Nnc];
+pub const STRATEGIES: [&dyn PackingStrategy; 4] = [&Executorch, &BankedGreedy, &PingPong, &Nnc];
