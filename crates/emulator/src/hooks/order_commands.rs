@@ -119,11 +119,8 @@ fn ordered(recorder: &Recorder, flags: vk::DependencyFlags, one: dependencies::D
         M::Image(image, range, old, new) => {
             let resource = resources.images.get(image.as_raw());
             let memory = bytes_of(resource.as_deref(), 0, vk::WHOLE_SIZE);
-            let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
             // A transition of a part leaves the others alone, whichever bytes they are in.
-            let is_whole = resource.as_deref().is_some_and(|image| {
-                image.single && (!image.two_aspects || range.aspect_mask.contains(both))
-            });
+            let is_whole = resource.as_deref().is_some_and(|image| image.is_all(&range));
             let is_changed = old != new && memory != Memory::None && is_whole;
             let change = match family_change(flags, Object::of(image), from, to) {
                 Change::None if is_changed && from == to => Change::Layout(Object::of(image)),

@@ -152,7 +152,11 @@ fn remember_image(
         },
         contents: contents_of(handle, info),
         two_aspects: has_two_aspects(info.format),
-        single: info.mip_levels == 1 && info.array_layers == 1,
+        slices: if (info.mip_levels, info.array_layers) == (1, 1) {
+            info.extent.depth
+        } else {
+            0
+        },
         addressable: false,
         place: OnceLock::new(),
     };
@@ -169,9 +173,11 @@ fn contents_of(handle: vk::Image, info: &vk::ImageCreateInfo<'_>) -> u64 {
     }
     let created = [
         info.flags.as_raw(),
+        info.image_type.as_raw() as u32,
         info.format.as_raw() as u32,
         info.extent.width,
         info.extent.height,
+        info.extent.depth,
         info.mip_levels,
         info.array_layers,
         info.samples.as_raw(),
@@ -200,7 +206,7 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         extent: vk::Extent2D::default(),
         contents: 0,
         two_aspects: false,
-        single: true,
+        slices: 1,
         addressable: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
         place: OnceLock::new(),
     };

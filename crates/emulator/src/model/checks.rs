@@ -182,7 +182,7 @@ fn ordered(accessed: &DescriptorAccess, entry: &Entry, place: &Place) -> Vec<Ord
         kind if is_read_only(kind) => A::SHADER_SAMPLED_READ,
         _ => A::SHADER_STORAGE_READ,
     };
-    let kind = if !entry.resource.single || entry.resource.two_aspects {
+    let kind = if !entry.resource.is_single() || entry.resource.two_aspects {
         // Which levels, layers and aspects is not followed.
         AccessKind::Part
     } else if accessed.writes.is_empty() {

@@ -228,7 +228,7 @@ pub(crate) fn begin(
             let text = format!("the resolve attachment {object} is in tile memory, where none may be");
             findings.push(Finding::new(MessageId::ResolveAttachment, object, text).at(at));
         }
-        if performs.loads && this.attachment.discards_on_load() && this.resource.single {
+        if performs.loads && this.attachment.discards_on_load() && this.resource.is_single() {
             let all = this.attachment.from_undefined || this.is_covered;
             if all && !shares_bytes(attached, index) {
                 discards.push(recording.discard(place.discard(DiscardReason::Load), Some(object)));
@@ -237,7 +237,8 @@ pub(crate) fn begin(
             findings.extend(recording.contents.read(&this.resource, place, at));
         }
         recording.contents.write(object, place, at);
-        if performs.stores && this.resource.single && this.attachment.discards_on_store() && this.is_covered {
+        let drops = performs.stores && this.attachment.discards_on_store() && this.is_covered;
+        if drops && this.resource.is_single() {
             pass.at_end.push(place.discard(DiscardReason::Store));
         }
     }
@@ -259,13 +260,12 @@ fn begin_order(
     let at = recording.at;
     let bound = attached.iter().filter_map(|one| {
         let place = one.resource.place.get();
-        let is_single = one.resource.single;
         Some(passes::Attached {
             object: one.resource.object,
             place: *place.filter(|place| is_bound(at.bound, place))?,
             attachment: one.attachment,
             index: one.index,
-            kind: if is_single {
+            kind: if one.resource.is_single() {
                 AccessKind::Attachment
             } else {
                 AccessKind::Part

@@ -43,12 +43,31 @@ pub(crate) struct Resource {
     pub(crate) two_aspects: bool,
     /// As [`Place::contents`], of those at the same offset.
     pub(crate) contents: u64,
-    /// One mip level and one layer.
-    pub(crate) single: bool,
+    /// The slices of an image with one mip level and one layer: 1 for a 2D image and for a buffer; 0 with more levels or layers.
+    pub(crate) slices: u32,
     /// A buffer whose address shaders may have: its accesses are invisible.
     pub(crate) addressable: bool,
     /// Its binding to tile memory, if bound.
     pub(crate) place: OnceLock<Place>,
+}
+
+impl Resource {
+    /// Whether it has one mip level, one layer and one slice.
+    pub(crate) fn is_single(&self) -> bool {
+        self.slices == 1
+    }
+
+    /// Whether a barrier's range is all of an image with one mip level and one layer.
+    ///
+    /// For a 3D image, whether it names all slices: with maintenance9 a range may name some, which leaves the others unchanged
+    /// (VUID-VkImageMemoryBarrier2-maintenance9-10798). Without it, a range of one layer is of all slices; such ranges are not followed.
+    pub(crate) fn is_all(&self, range: &vk::ImageSubresourceRange) -> bool {
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        let names_slices = range.base_array_layer == 0
+            && [vk::REMAINING_ARRAY_LAYERS, self.slices].contains(&range.layer_count);
+        let has_slices = self.is_single() || self.slices > 1 && names_slices;
+        has_slices && (!self.two_aspects || range.aspect_mask.contains(both))
+    }
 }
 
 /// A resource's binding to tile memory.
@@ -141,5 +160,52 @@ impl Resources {
     /// The size of a tile memory object; `None` for other memory.
     pub(crate) fn object_size(&self, memory: vk::DeviceMemory) -> Option<u64> {
         self.objects.get(memory.as_raw())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(slices: u32, two_aspects: bool) -> Resource {
+        Resource {
+            object: Object::of(vk::Image::null()),
+            needs: None,
+            driver_size: 0,
+            fits_below: false,
+            extent: vk::Extent2D::default(),
+            two_aspects,
+            contents: 0,
+            slices,
+            addressable: false,
+            place: OnceLock::new(),
+        }
+    }
+
+    #[test]
+    fn a_range_of_some_slices_or_of_one_aspect_is_not_all_of_an_image() {
+        const REMAINING: u32 = vk::REMAINING_ARRAY_LAYERS;
+        let range = |base, count, aspects| {
+            let range = vk::ImageSubresourceRange::default().aspect_mask(aspects);
+            range.base_array_layer(base).layer_count(count)
+        };
+        let (color, depth) = (vk::ImageAspectFlags::COLOR, vk::ImageAspectFlags::DEPTH);
+        for (base, count, is_all) in [
+            (0, REMAINING, true),
+            (0, 4, true),
+            (0, 1, false),
+            (1, 3, false),
+            (1, REMAINING, false),
+        ] {
+            assert_eq!(
+                image(4, false).is_all(&range(base, count, color)),
+                is_all,
+                "{base}, {count}"
+            );
+        }
+        assert!(image(1, false).is_all(&range(0, 1, color)));
+        assert!(!image(0, false).is_all(&range(0, REMAINING, color)));
+        assert!(!image(1, true).is_all(&range(0, 1, depth)));
+        assert!(image(1, true).is_all(&range(0, 1, depth | vk::ImageAspectFlags::STENCIL)));
     }
 }

@@ -22,12 +22,10 @@ pub(crate) fn from_undefined(
     range: vk::ImageSubresourceRange,
 ) -> Option<Discard> {
     let image = resources.images.get(image.as_raw())?;
-    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-    let is_whole = image.single && (!image.two_aspects || range.aspect_mask.contains(both));
     let place = image
         .place
         .get()
-        .filter(|_| is_whole && recording.pass.is_none())?;
+        .filter(|_| image.is_all(&range) && recording.pass.is_none())?;
     let discard = place.discard(DiscardReason::Transition);
     Some(recording.discard(discard, Some(image.object)))
 }
