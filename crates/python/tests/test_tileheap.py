@@ -121,6 +121,7 @@ def test_tables_of_compilers_are_planned_at_the_bound():
         problem = Problem(
             [(int(row["lower"]), int(row["upper"])) for row in rows],
             [int(row["size"]) for row in rows],
+            alignments=[int(row["alignment"]) for row in rows],
             names=[row["id"] for row in rows],
         )
         of_arrays = plan(problem)

@@ -5,51 +5,66 @@ use serde::Deserialize;
 use crate::error::{Error, Result};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Node, Operator, Shape, TensorId};
 use crate::plan::placement::SpaceItem;
-use crate::units::{Bytes, Span};
+use crate::units::{Alignment, Bytes, Span};
 use tileheap_json::{clip, parse};
 
-/// Reads a table `id,lower,upper,size`: a tensor is live in steps `[lower, upper)`. Columns come in any order, others are ignored.
+/// Reads a table `id,lower,upper,size`, perhaps with an `alignment`: a tensor is live in steps `[lower, upper)`. Columns come in any order,
+/// others are ignored; fields may be quoted.
 ///
 /// # Errors
 /// [`Error::Parse`] with the number of the first invalid line.
 pub fn read_records(text: &str) -> Result<Vec<SpaceItem>> {
-    let wrong = |line: usize, problem: String| Error::parse("records", format!("line {line}: {problem}"));
-    let mut lines = numbered(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let Some((at, header)) = lines.next() else {
-        return Err(wrong(1, "the header id,lower,upper,size is missing".to_owned()));
-    };
-    let header: Vec<String> = header
-        .split(',')
-        .map(|field| field.trim().to_ascii_lowercase())
-        .collect();
-    let column = |name: &str| {
-        let found = header.iter().position(|field| field == name);
-        found.ok_or_else(|| wrong(at, format!("the header has no column `{name}`")))
-    };
-    let (id, lower, upper, size) = (column("id")?, column("lower")?, column("upper")?, column("size")?);
+    let wrong = |line: u64, problem: String| Error::parse("records", format!("line {line}: {problem}"));
+    let mut lines = csv::ReaderBuilder::new();
+    lines.has_headers(false).flexible(true).trim(csv::Trim::All);
+    let mut header: Option<Vec<String>> = None;
     let mut items = Vec::new();
-    for (at, line) in lines {
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    for fields in lines.from_reader(text.as_bytes()).into_records() {
+        let fields = fields.map_err(|fault| Error::parse("records", fault))?;
+        let at = fields.position().map_or(1, csv::Position::line);
+        if fields.iter().all(str::is_empty) {
+            continue;
+        }
+        let Some(header) = &header else {
+            let names: Vec<String> = fields.iter().map(str::to_ascii_lowercase).collect();
+            let is_there = |name: &str| names.iter().any(|field| field == name);
+            if let Some(name) = ["id", "lower", "upper", "size"]
+                .into_iter()
+                .find(|name| !is_there(name))
+            {
+                return Err(wrong(at, format!("the header has no column `{name}`")));
+            }
+            header = Some(names);
+            continue;
+        };
         if fields.len() != header.len() {
             let problem = format!("{} fields, but the header has {}", fields.len(), header.len());
             return Err(wrong(at, problem));
         }
-        let number = |column: usize| {
-            let problem = || format!("{} `{}` is not a number", header[column], clip(fields[column]));
-            fields[column].parse::<u64>().map_err(|_| wrong(at, problem()))
+        let place = |name: &str| header.iter().position(|field| field == name);
+        let field = |name: &str| place(name).map_or("", |place| &fields[place]);
+        let number = |name: &str| {
+            let text = field(name);
+            let problem = || format!("{name} `{}` is not a number", clip(text));
+            text.parse::<u64>().map_err(|_| wrong(at, problem()))
         };
-        let step = |column: usize| {
-            let value = number(column)?;
+        let step = |name: &str| {
+            let value = number(name)?;
             u32::try_from(value).map_err(|_| wrong(at, format!("step {value} is above 2^32 - 1")))
         };
-        let (first, end) = (step(lower)?, step(upper)?);
+        let (first, end) = (step("lower")?, step("upper")?);
         if first > end {
             return Err(wrong(at, format!("lower {first} is above upper {end}")));
         }
-        let size = Bytes(number(size)?);
-        items.push(SpaceItem::record(fields[id], Span::new(first, end), size));
+        let mut item = SpaceItem::record(field("id"), Span::new(first, end), Bytes(number("size")?));
+        if place("alignment").is_some() {
+            let alignment = Alignment::new(number("alignment")?);
+            item.alignment = alignment.ok_or_else(|| wrong(at, "the alignment is 0".to_owned()))?;
+        }
+        items.push(item);
     }
-    Ok(items)
+    let missing = || wrong(1, "the header id,lower,upper,size is missing".to_owned());
+    header.map(|_| items).ok_or_else(missing)
 }
 
 #[derive(Deserialize)]
@@ -79,7 +94,8 @@ struct Line {
 /// [`Error::Parse`] with the number of the first invalid line; an invalid graph.
 pub fn read_lines(text: &str) -> Result<Graph> {
     let wrong = |line: usize, problem: String| Error::parse("network", format!("line {line}: {problem}"));
-    let mut lines = numbered(text);
+    let lines = (1..).zip(text.lines());
+    let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let header = lines.next();
     let (at, header) = header.ok_or_else(|| wrong(1, "the text is empty".to_owned()))?;
     let header: Header = parse(header).map_err(|fault| wrong(at, fault.problem))?;
@@ -133,10 +149,4 @@ pub fn read_lines(text: &str) -> Result<Graph> {
         graph.output(output);
     }
     graph.build()
-}
-
-/// Lines that are not blank, with their numbers from 1.
-fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = (1..).zip(text.lines());
-    lines.filter(|(_, line)| !line.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! The default strategy on public networks: plain records at the bound, graphs at theirs, every strategy judged.
+//! The default strategy on public networks and on tables that compilers made: plain records at the bound, graphs at theirs, every strategy judged.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::plan::placement::place;
 use tileheap_tensor::{MemoryDesc, TensorPlanOptions};
 
-fn models(ending: &str) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(tileheap_testkit::data("tensor/models")).unwrap();
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(tileheap_testkit::data("tensor").join(folder)).unwrap();
     let files = files.map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.to_string_lossy().ends_with(ending));
     let mut files: Vec<PathBuf> = files.collect();
@@ -19,7 +19,10 @@ fn models(ending: &str) -> Vec<PathBuf> {
 
 #[test]
 fn records_are_placed_at_the_bound() {
-    for file in models(".csv") {
+    let others = ["totals.csv", "_plan.csv"];
+    let compiled = files("compilers", ".csv").into_iter();
+    let compiled = compiled.filter(|file| !others.iter().any(|end| file.to_string_lossy().ends_with(end)));
+    for file in files("models", ".csv").into_iter().chain(compiled) {
         let items = read_records(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let memories = [MemoryDesc::new("device")];
         let space = place(&items, &memories, &Offsets(tileheap_pack::Strategy::Auto)).unwrap();
@@ -30,7 +33,7 @@ fn records_are_placed_at_the_bound() {
 
 #[test]
 fn networks_are_planned_at_the_bound() {
-    for file in models(".jsonl") {
+    for file in files("models", ".jsonl") {
         let graph = read_lines(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let layouts = crate::buffers(&graph);
         let plan = crate::planned(&graph, &layouts, &TensorPlanOptions::default(), 64).unwrap();
@@ -41,7 +44,7 @@ fn networks_are_planned_at_the_bound() {
 /// `place` accepts what every strategy answers.
 #[test]
 fn every_strategy_is_sound() {
-    let files = models("mobilenet_v2.fp16.csv");
+    let files = files("models", "mobilenet_v2.fp16.csv");
     let items = read_records(&std::fs::read_to_string(&files[0]).unwrap()).unwrap();
     for strategy in crate::strategies() {
         let name = strategy.name();
