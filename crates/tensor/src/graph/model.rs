@@ -163,9 +163,13 @@ impl Graph {
         let symbol = dim
             .symbol()
             .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        let symbol = symbol.map_or("?", |symbol| &symbol.name);
-        let problem =
-            format!("dimension {dim} has no upper bound below 2^63: symbol `{symbol}` needs a range");
+        let problem = match symbol {
+            Some(symbol) => format!(
+                "dimension {dim} has no upper bound below 2^63: symbol `{}` needs a range",
+                symbol.name
+            ),
+            None => format!("its size is past 2^63 with dimension {dim}"),
+        };
         Error::tensor(&self.tensor(tensor).name, problem)
     }
 

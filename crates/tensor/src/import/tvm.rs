@@ -203,7 +203,8 @@ impl TvmGraph {
             let outputs = rows[number]..rows[number + 1];
             let mut ids = Vec::new();
             for entry in outputs.clone() {
-                let element: ElementType = attrs.dltype.1[entry].parse().map_err(wrong)?;
+                let of_node = |problem: String| wrong(format!("node `{}`: {problem}", clip(&node.name)));
+                let element: ElementType = attrs.dltype.1[entry].parse().map_err(of_node)?;
                 let shape = Shape::new(attrs.shape.1[entry].iter().copied());
                 let name = if outputs.len() > 1 {
                     format!("{}.{}", node.name, entry - rows[number])

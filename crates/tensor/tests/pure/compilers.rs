@@ -204,7 +204,8 @@ fn weights_of_relay_are_there_for_the_second_run() {
             "[[4, 0, 0]]",
             "conv2d_NCHWc_nn_relu` reads",
         ),
-        ("[1, 8, 4, 4, 4]", "[4294967296, 4294967296, 1, 1, 4]", "`data`"),
+        ("[1, 8, 4, 4, 4]", "[4294967296, 4294967296]", "`data`: its size"),
+        ("float32", "float8", "node `data`: `float8`"),
     ] {
         assert_says(refused(&bare.replacen(from, to, 1), &[]), &[words]);
     }
