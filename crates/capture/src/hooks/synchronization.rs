@@ -73,12 +73,17 @@ fn named(device: &Device, one: dependencies::Dependency) -> Dependency<Resource>
             })
         }
     };
-    let (from, to) = one.families;
     Dependency {
         memory,
-        families: (from != to).then_some([from, to]),
+        families: transfer(one.families),
         ..Dependency::global(&one)
     }
+}
+
+/// The queue families of a transfer of ownership, which names two that differ.
+fn transfer((from, to): (u32, u32)) -> Option<[u32; 2]> {
+    let ignored = [from, to].contains(&vk::QUEUE_FAMILY_IGNORED);
+    (from != to && !ignored).then_some([from, to])
 }
 
 fn all_named(
@@ -86,4 +91,14 @@ fn all_named(
     all: impl Iterator<Item = dependencies::Dependency>,
 ) -> Vec<Dependency<Resource>> {
     all.map(|one| named(device, one)).collect()
+}
+
+#[test]
+fn a_transfer_of_ownership_names_two_queue_families() {
+    let ignored = vk::QUEUE_FAMILY_IGNORED;
+    assert_eq!(
+        transfer((0, vk::QUEUE_FAMILY_EXTERNAL)),
+        Some([0, vk::QUEUE_FAMILY_EXTERNAL])
+    );
+    assert_eq!([(1, 1), (0, ignored), (ignored, 0)].map(transfer), [None; 3]);
 }
