@@ -38,8 +38,11 @@ extern "C" fn at_exit() {
 }
 
 fn has_label(ops: &[Op], name: &str) -> bool {
-    ops.iter()
-        .any(|op| matches!(op, Op::BeginLabel(label) if label == name))
+    ops.iter().any(|op| match op {
+        Op::BeginLabel(label) => label == name,
+        Op::Execute(all) => all.iter().any(|ops| has_label(ops, name)),
+        _ => false,
+    })
 }
 
 impl Device {

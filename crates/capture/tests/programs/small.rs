@@ -17,6 +17,15 @@ use super::{captured, folder, read};
 const WAY: &str = "TILEHEAP_SMALL_PROGRAM";
 const LABEL: &std::ffi::CStr = c"next frame";
 
+/// Where a command buffer has the label.
+#[derive(Clone, Copy, PartialEq)]
+enum Labelled {
+    Nowhere,
+    Begun,
+    Inserted,
+    InSecondary,
+}
+
 /// A device with a buffer that each submit fills anew.
 struct Small {
     device: ash::Device,
@@ -53,15 +62,29 @@ impl Small {
         }
     }
 
-    /// Fills the buffer, in a command buffer that begins a label or does not.
-    fn submit(&self, is_labelled: bool, fence: vk::Fence, signals: &[vk::Semaphore]) {
+    /// Fills the buffer.
+    fn submit(&self, labelled: Labelled, fence: vk::Fence, signals: &[vk::Semaphore]) {
         let (device, label) = (&self.device, vk::DebugUtilsLabelEXT::default().label_name(LABEL));
+        let secondaries = command_buffers(device, self.pool, vk::CommandBufferLevel::SECONDARY, 1);
+        if labelled == Labelled::InSecondary {
+            let inheritance = vk::CommandBufferInheritanceInfo::default();
+            let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
+            // SAFETY: Valid usage.
+            record(device, secondaries[0], &info, || unsafe {
+                self.utils.cmd_insert_debug_utils_label(secondaries[0], &label);
+            });
+        }
         let commands = command_buffers(device, self.pool, vk::CommandBufferLevel::PRIMARY, 1);
         // SAFETY: Valid usage.
         record(device, commands[0], &Default::default(), || unsafe {
-            if is_labelled {
-                self.utils.cmd_begin_debug_utils_label(commands[0], &label);
-                self.utils.cmd_end_debug_utils_label(commands[0]);
+            match labelled {
+                Labelled::Nowhere => {}
+                Labelled::Begun => {
+                    self.utils.cmd_begin_debug_utils_label(commands[0], &label);
+                    self.utils.cmd_end_debug_utils_label(commands[0]);
+                }
+                Labelled::Inserted => self.utils.cmd_insert_debug_utils_label(commands[0], &label),
+                Labelled::InSecondary => device.cmd_execute_commands(commands[0], &secondaries),
             }
             device.cmd_fill_buffer(commands[0], self.buffer, 0, vk::WHOLE_SIZE, 1);
         });
@@ -77,7 +100,7 @@ impl Small {
     }
 
     fn fill(&self) {
-        self.submit(false, vk::Fence::null(), &[]);
+        self.submit(Labelled::Nowhere, vk::Fence::null(), &[]);
     }
 }
 
@@ -97,13 +120,15 @@ fn program(way: &str) {
         let fence = fence.expect("a fence");
         match way {
             "labels" => {
-                for index in 0..4 {
-                    let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
-                    if index % 2 == 0 {
-                        small.utils.queue_insert_debug_utils_label(queue, &label);
-                    }
-                    small.submit(index % 2 == 1, vk::Fence::null(), &signals);
-                }
+                let label = vk::DebugUtilsLabelEXT::default().label_name(LABEL);
+                small.utils.queue_insert_debug_utils_label(queue, &label);
+                small.fill();
+                small.submit(Labelled::Begun, vk::Fence::null(), &signals);
+                small.utils.queue_begin_debug_utils_label(queue, &label);
+                small.fill();
+                small.utils.queue_end_debug_utils_label(queue);
+                small.submit(Labelled::Inserted, vk::Fence::null(), &signals);
+                small.submit(Labelled::InSecondary, vk::Fence::null(), &signals);
             }
             "two" => {
                 let other = Small::new(&instance);
@@ -130,7 +155,7 @@ fn program(way: &str) {
                     vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
                 let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
                 let semaphores = [small.objects.create(device, &info)];
-                small.submit(false, fence, &semaphores);
+                small.submit(Labelled::Nowhere, fence, &semaphores);
                 let values = vk::SemaphoreWaitInfo::default()
                     .semaphores(&semaphores)
                     .values(&[1]);
@@ -184,7 +209,13 @@ fn frames(folder: &Path, device: &str) -> Vec<(Border, usize, usize)> {
 fn frames_end_at_labels_at_the_signal_and_on_each_device_for_itself() {
     use Border::{End, Label, Signal, Submits};
     // Before the first label there is nothing.
-    let labels = &[(Label, 1, 1), (Label, 1, 1), (Label, 1, 1), (End, 1, 1)][..];
+    let labels = &[
+        (Label, 1, 1),
+        (Label, 1, 1),
+        (Label, 1, 1),
+        (Label, 1, 1),
+        (End, 1, 1),
+    ][..];
     let label = format!("label:{}", LABEL.to_str().expect("ASCII"));
     for (way, border, wanted, first, second) in [
         ("labels", label.as_str(), "0..8", labels, &[][..]),
