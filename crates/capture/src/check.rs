@@ -9,7 +9,7 @@ use ash::vk::{self, AccessFlags2 as A, ImageLayout, PipelineStageFlags2 as S};
 use tileheap::format::aspects;
 use tileheap::frame::tables::{Resource, ResourceKind, Version};
 use tileheap::frame::{Frame, Persistence, ResourceId, SubresourceRange};
-use tileheap::lower::check::{DeviceFacts, Rule};
+use tileheap::lower::check::{DeviceFacts, Recorded, RecordedAccess, Rule};
 use tileheap::lower::tables::commands::*;
 use tileheap::lower::tables::objects::{AccessRow, Binding, BufferRow, ImageRow, MemoryRow, Sharing};
 use tileheap::lower::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
@@ -62,7 +62,7 @@ pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFram
     recording.read(frame, capture, &situation.queues)?;
     let errors = recording
         .tables
-        .recorded_violations(&recording.around, frame, &situation, &device);
+        .recorded_violations(&recording.recorded, frame, &situation, &device);
     let findings = errors.into_iter().map(|error| Finding {
         rule: error.rule,
         certain: error.resources.iter().all(|&id| frame.resource(id).is_image()),
@@ -75,7 +75,7 @@ pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFram
 #[derive(Default)]
 struct Recording {
     tables: Lowered,
-    around: Vec<[Vec<DependencyRow>; 2]>,
+    recorded: Recorded,
     /// Per resource, the current one and the previous one: two of histories alone.
     objects: Vec<[Object; 2]>,
 }
@@ -110,15 +110,20 @@ impl Recording {
         for (batch, sync) in frame.batches().iter().zip(&capture.batches) {
             let queue = frame.submits()[batch.submit.index()].queue.index();
             for commands in batch.command_buffers.indices() {
-                let before = self.around.len();
+                let before = self.recorded.around.len();
                 for command in &capture.command_buffers[commands] {
                     match command {
-                        Command::Pass { layouts, .. } => {
+                        Command::Pass {
+                            layouts,
+                            stores,
+                            regions,
+                            ..
+                        } => {
                             let contents =
                                 PassContents::Described(passes.next().ok_or_else(|| {
                                     NotOfFrame("it has more passes than the frame".to_owned())
                                 })?);
-                            let accesses = frame.passes()[self.around.len()].accesses;
+                            let accesses = frame.passes()[self.recorded.around.len()].accesses;
                             equal("accesses of a pass", layouts.len(), accesses.len())?;
                             for (access, layout) in accesses.of(frame.accesses()).iter().zip(layouts) {
                                 let previous = usize::from(access.version == Version::Previous);
@@ -130,6 +135,13 @@ impl Recording {
                                     layout,
                                 });
                             }
+                            let accesses = (0..layouts.len()).map(|index| RecordedAccess {
+                                regions: regions.get(index).cloned().unwrap_or_default(),
+                                is_stored: stores.get(index).is_some_and(|store| {
+                                    store.is_some_and(|one| one.0 != vk::AttachmentStoreOp::NONE)
+                                }),
+                            });
+                            self.recorded.accesses.extend(accesses);
                             let none = DependencyRow::default();
                             let (tile_memory, rendering) = (None, None);
                             self.tables.passes.push(PassRow {
@@ -139,7 +151,8 @@ impl Recording {
                                 rendering,
                                 after: none,
                             });
-                            self.around.push([std::mem::take(&mut open[queue]), Vec::new()]);
+                            let before = std::mem::take(&mut open[queue]);
+                            self.recorded.around.push([before, Vec::new()]);
                         }
                         Command::Barrier(all)
                         | Command::WaitEvents {
@@ -153,10 +166,10 @@ impl Recording {
                 let row = frame.command_buffers()[commands].passes;
                 equal(
                     "passes in a command buffer",
-                    self.around.len() - before,
+                    self.recorded.around.len() - before,
                     row.len(),
                 )?;
-                if let Some([_, behind]) = self.around[before..].last_mut() {
+                if let Some([_, behind]) = self.recorded.around[before..].last_mut() {
                     *behind = std::mem::take(&mut open[queue]);
                 }
                 // Rows go by their position; what they are called is not looked at.

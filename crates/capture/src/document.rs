@@ -12,6 +12,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 use tileheap::frame::SubresourceRange;
+pub use tileheap::lower::check::Region;
 use tileheap::names;
 use tileheap_json::{JsonSyntaxError, is_default};
 use tileheap_layer::dependencies;
@@ -250,6 +251,9 @@ pub enum Command<R = u32> {
         /// The store operation of each of its accesses; `None` for what is no attachment.
         #[serde(default)]
         stores: Vec<Option<Store>>,
+        /// What each of its accesses is confined to: render areas, what copies name; nothing for all of its range.
+        #[serde(default)]
+        regions: Vec<Vec<Region>>,
     },
     /// A pipeline barrier, or what a render pass does as one.
     Barrier(Vec<Dependency<R>>),

@@ -7,10 +7,11 @@ use ash::vk;
 use super::error::{CheckError, Rule};
 use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
+use super::recorded::Recorded;
 use crate::frame::tables::{Access, Contents, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
-use crate::lower::tables::commands::{DependencyRow, PassContents};
+use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
 use crate::plan::MemoryKind;
@@ -24,8 +25,8 @@ pub(super) struct Checker<'a> {
     /// The parts of images that are told apart; known once the tables refer to each other soundly.
     pub(super) parts: Parts,
     pub(super) errors: Vec<CheckError>,
-    /// Of a program's own recording, the dependencies before and behind each row of passes: then only hazards and layouts within the frame are judged.
-    pub(super) recorded: Option<&'a [[Vec<DependencyRow>; 2]]>,
+    /// A program's own recording: then only hazards and layouts within the frame are judged.
+    pub(super) recorded: Option<&'a Recorded>,
 }
 
 /// A row whose parameters are judged.

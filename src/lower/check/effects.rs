@@ -33,6 +33,7 @@ impl Effect {
     pub(super) fn to_uses(&self, checker: &Checker<'_>) -> Vec<Use> {
         let of_part = |part| Use {
             part,
+            index: Some(self.index),
             stages: self.stages,
             access: self.access,
             writes: self.writes,
@@ -121,6 +122,7 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
         .any(|other| other.resolves == Some(access.resource));
     let of_part = |part| Use {
         part,
+        index: Some(index),
         stages: S::COLOR_ATTACHMENT_OUTPUT,
         access: A::COLOR_ATTACHMENT_READ,
         writes: false,

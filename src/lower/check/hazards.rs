@@ -19,6 +19,7 @@ use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::error::Rule;
 use super::parts::Part;
+use super::recorded::{RecordedAccess, Region};
 use super::records::{Conflicts, Dependency, OrderedAfter, Record, UsedBy, User};
 use super::sites::{Place, Site};
 use crate::frame::external::ResourceState;
@@ -31,6 +32,8 @@ use crate::units::Bytes;
 /// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
     pub(super) part: Part,
+    /// The access that it is of.
+    pub(super) index: Option<usize>,
     pub(super) stages: S,
     pub(super) access: A,
     pub(super) writes: bool,
@@ -93,6 +96,7 @@ impl Hazards {
                     taken: Vec::new(),
                     queue: last.queue,
                     row: None,
+                    index: None,
                     user: User {
                         by: UsedBy::Earlier,
                         text: "earlier work".to_owned(),
@@ -139,6 +143,7 @@ impl Hazards {
             let user = here.user(checker, UsedBy::Exit, part);
             let access = Use {
                 part,
+                index: None,
                 stages: stage,
                 access,
                 writes: exit.access.is_empty() || access.intersects(WRITES),
@@ -201,18 +206,29 @@ impl Hazards {
             let of_pass = |record: &Record| {
                 record.row == Some(here.row) && matches!(record.user.by, UsedBy::Read | UsedBy::Write)
             };
-            self.supersede(checker, access.part, here.queue, |record| !of_pass(record));
-            for stage in each(access.stages) {
+            self.supersede(checker, access.part, here.queue, |record| {
+                !of_pass(record) && holds(checker, access.index, record.index)
+            });
+            let stored = recorded(checker, access.index).is_some_and(|one| one.is_stored);
+            let last = access.stages & S::LATE_FRAGMENT_TESTS;
+            let stages = if stored && !last.is_empty() {
+                last
+            } else {
+                access.stages
+            };
+            for stage in each(stages) {
                 let user = here.user(checker, UsedBy::Write, access.part);
                 let (part, written) = (access.part, access.access & WRITES);
-                self.record(checker, part, here, user, stage, written, Conflicts::AllSee);
+                self.record(checker, part, here, user, stage, written, Conflicts::AllSee)
+                    .index = access.index;
             }
         }
         for access in uses.iter().filter(|access| !access.writes) {
             for stage in each(access.stages) {
                 let user = here.user(checker, UsedBy::Read, access.part);
                 let (part, read) = (access.part, access.access);
-                self.record(checker, part, here, user, stage, read, Conflicts::Writes);
+                self.record(checker, part, here, user, stage, read, Conflicts::Writes)
+                    .index = access.index;
             }
         }
     }
@@ -257,7 +273,10 @@ impl Hazards {
             .iter()
             .flat_map(|record| barrier.parts.iter().flatten().map(move |part| (record, part)))
         {
-            if !touches(checker, record, part, here.queue) {
+            // Those of one queue are in the order of submission by themselves ("Image Layout Transitions"); a plan's have barriers between them
+            // all the same.
+            let ordered = record.user.by == UsedBy::Transition && record.queue == here.queue;
+            if ordered && checker.recorded.is_some() || !touches(checker, record, (part, None), here.queue) {
                 continue;
             }
             let reach = &record.reach[here.queue.0 as usize];
@@ -287,7 +306,7 @@ impl Hazards {
     ) {
         for record in &self.records {
             let conflict = access.writes || record.conflicts != Conflicts::Writes;
-            if !conflict || ignored(record) || !touches(checker, record, access.part, queue) {
+            if !conflict || ignored(record) || !touches(checker, record, (access.part, access.index), queue) {
                 continue;
             }
             let reach = &record.reach[queue.0 as usize];
@@ -356,6 +375,7 @@ impl Hazards {
             taken: Vec::new(),
             queue: here.queue,
             row: Some(here.row),
+            index: None,
             user,
             release: false,
             stage,
@@ -385,11 +405,45 @@ impl Record {
     }
 }
 
+/// What a program's own recording says of an access.
+fn recorded<'a>(checker: &Checker<'a>, index: Option<usize>) -> Option<&'a RecordedAccess> {
+    checker.recorded?.accesses.get(index?)
+}
+
+fn regions<'a>(checker: &Checker<'a>, index: Option<usize>) -> &'a [Region] {
+    recorded(checker, index).map_or(&[], |access| &access.regions)
+}
+
+/// Whether two accesses to one part have no texel or byte in common.
+fn are_apart(checker: &Checker<'_>, a: Option<usize>, b: Option<usize>) -> bool {
+    let (a, b) = (regions(checker, a), regions(checker, b));
+    let meet = |a: &Region, b: &Region| (0..3).all(|axis| a[axis][0] < b[axis][1] && b[axis][0] < a[axis][1]);
+    !a.is_empty() && !b.is_empty() && !a.iter().any(|a| b.iter().any(|b| meet(a, b)))
+}
+
+/// Whether one access to a part has all that another one has.
+fn holds(checker: &Checker<'_>, all: Option<usize>, some: Option<usize>) -> bool {
+    let (all, some) = (regions(checker, all), regions(checker, some));
+    let inside =
+        |a: &Region, b: &Region| (0..3).all(|axis| a[axis][0] <= b[axis][0] && b[axis][1] <= a[axis][1]);
+    let held = |b: &Region| all.iter().any(|a| inside(a, b));
+    all.is_empty() || !some.is_empty() && some.iter().all(held)
+}
+
 /// Whether some of the bytes that a record still stands for are the part's, used on `queue`.
-fn touches(checker: &Checker<'_>, record: &Record, part: Part, queue: DeviceQueueIndex) -> bool {
+fn touches(
+    checker: &Checker<'_>,
+    record: &Record,
+    (part, index): (Part, Option<usize>),
+    queue: DeviceQueueIndex,
+) -> bool {
     let mine = Site::of(checker, part.object, queue);
     let same = record.part.and_then(|other| same_texels(checker, other, part));
-    if mine.place != record.site.place || same == Some(false) || record.taken.contains(&part) {
+    if mine.place != record.site.place
+        || same == Some(false)
+        || record.taken.contains(&part)
+        || same == Some(true) && are_apart(checker, record.index, index)
+    {
         return false;
     }
     let granularity = checker.device.profile.limits.buffer_image_granularity;

@@ -26,6 +26,7 @@ mod facts;
 mod hazards;
 mod layouts;
 mod parts;
+mod recorded;
 mod records;
 mod renderings;
 mod replay;
@@ -35,13 +36,13 @@ mod subpasses;
 
 pub use error::{CheckError, Rule};
 pub use facts::DeviceFacts;
+pub use recorded::{Recorded, RecordedAccess, Region};
 
 use self::checker::Checker;
 use self::parts::Parts;
 use super::checked::Checked;
 use super::situation::Situation;
 use super::tables::Lowered;
-use super::tables::commands::DependencyRow;
 use crate::frame::Frame;
 
 impl Lowered {
@@ -107,14 +108,13 @@ impl Lowered {
         checker.errors
     }
 
-    /// The hazards and layouts of tables that record what a program does by itself; `recorded` has the dependencies in front of each row of
-    /// passes and behind it, one after the other.
+    /// The hazards and layouts of tables that record what a program does by itself.
     ///
     /// Of the tables only images, buffers, their memory, accesses, passes, barriers and what is submitted have to be there. Work before the
     /// frame counts as waited for, and images are in the layout of their first use; contents, creation and other work are not judged.
     pub fn recorded_violations(
         &self,
-        recorded: &[[Vec<DependencyRow>; 2]],
+        recorded: &Recorded,
         frame: &Frame,
         situation: &Situation,
         device: &DeviceFacts,

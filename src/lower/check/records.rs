@@ -23,6 +23,8 @@ pub(super) struct Record {
     pub(super) queue: DeviceQueueIndex,
     /// The row of the pass that used them; `None` for what is outside of the frame.
     pub(super) row: Option<usize>,
+    /// The access that used them, where regions of accesses are told apart.
+    pub(super) index: Option<usize>,
     pub(super) user: User,
     /// A release: semaphores at `ALL_COMMANDS` alone come after it.
     pub(super) release: bool,

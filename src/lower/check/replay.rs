@@ -205,7 +205,7 @@ impl Replay {
 
     fn pass(&mut self, checker: &mut Checker<'_>, here: Here) {
         let row = checker.tables.passes[here.row];
-        let recorded = checker.recorded.map(|rows| &rows[here.row]);
+        let recorded = checker.recorded.map(|recorded| &recorded.around[here.row]);
         for &row in recorded.iter().flat_map(|[before, _]| before) {
             self.dependency(checker, here, row);
         }
@@ -423,6 +423,7 @@ impl Replay {
         }
         let of_part = |&part: &Part| Use {
             part,
+            index: None,
             stages: S::ALL_TRANSFER,
             access: A::TRANSFER_WRITE,
             writes: true,

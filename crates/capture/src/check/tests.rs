@@ -1,8 +1,11 @@
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::tables::PassKind;
+use tileheap::frame::{AccessKind, FrameBuilder, ImageDesc, LoadOp};
 use vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 
 use super::*;
-use crate::document::{BatchSync, Layout};
+use crate::document::{BatchSync, Layout, Store};
 
 /// Everything in `GENERAL`, and a barrier for all memory before each pass but `left_out`.
 fn recorded(frame: &Frame, left_out: Option<usize>) -> Capture {
@@ -46,6 +49,7 @@ fn recorded(frame: &Frame, left_out: Option<usize>) -> Capture {
                 pass: index as u32,
                 layouts,
                 stores: Vec::new(),
+                regions: Vec::new(),
             });
         }
         commands.push(recorded);
@@ -143,4 +147,73 @@ fn layouts_and_recordings_of_other_frames_are_told() {
     wrong.batches.pop();
     let error = check(&frame, &wrong).expect_err("a batch is missing").to_string();
     assert!(error.contains("it has 1 batches, and the frame 2"), "{error}");
+}
+
+/// What two passes lack that write 32 columns of a depth image, the second one from column `at` on, with these barriers between them.
+fn lacking(at: u64, store: vk::AttachmentStoreOp, between: &[Dependency]) -> Vec<Rule> {
+    let mut builder = FrameBuilder::new("two", vk::Extent2D::default());
+    let (width, height) = (64, 64);
+    let desc = ImageDesc::new(vk::Format::D16_UNORM, vk::Extent2D { width, height });
+    let outside = Persistence::External(ExternalDesc::in_layout(L::GENERAL));
+    let image = builder.resource("image", ResourceKind::from(desc), outside);
+    let queue = builder.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = builder.submit(queue);
+    let batch = builder.batch(submit);
+    let commands = builder.command_buffer(batch, "commands");
+    for name in ["first", "second"] {
+        let pass = builder.pass(commands, name, PassKind::Render);
+        let kind = AccessKind::DepthStencilAttachment;
+        pass.access(image, kind, false, true, LoadOp::DontCare);
+    }
+    let frame = builder.build().expect("a frame");
+    let mut capture = recorded(&frame, Some(1));
+    let commands = &mut capture.command_buffers[0];
+    let mut columns = [0, at].into_iter();
+    for command in commands.iter_mut() {
+        if let Command::Pass { stores, regions, .. } = command {
+            let first = columns.next().expect("two passes");
+            *stores = vec![Some(Store(store))];
+            *regions = vec![vec![[[first, first + 32], [0, 64], [0, 1]]]];
+        }
+    }
+    let barriers = between.iter().map(|one| Command::Barrier(vec![one.clone()]));
+    let last = commands.len() - 1;
+    commands.splice(last..last, barriers);
+    let findings = check(&frame, &capture).expect("of its frame");
+    let mut rules: Vec<Rule> = findings.into_iter().map(|one| one.rule).collect();
+    rules.dedup();
+    rules
+}
+
+#[test]
+fn what_vulkan_orders_by_itself_needs_no_barrier() {
+    const STORE: vk::AttachmentStoreOp = vk::AttachmentStoreOp::STORE;
+    let barrier = |memory, src_stages, dst_stages| Dependency {
+        src_stages,
+        src_access: A::MEMORY_WRITE,
+        dst_stages,
+        dst_access: A::MEMORY_READ | A::MEMORY_WRITE,
+        memory,
+        ..Dependency::default()
+    };
+    // Areas side by side are in no order, as are copies to them.
+    assert_eq!(lacking(32, STORE, &[]), []);
+    assert_eq!(lacking(31, STORE, &[]), [Rule::Execution]);
+    // A store operation writes again what was cleared and tested at the stage before.
+    let late = barrier(Memory::All, S::LATE_FRAGMENT_TESTS, S::ALL_COMMANDS);
+    assert_eq!(lacking(0, STORE, std::slice::from_ref(&late)), []);
+    assert_eq!(lacking(0, vk::AttachmentStoreOp::NONE, &[late]), [Rule::Memory]);
+    // Transitions are in their order; the second one as a render pass begins without a dependency of its own.
+    let part = SubresourceRange::ALL;
+    let transition = |old, new| Memory::Image {
+        resource: 0,
+        part,
+        old,
+        new,
+    };
+    let changes = transition(L::GENERAL, L::TRANSFER_DST_OPTIMAL);
+    let changes = barrier(changes, S::ALL_GRAPHICS, S::ALL_TRANSFER);
+    let implied = barrier(transition(L::UNDEFINED, L::GENERAL), S::NONE, S::ALL_COMMANDS);
+    assert_eq!(lacking(0, STORE, &[changes, implied.clone()]), []);
+    assert_eq!(lacking(0, STORE, &[implied]), [Rule::Execution]);
 }

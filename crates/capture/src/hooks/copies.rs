@@ -3,31 +3,34 @@
 use std::sync::Arc;
 
 use ash::vk;
+use ash::vk::PipelineStageFlags2 as S;
 use tileheap::frame::AccessKind::{TransferDestination, TransferSource};
 use tileheap_layer::{array, given};
 
 use super::device::Device;
 use super::recorder::commands;
 use crate::model::objects::{Buffer, Image};
-use crate::model::recording::{Access, Coverage, Recording};
+use crate::model::recording::{Access, Coverage, Recording, region};
 
 /// Part of an image: layers, and the texels inside.
 type Place = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
 fn from_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
     let image = image?;
-    Some(Access::of_image(image, TransferSource, image.layers(place.0), layout).reading())
+    let mut access = Access::of_image(image, TransferSource, image.layers(place.0), layout).reading();
+    access.regions = vec![region(place.1, place.2)];
+    Some(access)
 }
 
-fn to_image(
-    image: Option<&Arc<Image>>,
-    layout: vk::ImageLayout,
-    (layers, offset, extent): Place,
-) -> Option<Access> {
+fn to_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
+    let (layers, offset, extent) = place;
     let image = image?;
     let whole = image.is_whole(layers.mip_level, offset, extent);
     let coverage = if whole { Coverage::Whole } else { Coverage::Part };
-    Some(Access::of_image(image, TransferDestination, image.layers(layers), layout).writing(coverage))
+    let access = Access::of_image(image, TransferDestination, image.layers(layers), layout);
+    let mut access = access.writing(coverage);
+    access.regions = vec![region(place.1, place.2)];
+    Some(access)
 }
 
 fn from_buffer(buffer: Option<&Arc<Buffer>>) -> Option<Access> {
@@ -48,6 +51,7 @@ fn to_buffer(buffer: Option<&Arc<Buffer>>, bytes: u64) -> Option<Access> {
 fn images(
     device: &Device,
     recording: &mut Recording,
+    stage: S,
     (from, from_layout): (vk::Image, vk::ImageLayout),
     (to, to_layout): (vk::Image, vk::ImageLayout),
     places: impl Iterator<Item = (Place, Place)>,
@@ -59,7 +63,7 @@ fn images(
             to_image(to.as_ref(), to_layout, target),
         ]
     };
-    recording.transfer(places.flat_map(both).flatten().collect());
+    recording.transfer(stage, places.flat_map(both).flatten().collect());
 }
 
 fn buffers(
@@ -71,7 +75,7 @@ fn buffers(
     let (from, to) = (device.objects.buffer(from), device.objects.buffer(to));
     let bytes = sizes.fold(0u64, u64::saturating_add);
     let both = [from_buffer(from.as_ref()), to_buffer(to.as_ref(), bytes)];
-    recording.transfer(both.into_iter().flatten().collect());
+    recording.transfer(S::COPY, both.into_iter().flatten().collect());
 }
 
 fn upload(
@@ -84,7 +88,10 @@ fn upload(
     let to = device.objects.image(to);
     let written = places.filter_map(|place| to_image(to.as_ref(), layout, place));
     let from = device.objects.buffer(from);
-    recording.transfer(from_buffer(from.as_ref()).into_iter().chain(written).collect());
+    recording.transfer(
+        S::COPY,
+        from_buffer(from.as_ref()).into_iter().chain(written).collect(),
+    );
 }
 
 /// The texels of a copy to a buffer fill it where they have as many bytes.
@@ -112,11 +119,11 @@ fn download(
         all.extend(from_image(from.as_ref(), layout, place));
     }
     all.extend(to_buffer(device.objects.buffer(to).as_ref(), bytes));
-    recording.transfer(all);
+    recording.transfer(S::COPY, all);
 }
 
 /// What is written by `bytes` from somewhere else.
-fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: u64, bytes: u64) {
+fn fill(device: &Device, recording: &mut Recording, stage: S, buffer: vk::Buffer, offset: u64, bytes: u64) {
     let buffer = device.objects.buffer(buffer);
     let bytes = if bytes == vk::WHOLE_SIZE {
         buffer
@@ -125,7 +132,7 @@ fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: 
     } else {
         bytes
     };
-    recording.transfer(to_buffer(buffer.as_ref(), bytes).into_iter().collect());
+    recording.transfer(stage, to_buffer(buffer.as_ref(), bytes).into_iter().collect());
 }
 
 fn clear(
@@ -141,7 +148,7 @@ fn clear(
         let access = Access::of_image(image, TransferDestination, image.range(*range), layout);
         Some(access.writing(Coverage::Whole))
     };
-    recording.transfer(ranges.iter().filter_map(one).collect());
+    recording.transfer(S::CLEAR, ranges.iter().filter_map(one).collect());
 }
 
 /// The places of a region that is as large in both images.
@@ -192,25 +199,25 @@ fn corners([a, b]: [vk::Offset3D; 2]) -> (vk::Offset3D, vk::Extent3D) {
 
 /// Copies between images, by arguments and by a structure.
 macro_rules! image_commands {
-    ($($name:ident($($filter:ident)?), $name2:ident, $places:ident;)+) => {
+    ($($name:ident($($filter:ident)?), $name2:ident, $places:ident, $stage:ident;)+) => {
         commands! {$(
             $name(from, from_layout, to, to_layout, count, regions $(, $filter)?) |device, recording| {
-                images(device, recording, (from, from_layout), (to, to_layout), $places!(array!(regions, count)));
+                images(device, recording, S::$stage, (from, from_layout), (to, to_layout), $places!(array!(regions, count)));
             };
 
             $name2(info) |device, recording| {
                 let given = given!(info);
                 let (from, to) = ((given.src_image, given.src_image_layout), (given.dst_image, given.dst_image_layout));
-                images(device, recording, from, to, $places!(array!(given.p_regions, given.region_count)));
+                images(device, recording, S::$stage, from, to, $places!(array!(given.p_regions, given.region_count)));
             };
         )+}
     };
 }
 
 image_commands! {
-    vkCmdCopyImage(), vkCmdCopyImage2, copied;
-    vkCmdBlitImage(filter), vkCmdBlitImage2, blitted;
-    vkCmdResolveImage(), vkCmdResolveImage2, copied;
+    vkCmdCopyImage(), vkCmdCopyImage2, copied, COPY;
+    vkCmdBlitImage(filter), vkCmdBlitImage2, blitted, BLIT;
+    vkCmdResolveImage(), vkCmdResolveImage2, copied, RESOLVE;
 }
 
 commands! {
@@ -236,11 +243,11 @@ commands! {
         let from = (given.src_image, given.src_image_layout);
         download(device, recording, from, given.dst_buffer, texels!(array!(given.p_regions, given.region_count)));
     };
-    vkCmdUpdateBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, buffer, offset, size);
-    vkCmdFillBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, buffer, offset, size);
+    vkCmdUpdateBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, S::CLEAR, buffer, offset, size);
+    vkCmdFillBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, S::CLEAR, buffer, offset, size);
     vkCmdClearColorImage(image, layout, value, count, ranges) |device, recording| clear(device, recording, image, layout, array!(ranges, count));
     vkCmdClearDepthStencilImage(image, layout, value, count, ranges) |device, recording| clear(device, recording, image, layout,
         array!(ranges, count));
-    vkCmdCopyQueryPoolResults(pool, first, count, buffer, offset, stride, flags) |device, recording| fill(device, recording, buffer, offset,
+    vkCmdCopyQueryPoolResults(pool, first, count, buffer, offset, stride, flags) |device, recording| fill(device, recording, S::COPY, buffer, offset,
         stride * u64::from(count));
 }

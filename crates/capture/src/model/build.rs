@@ -515,6 +515,7 @@ impl<'a> Described<'a> {
                         })
                         .collect(),
                     stores: accesses.iter().map(|access| access.store.map(Store)).collect(),
+                    regions: accesses.iter().map(|access| access.regions.clone()).collect(),
                 }
             }
             Command::Barrier(all) => Command::Barrier(renamed(all)),
@@ -589,10 +590,9 @@ fn facts(entry: &Entry, found: &Found) -> ResourceFacts {
         Resource::Image(image) => (image.linear, image.swapchain),
         Resource::Buffer(_) => (false, false),
     };
-    let (inferred, reason) = (found.inferred, found.reason.clone());
     ResourceFacts {
-        inferred,
-        reason,
+        inferred: found.inferred,
+        reason: found.reason.clone(),
         memory: entry.resource.common().placement(),
         linear,
         swapchain,

@@ -13,7 +13,7 @@ use tileheap::units::Run;
 
 use super::objects::{Descriptor, Resource};
 use super::recording::{Access, Coverage, Instance, Op, Use};
-use crate::document::{Command, PassFacts, UnresolvedKind};
+use crate::document::{Command, PassFacts, Region, UnresolvedKind};
 
 /// A pass and its accesses.
 #[derive(Debug)]
@@ -131,11 +131,12 @@ impl<'a> Walker<'a> {
         self.found.clear();
         let index = self.flat.passes.len();
         self.open = Some(index);
-        let (layouts, stores) = (Vec::new(), Vec::new());
+        let (layouts, stores, regions) = (Vec::new(), Vec::new(), Vec::new());
         self.flat.steps.push(Command::Pass {
             pass: index as u32,
             layouts,
             stores,
+            regions,
         });
         self.flat.passes.push(Pass {
             name: self.labels.last().cloned().unwrap_or_default(),
@@ -195,6 +196,7 @@ impl<'a> Walker<'a> {
         (pass.facts.resumes, pass.facts.subpass) = (rendering.resumes, subpass as u32);
         for access in &rendering.attachments {
             let mut access = access.clone();
+            access.confine(rendering.area);
             if again && access.writes && access.kind != AccessKind::ResolveAttachment {
                 (access.load, access.reads) = (LoadOp::Load, true);
             }
@@ -286,7 +288,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds an access to the open pass, merged with one that is alike or that writes the same.
-    fn access(&mut self, access: Access) {
+    fn access(&mut self, mut access: Access) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;
         let known = self.found.entry(access.resource.key()).or_default();
@@ -300,6 +302,13 @@ impl<'a> Walker<'a> {
             return accesses.push(access);
         };
         let other = &mut accesses[index];
+        other.regions = match access.range == other.range {
+            true => joined(
+                std::mem::take(&mut other.regions),
+                std::mem::take(&mut access.regions),
+            ),
+            false => Vec::new(),
+        };
         if other.kind.is_attachment() {
             // A feedback loop: the attachment says it all.
             return other.reads |= access.reads;
@@ -322,6 +331,23 @@ impl<'a> Walker<'a> {
         other.reads |= access.reads;
         other.writes |= access.writes;
     }
+}
+
+/// The regions of both accesses; none where that is all.
+fn joined(mut all: Vec<Region>, more: Vec<Region>) -> Vec<Region> {
+    /// Of more the one around them does: each is compared with each.
+    const MOST: usize = 64;
+    if all.is_empty() || more.is_empty() {
+        return Vec::new();
+    }
+    all.extend(more);
+    all.dedup();
+    if all.len() > MOST {
+        let both = |a: [u64; 2], b: [u64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+        let around = |a: Region, b: Region| [0, 1, 2].map(|axis| both(a[axis], b[axis]));
+        return all.into_iter().reduce(around).into_iter().collect();
+    }
+    all
 }
 
 /// The smallest range with both.

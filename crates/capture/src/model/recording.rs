@@ -8,7 +8,7 @@ use tileheap::frame::{AccessKind, LoadOp, ReadReach, SubresourceRange};
 
 use super::objects::{Buffer, Image, Resource, Set, View};
 use super::pipelines::Pipeline;
-use crate::document::{Command, Dependency, PassFacts, UnresolvedKind};
+use crate::document::{Command, Dependency, PassFacts, Region, UnresolvedKind};
 
 /// How much of what it names a write that reads nothing replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +31,8 @@ pub(crate) struct Access {
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) coverage: Coverage,
+    /// What of its range it is confined to; all of it where there is none.
+    pub(crate) regions: Vec<Region>,
     /// Of attachments; else it follows from the coverage.
     pub(crate) load: LoadOp,
     /// Of attachments.
@@ -56,6 +58,7 @@ impl Access {
             reads,
             writes,
             coverage,
+            regions: Vec::new(),
             load,
             store,
             stages,
@@ -72,6 +75,26 @@ impl Access {
         };
         let side = |texels: u32| (texels >> self.range.levels.first.min(31)).max(1);
         Some((side(image.extent.width), side(image.extent.height)))
+    }
+
+    /// An attachment that nothing is rendered to outside of an area.
+    pub(crate) fn confine(&mut self, area: vk::Rect2D) {
+        let whole = self
+            .extent()
+            .map(|(width, height)| vk::Extent2D { width, height });
+        let clipped = whole.map(|whole| clip(area, whole));
+        // Texels of a view with another format may be of another size.
+        if let Some(clipped) = clipped.filter(|one| self.format.is_none() && whole != Some(one.extent)) {
+            let vk::Offset2D { x, y } = clipped.offset;
+            let all = clipped.extent.into();
+            self.regions = vec![region(
+                vk::Offset3D { x, y, z: 0 },
+                vk::Extent3D {
+                    depth: u32::MAX,
+                    ..all
+                },
+            )];
+        }
     }
 
     /// Of a buffer.
@@ -311,7 +334,9 @@ impl Recording {
         self.ops.extend(all.map(Op::Fetch));
     }
 
-    pub(crate) fn transfer(&mut self, accesses: Vec<Access>) {
+    /// Of a command that runs at this stage.
+    pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, mut accesses: Vec<Access>) {
+        accesses.iter_mut().for_each(|access| access.stages = Some(stage));
         self.push(Op::Transfer(accesses));
         self.count(|facts| facts.transfers += 1);
     }
@@ -320,6 +345,19 @@ impl Recording {
     pub(crate) fn end(&mut self) {
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
+}
+
+/// The texels from an offset on.
+pub(crate) fn region(offset: vk::Offset3D, extent: vk::Extent3D) -> Region {
+    let sides = [
+        (offset.x, extent.width),
+        (offset.y, extent.height),
+        (offset.z, extent.depth),
+    ];
+    sides.map(|(first, size)| {
+        let first = first.max(0) as u64;
+        [first, first + u64::from(size)]
+    })
 }
 
 /// What of a render area is inside.
@@ -334,5 +372,30 @@ pub(crate) fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
     vk::Rect2D {
         offset: vk::Offset2D { x, y },
         extent: vk::Extent2D { width, height },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flatten::flatten;
+    use super::*;
+
+    #[test]
+    fn transfers_are_of_the_stage_of_their_command_and_confined_to_what_they_name() {
+        use vk::PipelineStageFlags2 as S;
+        let buffer = Arc::new(Buffer::new(1, &vk::BufferCreateInfo::default().size(64)));
+        let written = |first: u64| {
+            let mut access = Access::of_buffer(&buffer, AccessKind::TransferDestination);
+            access.regions = vec![[[first, first + 8], [0, 1], [0, 1]]];
+            access.writing(Coverage::Part)
+        };
+        let mut recording = Recording::default();
+        recording.transfer(S::COPY, vec![written(0)]);
+        recording.transfer(S::CLEAR, vec![written(32)]);
+        recording.end();
+        let passes = flatten(&recording.ended).passes;
+        let access = &passes[0].accesses[0];
+        assert_eq!(access.stages, Some(S::COPY | S::CLEAR));
+        assert_eq!(access.regions.len(), 2);
     }
 }
