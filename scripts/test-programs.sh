@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 quick=(vulkaninfo vkcube dawn ffmpeg)
-all=("${quick[@]}" placebo mpv wgpu pygfx slangpy taichi godot godot_mobile qt gtk sdl_clear sdl_cube sdl_effects glmark2)
+all=("${quick[@]}" placebo mpv wgpu pygfx slangpy taichi godot godot_mobile qt gtk sdl_clear sdl_cube sdl_effects glmark2 chromium)
 page=false names=()
 case ${1:-} in
     -h | --help)
@@ -157,6 +157,13 @@ run_glmark2() {
     # zink takes lavapipe only where software is asked for; by default it uses descriptor buffers, which are counted and not followed.
     LIBGL_ALWAYS_SOFTWARE=1 GALLIUM_DRIVER=zink MESA_LOADER_DRIVER_OVERRIDE=zink LIBGL_DRIVERS_PATH=$libraries/dri ZINK_DESCRIPTORS=lazy \
         bed glmark2 --data-path "$tree/usr/share/glmark2" --validate -b shading -b build:use-vbo=true -b texture
+}
+need_chromium() { need_packages chromium; dpkg-query -Wf '${Version}' chromium; }
+run_chromium() {
+    # The machine's, on the machine's loader and driver: it starts itself again by /proc/self/exe, which is the loader of programs in bed.
+    VK_DRIVER_FILES=$(echo /usr/share/vulkan/icd.d/lvp_icd*.json) timeout 900 chromium --headless=new --no-sandbox --disable-gpu-sandbox \
+        --no-first-run --user-data-dir="$results/chromium" --ignore-gpu-blocklist --use-gl=angle --use-angle=vulkan \
+        --virtual-time-budget=3000 --dump-dom "file://$root/tests/programs/webgl.html" | sed -n 's/^<\/script>//p'
 }
 # The test bed's validation says the same of vkcube, which makes a mistake that is seen, with the emulator and without; by name, for handles and
 # the screen's timing differ from run to run. So does what of it a run comes to: what several runs say counts, up to ten.
@@ -309,7 +316,9 @@ if $page && [ ${#rows[@]} -gt 0 ]; then
         echo "- godot and godot_mobile render a scene of ours, Forward+ and Mobile; qt is a scene of Qt Quick 3D, gtk is gtk4-demo's \`transparent\`;"
         echo "  sdl_clear, sdl_cube and sdl_effects are SDL 3's testgpu_simple_clear, testgpu_spinning_cube and testgpurender_effects; placebo is"
         echo "  ffmpeg's filter \`libplacebo\`; dawn is npm's \`webgpu\`."
-        echo "- Not here: Chromium 156, whose ANGLE ends at start without layers too, for lack of an instance extension (headless, software Vulkan)."
+        echo "- chromium is Debian's, with its GPU process's ANGLE on Vulkan, rendering a page of WebGL 1 without a screen on the machine's loader and lavapipe"
+        echo "  ($(dpkg-query -Wf '${Version}' mesa-vulkan-drivers)). What that lavapipe lacks: WebGL 2 (Chromium refuses OpenGL ES 3 on it), and Chromium's own compositor on"
+        echo "  Vulkan (\`--enable-features=Vulkan\`: samplerYcbcrConversion), which with \`--in-process-gpu\` is not supported at all."
         echo "  ANGLE's release libraries are compared picture by picture on the emulator by \`scripts/test-angle.sh\`."
     } >docs/programs.md
 fi
