@@ -58,6 +58,14 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// Asserts that an error, or what it says, contains every one of these words.
+#[track_caller]
+pub fn assert_says(said: impl ToString, words: &[&str]) {
+    let said = said.to_string();
+    let missing = words.iter().find(|word| !said.contains(**word));
+    assert!(missing.is_none(), "{said} without {missing:?}");
+}
+
 /// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
 ///
 /// # Panics

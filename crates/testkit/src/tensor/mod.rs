@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use tileheap_tensor::graph::{NodeKind, Source};
 use tileheap_tensor::{ElementType, Graph, TensorId};
 
+pub use crate::assert_says;
+
 /// Numbers between -1 and 1 of 11 bits that look like noise and are the same for the same seed: xorshift.
 pub fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -65,12 +67,4 @@ pub fn is_weights(graph: &Graph, id: TensorId) -> bool {
         }
         _ => false,
     })
-}
-
-/// Asserts that an error, or what it says, contains every one of these words.
-#[track_caller]
-pub fn assert_says(said: impl ToString, words: &[&str]) {
-    let said = said.to_string();
-    let missing = words.iter().find(|word| !said.contains(**word));
-    assert!(missing.is_none(), "{said} without {missing:?}");
 }
