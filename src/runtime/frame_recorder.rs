@@ -255,16 +255,24 @@ impl FrameRecorder<'_> {
         ))
     }
 
-    /// Begins a secondary command buffer for the contents of a render pass, with the inheritance it needs (tile memory included).
-    /// The caller records draws and ends it, then hands it to [`Commands::pass_secondary`].
+    /// Begins a secondary command buffer for the contents of a subpass of a render pass (0 where it has one), with the inheritance
+    /// it needs (tile memory included). The caller records draws and ends it, then hands it to [`Commands::pass_secondary`].
     ///
     /// # Errors
     /// When the driver fails.
     ///
+    /// # Panics
+    /// If the pass has no such subpass.
+    ///
     /// # Safety
     /// As for [`FrameRecorder::record`], but the command buffer is a secondary one.
-    pub unsafe fn begin_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) -> Result<()> {
-        let begun = self.inheritance(pass, |inheritance| {
+    pub unsafe fn begin_secondary(
+        &self,
+        command_buffer: vk::CommandBuffer,
+        pass: PassId,
+        subpass: u32,
+    ) -> Result<()> {
+        let begun = self.inheritance(pass, subpass, |inheritance| {
             let usage = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT
                 | vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
             let info = vk::CommandBufferBeginInfo::default()
@@ -287,23 +295,24 @@ impl FrameRecorder<'_> {
         Ok(begun.with_call("vkBeginCommandBuffer", what)?)
     }
 
-    /// Calls `with` with the inheritance that secondary command buffers of a render pass need.
+    /// Calls `with` with the inheritance that secondary command buffers of a subpass of a render pass need.
     ///
     /// # Panics
-    /// If the pass is no render pass.
+    /// If the pass is no render pass, or has no such subpass.
     pub fn inheritance<R>(
         &self,
         pass: PassId,
+        subpass: u32,
         with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
     ) -> R {
         let pass = self.bound.plan.pass_of(pass);
-        let target = self.bound.target_of(pass, 0);
+        let target = self.bound.target_of(pass, subpass);
         let encoded = self.encoded();
         let index = encoded
             .row(pass)
             .rendering
             .expect("a pass with a target is a render pass");
-        let row = &encoded.tables.renderings[index as usize];
+        let row = &encoded.tables.renderings[(index + subpass) as usize];
         let framebuffer = encoded.rendering(index).framebuffer();
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&target.color_formats)
@@ -313,7 +322,7 @@ impl FrameRecorder<'_> {
             .rasterization_samples(target.samples);
         let mut info = vk::CommandBufferInheritanceInfo::default()
             .render_pass(target.render_pass)
-            .subpass(0)
+            .subpass(subpass)
             .framebuffer(framebuffer);
         if target.render_pass == vk::RenderPass::null() {
             info = info.push_next(&mut formats);

@@ -138,28 +138,37 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Records a render pass whose contents are in secondary command buffers (see
+    /// Records a render pass whose contents are in secondary command buffers, a list for each of its subpasses (see
     /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
     ///
     /// # Errors
-    /// When another pass is next, or its contents are declared inline.
+    /// When another pass is next, its contents are declared inline, or it has more subpasses or fewer.
     ///
     /// # Safety
-    /// The command buffers are executable, begun for this pass in this frame, and not pending elsewhere.
-    pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
+    /// The command buffers are executable, begun for their subpass of this pass in this frame, and not pending elsewhere.
+    pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[&[vk::CommandBuffer]]) -> Result<()> {
         let _span = self.span.clone().entered();
         let pass = self.bound.plan.pass_of(pass);
         self.check_contents(pass, Contents::Secondary)?;
+        if contents.len() != self.subpasses() as usize {
+            return Err(RuntimeRule::Contents.broken(format!(
+                "{} has {} subpasses but is recorded with the contents of {}",
+                self.next_name(),
+                self.subpasses(),
+                contents.len()
+            )));
+        }
         self.before(true);
-        if !contents.is_empty() {
-            // SAFETY: the caller's duty; the render pass was begun for secondary contents.
-            unsafe {
-                self.bound
-                    .state
-                    .device
-                    .cmd_execute_commands(self.handle, contents)
-            };
-            self.tile.set(TileBinding::Unknown);
+        for (number, contents) in contents.iter().enumerate() {
+            if number > 0 {
+                self.next_subpass(true);
+            }
+            if !contents.is_empty() {
+                let device = &self.bound.state.device;
+                // SAFETY: the caller's duty; the subpass was begun for secondary contents.
+                unsafe { device.cmd_execute_commands(self.handle, contents) };
+                self.tile.set(TileBinding::Unknown);
+            }
         }
         self.after();
         self.own_passes();
@@ -347,7 +356,7 @@ impl<'a> Commands<'a> {
         self.row().rendering.map_or(1, subpasses)
     }
 
-    fn next_subpass(&self) {
+    fn next_subpass(&self, secondary: bool) {
         let (state, next) = (&self.bound.state, self.subpass.get() + 1);
         let (rendering, _) = self
             .rendering()
@@ -358,14 +367,14 @@ impl<'a> Commands<'a> {
             });
         self.subpass.set(next);
         // SAFETY: recording inside of the subpass before.
-        unsafe { rendering.next(&state.device, &state.functions, self.handle, next) };
+        unsafe { rendering.next(&state.device, &state.functions, self.handle, next, secondary) };
     }
 
     fn after(&mut self) {
         let (state, row) = (&self.bound.state, self.row());
         if let Some((rendering, _)) = self.rendering() {
             while self.subpass.get() + 1 < self.subpasses() {
-                self.next_subpass();
+                self.next_subpass(false);
             }
             // SAFETY: `before` began it.
             unsafe { rendering.end(&state.device, &state.functions, self.handle) };
@@ -471,7 +480,7 @@ impl PassCommands<'_> {
     /// # Panics
     /// If the pass has no further one.
     pub fn next_subpass(&self) {
-        self.commands.next_subpass();
+        self.commands.next_subpass(false);
     }
 
     /// The image that this pass uses for (the current version of) `resource`.

@@ -123,13 +123,16 @@ impl PassObject {
             .framebuffer(self.framebuffer)
             .render_area(area)
             .clear_values(&self.clears);
-        let contents = if secondary {
-            vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
-        } else {
-            vk::SubpassContents::INLINE
-        };
         // SAFETY: the caller's duty; the framebuffer was made for this frame's views.
-        unsafe { device.cmd_begin_render_pass(commands, &info, contents) };
+        unsafe { device.cmd_begin_render_pass(commands, &info, contents(secondary)) };
+    }
+}
+
+/// What a subpass is begun for.
+pub(super) fn contents(secondary: bool) -> vk::SubpassContents {
+    match secondary {
+        true => vk::SubpassContents::SECONDARY_COMMAND_BUFFERS,
+        false => vk::SubpassContents::INLINE,
     }
 }
 

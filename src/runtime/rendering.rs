@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::functions::Functions;
 use super::hooks::Hooks;
-use super::render_pass::PassObject;
+use super::render_pass::{self, PassObject};
 use super::target::LocalRead;
 use super::tiles::Tiles;
 use crate::lower::Lowered;
@@ -211,8 +211,8 @@ impl Rendering {
                     // SAFETY: the caller's duty; views and layouts are the tables'.
                     unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
                 });
-                // Secondary command buffers set their own.
-                if let Some(first) = dynamic.local.first().filter(|_| !secondary) {
+                // Secondary command buffers inherit it (VUID-vkCmdExecuteCommands-pCommandBuffers-09504).
+                if let Some(first) = dynamic.local.first() {
                     // SAFETY: begun right now.
                     unsafe { first.set(functions, commands) };
                 }
@@ -232,6 +232,7 @@ impl Rendering {
         functions: &Functions,
         commands: vk::CommandBuffer,
         number: u32,
+        secondary: bool,
     ) {
         match self {
             Rendering::Dynamic(dynamic) => {
@@ -251,7 +252,9 @@ impl Rendering {
                 unsafe { subpass.set(functions, commands) };
             }
             // SAFETY: the caller's duty.
-            Rendering::Object(_) => unsafe { device.cmd_next_subpass(commands, vk::SubpassContents::INLINE) },
+            Rendering::Object(_) => unsafe {
+                device.cmd_next_subpass(commands, render_pass::contents(secondary));
+            },
         }
     }
 

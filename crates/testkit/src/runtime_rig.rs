@@ -293,7 +293,7 @@ impl Rig {
         let turn_of = recorder.number().0 as usize % IN_FLIGHT;
         let secondary_passes = [self.pass("gbuffer"), self.pass("tonemap")];
         for (handle, pass) in self.secondaries[turn_of].into_iter().zip(secondary_passes) {
-            on_fake!(recorder.begin_secondary(handle, pass))?;
+            on_fake!(recorder.begin_secondary(handle, pass, 0))?;
             on_fake!(self.device.cmd_draw(handle, 3, 1, 0, 0));
             let end = || on_fake!(self.device.end_command_buffer(handle));
             self.driver.without_failures(end).expect("nothing makes it fail");
@@ -303,7 +303,7 @@ impl Rig {
             for index in frame.command_buffers()[id.index()].passes.indices() {
                 let pass = frame.pass_ids().nth(index).expect("a pass of the frame");
                 if let Some(at) = secondary_passes.iter().position(|secondary| *secondary == pass) {
-                    on_fake!(commands.pass_secondary(pass, &self.secondaries[turn_of][at..=at]))?;
+                    on_fake!(commands.pass_secondary(pass, &[&self.secondaries[turn_of][at..=at]]))?;
                     continue;
                 }
                 commands.pass(pass, |recording| {

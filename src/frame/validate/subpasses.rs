@@ -2,7 +2,7 @@
 
 use super::super::tables::Tables;
 use super::super::*;
-use crate::frame::tables::{Access, Contents, Pass, PassKind};
+use crate::frame::tables::{Access, Pass, PassKind};
 
 /// Checks render passes of several subpasses, and marks the accesses that go on with what an earlier subpass attached. Quadratic in the
 /// accesses of such a pass.
@@ -24,10 +24,10 @@ pub(super) fn check_subpasses(tables: &mut Tables) -> Result<(), FrameError> {
                 .for_each(|access| access.goes_on = false);
             continue;
         }
-        if pass.kind != PassKind::Render || pass.tile_shading || pass.contents != Contents::Inline {
+        if pass.kind != PassKind::Render || pass.tile_shading {
             return Err(broken(
                 pass,
-                "only those recorded inline, without tile shading, have several",
+                "only render passes without tile shading have several",
             ));
         }
         for later in accesses.clone() {

@@ -98,7 +98,7 @@ fn areas_that_cannot_be_are_refused_and_change_nothing() {
     recorder.set_area(decals, None).unwrap();
     let (scene, handle) = (rig.fake.described.commands[0], rig.fake.commands[0][0]);
     let mut commands = on_fake!(recorder.record(handle, scene)).unwrap();
-    on_fake!(commands.pass_secondary(gbuffer, &[])).unwrap();
+    on_fake!(commands.pass_secondary(gbuffer, &[&[]])).unwrap();
     let said = commands.pass(decals, |_| ()).unwrap_err().to_string();
     assert!(
         said.contains("pass `decals` renders nothing in this frame"),

@@ -121,7 +121,7 @@ fn passes_come_in_declared_order() {
         commands.pass(gbuffer, |_| ()),
         "pass `gbuffer` is declared with secondary contents but recorded with inline contents",
     );
-    on_fake!(commands.pass_secondary(gbuffer, &[])).unwrap();
+    on_fake!(commands.pass_secondary(gbuffer, &[&[]])).unwrap();
     let twice = on_fake!(recorder.record(handles[1], scene));
     said(
         twice.map(drop),

@@ -51,8 +51,9 @@ fn declared<'a>(
 
 #[test]
 fn subpasses_leave_what_separate_passes_leave() {
-    for (last, apart) in [(4, true), (4, false), (1, true), (1, false)] {
-        let mut scene = Scene::new();
+    let ways = [(true, false), (false, false), (false, true)];
+    for (last, (apart, secondary)) in [4, 1].into_iter().flat_map(|last| ways.map(|way| (last, way))) {
+        let mut scene = Scene::named(if secondary { "secondaries" } else { "parts" });
         let formats = [R32, R32, R32, R32, vk::Format::D32_SFLOAT];
         let images = formats.map(|format| scene.image(ImageDesc::new(format, EXTENT)));
         let [albedo, normal, lit, result, _] = images;
@@ -66,7 +67,8 @@ fn subpasses_leave_what_separate_passes_leave() {
             scene.subpasses(&shaders, |pass| {
                 let pass = declared(pass, 0, images, last).next_subpass();
                 let pass = declared(pass, 1, images, last).next_subpass();
-                declared(pass, 2, images, last)
+                let pass = declared(pass, 2, images, last);
+                if secondary { pass.secondary() } else { pass }
             });
         }
         let column = "layout(set = 0, binding = 0) uniform texture2D sums;

@@ -1,6 +1,7 @@
 //! Frames drawn, dispatched and cleared pass by pass, whose last pass adds up what they hold; in every way of recording.
 
 use ash::vk;
+use tileheap::frame::tables::Contents;
 use tileheap::frame::{
     AccessKind, CommandBufferId, FrameBuilder, ImageDesc, PassBuilder, PassId, ResourceId,
 };
@@ -8,8 +9,8 @@ use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::parts::PartView;
 use tileheap::runtime::{BoundFrame, Capabilities, Parity, PassCommands};
 
-use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
-use tileheap_testkit::skip;
+use tileheap_testkit::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::{assert_says, skip};
 
 use super::{begin, bind, dispatch, draw, host_read, submit, wait};
 use tileheap_testkit::frames::one_queue;
@@ -33,9 +34,6 @@ struct Step {
     area: Option<vk::Rect2D>,
 }
 
-/// The pipeline of a step, and its descriptors.
-type Recorded = Option<(Pipeline, Option<vk::DescriptorSet>)>;
-
 /// A frame whose passes come one after the other.
 pub(super) struct Scene {
     builder: FrameBuilder,
@@ -47,7 +45,12 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new() -> Scene {
-        let mut builder = FrameBuilder::new("parts", EXTENT);
+        Scene::named("parts")
+    }
+
+    /// A scene whose frame, and with it its memory, has this name in messages.
+    pub(super) fn named(name: &str) -> Scene {
+        let mut builder = FrameBuilder::new(name, EXTENT);
         let result = host_read(&mut builder, "result", 4 * WORDS);
         let commands = one_queue(&mut builder, vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         Scene {
@@ -159,7 +162,13 @@ impl Scene {
             ..
         } = self;
         let frame = builder.build().expect("a sound frame");
-        for (way, without) in ways() {
+        let by_secondaries = steps
+            .iter()
+            .any(|step| frame.pass(step.pass).contents == Contents::Secondary);
+        for (way, mut without) in ways() {
+            if by_secondaries {
+                without -= Capabilities::DEBUG_UTILS; // `false_positives.txt` tells their messages by names.
+            }
             let mut gpu = Gpu::new(without);
             let mut bound = bind(&gpu, &frame, &PlanOptions::default());
             let tile_memory = gpu.tile().profile().tile.is_some();
@@ -227,6 +236,9 @@ impl Scene {
                 recorded.push(Some((pipeline, set)));
             }
             let primary = gpu.primaries(1)[0];
+            let (family, device) = (gpu.context.queues()[0].family, gpu.device().clone());
+            let level = vk::CommandBufferLevel::SECONDARY;
+            let secondaries = gpu.command_buffers(family, level, steps.len() as u32);
             for number in 0..2 {
                 let mut recorder = begin(&mut bound, result, &host);
                 for (pass, area) in steps.iter().filter_map(|step| Some((step.pass, step.area?))) {
@@ -234,29 +246,69 @@ impl Scene {
                 }
                 // SAFETY: the frame before is complete.
                 let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
-                let all: Vec<_> = steps.iter().zip(&recorded).collect();
-                for subpasses in all.chunk_by(|(one, _), (next, _)| one.pass == next.pass) {
-                    let record =
-                        |pass: &PassCommands<'_>, (step, recorded): &(&Step, &Recorded)| match recorded {
-                            Some((pipeline, set)) if step.render => {
-                                // SAFETY: recording.
-                                unsafe { pass.device().cmd_set_viewport(primary, 0, &[pass.viewport()]) };
-                                // SAFETY: as above.
-                                unsafe { pass.device().cmd_set_scissor(primary, 0, &[pass.area()]) };
-                                draw(pass, pipeline, *set);
-                            }
-                            Some((pipeline, set)) => dispatch(pass, pipeline, *set, [1, 1]),
-                            None => {}
-                        };
+                let all: Vec<_> = (0..steps.len()).collect();
+                for subpasses in all.chunk_by(|&one, &next| steps[one].pass == steps[next].pass) {
+                    let secondaries = &secondaries[subpasses[0]..][..subpasses.len()];
+                    let begin_dispatch = |pass| {
+                        let inheritance = vk::CommandBufferInheritanceInfo::default();
+                        let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
+                        // SAFETY: the frame before is complete.
+                        unsafe { device.begin_command_buffer(secondaries[0], &info) }.expect("begun");
+                        // SAFETY: recording.
+                        unsafe { recorder.bind_secondary(secondaries[0], pass) };
+                    };
+                    let record = |pass: &PassCommands<'_>, at: usize| match &recorded[at] {
+                        Some((pipeline, set)) if steps[at].render => {
+                            // SAFETY: recording.
+                            unsafe { device.cmd_set_viewport(primary, 0, &[pass.viewport()]) };
+                            // SAFETY: as above.
+                            unsafe { device.cmd_set_scissor(primary, 0, &[pass.area()]) };
+                            draw(pass, pipeline, *set);
+                        }
+                        Some((pipeline, set)) if number == 0 => dispatch(pass, pipeline, *set, [1, 1]),
+                        Some((pipeline, set)) => {
+                            begin_dispatch(steps[at].pass);
+                            pipeline.bind(&device, secondaries[0], *set);
+                            // SAFETY: recording.
+                            unsafe { device.cmd_dispatch(secondaries[0], 1, 1, 1) };
+                            // SAFETY: recording.
+                            unsafe { device.end_command_buffer(secondaries[0]) }.expect("ended");
+                            // SAFETY: recorded right now, outside render passes.
+                            unsafe { pass.execute(&secondaries[..1]) };
+                        }
+                        None => {}
+                    };
                     let record_all = |pass: &PassCommands<'_>| {
-                        for subpass in subpasses {
-                            if subpass.0.subpass > 0 {
+                        for &at in subpasses {
+                            if steps[at].subpass > 0 {
                                 pass.next_subpass();
                             }
-                            record(pass, subpass);
+                            record(pass, at);
                         }
                     };
-                    commands.pass(subpasses[0].0.pass, record_all).expect("recorded");
+                    let pass = steps[subpasses[0]].pass;
+                    if frame.pass(pass).contents == Contents::Inline {
+                        commands.pass(pass, record_all).expect("recorded");
+                        continue;
+                    }
+                    for (&at, &secondary) in subpasses.iter().zip(secondaries) {
+                        let (pipeline, set) = recorded[at].as_ref().expect("a shader");
+                        // SAFETY: the frame before is complete.
+                        unsafe { recorder.begin_secondary(secondary, pass, steps[at].subpass) }
+                            .expect("begun");
+                        pipeline.bind(&device, secondary, *set);
+                        // SAFETY: recording, inside the subpass.
+                        unsafe { device.cmd_draw(secondary, 3, 1, 0, 0) };
+                        // SAFETY: recording.
+                        unsafe { device.end_command_buffer(secondary) }.expect("ended");
+                    }
+                    // SAFETY: it is refused.
+                    let refused = unsafe { commands.pass_secondary(pass, &[secondaries]) };
+                    let said = "has 3 subpasses but is recorded with the contents of 1";
+                    assert_says(refused.expect_err("of all subpasses"), &[said]);
+                    let contents: Vec<_> = secondaries.chunks(1).collect();
+                    // SAFETY: begun for these subpasses in this frame.
+                    unsafe { commands.pass_secondary(pass, &contents) }.expect("recorded");
                 }
                 commands.finish().expect("recorded");
                 submit(recorder);

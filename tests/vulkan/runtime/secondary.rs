@@ -57,7 +57,7 @@ fn secondary_command_buffers_of_both_kinds() {
             let viewport = vk::Viewport::default().width(8.0).height(8.0).max_depth(1.0);
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
                 // SAFETY: the frame before is complete.
-                unsafe { recorder.begin_secondary(secondary, draw) }.expect("begun");
+                unsafe { recorder.begin_secondary(secondary, draw, 0) }.expect("begun");
                 drawing.bind(&device, secondary, None);
                 drawing.push(&device, secondary, &[number * 10 + half as u32]);
                 // SAFETY: recording, inside the render pass.
@@ -87,7 +87,7 @@ fn secondary_command_buffers_of_both_kinds() {
             let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
             commands.pass(clear, |_| ()).expect("clear");
             // SAFETY: begun for this pass in this turn.
-            unsafe { commands.pass_secondary(draw, &secondaries[..2]) }.expect("draw");
+            unsafe { commands.pass_secondary(draw, &[&secondaries[..2]]) }.expect("draw");
             commands
                 .pass(add, |pass| {
                     // SAFETY: recorded above, outside render passes.
