@@ -4,9 +4,8 @@ use ash::vk;
 
 use super::error::{ArrangeError, CannotGroup};
 use super::strips::Division;
-use super::types::{Arrangement, Grid, Group, Way};
-use crate::format::texel_block;
-use crate::frame::tables::{Access, PassKind, Resource, ResourceKind};
+use super::types::{Arrangement, Grid, Group, Way, texels_of};
+use crate::frame::tables::{Access, PassKind, ResourceKind, Share};
 use crate::frame::{
     BatchId, CommandBufferId, Frame, FrameBuilder, LoadOp, PassId, ResourceId, intersection, viewport,
 };
@@ -203,17 +202,6 @@ impl Arrangement {
     }
 }
 
-/// The bytes of a resource's contents.
-fn content_bytes(resource: &Resource) -> u64 {
-    match resource.kind {
-        ResourceKind::Image { desc, extent, .. } => {
-            let texels = u64::from(extent.width) * u64::from(extent.height) * u64::from(desc.array_layers);
-            texels * texel_block(desc.format).map_or(0, |block| u64::from(block.bytes))
-        }
-        ResourceKind::Buffer { desc, .. } => desc.size.0,
-    }
-}
-
 /// The frame as far as it is built.
 struct Work<'a> {
     described: &'a Frame,
@@ -311,20 +299,22 @@ impl<'a> Work<'a> {
     fn strips(&mut self, run: &[PassId], grid: Grid) -> Result<(), CannotGroup> {
         let division = Division::of(self.described, run)?;
         let strips = division.strips(grid)?;
-        let count = strips.len() as u32;
+        let (count, described) = (strips.len() as u32, self.described);
         for (number, &strip) in (0..).zip(&strips) {
-            let inside: Vec<(ResourceId, ResourceId)> = division
+            let inside: Vec<(ResourceId, (ResourceId, u64))> = division
                 .inside
                 .iter()
                 .map(|image| {
                     let area = division.region(strip, image.halo, image.scale);
-                    (image.resource, self.part(image.resource, number, area))
+                    let part = self.part(image.resource, number, area);
+                    (image.resource, (part, texels_of(area)))
                 })
                 .collect();
-            let here = |resource: ResourceId| {
+            let part = |resource: ResourceId| {
                 let found = inside.iter().find(|(described, _)| *described == resource);
                 found.map(|(_, part)| *part)
             };
+            let here = |resource: ResourceId| part(resource).map(|(part, _)| part);
             for (&pass, divided) in run.iter().zip(&division.passes) {
                 let area = division.region(strip, divided.halo, divided.scale);
                 let render = self.described.pass(pass).kind == PassKind::Render;
@@ -337,7 +327,7 @@ impl<'a> Work<'a> {
                     true => divided.attachments_inside,
                     false => written.is_some_and(|access| here(access.resource).is_some()),
                 };
-                let strip = Strip {
+                let run = Strip {
                     number,
                     of: count,
                     area,
@@ -349,16 +339,14 @@ impl<'a> Work<'a> {
                     halo: divided.halo / divided.scale,
                 };
                 let name = format!("{} #{number}", self.described.pass(pass).name);
-                self.pass(pass, name, Some(strip), |access| {
+                self.pass(pass, name, Some(run), |access| {
                     let resource = here(access.resource);
-                    // A strip's share of what all of it saves; parts are measured by their own size.
-                    let all = access.measured.or_else(|| {
-                        let bytes = content_bytes(self.described.resource(access.resource));
-                        resource
-                            .is_none()
-                            .then(|| Bytes(bytes * u64::from(access.count())))
-                    });
-                    let measured = all.map(|bytes| Bytes(bytes.0 / u64::from(count)));
+                    let measured = access.measured.map(|bytes| Bytes(bytes.0 / u64::from(count)));
+                    // Of the image of the strip, or of all of it; of what is read anywhere, each strip is taken to read a part.
+                    let of = u64::from(count);
+                    let touched = division.touched(described, &access, divided.halo, strip);
+                    let share = touched.unwrap_or(Share { part: 1, of });
+                    let of = part(access.resource).map_or(share.of, |(_, texels)| texels);
                     // Of what lives on, each strip changes its own part.
                     let partly =
                         resource.is_none() && access.writes && number > 0 && !access.kind.is_attachment();
@@ -367,6 +355,7 @@ impl<'a> Work<'a> {
                         resolves: access.resolves.map(|source| here(source).unwrap_or(source)),
                         load_op: if partly { LoadOp::Load } else { access.load_op },
                         measured,
+                        share: Some(Share { of, ..share }),
                         ..access
                     }
                 });

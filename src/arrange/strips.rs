@@ -12,8 +12,8 @@
 use ash::vk;
 
 use super::error::CannotGroup;
-use super::types::Grid;
-use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Version};
+use super::types::{Grid, texels_of};
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind, Share, Version};
 use crate::frame::{AccessKind, Frame, PassId, Persistence, ReadReach, ResourceId};
 
 /// A run of passes, as it can be divided.
@@ -127,6 +127,32 @@ impl Division {
     /// Pixels of the whole to a texel of an image, where that is a whole number.
     pub(super) fn scale_of(&self, frame: &Frame, image: ResourceId) -> Option<u32> {
         scale_of(self.whole, extent_of(frame, image))
+    }
+
+    /// What an access of a pass with a halo touches for one strip; of what is read anywhere, and of buffers, `None`.
+    pub(super) fn touched(
+        &self,
+        frame: &Frame,
+        access: &Access,
+        halo: u32,
+        strip: vk::Rect2D,
+    ) -> Option<Share> {
+        let ReadReach::Texels(reach) = access.reach() else {
+            return None;
+        };
+        if !frame.resource(access.resource).is_image() {
+            return None;
+        }
+        let scale = self.scale_of(frame, access.resource).unwrap_or(1);
+        let reach = if access.reads {
+            reach.saturating_mul(scale)
+        } else {
+            0
+        };
+        Some(Share {
+            part: texels_of(self.region(strip, halo.saturating_add(reach), scale)),
+            of: texels_of(self.region(self.all(), 0, scale)),
+        })
     }
 
     fn cuts(&self, length: u32, parts: u32) -> Vec<(u32, u32)> {

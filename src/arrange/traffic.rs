@@ -11,8 +11,8 @@ use tileheap_pack::{Item, ProblemDesc, Shelf, Steps, select};
 use super::error::CannotGroup;
 use super::strips::Division;
 use super::types::{Arrangement, Group, Way, texels_of};
-use crate::frame::tables::{ResourceKind, Version};
-use crate::frame::{AccessKind, PassId, ReadReach, ResourceId};
+use crate::frame::tables::{ResourceKind, Share, Version};
+use crate::frame::{AccessKind, PassId, ResourceId};
 use crate::measure::tile_requirements_of_part;
 use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::profile::DeviceProfile;
@@ -364,19 +364,11 @@ impl<'a> Model<'a> {
             traffic.repeats += Bytes(repeat.0 * (strips.len() as u64 - 1));
             for access in frame.accesses_of(pass) {
                 let resource = frame.resource(access.resource);
-                let ReadReach::Texels(reach) = access.reach() else {
-                    continue;
-                };
-                if !resource.is_image() {
-                    continue;
-                }
-                let scale = division.scale_of(frame, access.resource).unwrap_or(1);
-                let around = if access.reads {
-                    reach.saturating_mul(scale)
-                } else {
-                    0
-                };
-                let more = area(divided.halo.saturating_add(around)) - whole;
+                let touched = |&strip| division.touched(frame, access, divided.halo, strip);
+                let shares: Option<Vec<Share>> = strips.iter().map(touched).collect();
+                let Some(shares) = shares else { continue };
+                let whole = shares[0].of;
+                let more = shares.iter().map(|share| share.part).sum::<u64>() - whole;
                 let needs = &self.plan.described_requirements().resources[access.resource.index()];
                 let size = needs.tile.map_or(needs.size, |tile| tile.size);
                 let bytes = resource.bytes_in(access.range, size).0 * u64::from(access.count());

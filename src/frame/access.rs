@@ -169,6 +169,16 @@ pub struct ViewDesc {
     pub format: Option<vk::Format>,
 }
 
+/// A part of the texels of a resource, or of the bytes of a buffer: `part` of `of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// What is used.
+    pub part: u64,
+    /// All that there is.
+    pub of: u64,
+}
+
 /// One use of one resource by one pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
@@ -198,6 +208,8 @@ pub struct Access {
     pub resolves: Option<ResourceId>,
     /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
     pub measured: Option<Bytes>,
+    /// How much of its range it touches, where that is not all: a strip and its halo. What it moves is counted by this; hazards are not.
+    pub share: Option<Share>,
     /// How far its reads look, where that was declared; see [`Access::reach`].
     pub reach: Option<ReadReach>,
     /// In a validated frame: whether an earlier subpass of the pass has attached the same part. It then goes on with what is there.

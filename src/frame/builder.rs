@@ -478,6 +478,7 @@ impl PassBuilder<'_> {
             load_op,
             resolves: None,
             measured: None,
+            share: None,
             reach: None,
             goes_on: false,
         });

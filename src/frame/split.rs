@@ -109,6 +109,7 @@ impl Frame {
             resolves: None,
             // What is read on chip would not be read otherwise: it spares nothing.
             measured: (!writes).then_some(Bytes::ZERO),
+            share: None,
             reach: None,
             goes_on: false,
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-pub use super::access::{Access, Version, ViewDesc};
+pub use super::access::{Access, Share, Version, ViewDesc};
 pub use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use super::resource::{Resource, ResourceKind};

@@ -97,7 +97,7 @@ pub(super) fn eligible_traffic(context: &Context<'_>, id: ResourceId) -> Bytes {
     let uses = frame.accesses_to(id);
     let uses = uses.filter(|access| frame.pass(access.pass).contents != Contents::Store);
     let resource = frame.resource(id);
-    uses.map(|access| Bytes(u64::from(access.count()) * resource.bytes_in(access.range, size).0))
+    uses.map(|access| Bytes(u64::from(access.count()) * resource.bytes_of(access, size).0))
         .sum()
 }
 

@@ -46,7 +46,7 @@ pub const BIN_COST: Bytes = Bytes(16 << 10);
 /// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or the part that
 /// it uses once for reading, once for writing.
 pub fn savings(frame: &Frame, access: &Access, size: Bytes) -> Bytes {
-    let used = || frame.resource(access.resource).bytes_in(access.range, size).0;
+    let used = || frame.resource(access.resource).bytes_of(access, size).0;
     let modelled = || Bytes(used().saturating_mul(u64::from(access.count())));
     access.measured.unwrap_or_else(modelled)
 }

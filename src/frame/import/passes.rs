@@ -284,6 +284,7 @@ impl Context {
             load_op,
             resolves: None,
             measured: None,
+            share: None,
             reach: None,
             goes_on: false,
         };

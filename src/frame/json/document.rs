@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tileheap_json::is_default;
 
-use super::super::tables::{Contents, PassKind, Queue, Semaphore, SkippedOutputs, Version, ViewDesc};
+use super::super::tables::{Contents, PassKind, Queue, Semaphore, Share, SkippedOutputs, Version, ViewDesc};
 use super::super::{
     AccessKind, BufferDesc, ImageDesc, LoadOp, Persistence, ReadReach, SubresourceRange, TileConstraint,
 };
@@ -137,6 +137,9 @@ pub(super) struct Access {
     /// Bytes of traffic that it was measured to save on chip.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) measured: Option<Bytes>,
+    /// Of its part, where it is not all.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) share: Option<Share>,
     /// Texels, or `"anywhere"`; left out where it is what the kind means.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) reach: Option<ReadReach>,

@@ -184,7 +184,7 @@ fn pass(
                 }
                 (last.range, last.view) = (access.part, access.view);
                 last.version = access.version;
-                last.measured = access.measured;
+                (last.measured, last.share) = (access.measured, access.share);
                 last.reach = access.reach;
                 last.resolves = resolves;
             });

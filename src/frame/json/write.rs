@@ -104,6 +104,7 @@ fn access(frame: &Frame, pass: &Pass, access: &Access) -> doc::Access {
         stages: (access.stages != default_stages).then_some(doc::Stages(access.stages)),
         resolves: access.resolves.map(name),
         measured: access.measured,
+        share: access.share,
         reach: access.reach,
     }
 }

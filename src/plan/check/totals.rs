@@ -238,7 +238,7 @@ fn on_chip(checker: &Checker<'_>) -> Bytes {
 /// Bytes that an access moves.
 fn moved(checker: &Checker<'_>, access: &Access, size: Bytes) -> Bytes {
     let resource = checker.plan.frame.resource(access.resource);
-    Bytes(u64::from(access.count()).saturating_mul(resource.bytes_in(access.range, size).0))
+    Bytes(u64::from(access.count()).saturating_mul(resource.bytes_of(access, size).0))
 }
 
 /// Adds without overflow: the plan may come from anywhere.

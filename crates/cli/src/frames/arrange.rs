@@ -456,11 +456,6 @@ impl ArrangedPlan<'_> {
         for change in changes {
             report += &format!("    {change}\n");
         }
-        let mut ways = arrangement.groups().map(|group| group.way);
-        if ways.any(|way| matches!(way, Way::Strips(_))) {
-            report +=
-                "  below, every strip is a pass of its own: totals count a whole resource once for each\n";
-        }
         report + "\n"
     }
 }

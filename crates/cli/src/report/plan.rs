@@ -187,7 +187,7 @@ fn facts(plan: &Value) -> Facts {
     let mut fact = |name, value: String| facts.push((name, value));
     let arranged = &plan["arrangement"];
     if let (Some(share), Some(saves)) = (arranged["share"].as_f64(), arranged["saves_bytes"].as_u64()) {
-        // The plan's own totals count a whole resource once for each strip.
+        // Charges subtracted, which the plan's own totals do not know.
         fact(
             "eligible traffic on chip",
             percent((share * 1e6) as u64, 1_000_000),
