@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 
 use super::change::{DescriptionChange, candidates, replanned};
 use super::check::{can_merge, dependencies, fusible, in_order};
-use super::error::{ArrangeError, CannotGroup};
+use super::error::ArrangeError;
+use super::limits::{Cap, Shortfall};
 use super::strips::Division;
-use super::traffic::Model;
-use super::traffic::{Costs, Traffic};
+use super::traffic::{Costs, Model, Traffic};
 use super::types::{Arrangement, Grid, Group, Way};
-use crate::frame::{BatchId, PassId, ResourceId};
+use crate::frame::{BatchId, PassId};
 use crate::plan::Plan;
-use crate::units::Bytes;
 
 /// What the search may change, and what it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,6 +66,8 @@ pub struct Found {
     pub traffic: Traffic,
     /// The resources that no run of strips can hold, each with the read that forbids it.
     pub caps: Vec<Cap>,
+    /// What stands between the share and the cap, the most bytes first.
+    pub shortfalls: Vec<Shortfall>,
     /// Frames that were looked at.
     pub steps: u64,
 }
@@ -98,17 +99,6 @@ impl Found {
         let capped: u64 = self.caps.iter().map(|cap| cap.bytes.0).sum();
         1.0 - capped as f64 / self.described.eligible.0.max(1) as f64
     }
-}
-
-/// A resource that must exist as a whole, and is too large to stay on chip beside much else.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cap {
-    /// The resource.
-    pub resource: ResourceId,
-    /// What it moves, in bytes a frame.
-    pub bytes: Bytes,
-    /// What keeps it whole.
-    pub why: CannotGroup,
 }
 
 /// Steps of the engine that chooses residents of what is found.
@@ -311,10 +301,12 @@ impl Search<'_> {
     /// What was found, with residents chosen with care.
     fn found(mut self, arrangement: Arrangement, described: Traffic, otherwise: Traffic) -> Found {
         let chosen = self.model.traffic(&arrangement, CHOICE);
+        let caps = self.model.caps(&arrangement);
         Found {
             traffic: chosen.unwrap_or(otherwise),
             described,
-            caps: self.caps(&arrangement),
+            shortfalls: self.model.shortfalls(&arrangement, &caps),
+            caps,
             steps: self.model.steps,
             arrangement,
         }
@@ -518,69 +510,6 @@ impl Search<'_> {
             }
         }
         changes
-    }
-
-    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there.
-    fn caps(&mut self, arrangement: &Arrangement) -> Vec<Cap> {
-        let frame = self.model.plan.described();
-        let merged = |resource: ResourceId| {
-            let mut groups = arrangement.groups().filter(|group| group.way == Way::Merged);
-            groups.any(|group| {
-                let uses = frame.uses_of(resource).iter();
-                let mut passes = uses.map(|&index| frame.accesses()[index as usize].pass);
-                passes.all(|pass| group.passes.contains(&pass))
-            })
-        };
-        let mut caps = Vec::new();
-        for resource in frame.resource_ids() {
-            let (size, traffic) = self.model.size_and_traffic(resource);
-            let is_there = self.model.residents.contains(&resource) || merged(resource);
-            if traffic == 0 || size <= self.model.heap() / 2 || is_there {
-                continue;
-            }
-            if let Some(why) = self.outside_every_run(arrangement, resource) {
-                caps.push(Cap {
-                    resource,
-                    bytes: Bytes(traffic),
-                    why,
-                });
-            }
-        }
-        caps.sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
-        caps
-    }
-
-    /// Why no run of passes in a row can hold a resource; `None` where one can.
-    fn outside_every_run(&mut self, arrangement: &Arrangement, resource: ResourceId) -> Option<CannotGroup> {
-        let frame = self.model.plan.described();
-        let uses = |pass: &PassId| {
-            let mut accesses = frame.accesses_of(*pass).iter();
-            accesses.any(|access| access.resource == resource)
-        };
-        let mut why = None;
-        for batch in &arrangement.batches {
-            let groups = batch.groups.iter();
-            let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
-            let Some(first) = order.iter().position(uses) else {
-                continue;
-            };
-            let last = order.iter().rposition(uses).unwrap_or(first);
-            for start in (0..=first).rev() {
-                for end in (last + 1).max(start + 2)..=order.len() {
-                    match self.model.division(&order[start..end]).as_ref() {
-                        Ok(division) if division.inside.iter().any(|image| image.resource == resource) => {
-                            return None;
-                        }
-                        Err(found) if found.is_in_longer_runs() => {
-                            why = why.or(Some(found.clone()));
-                            break;
-                        }
-                        _ => {}
-                    }
-                }
-            }
-        }
-        Some(why.unwrap_or(CannotGroup::NothingInside))
     }
 }
 

@@ -105,6 +105,8 @@ pub(super) struct Model<'a> {
     pub(super) steps: u64,
     /// What the frame that was looked at last has in tile memory.
     pub(super) residents: Vec<ResourceId>,
+    /// How that is laid out.
+    pub(super) laid: Layout,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -193,6 +195,7 @@ impl<'a> Model<'a> {
             divisions: HashMap::new(),
             steps: 0,
             residents: Vec::new(),
+            laid: Layout::new(frame.resources().len(), frame.passes().len()),
         }
     }
 
@@ -247,6 +250,8 @@ impl<'a> Model<'a> {
             traffic.halos = Bytes(traffic.halos.0 - laid.resources[items[chosen].resource.index()].halos);
             traffic.besides += Bytes(candidate.besides(true) - candidate.besides(false));
         }
+        laid.merges = traffic.merges;
+        self.laid = laid;
         Some(traffic)
     }
 
@@ -361,7 +366,10 @@ impl<'a> Model<'a> {
                 Some(bytes) if declared > Bytes::ZERO => bytes,
                 _ => declared,
             };
-            traffic.repeats += Bytes(repeat.0 * (strips.len() as u64 - 1));
+            let times = strips.len() as u32 - 1;
+            let bytes = Bytes(repeat.0 * u64::from(times));
+            traffic.repeats += bytes;
+            laid.repeats.push((pass, times, bytes));
             for access in frame.accesses_of(pass) {
                 let resource = frame.resource(access.resource);
                 let touched = |&strip| division.touched(frame, access, divided.halo, strip);
@@ -465,41 +473,46 @@ struct Placeable {
 }
 
 /// The frame laid out along time, strips on top of one another.
-struct Layout {
+#[derive(Default)]
+pub(super) struct Layout {
     /// Per pass, its position.
     positions: Vec<u32>,
     /// The next position.
     end: u32,
-    resources: Vec<Laid>,
+    pub(super) resources: Vec<Laid>,
+    /// Passes that run more than once: how often more, and what that costs.
+    pub(super) repeats: Vec<(PassId, u32, Bytes)>,
+    /// What merged passes cost.
+    pub(super) merges: Bytes,
 }
 
 impl Layout {
     fn new(resources: usize, passes: usize) -> Layout {
         Layout {
             positions: vec![0; passes],
-            end: 0,
             resources: vec![Laid::default(); resources],
+            ..Layout::default()
         }
     }
 }
 
 /// What is known of a resource by its uses.
 #[derive(Clone, Copy, Default)]
-struct Laid {
+pub(super) struct Laid {
     /// All of a run of strips, where it lives on.
     span: Option<Span>,
     /// The first and last window that use it.
-    windows: Option<(u32, u32)>,
-    pass: OnePass,
+    pub(super) windows: Option<(u32, u32)>,
+    pub(super) pass: OnePass,
     /// The largest part, where it is divided.
-    part: Option<vk::Extent2D>,
+    pub(super) part: Option<vk::Extent2D>,
     /// What halos move of it off chip.
-    halos: u64,
+    pub(super) halos: u64,
 }
 
 /// Whether all uses are as attachments of one merged pass.
 #[derive(Clone, Copy, Default)]
-enum OnePass {
+pub(super) enum OnePass {
     #[default]
     Unused,
     /// The group that begins at this position.

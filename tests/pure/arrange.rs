@@ -66,6 +66,13 @@ fn published_frames_mostly_stay_on_chip() {
             off_chip + rounding >= moved && off_chip <= moved + halos + rounding,
             "{file} {size:?}: {off_chip} of {moved} and {halos}"
         );
+        // What stands between the share and the cap is named to the last percent.
+        let named: u64 = found.shortfalls.iter().map(|one| one.bytes.0).sum();
+        let short = (found.cap() - found.traffic.share()) * found.described.eligible.0 as f64;
+        assert!(
+            (named as f64 - short).abs() <= found.described.eligible.0 as f64 / 100.0,
+            "{file} {size:?}: {named} of {short}"
+        );
     }
 }
 

@@ -1,13 +1,12 @@
 //! `tileheap advise`.
 
 use clap::Args;
-use tileheap::arrange::Found;
 use tileheap::plan::Plan;
 
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;
 use crate::frames::advice::{self, Advice};
-use crate::frames::arrange::{ArrangeOptions, cap_in_words, changes, figures, share};
+use crate::frames::arrange::{ArrangeOptions, changes, figures, limits_in_words, share};
 use crate::frames::plan::FrameArguments;
 use crate::frames::sweep::sweep;
 use crate::input::read_text;
@@ -63,9 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut report = headline(&described);
     write_combinations(&mut report, &described, &found);
-    write_caps(&mut report, &described, &found.as_described);
+    let limits = limits_in_words(&described, &found.as_described);
+    if !limits.is_empty() {
+        report += &format!("\n{limits}");
+    }
     if let Some(arranged) = &arranged {
-        report += &format!("\n{}{}", arranged.text(), headline(plan));
+        report += &format!("\n{}", arranged.text());
     }
     report += "\nNot in tile memory\n";
     if found.kept_out.is_empty() {
@@ -104,26 +106,6 @@ fn write_combinations(report: &mut String, plan: &Plan, found: &Advice) {
 
 const NOTHING_DECLARED: &str = "  no pass can run in strips: declare passes with `PassBuilder::in_strips` and how far their reads look \
     with `PassBuilder::reaching`, or assume both with --assume-reach\n";
-
-/// What keeps the frame from a share of 100 %.
-fn write_caps(report: &mut String, plan: &Plan, found: &Found) {
-    if found.caps.is_empty() {
-        return;
-    }
-    *report += &format!(
-        "\nWhat caps the frame at {} of eligible traffic\n",
-        share(found.cap())
-    );
-    for cap in &found.caps {
-        *report += &format!(
-            "  {}: {} ({}): {}\n",
-            plan.described().resource(cap.resource).name,
-            percent(cap.bytes.0, found.described.eligible.0),
-            cap.bytes,
-            cap_in_words(cap)
-        );
-    }
-}
 
 fn headline(plan: &Plan) -> String {
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 use clap::{ArgGroup, Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::arrange::{
-    self, Allowed, ArrangeError, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange, Found,
-    Way,
+    self, Allowed, Alone, ArrangeError, Arranged, Arrangement, CannotGroup, Cap, Costs, DescriptionChange,
+    Found, Shortfall, Way,
 };
 use tileheap::frame::import::Imported;
 use tileheap::frame::{Frame, PassId};
@@ -372,6 +372,58 @@ pub(crate) fn caps_document(plan: &Plan, found: &Found) -> Value {
     caps.collect()
 }
 
+/// What stands between a share and its cap, as JSON.
+fn shortfalls_document(plan: &Plan, found: &Found) -> Value {
+    let shortfalls = found.shortfalls.iter().map(|one| {
+        json!({
+            "bytes": one.bytes.0,
+            "share": one.bytes.0 as f64 / found.described.eligible.0.max(1) as f64,
+            "what": one.cause.in_words(plan.described()),
+        })
+    });
+    shortfalls.collect()
+}
+
+/// What keeps a frame from 100 %: what caps it, and what stands between its share and the cap, where that is a hundredth of the eligible
+/// traffic or more.
+pub(crate) fn limits_in_words(plan: &Plan, found: &Found) -> String {
+    let eligible = found.described.eligible;
+    let mut words = String::new();
+    if !found.caps.is_empty() {
+        words += &format!(
+            "What caps the frame at {} of eligible traffic\n",
+            share(found.cap())
+        );
+    }
+    for cap in &found.caps {
+        words += &format!(
+            "  {}: {} ({}): {}\n",
+            plan.described().resource(cap.resource).name,
+            percent(cap.bytes.0, eligible.0),
+            cap.bytes,
+            cap_in_words(cap)
+        );
+    }
+    let told = |one: &&Shortfall| one.bytes.0 * 100 >= eligible.0;
+    let told: Vec<&Shortfall> = found.shortfalls.iter().filter(told).collect();
+    if !told.is_empty() {
+        words += &format!(
+            "What stands between {} and the cap of {}\n",
+            share(found.traffic.share()),
+            share(found.cap())
+        );
+    }
+    for one in told {
+        words += &format!(
+            "  {} ({}): {}\n",
+            percent(one.bytes.0, eligible.0),
+            one.bytes,
+            one.cause.in_words(plan.described())
+        );
+    }
+    words
+}
+
 /// What an arrangement brings and demands, as JSON.
 pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value {
     let frame = plan.described();
@@ -387,6 +439,7 @@ pub(crate) fn document(plan: &Plan, found: &Found, arranged: &Arranged) -> Value
         "halos_bytes": traffic.halos.0,
         "merges_bytes": traffic.merges.0,
         "shaded": traffic.shaded,
+        "shortfalls": shortfalls_document(plan, found),
         "changes": changes(frame, &found.arrangement, arranged),
         "arrangement": arrangement,
     })
@@ -416,9 +469,22 @@ impl ArrangedPlan<'_> {
         value["described_share"] = self.found.described.share().into();
         value["cap"] = self.found.cap().into();
         value["caps"] = caps_document(self.described, &self.found);
+        let named = |why: Option<CannotGroup>| why.map(|why| why.to_string());
+        let alone = self.alone().into_iter();
+        let alone = alone.map(|one| {
+            json!({ "pass": frame.pass(one.pass).name, "strips": named(one.strips), "merge": named(one.merge) })
+        });
+        value["alone"] = alone.collect();
         value["not_kept"] = self.not_kept.as_slice().into();
         value["described"] = serde_json::from_str(&described).unwrap_or_default();
         value
+    }
+
+    /// The passes that run alone, with the reasons.
+    fn alone(&self) -> Vec<Alone> {
+        let arrangement = &self.found.arrangement;
+        let frame = arrangement.description(self.described.described());
+        frame.map_or_else(|_| Vec::new(), |frame| arrangement.alone(&frame))
     }
 
     /// The first section of a report.
@@ -455,6 +521,18 @@ impl ArrangedPlan<'_> {
         };
         for change in changes {
             report += &format!("    {change}\n");
+        }
+        report += "  passes that run alone, and why neither in strips nor merged\n";
+        for Alone { pass, strips, merge } in self.alone() {
+            let why = |why: Option<CannotGroup>| match why {
+                Some(why) => why.to_string(),
+                None => "possible, and saves no more than it costs".to_owned(),
+            };
+            let name = &frame.pass(pass).name;
+            report += &format!("    {name}: in strips: {}; merged: {}\n", why(strips), why(merge));
+        }
+        for line in limits_in_words(self.described, &self.found).lines() {
+            report += &format!("  {line}\n");
         }
         report + "\n"
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
 
-/// Combinations of changes, and what caps the frame; without those that are empty.
+/// Combinations of changes, what caps the frame, and what stands between its best share and that; without those that are empty.
 pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let advice = &plan["advice"];
     let share = |of: &Value| Cell::share((of["share"].as_f64().unwrap_or(0.0) * 1000.0) as u64);
@@ -27,6 +27,19 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
         let words = [&cap["resource"], &cap["why"]].map(|field| Cell::word(text(field)));
         words.into_iter().chain([share(cap)]).collect()
     });
+    let best = match plan["arrangement"].is_null() {
+        true => &advice["combinations"][0],
+        false => &plan["arrangement"],
+    };
+    let told = list(&best["shortfalls"]).iter();
+    let told = told.filter(|one| one["share"].as_f64() >= Some(0.01));
+    let shortfalls = told.map(|one| {
+        vec![
+            Cell::word(text(&one["what"])),
+            Cell::bytes(bytes(&one["bytes"])),
+            share(one),
+        ]
+    });
     let columns = &[
         "allowed",
         "changes",
@@ -37,6 +50,11 @@ pub(super) fn tables(plan: &Value) -> Vec<Table> {
     let tables = [
         Table::new("Advice: combinations of changes", columns, combinations),
         Table::new("What caps the frame", &["resource", "why", "share"], caps),
+        Table::new(
+            "What stands between the best share and the cap",
+            &["what", "bytes per frame", "share"],
+            shortfalls,
+        ),
     ];
     tables
         .into_iter()

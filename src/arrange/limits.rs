@@ -1,0 +1,226 @@
+//! What keeps an arranged frame from 100 %: what no strips can hold, and what costs more than it saves.
+
+use super::check::can_merge;
+use super::error::CannotGroup;
+use super::strips::Division;
+use super::traffic::{Model, OnePass};
+use super::types::{Arrangement, Group};
+use crate::frame::{Frame, PassId, ResourceId};
+use crate::units::Bytes;
+
+/// A resource that must exist as a whole, and is too large to stay on chip beside much else.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cap {
+    /// The resource.
+    pub resource: ResourceId,
+    /// What it moves, in bytes a frame.
+    pub bytes: Bytes,
+    /// What keeps it whole.
+    pub why: CannotGroup,
+}
+
+/// Bytes a frame that an arrangement moves, or is charged, though the cap allows less.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shortfall {
+    /// How many.
+    pub bytes: Bytes,
+    /// The cost or rule behind them.
+    pub cause: Cause,
+}
+
+/// What an arrangement moves or is charged bytes for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// A pass runs so many times more, once for every strip but the first.
+    Repeats(PassId, u32),
+    /// What strips read and write around themselves of a resource that is not on chip.
+    Halo(ResourceId),
+    /// Render passes run as parts of others.
+    Merged,
+    /// The uses of a resource are in several batches or submits, between which tile contents do not survive.
+    SeveralWindows(ResourceId),
+    /// No strips hold a resource, and it does not fit as a whole.
+    Whole(ResourceId, CannotGroup),
+    /// A resource fits, whole or by strips, but not beside what saves more.
+    NoRoom(ResourceId),
+}
+
+impl Cause {
+    /// A sentence with the pass or resource and the rule.
+    pub fn in_words(&self, frame: &Frame) -> String {
+        let name = |resource: ResourceId| &frame.resource(resource).name;
+        match self {
+            Cause::Repeats(pass, times) => {
+                let pass = &frame.pass(*pass).name;
+                format!("pass `{pass}` runs {times} more times, once for each strip")
+            }
+            Cause::Halo(resource) => format!("halos of `{}`, which is not on chip", name(*resource)),
+            Cause::Merged => "render passes run as parts of others".to_owned(),
+            Cause::SeveralWindows(resource) => format!(
+                "`{}` is used in several batches or submits, and tile contents do not survive between them",
+                name(*resource)
+            ),
+            Cause::Whole(resource, CannotGroup::NothingInside) => format!(
+                "`{}` has no room as a whole, and no run of passes that can be divided uses it alone",
+                name(*resource)
+            ),
+            Cause::Whole(resource, why) => {
+                format!("`{}` has no room as a whole, and {why}", name(*resource))
+            }
+            Cause::NoRoom(resource) => format!(
+                "`{}` has no room beside what saves more, and no strips within the limits save more than they cost",
+                name(*resource)
+            ),
+        }
+    }
+}
+
+/// Why a pass runs alone, as described: what keeps it out of strips, and of a merged pass. `None` where it could, and saves no more than
+/// that costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alone {
+    /// The pass.
+    pub pass: PassId,
+    /// Of every run of strips.
+    pub strips: Option<CannotGroup>,
+    /// With every other render pass of its batch.
+    pub merge: Option<CannotGroup>,
+}
+
+impl Arrangement {
+    /// The passes that run alone, each with the reasons. The frame has the changes of its description.
+    pub fn alone(&self, frame: &Frame) -> Vec<Alone> {
+        let mut alone = Vec::new();
+        for batch in &self.batches {
+            let groups = batch.groups.iter();
+            let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
+            let once = |pass: PassId| batch.groups.contains(&Group::once(pass));
+            for (at, &pass) in order.iter().enumerate().filter(|(_, pass)| once(**pass)) {
+                let others = order.iter().filter(|other| **other != pass);
+                let mut merges = others.map(|&other| can_merge(frame, &[pass.min(other), pass.max(other)]));
+                let first = merges.next().unwrap_or_else(|| can_merge(frame, &[pass]));
+                let merge = first.err().filter(|_| merges.all(|merge| merge.is_err()));
+                let strips = no_strips(frame, &order, at);
+                alone.push(Alone { pass, strips, merge });
+            }
+        }
+        alone
+    }
+}
+
+/// What keeps a pass out of every run of an order; `None` where one can be divided.
+fn no_strips(frame: &Frame, order: &[PassId], at: usize) -> Option<CannotGroup> {
+    let mut why = Division::of(frame, &order[at..=at]).err()?;
+    for start in (0..=at).rev() {
+        for end in (at + 1).max(start + 2)..=order.len() {
+            match Division::of(frame, &order[start..end]) {
+                Ok(_) => return None,
+                Err(found) => {
+                    let ends = found.is_in_longer_runs();
+                    if why == CannotGroup::NothingInside {
+                        why = found;
+                    }
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Some(why)
+}
+
+impl Model<'_> {
+    /// What no run can hold, because a read looks anywhere, and what is too large to be whole on chip beside what is there.
+    pub(super) fn caps(&mut self, arrangement: &Arrangement) -> Vec<Cap> {
+        let mut caps = Vec::new();
+        for resource in self.plan.described().resource_ids() {
+            let (size, traffic) = self.size_and_traffic(resource);
+            if traffic == 0 || size <= self.heap() / 2 || self.is_on_chip(resource) {
+                continue;
+            }
+            if let Some(why) = self.outside_every_run(arrangement, resource) {
+                caps.push(Cap {
+                    resource,
+                    bytes: Bytes(traffic),
+                    why,
+                });
+            }
+        }
+        caps.sort_by_key(|cap| std::cmp::Reverse(cap.bytes));
+        caps
+    }
+
+    /// What else an arrangement, the one that was looked at last, moves or is charged.
+    pub(super) fn shortfalls(&mut self, arrangement: &Arrangement, caps: &[Cap]) -> Vec<Shortfall> {
+        let shortfall = |bytes, cause| Shortfall { bytes, cause };
+        let repeats = self.laid.repeats.iter();
+        let mut all: Vec<Shortfall> = repeats
+            .map(|&(pass, times, bytes)| shortfall(bytes, Cause::Repeats(pass, times)))
+            .collect();
+        all.push(shortfall(self.laid.merges, Cause::Merged));
+        for resource in self.plan.described().resource_ids() {
+            let laid = self.laid.resources[resource.index()];
+            if self.is_on_chip(resource) {
+                continue;
+            }
+            all.push(shortfall(Bytes(laid.halos), Cause::Halo(resource)));
+            let (_, traffic) = self.size_and_traffic(resource);
+            if traffic == 0 || caps.iter().any(|cap| cap.resource == resource) {
+                continue;
+            }
+            let divided = laid.part.is_some();
+            let cause = match self.outside_every_run(arrangement, resource) {
+                _ if laid.windows.is_some_and(|(first, last)| first != last) => {
+                    Cause::SeveralWindows(resource)
+                }
+                Some(why) if !divided => Cause::Whole(resource, why),
+                _ => Cause::NoRoom(resource),
+            };
+            all.push(shortfall(Bytes(traffic), cause));
+        }
+        all.retain(|one| one.bytes > Bytes::ZERO);
+        all.sort_by_key(|one| std::cmp::Reverse(one.bytes));
+        all
+    }
+
+    /// Whether the arrangement that was looked at last keeps a resource on chip.
+    fn is_on_chip(&self, resource: ResourceId) -> bool {
+        let one_pass = matches!(self.laid.resources[resource.index()].pass, OnePass::In(_));
+        one_pass || self.residents.contains(&resource)
+    }
+
+    /// Why no run of passes in a row can hold a resource; `None` where one can.
+    fn outside_every_run(&mut self, arrangement: &Arrangement, resource: ResourceId) -> Option<CannotGroup> {
+        let frame = self.plan.described();
+        let uses = |pass: &PassId| {
+            let mut accesses = frame.accesses_of(*pass).iter();
+            accesses.any(|access| access.resource == resource)
+        };
+        let mut why = None;
+        for batch in &arrangement.batches {
+            let groups = batch.groups.iter();
+            let order: Vec<PassId> = groups.flat_map(|group| group.passes.iter().copied()).collect();
+            let Some(first) = order.iter().position(uses) else {
+                continue;
+            };
+            let last = order.iter().rposition(uses).unwrap_or(first);
+            for start in (0..=first).rev() {
+                for end in (last + 1).max(start + 2)..=order.len() {
+                    match self.division(&order[start..end]).as_ref() {
+                        Ok(division) if division.inside.iter().any(|image| image.resource == resource) => {
+                            return None;
+                        }
+                        Err(found) if found.is_in_longer_runs() => {
+                            why = why.or(Some(found.clone()));
+                            break;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Some(why.unwrap_or(CannotGroup::NothingInside))
+    }
+}
