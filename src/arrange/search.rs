@@ -508,6 +508,29 @@ impl Search<'_> {
                     }
                 }
             }
+            // Last, one run of strips as two, and two side by side as one.
+            for (at, group) in batch.groups.iter().enumerate() {
+                let Way::Strips(grid) = group.way else { continue };
+                for cut in 2..group.passes.len().saturating_sub(1) {
+                    with(&|groups| {
+                        let passes = groups[at].passes.split_off(cut);
+                        let way = group.way;
+                        groups.insert(at + 1, Group { passes, way });
+                    });
+                }
+                let Some(next) = batch.groups.get(at + 1) else {
+                    continue;
+                };
+                if let Way::Strips(other) = next.way {
+                    for grid in [grid, other] {
+                        with(&|groups| {
+                            groups.remove(at + 1);
+                            groups[at].passes.extend(&next.passes);
+                            groups[at].way = Way::Strips(grid);
+                        });
+                    }
+                }
+            }
         }
         changes
     }
