@@ -19,6 +19,7 @@
 //! [`vk::Flags64`](ash::vk::Flags64).
 
 mod declare;
+pub mod maintenance9;
 pub mod tile_memory_heap;
 pub mod tile_properties;
 pub mod tile_shading;
@@ -26,6 +27,7 @@ pub mod tile_shading;
 use std::ffi::CStr;
 
 pub use declare::MissingCommand;
+pub use maintenance9::PhysicalDeviceMaintenance9FeaturesKHR;
 pub use tile_memory_heap::{
     BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
     IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,

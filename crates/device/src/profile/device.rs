@@ -151,6 +151,8 @@ bitflags! {
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 6;
         /// Several views of a render pass at once.
         const MULTIVIEW = 1 << 7;
+        /// Slices of 3D images in layouts of their own.
+        const MAINTENANCE_9 = 1 << 8;
     }
 }
 

@@ -21,7 +21,7 @@ const FORMAT: &str = "tileheap-profile";
 const VERSION: u64 = 1;
 
 /// Vulkan's names of the features that profiles know.
-const FEATURES: [(&str, Features); 8] = [
+const FEATURES: [(&str, Features); 9] = [
     ("synchronization2", Features::SYNCHRONIZATION_2),
     ("dynamicRendering", Features::DYNAMIC_RENDERING),
     ("timelineSemaphore", Features::TIMELINE_SEMAPHORE),
@@ -33,6 +33,7 @@ const FEATURES: [(&str, Features); 8] = [
         Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
     ),
     ("multiview", Features::MULTIVIEW),
+    ("maintenance9", Features::MAINTENANCE_9),
 ];
 
 impl DeviceProfile {
