@@ -11,7 +11,8 @@ use ash::vk;
 
 use super::subresources::SubresourceRange;
 use super::tables::{Access, Resource, ResourceKind, Tables};
-use super::{AccessKind, Frame, FrameError, FrameRule};
+use super::{AccessKind, Frame, FrameError, FrameRule, Persistence, ResourceId};
+use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
 impl SubresourceRange {
@@ -45,20 +46,16 @@ impl Resource {
     /// Every aspect, level and layer (of 3D images, slice); empty for a buffer.
     pub fn whole(&self) -> SubresourceRange {
         match self.kind {
-            ResourceKind::Image { desc, extent, .. } => SubresourceRange {
+            ResourceKind::Image { desc, .. } => SubresourceRange {
                 aspects: self.aspects(),
                 levels: up_to(desc.mip_levels),
-                layers: up_to(if self.is_3d() {
-                    extent.depth
-                } else {
-                    desc.array_layers
-                }),
+                layers: self.layers_of(0),
             },
             ResourceKind::Buffer { .. } => SubresourceRange::ALL,
         }
     }
 
-    /// Whether this is an image of three dimensions: its slices have no layouts of their own.
+    /// Whether this is an image of three dimensions, whose layers are slices.
     pub fn is_3d(&self) -> bool {
         matches!(self.kind, ResourceKind::Image { desc, .. } if desc.image_type == vk::ImageType::TYPE_3D)
     }
@@ -74,12 +71,6 @@ impl Resource {
             whole.levels
         };
         let levels = or(range.levels, all_levels);
-        let slices = |all: Run| Run::new(0, (all.end >> levels.first.min(31)).max(1));
-        let all_layers = if self.is_3d() {
-            slices(whole.layers)
-        } else {
-            whole.layers
-        };
         SubresourceRange {
             aspects: if range.aspects.is_empty() {
                 whole.aspects
@@ -87,7 +78,18 @@ impl Resource {
                 range.aspects
             },
             levels,
-            layers: or(range.layers, all_layers),
+            layers: or(range.layers, self.layers_of(levels.first)),
+        }
+    }
+
+    /// All layers of a level; of 3D images, the slices that it has.
+    pub(crate) fn layers_of(&self, level: u32) -> Run {
+        match self.kind {
+            ResourceKind::Image { extent, .. } if self.is_3d() => {
+                up_to((extent.depth >> level.min(31)).max(1))
+            }
+            ResourceKind::Image { desc, .. } => up_to(desc.array_layers),
+            ResourceKind::Buffer { .. } => Run::default(),
         }
     }
 }
@@ -151,6 +153,22 @@ impl Resource {
 }
 
 impl Frame {
+    /// Whether the slices of a 3D image have layouts of their own on a device: shaders see all slices, in one layout, and those of a history
+    /// are kept together.
+    ///
+    /// Source: VUID-vkCmdDraw-None-09600; VUID-VkImageMemoryBarrier2-maintenance9-10798, -10799.
+    pub(crate) fn has_slice_layouts(&self, id: ResourceId, features: Features) -> bool {
+        let resource = self.resource(id);
+        let compatible = matches!(resource.kind, ResourceKind::Image { desc, .. }
+            if desc.flags.contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE));
+        let whole = |access: &Access| access.range.layers == resource.layers_of(access.range.levels.first);
+        let mut seen = self.accesses_to(id).filter(|access| access.kind.is_shader());
+        features.contains(Features::MAINTENANCE_9)
+            && compatible
+            && resource.persistence != Persistence::History
+            && seen.all(whole)
+    }
+
     /// Whether a write leaves nothing of a part as it was: it names all of it, and its pass renders to all of that.
     pub(crate) fn replaces(&self, access: &Access, part: SubresourceRange) -> bool {
         if !access.writes || access.needs_contents() || !access.range.contains(part) {
@@ -183,9 +201,10 @@ pub(super) fn resolve_ranges(tables: &mut Tables) -> Result<(), FrameError> {
         let resource = &tables.resources[access.resource.index()];
         let range = resource.resolved(access.range, access.kind);
         let whole = resource.whole();
+        let layers = resource.layers_of(range.levels.first).end;
         let outside = [
             ("levels", range.levels, whole.levels.end),
-            ("layers", range.layers, whole.layers.end),
+            ("layers", range.layers, layers),
         ];
         for (what, run, count) in outside {
             if run.first > run.end || run.end > count {
@@ -228,13 +247,11 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
             uses.map(|&index| tables.accesses[index as usize].range)
         };
         let first = parts.len() as u32;
-        // Slices of 3D images have one layout.
-        let of_layers = |range: SubresourceRange| {
-            if resource.is_3d() {
-                whole.layers
-            } else {
-                range.layers
-            }
+        // All slices of a smaller level are all there are.
+        let of_layers = |range: SubresourceRange| match range.layers == resource.layers_of(range.levels.first)
+        {
+            true => whole.layers,
+            false => range.layers,
         };
         let plain = |range: SubresourceRange| {
             (range.aspects, range.levels, of_layers(range)) == (whole.aspects, whole.levels, whole.layers)
@@ -242,8 +259,15 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
         if ranges().all(plain) {
             parts.push(whole);
         } else {
-            let levels = cuts(whole.levels, ranges().map(|range| range.levels));
             let layers = cuts(whole.layers, ranges().map(of_layers));
+            // Each level has slices of its own.
+            let levels = match resource.is_3d() && layers.len() > 1 {
+                true => cuts(
+                    whole.levels,
+                    (0..whole.levels.end).map(|level| Run::new(level, level)),
+                ),
+                false => cuts(whole.levels, ranges().map(|range| range.levels)),
+            };
             let apart = ranges().any(|range| range.aspects != whole.aspects);
             let aspects: Vec<vk::ImageAspectFlags> = if apart {
                 let bits = 0..u32::BITS;
@@ -261,7 +285,9 @@ pub(super) fn derive_parts(tables: &mut Tables) -> Result<(), FrameError> {
                 )));
             }
             for &levels in &levels {
-                for &layers in &layers {
+                let end = resource.layers_of(levels.first).end;
+                let there = |of: &Run| Run::new(of.first.min(end), of.end.min(end));
+                for layers in layers.iter().map(there).filter(|layers| !layers.is_empty()) {
                     parts.extend(aspects.iter().map(|&aspects| SubresourceRange {
                         aspects,
                         levels,

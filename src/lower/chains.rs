@@ -6,6 +6,14 @@
 //! on two queues  a   ├─ w ────┤├─ r ───┤          ├─ w ──┤      reads that no semaphore orders are one epoch, in one
 //!                b             ├─────── r ──────┤               layout, with a use for each queue
 //! ```
+//! Slices of a 3D image that share a layout are one chain, whose epochs on one queue last as long as the layout does: hazards are those
+//! of slices inside of an epoch, and of all of them where the layout changes.
+//!
+//! ```text
+//! passes              0 store s0   1 store s1   2 load s0   3 sample all
+//! epochs             ├─ GENERAL ────────────────────────┤├─ READ_ONLY ─┤
+//! inside                                        └ waits for 0 alone
+//! ```
 
 use ash::vk;
 
@@ -33,7 +41,7 @@ pub(super) struct QueueUse {
 /// The layout of what a dynamic render pass attaches and shaders read in place.
 const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
 
-/// A stretch of uses in one layout: one writing pass, or any number of passes that only read.
+/// A stretch of uses in one layout: one writing pass, or any number of passes that only read, or any on one queue that use slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
     /// Its uses, a run of [`Chains::uses`]: one for each queue.
@@ -67,6 +75,21 @@ pub(super) struct Chain {
     pub(super) is_previous: bool,
     /// Its epochs, a run of [`Chains::epochs`].
     pub(super) epochs: Run,
+    /// The hazards of slices inside of its epochs, a run of [`Chains::inside`].
+    pub(super) inside: Run,
+}
+
+/// A use of slices that waits for uses of these slices in the same epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SliceHazard {
+    /// The epoch, one of [`Chains::epochs`].
+    pub(super) epoch: u32,
+    /// The use that waits.
+    pub(super) of: QueueUse,
+    /// The stages that it waits for.
+    pub(super) after: vk::PipelineStageFlags2,
+    /// The writes that it waits for.
+    pub(super) writes: vk::AccessFlags2,
 }
 
 /// Every chain of a frame.
@@ -75,6 +98,8 @@ pub(super) struct Chains {
     pub(super) chains: Vec<Chain>,
     pub(super) epochs: Vec<Epoch>,
     pub(super) uses: Vec<QueueUse>,
+    /// By chain, epoch and pass.
+    pub(super) inside: Vec<SliceHazard>,
     /// Per placement, its chains; of aliases of one resident, the first has them.
     pub(super) of_placement: Vec<Run>,
     /// Per access of the frame, the first epochs in which it falls: of other aspects than stencil, and of stencil.
@@ -100,6 +125,7 @@ impl Chains {
         self.chains.clear();
         self.epochs.clear();
         self.uses.clear();
+        self.inside.clear();
         self.of_placement.clear();
         let placements = placed.plan.placements.len();
         self.of_placement.resize(placements, Run::default());
@@ -163,6 +189,8 @@ struct Part {
     depth: bool,
     /// Whether it is one of an image's two aspects.
     one_aspect: bool,
+    /// Whether it is several slices that accesses tell apart, in one layout.
+    sliced: bool,
 }
 
 impl Part {
@@ -201,6 +229,10 @@ impl Gather<'_> {
             true => is_ladder.then_some(vk::ImageLayout::GENERAL),
         };
         let placements = self.placed.placements_of(id).indices();
+        let united = resource.is_3d()
+            && !self
+                .frame
+                .has_slice_layouts(id, self.placed.plan.profile.features);
         let versions = [Version::Current, Version::Previous].into_iter();
         for (placement, version) in placements.zip(versions.take(if is_ladder { 1 } else { 2 })) {
             let first = chains.chains.len() as u32;
@@ -210,12 +242,27 @@ impl Gather<'_> {
                 if aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                     continue;
                 }
+                // So are the slices of one level.
+                let layers = match united {
+                    true => resource.layers_of(part.levels.first),
+                    false => part.layers,
+                };
+                if part.layers.first != layers.first {
+                    continue;
+                }
+                let sliced = layers != part.layers;
                 let part = Part {
-                    range: SubresourceRange { aspects, ..part },
+                    range: SubresourceRange {
+                        aspects,
+                        layers,
+                        ..part
+                    },
                     fixed,
                     depth: !whole.aspects.contains(vk::ImageAspectFlags::COLOR),
                     one_aspect: aspects != whole.aspects,
+                    sliced,
                 };
+                let inside = chains.inside.len() as u32;
                 let epochs = if parts.len() == 1 && !is_history {
                     self.epochs(&part, uses, chains)
                 } else {
@@ -227,6 +274,10 @@ impl Gather<'_> {
                     selected.clear();
                     selected.extend(uses.iter().copied().filter(same));
                     let epochs = self.epochs(&part, &selected, chains);
+                    if sliced {
+                        let slices = parts.iter().filter(|slice| part.range.contains(**slice));
+                        self.inside(&part, slices, epochs, &selected, chains);
+                    }
                     chains.selected = selected;
                     epochs
                 };
@@ -237,11 +288,70 @@ impl Gather<'_> {
                     is_ladder,
                     is_previous: is_history && version == Version::Previous,
                     epochs,
+                    inside: Run::new(inside, chains.inside.len() as u32),
                 });
             }
             chains.of_placement[placement] = Run::new(first, chains.chains.len() as u32);
             chains.meet();
         }
+    }
+
+    /// Appends the hazards of the slices of a part inside of its epochs: of each slice, a use waits for the one before it if one of them
+    /// writes. What one pass waits for is waited for at once.
+    fn inside<'s>(
+        &self,
+        part: &Part,
+        slices: impl Iterator<Item = &'s SubresourceRange>,
+        own: Run,
+        accesses: &[u32],
+        chains: &mut Chains,
+    ) {
+        let (epochs, uses) = (own.of(&chains.epochs), &chains.uses);
+        let first_pass = |epoch: &Epoch| epoch.uses.of(uses)[0].first;
+        let mut found: Vec<SliceHazard> = Vec::new();
+        for slice in slices {
+            let of_slice = |access: &&Access| access.range.intersects(*slice);
+            let all = accesses.iter().map(|&index| &self.all[index as usize]);
+            let mine: Vec<&Access> = all.filter(of_slice).collect();
+            // The use at hand, and what it writes.
+            let mut last: Option<(SliceHazard, vk::AccessFlags2)> = None;
+            for in_pass in mine.chunk_by(|a, b| a.pass == b.pass) {
+                let mut next = self.use_of(part, in_pass[0]);
+                for access in &in_pass[1..] {
+                    next.join(&self.use_of(part, access));
+                }
+                let begun = epochs.partition_point(|epoch| first_pass(epoch) <= in_pass[0].pass);
+                let mut hazard = SliceHazard {
+                    epoch: own.first + begun as u32 - 1,
+                    of: next.of_queue,
+                    after: vk::PipelineStageFlags2::NONE,
+                    writes: vk::AccessFlags2::NONE,
+                };
+                if let Some((open, written)) = last.as_mut().filter(|(open, _)| open.epoch == hazard.epoch) {
+                    if written.is_empty() && next.writes.is_empty() {
+                        open.of.stages |= next.of_queue.stages;
+                        open.of.access |= next.of_queue.access;
+                        continue;
+                    }
+                    (hazard.after, hazard.writes) = (open.of.stages, *written);
+                }
+                found.extend(last.replace((hazard, next.writes)).map(|(done, _)| done));
+            }
+            found.extend(last.map(|(done, _)| done));
+        }
+        found.retain(|hazard| !hazard.after.is_empty());
+        found.sort_by_key(|hazard| (hazard.epoch, hazard.of.first));
+        found.dedup_by(|more, kept| {
+            let same = (more.epoch, more.of.first) == (kept.epoch, kept.of.first);
+            if same {
+                kept.of.stages |= more.of.stages;
+                kept.of.access |= more.of.access;
+                kept.after |= more.after;
+                kept.writes |= more.writes;
+            }
+            same
+        });
+        chains.inside.extend(found);
     }
 
     /// Appends the epochs of a part, whose accesses these are in timeline order.
@@ -266,7 +376,7 @@ impl Gather<'_> {
             }
             let open = &mut epochs[first..];
             match open.last_mut() {
-                Some(open) if self.continues(open, &next, uses) => extend(open, &next, uses),
+                Some(open) if self.continues(part, open, &next, uses) => extend(open, &next, uses),
                 _ => {
                     epochs.push(Epoch {
                         uses: Run::new(uses.len() as u32, uses.len() as u32 + 1),
@@ -346,8 +456,15 @@ impl Gather<'_> {
         access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
     }
 
-    /// Whether reads go on without a barrier: in the same layout, or because nothing orders them after those of the epoch.
-    fn continues(&self, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
+    /// Whether a use goes on without a barrier: reads in the same layout, or because nothing orders them after those of the epoch; of slices
+    /// whatever is in the same layout on the same queue.
+    fn continues(&self, part: &Part, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
+        if part.sliced && open.layout == next.layout {
+            let all_here = |uses: &[QueueUse]| uses.iter().all(|one| one.queue == next.of_queue.queue);
+            if all_here(open.uses.of(uses)) {
+                return true;
+            }
+        }
         if !open.is_read_only() || !next.writes.is_empty() {
             return false;
         }
@@ -359,11 +476,12 @@ impl Gather<'_> {
     }
 }
 
-/// Lets an epoch, the last one, go on with reads in another pass.
+/// Lets an epoch, the last one, go on with the uses of another pass.
 fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
     if open.layout != next.layout {
         open.layout = vk::ImageLayout::GENERAL;
     }
+    open.writes |= next.writes;
     let mut known = uses[open.uses.indices()].iter_mut();
     match known.find(|one| one.queue == next.of_queue.queue) {
         Some(one) => {

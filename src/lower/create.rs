@@ -171,10 +171,12 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | ATTACHED.as_raw(),
 );
 
-/// A part of an image as barriers and clears name it: of 3D images they name no slices.
+/// A part of an image as barriers and clears name it: all slices of a level of a 3D image as those of level 0.
 pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> SubresourceRange {
-    if image.image_type == vk::ImageType::TYPE_3D {
-        range.layers = Run::new(0, 1);
+    let depth = image.extent.depth;
+    let all = Run::new(0, (depth >> range.levels.first.min(31)).max(1));
+    if image.image_type == vk::ImageType::TYPE_3D && range.layers == all {
+        range.layers = Run::new(0, depth);
     }
     range
 }
@@ -213,11 +215,14 @@ pub(crate) fn shader_view(
     range: SubresourceRange,
     desc: ViewDesc,
 ) -> Option<ViewRow> {
+    let mut range = range;
     if !image.usage.intersects(VIEWED) {
         return None;
     }
-    // Shaders see all slices of a level.
-    let mut range = in_barrier(image, range);
+    if image.image_type == vk::ImageType::TYPE_3D {
+        // Shaders see all slices of a level.
+        range.layers = Run::new(0, 1);
+    }
     let cubes = image.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && range.layers.len() % 6 == 0;
     let view_type = match (cubes, range.layers.len()) {
         (true, 6) => vk::ImageViewType::CUBE,

@@ -13,7 +13,7 @@ use super::tables::commands::{
     BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, PassContents, PassRow,
     Scopes,
 };
-use super::tables::objects::AccessRow;
+use super::tables::objects::{AccessRow, ImageRow};
 use super::tables::submission::CommandBufferRow;
 use super::tables::{Lowered, Object};
 use crate::frame::tables::{Contents, PassKind};
@@ -132,17 +132,18 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
     }
 }
 
-/// The part that two parts next to each other are, where the same is said of both.
-fn joined(a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
+/// The part that two parts next to each other are, where the same is said of both; of several levels of a 3D image, barriers name all slices.
+fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
     if a.image != b.image {
         return None;
     }
     let (one, other) = (a.range, b.range);
     let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
+    let slices = image.image_type == vk::ImageType::TYPE_3D && one.layers != Run::new(0, image.extent.depth);
     let (levels, layers) = (one.levels == other.levels, one.layers == other.layers);
     let adjoin = match (one.aspects == other.aspects, levels, layers) {
         (true, true, false) => next(one.layers, other.layers),
-        (true, false, true) => next(one.levels, other.levels),
+        (true, false, true) => next(one.levels, other.levels) && !slices,
         (same, true, true) => !same,
         _ => false,
     };
@@ -156,10 +157,10 @@ fn joined(a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> 
 }
 
 /// Adds a barrier behind row `first`, as one with those that it can be joined with.
-fn join(barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
+fn join(image: &ImageRow, barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
     let mut at = first;
     while let Some(other) = barriers.get(at) {
-        match joined(other, &row) {
+        match joined(image, other, &row) {
             Some(range) => {
                 barriers.remove(at);
                 (row.range, at) = (range, first);
@@ -194,16 +195,17 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
         }
         match barrier.object {
             Object::Image(image) => {
+                let of = &lowered.images[image as usize];
                 let row = ImageBarrierRow {
                     image,
-                    range: in_barrier(&lowered.images[image as usize], barrier.range),
+                    range: in_barrier(of, barrier.range),
                     scopes,
                     old_layout: barrier.layouts.0,
                     new_layout: barrier.layouts.1,
                     families,
                     cause,
                 };
-                join(&mut lowered.image_barriers, images as usize, row);
+                join(of, &mut lowered.image_barriers, images as usize, row);
             }
             Object::Buffer(buffer) => lowered.buffer_barriers.push(BufferBarrierRow {
                 buffer,

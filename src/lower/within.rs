@@ -8,22 +8,25 @@ use super::resolver::{Barrier, Resolver, Source};
 use super::tables::commands::{BarrierCause, Families, Scopes};
 
 impl Resolver<'_> {
-    /// Boundaries between the epochs of one chain.
+    /// Boundaries between the epochs of one chain, and between uses of slices inside of them.
     pub(super) fn within(&mut self, chain: &Chain) {
         let epochs = chain.epochs.of(&self.chains.epochs);
         for pair in epochs.windows(2) {
             self.boundary(chain, &pair[0], &pair[1]);
+        }
+        for one in chain.inside.of(&self.chains.inside) {
+            let epoch = &self.chains.epochs[one.epoch as usize];
+            let source = Source::new(one.after, one.writes);
+            let mut barrier = self.barrier(chain, &one.of, epoch, source, cause_of(chain));
+            barrier.layouts.0 = epoch.layout;
+            self.found.barriers.push(barrier);
         }
     }
 
     /// The dependency of `after` on `before`, of the same contents.
     fn boundary(&mut self, chain: &Chain, before: &Epoch, after: &Epoch) {
         let (earlier, later) = (self.chains.uses_of(before), self.chains.uses_of(after));
-        let cause = if chain.is_ladder {
-            BarrierCause::Ladder
-        } else {
-            BarrierCause::Hazard
-        };
+        let cause = cause_of(chain);
         let old = if after.needs_contents {
             before.layout
         } else {
@@ -90,5 +93,12 @@ impl Resolver<'_> {
             self.found.barriers.push(release);
             self.cross(one.last, acquire.pass, S::ALL_COMMANDS);
         }
+    }
+}
+
+fn cause_of(chain: &Chain) -> BarrierCause {
+    match chain.is_ladder {
+        true => BarrierCause::Ladder,
+        false => BarrierCause::Hazard,
     }
 }

@@ -213,7 +213,8 @@ impl Writer<'_> {
     fn part(&self, image: u32, range: SubresourceRange) -> String {
         let image = &self.lowered.images[image as usize];
         let (levels, layers) = (range.levels, range.layers);
-        if levels.len() as u32 == image.mip_levels && layers.len() as u32 == image.array_layers {
+        let all = image.array_layers * image.extent.depth;
+        if levels.len() as u32 == image.mip_levels && layers.len() as u32 == all {
             return String::new();
         }
         format!(

@@ -5,7 +5,7 @@
 
 use ash::vk;
 
-use super::create_info::range;
+use super::create_info::range_of;
 use super::functions::Functions;
 use super::legacy;
 use super::resources::Handles;
@@ -41,21 +41,13 @@ macro_rules! scoped {
 
 impl Barriers {
     pub(super) fn new(tables: &Lowered, handles: &Handles, synchronization_2: bool) -> Barriers {
-        let range = |row: &ImageBarrierRow| {
-            let mut range = range(&row.range);
-            if tables.images[row.image as usize].image_type == vk::ImageType::TYPE_3D {
-                // With maintenance9, one layer would be one slice.
-                range.layer_count = vk::REMAINING_ARRAY_LAYERS;
-            }
-            range
-        };
         let image = |row: &ImageBarrierRow| {
             scoped!(ImageMemoryBarrier2, row)
                 .old_layout(row.old_layout)
                 .new_layout(row.new_layout)
                 .src_queue_family_index(row.families.src)
                 .dst_queue_family_index(row.families.dst)
-                .subresource_range(range(row))
+                .subresource_range(range_of(&tables.images[row.image as usize], &row.range))
         };
         let buffer = |row: &BufferBarrierRow| {
             scoped!(BufferMemoryBarrier2, row)

@@ -13,8 +13,8 @@ use ash::vk::{
 use bitflags::bitflags;
 
 use crate::ffi::{
-    PhysicalDeviceTileMemoryHeapFeaturesQCOM, PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap,
-    tile_properties, tile_shading,
+    PhysicalDeviceMaintenance9FeaturesKHR, PhysicalDeviceTileMemoryHeapFeaturesQCOM,
+    PhysicalDeviceTileShadingFeaturesQCOM, maintenance9, tile_memory_heap, tile_properties, tile_shading,
 };
 
 bitflags! {
@@ -47,6 +47,8 @@ bitflags! {
         const MULTIVIEW = 1 << 11;
         /// Input attachments and subpasses in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`).
         const LOCAL_READ = 1 << 12;
+        /// Slices of 3D images in layouts of their own.
+        const MAINTENANCE_9 = 1 << 13;
     }
 }
 
@@ -59,7 +61,7 @@ impl Capabilities {
 const NEVER: u32 = u32::MAX;
 
 /// What each capability needs below a version of Vulkan: an extension, the capability's own first.
-pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 14] = {
+pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
     use Capabilities as C;
     use ash::{ext, khr};
     use vk::{API_VERSION_1_1 as V1_1, API_VERSION_1_2 as V1_2, API_VERSION_1_3 as V1_3};
@@ -81,6 +83,7 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 14] = {
         ),
         (C::MULTIVIEW, V1_1, khr::multiview::NAME),
         (C::LOCAL_READ, V1_4, khr::dynamic_rendering_local_read::NAME),
+        (C::MAINTENANCE_9, NEVER, maintenance9::NAME),
         (C::TILE_MEMORY, NEVER, tile_memory_heap::NAME),
         (C::TILE_PROPERTIES, NEVER, tile_properties::NAME),
         (C::TILE_SHADING, NEVER, tile_shading::NAME),
@@ -155,6 +158,7 @@ features! {
     apart: SEPARATE_DEPTH_STENCIL_LAYOUTS, PhysicalDeviceSeparateDepthStencilLayoutsFeatures.separate_depth_stencil_layouts;
     views: MULTIVIEW, PhysicalDeviceMultiviewFeatures.multiview;
     local: LOCAL_READ, PhysicalDeviceDynamicRenderingLocalReadFeaturesKHR.dynamic_rendering_local_read;
+    slices: MAINTENANCE_9, PhysicalDeviceMaintenance9FeaturesKHR.maintenance9;
     tile: TILE_MEMORY, PhysicalDeviceTileMemoryHeapFeaturesQCOM.tile_memory_heap;
     tiles: TILE_PROPERTIES, PhysicalDeviceTilePropertiesFeaturesQCOM.tile_properties;
     shading: TILE_SHADING, PhysicalDeviceTileShadingFeaturesQCOM.tile_shading;

@@ -8,9 +8,11 @@ use super::error::RuntimeRule;
 use super::progress::FrameNumber;
 use super::resources::Handles;
 use crate::Result;
+use crate::frame::tables::Access;
 use crate::frame::{Frame, Persistence, ResourceId, SemaphoreId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::tables::objects::Binding;
+use crate::profile::Features;
 
 /// The caller's objects for the external resources and semaphores of one frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,7 +123,7 @@ impl BoundFrame {
             handles.imported_views.extend(views);
         }
         check_views(frame, tables, handles)?;
-        check_once(frame, imports.images)?;
+        check_once(frame, plan.profile.features, imports.images)?;
         for import in imports.buffers {
             external(import.resource, false)?;
             for (buffer, row) in handles.buffers.iter_mut().zip(&tables.buffers) {
@@ -212,13 +214,25 @@ fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()>
 }
 
 /// No part of an image is imported twice: the frame orders only what it knows to be the same.
-fn check_once(frame: &Frame, images: &[ImportedImage]) -> Result<()> {
+fn check_once(frame: &Frame, features: Features, images: &[ImportedImage]) -> Result<()> {
+    let used = |import: &ImportedImage| {
+        let resource = frame.resource(import.resource);
+        let united = resource.is_3d() && !frame.has_slice_layouts(import.resource, features);
+        let range = move |access: &Access| match united {
+            // Slices without layouts of their own change them together.
+            true => SubresourceRange {
+                layers: resource.whole().layers,
+                ..access.range
+            },
+            false => access.range,
+        };
+        frame.accesses_to(import.resource).map(range)
+    };
     for (index, one) in images.iter().enumerate() {
         let earlier = images[..index].iter();
         for other in earlier.filter(|other| other.image == one.image && other.resource != one.resource) {
-            let mut mine = frame.accesses_to(one.resource).map(|access| access.range);
-            let theirs = frame.accesses_to(other.resource).map(|access| access.range);
-            if mine.any(|mine| theirs.clone().any(|their| their.intersects(mine))) {
+            let theirs = used(other);
+            if used(one).any(|mine| theirs.clone().any(|their| their.intersects(mine))) {
                 let name = |of: &ImportedImage| frame.resource(of.resource).name.clone();
                 return Err(RuntimeRule::ImportedTwice.broken(format!(
                     "external images `{first}` and `{second}` are imported as the same image, and \

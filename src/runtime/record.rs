@@ -11,7 +11,7 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image, PartView};
-use super::create_info::range;
+use super::create_info::range_of;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::rendering::Rendering;
@@ -312,8 +312,9 @@ impl<'a> Commands<'a> {
         match object {
             Object::Image(index) => {
                 let image = handles.images[index as usize].handle;
-                let aspects = crate::format::aspects(self.encoded.tables.images[index as usize].format);
-                let ranges = [range(&part)];
+                let row = &self.encoded.tables.images[index as usize];
+                let aspects = crate::format::aspects(row.format);
+                let ranges = [range_of(row, &part)];
                 let value = value.to_vk();
                 if aspects.contains(vk::ImageAspectFlags::COLOR) {
                     // SAFETY: the union was made for a colour format.

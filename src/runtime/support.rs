@@ -166,6 +166,7 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
             Features::SEPARATE_DEPTH_STENCIL_LAYOUTS,
         ),
         (Capabilities::MULTIVIEW, Features::MULTIVIEW),
+        (Capabilities::MAINTENANCE_9, Features::MAINTENANCE_9),
         // Of colour and one sample: all that every implementation has.
         (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];

@@ -7,14 +7,14 @@ use tileheap::frame::{
     SubresourceRange,
 };
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Situation, lower};
-use tileheap::plan::{MemoryKind, Plan};
-use tileheap::profile::PRESETS;
+use tileheap::plan::{MemoryKind, Plan, PlanOptions};
+use tileheap::profile::{DeviceProfile, Features, PRESETS};
 use tileheap::units::Run;
 use tileheap::units::SplitMix64;
 
 use crate::drawn::frame;
 use crate::lowered_check::device;
-use crate::planned::plan_on;
+use crate::planned::{plan_on, plan_with};
 use tileheap_testkit::frames::{extent, one_queue};
 
 const EXTENT: vk::Extent2D = extent(16, 16);
@@ -68,6 +68,16 @@ fn layered(format: vk::Format, mip_levels: u32, array_layers: u32) -> ImageDesc 
     }
 }
 
+/// A volume of so many levels and slices.
+fn volume(mip_levels: u32, depth: u32) -> ImageDesc {
+    let vk::Extent2D { width, height } = EXTENT;
+    ImageDesc {
+        image_type: vk::ImageType::TYPE_3D,
+        mip_levels,
+        ..ImageDesc::new(vk::Format::R8_UNORM, vk::Extent3D { width, height, depth })
+    }
+}
+
 fn run(first: u32, end: u32) -> Run {
     Run::new(first, end)
 }
@@ -98,27 +108,6 @@ fn what_is_said_of_a_wrong_part_is_refused() {
         assert!(!errors.is_empty(), "{what} is accepted");
         errors[0].to_string()
     };
-    let of_pass = |pass: usize| tables.passes[pass].before.images.indices();
-    for pass in 1..4 {
-        for barrier in of_pass(pass) {
-            // Another level of the image, all of them, none.
-            let levels = |tables: &mut Lowered, levels| tables.image_barriers[barrier].range.levels = levels;
-            let own = tables.image_barriers[barrier].range.levels;
-            let other = (own.first + 2) % 4;
-            refused("another level", &|tables| levels(tables, run(other, other + 1)));
-            refused("all levels", &|tables| levels(tables, run(0, 4)));
-            refused("a level that is not there", &|tables| levels(tables, run(4, 5)));
-            let again = tables.image_barriers[barrier].old_layout;
-            refused("no transition", &|tables| {
-                tables.image_barriers[barrier].new_layout = again
-            });
-            if again != vk::ImageLayout::UNDEFINED {
-                refused("no wait", &|tables| {
-                    tables.image_barriers[barrier].scopes.src_stages = vk::PipelineStageFlags2::HOST;
-                });
-            }
-        }
-    }
     let view = tables.accesses[1].view.unwrap() as usize;
     refused("a view of another level", &|tables| {
         tables.views[view].range.levels = run(2, 3)
@@ -135,15 +124,21 @@ fn what_is_said_of_a_wrong_part_is_refused() {
     });
 }
 
-/// Random accesses of random parts of images that were written whole, or level by level, each then an image of its own.
-fn random(seed: u64, apart: bool, separate_levels: bool) -> Frame {
+/// Random accesses of random parts of images that were written whole, or level by level, each then an image of its own; `solid` where two of
+/// them have slices in place of layers.
+fn random(seed: u64, apart: bool, separate_levels: bool, solid: bool) -> Frame {
     let mut random = SplitMix64::new(seed);
     let mut below = |limit: u32| random.below(u64::from(limit)) as u32;
     let mut scene = Scene::new();
     let mut images = Vec::new();
     for index in 0..3 {
         let mut desc = layered(vk::Format::R8_UNORM, 1 + below(4), 1 + below(4));
-        desc.separate_levels = separate_levels;
+        let mut slices = 1;
+        if solid && index < 2 {
+            slices = 2 * desc.array_layers;
+            desc = volume(desc.mip_levels, slices);
+        }
+        desc.separate_levels = separate_levels && !solid;
         let persistence = [Persistence::History, Persistence::Transient][below(2) as usize];
         let image = scene.frame.resource(format!("i{index}"), desc, persistence);
         let written = if apart { 1 } else { desc.mip_levels };
@@ -151,14 +146,19 @@ fn random(seed: u64, apart: bool, separate_levels: bool) -> Frame {
             let pass = scene.compute().storage_write(image);
             pass.levels(level..level + written);
         }
-        images.push((image, desc, persistence));
+        images.push((image, desc, slices, persistence));
     }
     for _ in 0..12 {
-        let (image, desc, persistence) = images[below(3) as usize];
-        let (level, layer) = (below(desc.mip_levels), below(desc.array_layers));
+        let (image, desc, slices, persistence) = images[below(3) as usize];
+        let level = below(desc.mip_levels);
+        let count = desc.array_layers.max(slices >> level);
+        let layer = below(count);
         let levels = level..level + 1 + below(if apart { 1 } else { desc.mip_levels - level });
-        let layers = layer..layer + 1 + below(desc.array_layers - layer);
-        let pass = match below(6) {
+        let layers = layer..layer + 1 + below(count - layer);
+        let what = below(7);
+        // The slices of several levels are used together.
+        let whole = what > 1 && slices > 1 && levels.len() > 1;
+        let pass = match what {
             0 => scene.render().color(image, CLEAR).level(level),
             1 => scene.render().color(image, LoadOp::Load).level(level),
             2 => scene.compute().storage_write(image).levels(levels),
@@ -166,20 +166,30 @@ fn random(seed: u64, apart: bool, separate_levels: bool) -> Frame {
             4 if persistence == Persistence::History => {
                 scene.compute().sampled_previous(image).levels(levels)
             }
+            5 => scene.compute().storage_read(image).levels(levels),
             _ => scene.compute().sampled(image).levels(levels),
         };
-        pass.layers(layers);
+        if !whole {
+            pass.layers(layers);
+        }
     }
     scene.build()
 }
 
+/// Frames of random parts on a device: of seeds that divide by four with slices, of every other one of those with layouts of their own.
+fn random_plan(seed: u64) -> Plan {
+    let (apart, solid) = (seed % 3 == 0, seed % 4 == 0);
+    let frame = random(seed, apart, apart, solid);
+    assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "seed {seed}");
+    let mut profile = DeviceProfile::preset(PRESETS[seed as usize % PRESETS.len()]).unwrap();
+    profile.features.set(Features::MAINTENANCE_9, seed % 8 == 0);
+    plan_with(&frame, &profile, &PlanOptions::default())
+}
+
 #[test]
 fn tables_of_random_parts_are_accepted_frame_after_frame() {
-    for seed in 0..60 {
-        let apart = seed % 3 == 0;
-        let frame = random(seed, apart, apart);
-        assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "seed {seed}");
-        let plan = plan_on(&frame, PRESETS[seed as usize % PRESETS.len()]);
+    for seed in 0..120 {
+        let plan = random_plan(seed);
         let mut situation = Situation::first(DeviceQueues::one(&plan.frame));
         for number in 0..4 {
             let tables = lower(&plan, &situation)
@@ -191,10 +201,45 @@ fn tables_of_random_parts_are_accepted_frame_after_frame() {
     }
 }
 
+/// Without a barrier, or with one of other levels or slices: refused.
+#[test]
+fn a_barrier_of_another_part_is_refused() {
+    let (none, own) = (Features::empty(), Features::MAINTENANCE_9);
+    let (computed, drawn) = ("volume in GENERAL", "volume drawn by slices");
+    for (name, features) in [("pyramid", none), (computed, none), (drawn, none), (drawn, own)] {
+        let mut profile = DeviceProfile::preset("adreno-830").unwrap();
+        profile.features |= features;
+        let plan = plan_with(&frame(name), &profile, &PlanOptions::default());
+        let (situation, tables) = lowered(&plan);
+        let facts = device(&plan, &situation);
+        for (barrier, row) in tables.image_barriers.iter().enumerate() {
+            // No transition, and no wait.
+            let mut changed = vec![*row; 2];
+            changed[0].new_layout = row.old_layout;
+            if row.old_layout != vk::ImageLayout::UNDEFINED {
+                changed[1].scopes.src_stages = vk::PipelineStageFlags2::HOST;
+            }
+            for part in [run(0, 1), run(3, 4), run(1, 3), run(0, 5), run(2, 2)] {
+                changed.extend([*row; 2]);
+                let [.., levels, slices] = &mut changed[..] else {
+                    unreachable!()
+                };
+                (levels.range.levels, slices.range.layers) = (part, part);
+            }
+            for other in changed.into_iter().filter(|other| other != row) {
+                let mut tables = tables.clone().into_inner();
+                tables.image_barriers[barrier] = other;
+                let errors = tables.violations(&plan.frame, &situation, &facts);
+                assert!(!errors.is_empty(), "{name}: {other:?} for {row:?} is accepted");
+            }
+        }
+    }
+}
+
 #[test]
 fn levels_that_no_access_uses_together_are_images_of_their_own() {
     for seed in 0..30 {
-        let [one, apart] = [false, true].map(|separate| random(seed, true, separate));
+        let [one, apart] = [false, true].map(|separate| random(seed, true, separate, false));
         for (access, other) in one.accesses().iter().zip(apart.accesses()) {
             let image = apart.level(access.resource, access.range.levels.first);
             let mut range = access.range;

@@ -34,11 +34,41 @@ pub(super) fn derive_uses(tables: &mut Tables) {
 /// Every read finds contents: written by an earlier pass, brought in by the caller, or left by the frame before.
 pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for index in 0..tables.resources.len() {
-        for part in tables.parts_of[index].of(&tables.parts) {
+        let parts = tables.parts_of[index].of(&tables.parts);
+        for part in parts {
             check_part(tables, index, *part)?;
         }
+        check_slices(tables, index, parts)?;
     }
     Ok(())
+}
+
+/// The slices of a history are kept together: all or none of a level are written. What nothing wrote is cleared, and clears are of all
+/// slices.
+fn check_slices(tables: &Tables, index: usize, parts: &[SubresourceRange]) -> Result<(), FrameError> {
+    let resource = &tables.resources[index];
+    if !resource.is_3d() || resource.persistence != Persistence::History {
+        return Ok(());
+    }
+    let uses = tables.uses_of[index].of(&tables.uses).iter();
+    let uses = uses.map(|&use_index| &tables.accesses[use_index as usize]);
+    let writes = |part: &&SubresourceRange| {
+        let mut written = uses.clone().filter(|access| access.writes);
+        written.any(|access| access.range.intersects(**part))
+    };
+    let torn = |part: &&SubresourceRange| {
+        let mut written = parts.iter().filter(writes);
+        !writes(part) && written.any(|other| other.levels == part.levels)
+    };
+    match parts.iter().find(torn) {
+        None => Ok(()),
+        Some(part) => Err(FrameRule::Previous.broken(format!(
+            "no pass writes {part}`{resource}`, a history of whose other slices some are written: write all slices \
+             of a level, or none",
+            part = part.words_in(resource),
+            resource = resource.name
+        ))),
+    }
 }
 
 /// A pass that keeps its outputs where it is left out needs what it writes, or clears it.

@@ -92,7 +92,9 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
                         .contains(&part)
             };
             let listed: Vec<ContentState> = said.iter().filter(lists).copied().collect();
-            let found = (checker.is_history(resource) && used.contains(&part)).then(|| ContentState {
+            // Of more than what is used, slices say, the truth may be said too.
+            let told = used.contains(&part) || !listed.is_empty();
+            let found = (checker.is_history(resource) && told).then(|| ContentState {
                 object,
                 range: listed.first().map_or(checker.parts.range(part), |one| one.range),
                 defined: contents.loss(checker, DeviceQueueIndex(0), part).is_none(),

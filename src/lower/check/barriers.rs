@@ -11,7 +11,7 @@ use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::profile::Features;
 use crate::scopes::{unmade, unsupported};
-use crate::units::Bytes;
+use crate::units::{Bytes, Run};
 
 /// What a barrier does besides ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +172,22 @@ fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
     let fits = barrier.range.aspects == aspects || some;
     at.demand(fits, "aspectMask", barrier.range.aspects, needs);
     demand_inside(at, "levels", barrier.range.levels, image.mip_levels);
-    demand_inside(at, "layers", barrier.range.layers, image.array_layers);
+    if image.image_type != vk::ImageType::TYPE_3D {
+        return demand_inside(at, "layers", barrier.range.layers, image.array_layers);
+    }
+    let (levels, slices) = (barrier.range.levels, barrier.range.layers);
+    if slices == Run::new(0, image.extent.depth) {
+        return;
+    }
+    let named = at.checker.parts.are_slices_named(barrier.image) && levels.len() == 1;
+    let needs = "all slices (VUID-VkImageMemoryBarrier2-subresourceRange-01488, -maintenance9-10799)";
+    at.demand(named, "layers", slices, needs);
+    demand_inside(
+        at,
+        "layers",
+        slices,
+        (image.extent.depth >> levels.first.min(31)).max(1),
+    );
 }
 
 /// Layouts that the image's usage allows; an imported one may have more usage than the frame knows.

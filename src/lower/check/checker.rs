@@ -141,6 +141,20 @@ impl<'a> Checker<'a> {
         self.parts.within(self.tables, object, range)
     }
 
+    /// The parts that are in the layout of an access: shaders see all slices of a 3D image.
+    pub(super) fn seen_parts(&self, access: usize) -> Vec<Part> {
+        let used = self.parts_of(access);
+        let row = self.tables.accesses[access];
+        let solid = |view: u32| self.tables.views[view as usize].view_type == vk::ImageViewType::TYPE_3D;
+        if !row.view.is_some_and(solid) {
+            return used;
+        }
+        let levels = |part: &Part| self.parts.range(*part).levels;
+        let mut seen = self.parts.of(row.object);
+        seen.retain(|part| used.iter().any(|other| levels(other) == levels(part)));
+        seen
+    }
+
     /// The parts of an object that some pass uses.
     pub(super) fn used_parts(&self, object: Object) -> Vec<Part> {
         let used = |part: &Part| {

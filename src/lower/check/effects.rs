@@ -131,18 +131,17 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 
-/// Whether a pass renders to less than the attachment's texels: a smaller area, some of the views, some slices.
+/// Whether a pass renders to less than the attachment's texels: a smaller area, some of the views.
 fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
     let ResourceKind::Image { extent, .. } = resource.kind else {
         return false;
     };
     let side = |texels: u32| (texels >> access.range.levels.first).max(1);
-    let slices = resource.is_3d() && access.range.layers.len() as u32 != side(extent.depth);
     let vk::Extent2D { width, height } = pass.area.extent;
     let area = width * height < side(extent.width) * side(extent.height);
     let views = pass.view_mask != 0 && (pass.view_mask.count_ones() as usize) < access.range.layers.len();
-    slices || access.kind.is_attachment() && (area || views)
+    access.kind.is_attachment() && (area || views)
 }
 
 /// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same

@@ -407,7 +407,7 @@ impl Record {
 
 /// What a program's own recording says of an access.
 fn recorded<'a>(checker: &Checker<'a>, index: Option<usize>) -> Option<&'a RecordedAccess> {
-    checker.recorded?.accesses.get(index?)
+    checker.recorded.zip(index)?.0.accesses.get(index?)
 }
 
 fn regions<'a>(checker: &Checker<'a>, index: Option<usize>) -> &'a [Region] {

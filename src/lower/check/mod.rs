@@ -13,7 +13,7 @@
 //! soundly, nothing else is judged.
 //!
 //! Not judged: hazards inside a pass and semaphores of the caller's, which are the caller's. Contents, layouts and hazards are those of
-//! parts of images; the slices of 3D images are one part.
+//! parts of images, slices of 3D images among them: barriers are of all slices where they cannot name some.
 
 mod after;
 mod barriers;
@@ -100,7 +100,7 @@ impl Lowered {
         if !checker.errors.is_empty() {
             return checker.errors;
         }
-        checker.parts = Parts::new(self, frame, situation);
+        checker.parts = Parts::new(self, frame, situation, device);
         creation::check(&mut checker);
         renderings::check(&mut checker);
         subpasses::check(&mut checker);
@@ -124,7 +124,7 @@ impl Lowered {
             frame,
             situation,
             device,
-            parts: Parts::new(self, frame, situation),
+            parts: Parts::new(self, frame, situation, device),
             errors: Vec::new(),
             recorded: Some(recorded),
         };

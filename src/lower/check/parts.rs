@@ -2,12 +2,14 @@
 
 use ash::vk;
 
+use super::facts::DeviceFacts;
 use crate::frame::{Frame, SubresourceRange};
 use crate::lower::situation::Situation;
-use crate::lower::tables::commands::PassContents;
+use crate::lower::tables::commands::{ImageBarrierRow, PassContents};
 use crate::lower::tables::objects::{Binding, ImageRow};
 use crate::lower::tables::{Lowered, Object};
 use crate::plan::MemoryKind;
+use crate::profile::Features;
 use crate::units::Run;
 
 /// A part of an image, or a buffer.
@@ -26,61 +28,36 @@ pub(super) struct Parts {
     /// Per image, then per buffer, its run of `all`.
     of_object: Vec<Run>,
     images: usize,
+    /// Per image, whether barriers name slices of it.
+    by_slices: Vec<bool>,
     /// Per part, the first one of the same contents: images or buffers of one resource in the same bytes of tile memory share them.
     same_texels: Vec<Part>,
 }
 
 impl Parts {
-    pub(super) fn new(tables: &Lowered, frame: &Frame, situation: &Situation) -> Parts {
+    pub(super) fn new(tables: &Lowered, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Parts {
         let mut parts = Parts {
             images: tables.images.len(),
+            by_slices: tables
+                .images
+                .iter()
+                .map(|image| by_slices(image, device))
+                .collect(),
             ..Parts::default()
         };
-        for (row, image) in (0..).zip(&tables.images) {
-            let object = Object::Image(row);
-            let whole = whole(image);
-            let mut ranges = ranges_of(tables, frame, situation, row);
-            ranges.retain_mut(|range| {
-                *range = inside(flat(image, *range), whole);
-                *range != whole
-            });
-            if ranges.is_empty() {
-                parts.add(object, whole);
-                continue;
+        let images = (0..).zip(&tables.images).map(|(row, image)| {
+            let ranges = ranges_of(tables, frame, situation, row, parts.by_slices[row as usize]);
+            (Object::Image(row), cells(image, ranges))
+        });
+        let buffers = (0..tables.buffers.len() as u32).map(Object::Buffer);
+        let buffers = buffers.map(|object| (object, vec![SubresourceRange::ALL]));
+        let objects: Vec<_> = images.chain(buffers).collect();
+        for (object, cells) in objects {
+            let first = parts.all.len() as u32;
+            for (index, range) in (parts.all.len()..).zip(cells) {
+                parts.all.push((Part { index, object }, range));
             }
-            let levels = cuts(whole.levels, ranges.iter().map(|range| range.levels));
-            let layers = cuts(whole.layers, ranges.iter().map(|range| range.layers));
-            for &levels in &levels {
-                for &layers in &layers {
-                    for bit in (0..u32::BITS).map(|bit| vk::ImageAspectFlags::from_raw(1 << bit)) {
-                        if whole.aspects.contains(bit) {
-                            let aspects = bit;
-                            parts.add(
-                                object,
-                                SubresourceRange {
-                                    aspects,
-                                    levels,
-                                    layers,
-                                },
-                            );
-                        }
-                    }
-                }
-            }
-        }
-        for row in 0..tables.buffers.len() as u32 {
-            parts.add(Object::Buffer(row), SubresourceRange::ALL);
-        }
-        for (part, _) in &parts.all {
-            let at = parts.position(part.object);
-            parts.of_object.resize(at + 1, Run::default());
-            let run = &mut parts.of_object[at];
-            run.first = if run.is_empty() {
-                part.index as u32
-            } else {
-                run.first
-            };
-            run.end = part.index as u32 + 1;
+            parts.of_object.push(Run::new(first, parts.all.len() as u32));
         }
         let objects: Vec<Object> = parts
             .of_object
@@ -97,11 +74,6 @@ impl Parts {
         };
         parts.same_texels = parts.all.iter().map(same).collect();
         parts
-    }
-
-    fn add(&mut self, object: Object, range: SubresourceRange) {
-        let index = self.all.len();
-        self.all.push((Part { index, object }, range));
     }
 
     /// How many there are.
@@ -135,9 +107,21 @@ impl Parts {
         let Object::Image(row) = object else {
             return self.of(object);
         };
-        let range = flat(&tables.images[row as usize], range);
+        let range = spread(&tables.images[row as usize], range);
         let inside = self.entries(object).iter().filter(|(_, of)| of.intersects(range));
         inside.map(|(part, _)| *part).collect()
+    }
+
+    /// The parts that a barrier is of: all slices of its levels where it cannot name some.
+    pub(super) fn of_barrier(&self, tables: &Lowered, barrier: &ImageBarrierRow) -> Vec<Part> {
+        let image = &tables.images[barrier.image as usize];
+        let range = named(image, barrier.range, self.by_slices[barrier.image as usize]);
+        self.within(tables, Object::Image(barrier.image), range)
+    }
+
+    /// Whether barriers name slices of an image.
+    pub(super) fn are_slices_named(&self, image: u32) -> bool {
+        self.by_slices[image as usize]
     }
 
     /// The range of a part.
@@ -156,8 +140,54 @@ impl Parts {
     }
 }
 
+/// The parts of an image that ranges tell apart.
+fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<SubresourceRange> {
+    let whole = whole(image);
+    ranges.retain_mut(|range| {
+        *range = inside(spread(image, *range), whole);
+        *range != whole
+    });
+    if ranges.is_empty() {
+        return vec![whole];
+    }
+    let layers = cuts(whole.layers, ranges.iter().map(|range| range.layers));
+    // Each level has slices of its own.
+    let levels = match is_3d(image) && layers.len() > 1 {
+        true => cuts(
+            whole.levels,
+            (0..whole.levels.end.min(32)).map(|level| Run::new(level, level)),
+        ),
+        false => cuts(whole.levels, ranges.iter().map(|range| range.levels)),
+    };
+    let bits = (0..u32::BITS).map(|bit| vk::ImageAspectFlags::from_raw(1 << bit));
+    let aspects: Vec<_> = bits.filter(|bit| whole.aspects.contains(*bit)).collect();
+    let mut cells = Vec::new();
+    for (&levels, &layers) in levels
+        .iter()
+        .flat_map(|levels| layers.iter().map(move |layers| (levels, layers)))
+    {
+        let last = last_layer(image, levels);
+        let layers = Run::new(layers.first.min(last), layers.end.min(last));
+        let cell = |aspects| SubresourceRange {
+            aspects,
+            levels,
+            layers,
+        };
+        if !layers.is_empty() {
+            cells.extend(aspects.iter().copied().map(cell));
+        }
+    }
+    cells
+}
+
 /// Every range of an image that the frame or the tables name.
-fn ranges_of(tables: &Lowered, frame: &Frame, situation: &Situation, image: u32) -> Vec<SubresourceRange> {
+fn ranges_of(
+    tables: &Lowered,
+    frame: &Frame,
+    situation: &Situation,
+    image: u32,
+    by_slices: bool,
+) -> Vec<SubresourceRange> {
     let object = Object::Image(image);
     let resource = tables.images[image as usize].resource;
     let accesses = frame.accesses_to(resource);
@@ -166,7 +196,8 @@ fn ranges_of(tables: &Lowered, frame: &Frame, situation: &Situation, image: u32)
         .image_barriers
         .iter()
         .filter(|barrier| barrier.image == image);
-    ranges.extend(barriers.map(|barrier| barrier.range));
+    let of_barrier = |range| named(&tables.images[image as usize], range, by_slices);
+    ranges.extend(barriers.map(|barrier| of_barrier(barrier.range)));
     ranges.extend(tables.passes.iter().filter_map(|pass| match pass.contents {
         PassContents::Clear {
             object: of, range, ..
@@ -178,25 +209,62 @@ fn ranges_of(tables: &Lowered, frame: &Frame, situation: &Situation, image: u32)
     ranges
 }
 
-/// All of an image. Slices of 3D images have no layouts of their own: they are one layer.
+fn is_3d(image: &ImageRow) -> bool {
+    image.image_type == vk::ImageType::TYPE_3D
+}
+
+/// Whether barriers of an image are of the slices that they name, and not of all.
+///
+/// Source: VUID-VkImageMemoryBarrier2-subresourceRange-01488, -maintenance9-10798.
+fn by_slices(image: &ImageRow, device: &DeviceFacts) -> bool {
+    is_3d(image)
+        && image
+            .flags
+            .contains(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE)
+        && device.profile.features.contains(Features::MAINTENANCE_9)
+}
+
+/// All of an image, with the slices of level 0.
 fn whole(image: &ImageRow) -> SubresourceRange {
     let run = |end| Run::new(0, end);
     SubresourceRange {
         aspects: crate::format::aspects(image.format),
         levels: run(image.mip_levels),
-        layers: run(image.array_layers),
+        layers: run(last_layer(image, Run::default())),
     }
 }
 
-/// A range of a 3D image with all slices.
-fn flat(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
-    if image.image_type == vk::ImageType::TYPE_3D {
-        SubresourceRange {
-            layers: Run::new(0, 1),
-            ..range
-        }
+/// Behind the last layer or slice of the first of some levels.
+fn last_layer(image: &ImageRow, levels: Run) -> u32 {
+    if is_3d(image) {
+        (image.extent.depth >> levels.first.min(31)).max(1)
+    } else {
+        image.array_layers
+    }
+}
+
+/// A range that covers all slices of its level, as one that covers those of level 0.
+fn spread(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
+    if is_3d(image) && range.layers == Run::new(0, last_layer(image, range.levels)) {
+        all_slices(image, range)
     } else {
         range
+    }
+}
+
+/// What a barrier of a range is of.
+fn named(image: &ImageRow, range: SubresourceRange, by_slices: bool) -> SubresourceRange {
+    if is_3d(image) && !by_slices {
+        all_slices(image, range)
+    } else {
+        range
+    }
+}
+
+fn all_slices(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
+    SubresourceRange {
+        layers: Run::new(0, image.extent.depth),
+        ..range
     }
 }
 

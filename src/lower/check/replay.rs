@@ -23,7 +23,7 @@ use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
 use crate::scopes::Scope;
-use crate::units::Bytes;
+use crate::units::{Bytes, Run};
 
 /// Replays the tables and reports what it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {
@@ -275,9 +275,7 @@ impl Replay {
         for barrier in row.images.of(&tables.image_barriers) {
             let changes = barrier.old_layout != barrier.new_layout;
             let kind = kind_of(checker, here.queue, barrier.families, changes);
-            let parts = checker
-                .parts
-                .within(tables, Object::Image(barrier.image), barrier.range);
+            let parts = checker.parts.of_barrier(tables, barrier);
             dependencies.push(of(Some(parts), barrier.scopes, kind));
         }
         for barrier in row.buffers.of(&tables.buffer_barriers) {
@@ -306,7 +304,7 @@ impl Replay {
             let changes = barrier.old_layout != barrier.new_layout;
             let kind = kind_of(checker, here.queue, barrier.families, changes);
             let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
-            for part in checker.parts.within(checker.tables, object, barrier.range) {
+            for part in checker.parts.of_barrier(checker.tables, barrier) {
                 // The caller of an image in `UNDEFINED` makes do with whatever is in it.
                 let external = checker.binding_of(object) == Binding::Imported;
                 let undefined = self.layouts.layout_of(part) == vk::ImageLayout::UNDEFINED;
@@ -342,7 +340,7 @@ impl Replay {
             let object = one.row.object;
             let mut same = effects.iter().filter(|other| other.row.object == object);
             let fresh = same.all(|other| !other.needs);
-            for part in checker.parts_of(one.index) {
+            for part in checker.seen_parts(one.index) {
                 let layout = layout_in(checker, rendering, one, part);
                 let of = (family, here.pass);
                 self.layouts.access(checker, part, layout, of, fresh);
@@ -405,6 +403,12 @@ impl Replay {
         let mut at = checker.at(format!("the clear of `{name}` before pass `{pass}`"));
         at.demand(fits, "object", object, "a history that no frame has written");
         creation::check_clear(&mut at, here.queue, object, value);
+        if let Object::Image(row) = object {
+            let image = at.checker.tables.images[row as usize];
+            let all =
+                image.image_type != vk::ImageType::TYPE_3D || range.layers == Run::new(0, image.extent.depth);
+            at.demand(all, "layers", range.layers, "all slices: a clear names none");
+        }
         for &part in &parts {
             let layout = self.layouts.layout_of(part);
             let fits = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL].contains(&layout);

@@ -208,7 +208,7 @@ pub struct Families {
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// What it covers.
+    /// What it covers. Of a 3D image the slices of level 0 stand for all slices of the levels: `VK_REMAINING_ARRAY_LAYERS`.
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,

@@ -1,4 +1,4 @@
-//! Images in memory from outside that no driver here takes: dma-bufs with a modifier, hardware buffers of Android.
+//! Images from outside: in memory that no driver here takes, dma-bufs with a modifier, hardware buffers of Android; and one for two resources.
 
 use ash::vk;
 use tileheap::frame::external::{ExternalDesc, ExternalFamily};
@@ -94,5 +94,50 @@ fn images_in_foreign_memory_are_acquired_and_released() {
         camera(&rig, kind, 1 - kind);
         let said = rig.driver.violations();
         assert!(said.len() == 1 && said[0].contains("is not for"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_part_that_is_imported_twice_is_refused() {
+    let rig = Rig::new(Config::modern());
+    let vk::Extent2D { width, height } = EXTENT;
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let layered = ImageDesc {
+        array_layers: 2,
+        ..desc
+    };
+    let depth = 2;
+    let volume = ImageDesc {
+        image_type: vk::ImageType::TYPE_3D,
+        ..ImageDesc::new(vk::Format::R8G8B8A8_UNORM, vk::Extent3D { width, height, depth })
+    };
+    let (image, view) = rig.fake.outputs[0];
+    // Slices have one layout here, which each of the two would change for both.
+    for (desc, second, once) in [(layered, 1, true), (layered, 0, false), (volume, 1, false)] {
+        let mut builder = FrameBuilder::new("twice", EXTENT);
+        let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+        let names = ["near", "far"].map(|name| builder.resource(name, desc, external));
+        let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+        for (resource, layer) in names.into_iter().zip([0, second]) {
+            let pass = builder.render_pass(scene, format!("draw {}", resource.index()));
+            pass.color(resource, LoadOp::Clear(ClearValue::ZERO)).layer(layer);
+        }
+        let frame = builder.build().unwrap();
+        let plan = rig.tile.plan(&frame, &PlanOptions::default()).unwrap();
+        let mut bound = rig.tile.bind(&plan).unwrap();
+        let images = names.map(|resource| ImportedImage {
+            resource,
+            image,
+            view,
+        });
+        let imports = Imports {
+            images: &images,
+            ..Imports::default()
+        };
+        let said = on_fake!(bound.begin(&imports)).map(drop);
+        let said = said.map_or_else(|error| error.to_string(), |()| "ran".to_owned());
+        let twice = "`near` and `far` are imported as the same image";
+        assert!(said.contains(if once { "ran" } else { twice }), "{said}");
+        on_fake!(bound.destroy());
     }
 }

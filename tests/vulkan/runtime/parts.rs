@@ -110,8 +110,48 @@ fn a_volume_is_drawn_slice_by_slice() {
         let clear = LoadOp::Clear(ClearValue::Float([slice as f32 + 0.5; 4]));
         scene.clear(|pass| pass.color(volume, clear).layer(slice));
     }
+    // The first one again, when the others are drawn.
+    let clear = LoadOp::Clear(ClearValue::Float([9.0; 4]));
+    scene.clear(|pass| pass.color(volume, clear).layer(0));
     let sum = "i < 3 ? texelFetch(image, ivec3(3, 2, i), 0).r : 0.0";
-    scene.expect(volume, "texture3D", sum, &[0.5, 1.5, 2.5]);
+    scene.expect(volume, "texture3D", sum, &[9.0, 1.5, 2.5]);
+}
+
+/// In one layout throughout: what each pass waits for are the slices that it reads or writes, which validation of synchronization sees.
+#[test]
+fn slices_of_a_volume_are_computed_from_one_another() {
+    let mut scene = Scene::new();
+    let (width, height, depth) = (4, 4, 4);
+    let volume = scene.image(ImageDesc {
+        image_type: vk::ImageType::TYPE_3D,
+        ..ImageDesc::new(R32, vk::Extent3D { width, height, depth })
+    });
+    let shader = |value: &str, to: u32| {
+        format!(
+            "layout(local_size_x = 4, local_size_y = 4) in;
+            layout(set = 0, binding = 0, r32f) uniform image3D volume;
+            float of(int slice) {{ return imageLoad(volume, ivec3(gl_LocalInvocationID.xy, slice)).r; }}
+            void main() {{ imageStore(volume, ivec3(gl_LocalInvocationID.xy, {to}), vec4({value})); }}"
+        )
+    };
+    scene.dispatch(&[volume], &shader("1.5", 0), |pass| {
+        pass.storage_write(volume).layer(0)
+    });
+    scene.dispatch(&[volume], &shader("2.0 * of(0)", 1), |pass| {
+        pass.storage_write(volume).layer(1).storage_read(volume).layer(0)
+    });
+    scene.dispatch(&[volume], &shader("7.0", 2), |pass| {
+        pass.storage_write(volume).layer(2)
+    });
+    scene.dispatch(&[volume], &shader("of(0) + of(1)", 0), |pass| {
+        pass.storage_update(volume).layer(0).storage_read(volume).layer(1)
+    });
+    scene.dispatch(&[volume], &shader("of(0) + of(2)", 3), |pass| {
+        let pass = pass.storage_write(volume).layer(3).storage_read(volume).layer(0);
+        pass.storage_read(volume).layer(2)
+    });
+    let sum = "i < 4 ? texelFetch(image, ivec3(3, 2, i), 0).r : 0.0";
+    scene.expect(volume, "texture3D", sum, &[4.5, 3.0, 7.0, 11.5]);
 }
 
 #[test]
