@@ -24,6 +24,8 @@ fn captured(mut program: Command, folder: &Path, set: &[(&str, &str)]) -> Option
         .env("VK_ADD_LAYER_PATH", layer)
         .env("VK_INSTANCE_LAYERS", layers);
     program.env(settings::FOLDER, folder).envs(set.iter().copied());
+    // Programs write their pictures relative to where they run: not into the sources.
+    program.current_dir(folder.parent().expect("a folder in target"));
     Some(program.output().expect("the program runs"))
 }
 
