@@ -54,6 +54,7 @@ pub fn plain_target(color: Option<vk::Format>, depth_format: vk::Format) -> Targ
         extent: vk::Extent2D::default(),
         layers: 1,
         view_mask: 0,
+        dynamic: true,
         render_pass: vk::RenderPass::null(),
         subpass: 0,
         local_read: None,

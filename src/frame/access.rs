@@ -13,6 +13,7 @@ use tileheap_json::is_default;
 /// Which of a history resource's two versions an access means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum Version {
     /// What this frame writes.
     #[default]

@@ -84,6 +84,7 @@ macro_rules! access_kinds {
         /// The way in which a pass uses a resource.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[repr(u32)]
         pub enum AccessKind {
             $($(#[$doc])* $kind,)*
         }

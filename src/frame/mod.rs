@@ -53,7 +53,6 @@ pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId
 pub use reach::ReadReach;
 pub use reaches::Reaches;
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
-#[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use store::{Texels, texels_of};
 pub use subresources::SubresourceRange;
 #[doc(inline)]

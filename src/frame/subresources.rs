@@ -10,6 +10,7 @@ use tileheap_json::is_default;
 /// A range of an image: `VkImageSubresourceRange`. What is left empty in a description means all there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct SubresourceRange {
     /// Aspects.
     #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]

@@ -403,35 +403,21 @@ impl Gather<'_> {
     /// What one access is of a part.
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
-        let kind = access.kind;
-        let is_input = kind == AccessKind::InputAttachment;
-        let tested = kind == AccessKind::DepthStencilAttachment;
-        // Without a store operation that does nothing, ending the pass writes the attachment, only read or not.
-        let stored = (tested || is_input) && !self.store_none;
-        let (reads, mut writes) = (
-            access.needs_contents(),
-            kind.access_flags(false, access.writes || stored),
-        );
+        let is_input = access.kind == AccessKind::InputAttachment;
+        let made = AccessUse::of(self.frame, access, part.depth, self.store_none);
+        let writes = made.writes;
+        let reads = access.needs_contents();
         let mut of_queue = QueueUse {
             queue: self.placed.queue_of(access.pass),
             first: access.pass,
             last: access.pass,
-            stages: access.stages,
-            access: kind.access_flags(reads, false),
+            stages: made.stages,
+            access: access.kind.access_flags(reads, false) | writes,
         };
         if is_input {
-            // The render pass loads what shaders then read, and stores it.
-            let attachment = match part.depth {
-                true => AccessKind::DepthStencilAttachment,
-                false => AccessKind::ColorAttachment,
-            };
-            of_queue.stages |= attachment.default_stages(PassKind::Render);
-            of_queue.access |= attachment.access_flags(true, false);
-            writes = attachment.access_flags(false, stored);
+            of_queue.access |= attached_as(part.depth).access_flags(true, false);
         }
-        of_queue.access |= writes;
-        if self.is_resolved(access) {
-            of_queue.stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
+        if made.is_resolved {
             of_queue.access |= vk::AccessFlags2::COLOR_ATTACHMENT_READ;
         }
         PassUse {
@@ -442,18 +428,9 @@ impl Gather<'_> {
                 layout => layout,
             },
             writes,
-            attached: kind.is_attached(),
+            attached: access.kind.is_attached(),
             needs_contents: reads || !self.frame.replaces(access, part.range),
         }
-    }
-
-    /// Whether a resolve attachment of the pass receives the samples of this one: they are read as colour attachments are, those of
-    /// depth too.
-    ///
-    /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
-    fn is_resolved(&self, access: &Access) -> bool {
-        let others = || self.frame.accesses_of(access.pass).iter();
-        access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
     }
 
     /// Whether a use goes on without a barrier: reads in the same layout, or because nothing orders them after those of the epoch; of slices
@@ -474,6 +451,60 @@ impl Gather<'_> {
         let ordered = |one: &QueueUse| self.placed.is_ordered(one.last, next.of_queue.first);
         (open.layout == next.layout && uses.iter().all(same)) || !uses.iter().all(ordered)
     }
+}
+
+/// The kind of attachment that the render pass loads and stores where shaders read one in place.
+fn attached_as(depth: bool) -> AccessKind {
+    match depth {
+        true => AccessKind::DepthStencilAttachment,
+        false => AccessKind::ColorAttachment,
+    }
+}
+
+/// What an access does to memory, with what the render pass does around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AccessUse {
+    /// The stages that make it.
+    pub(super) stages: vk::PipelineStageFlags2,
+    /// The flags of its writes.
+    pub(super) writes: vk::AccessFlags2,
+    /// Its samples are read by a resolve.
+    pub(super) is_resolved: bool,
+}
+
+impl AccessUse {
+    /// The render pass loads and stores input attachments, and without a store operation that does nothing (`store_none`) it stores what is
+    /// only tested against. `depth`: the image has no colour aspect.
+    #[inline]
+    pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
+        let kind = access.kind;
+        let is_input = kind == AccessKind::InputAttachment;
+        let stored = (kind == AccessKind::DepthStencilAttachment || is_input) && !store_none;
+        let is_resolved = is_resolved(frame, access);
+        let mut stages = access.stages;
+        let mut writes = kind.access_flags(false, access.writes || stored);
+        if is_input {
+            stages |= attached_as(depth).default_stages(PassKind::Render);
+            writes = attached_as(depth).access_flags(false, stored);
+        }
+        if is_resolved {
+            stages |= vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT;
+        }
+        AccessUse {
+            stages,
+            writes,
+            is_resolved,
+        }
+    }
+}
+
+/// Whether a resolve attachment of the pass receives the samples of this one: they are read as colour attachments are, those of
+/// depth too.
+///
+/// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
+fn is_resolved(frame: &Frame, access: &Access) -> bool {
+    let others = || frame.accesses_of(access.pass).iter();
+    access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
 }
 
 /// Lets an epoch, the last one, go on with the uses of another pass.

@@ -4,23 +4,26 @@ use ash::vk;
 
 use super::placed::Placed;
 use super::sharing::Shared;
-use super::tables::Lowered;
 use super::tables::objects::{Binding, BufferRow, ImageRow, MemoryRow, Sharing, SubresourceRange, ViewRow};
+use super::tables::{Lowered, OptionalIndex};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ViewDesc;
 use crate::frame::tables::{Resource, ResourceKind};
 use crate::frame::{Persistence, ResourceId};
+use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement};
-
-use crate::units::Run;
+use crate::units::{Alignment, Run};
 
 /// Fills the tables of what is created, in the order of the plan's objects and placements.
 pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered) {
     let objects = placed.plan.objects.iter();
+    let granularity = placed.plan.profile.limits.buffer_image_granularity;
     lowered.memory.extend(objects.map(|object| MemoryRow {
-        kind: object.memory,
-        memory_type: object.memory_type,
-        size: object.size,
+        alignment: match object.memory {
+            MemoryKind::Arena | MemoryKind::Dedicated => granularity,
+            MemoryKind::Tile | MemoryKind::Lazy => Alignment::ONE,
+        },
+        ..MemoryRow::new(object.memory, object.memory_type, object.size)
     }));
     lowered.images.reserve(placed.plan.placements.len());
     for placement in &placed.plan.placements {
@@ -49,6 +52,38 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
                 ..buffer
             });
         }
+        if let Some(memory) = binding.memory.get() {
+            occupy(placed, placement, memory, lowered);
+        }
+    }
+}
+
+/// Adds what the image or buffer that was added last demands of its memory object.
+fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut Lowered) {
+    let needs = &placed.plan.requirements.resources[placement.resource.index()];
+    let row = &mut lowered.memory[memory as usize];
+    let alignment = match (row.kind, needs.tile) {
+        (MemoryKind::Tile, Some(tile)) => tile.alignment,
+        _ => needs.alignment,
+    };
+    if row.alignment.get() % alignment.get() != 0 {
+        // If the product overflows, no block satisfies both.
+        row.alignment = row.alignment.lcm(alignment).unwrap_or(alignment);
+    }
+    let dedicated = match row.kind {
+        MemoryKind::Dedicated => needs.dedicated != Dedicated::No,
+        MemoryKind::Lazy => needs.dedicated == Dedicated::Required,
+        MemoryKind::Arena | MemoryKind::Tile => false,
+    };
+    if placed.plan.frame.resource(placement.resource).is_image() {
+        let image = lowered.images.len() as u32 - 1;
+        row.dedicated_image = dedicated.then_some(image).into();
+    } else if let Some(buffer) = lowered.buffers.last() {
+        if buffer.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+            row.flags |= vk::MemoryAllocateFlags::DEVICE_ADDRESS;
+        }
+        let buffer = lowered.buffers.len() as u32 - 1;
+        row.dedicated_buffer = dedicated.then_some(buffer).into();
     }
 }
 
@@ -115,7 +150,7 @@ pub(crate) fn image(
         hook: desc.hook,
         view_formats: Run::default(),
         sharing: Sharing::default(),
-        binding: Binding::Imported,
+        binding: Binding::IMPORTED,
     })
 }
 
@@ -135,7 +170,7 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
         size: desc.size,
         usage,
         sharing: Sharing::default(),
-        binding: Binding::Imported,
+        binding: Binding::IMPORTED,
     })
 }
 
@@ -147,12 +182,12 @@ fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
 
 fn binding(placement: &Placement) -> Binding {
     match placement.object {
-        Some(object) => Binding::Memory {
-            memory: object.index() as u32,
+        Some(object) => Binding {
+            memory: OptionalIndex::some(object.index() as u32),
             offset: placement.offset,
             size: placement.size,
         },
-        None => Binding::Imported,
+        None => Binding::IMPORTED,
     }
 }
 
@@ -171,12 +206,24 @@ const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | ATTACHED.as_raw(),
 );
 
-/// A part of an image as barriers and clears name it: all slices of a level of a 3D image as those of level 0.
+/// The usage of a view of `format`: empty, which inherits the image's, unless the format may allow less than the image's usage.
+fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) -> vk::ImageUsageFlags {
+    let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
+    match extended || format != image.format {
+        true => image.usage & usage,
+        false => vk::ImageUsageFlags::empty(),
+    }
+}
+
+/// The layers `[0, VK_REMAINING_ARRAY_LAYERS)`: with `VK_KHR_maintenance9` a count of slices would be a part of them.
+pub(crate) const ALL_SLICES: Run = Run::new(0, vk::REMAINING_ARRAY_LAYERS);
+
+/// A part of an image as barriers and clears name it: all slices of a level of a 3D image as [`ALL_SLICES`].
 pub(super) fn in_barrier(image: &ImageRow, mut range: SubresourceRange) -> SubresourceRange {
     let depth = image.extent.depth;
     let all = Run::new(0, (depth >> range.levels.first.min(31)).max(1));
     if image.image_type == vk::ImageType::TYPE_3D && range.layers == all {
-        range.layers = Run::new(0, depth);
+        range.layers = ALL_SLICES;
     }
     range
 }
@@ -194,7 +241,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
 /// The view of all of an image for shaders; `None` where its usage allows none.
 #[cfg(feature = "runtime")]
 pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
-    shader_view(index, image, whole(image), ViewDesc::default())
+    shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)
 }
 
 /// The view of level 0 of an image as an attachment.
@@ -208,12 +255,13 @@ pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
     attachment_view(index, image, range, ViewDesc::default())
 }
 
-/// The view of a part of an image for shaders; `None` where its usage allows none.
+/// The view of a part of an image for descriptors of a usage; `None` where its usage allows none.
 pub(crate) fn shader_view(
     index: u32,
     image: &ImageRow,
     range: SubresourceRange,
     desc: ViewDesc,
+    usage: vk::ImageUsageFlags,
 ) -> Option<ViewRow> {
     let mut range = range;
     if !image.usage.intersects(VIEWED) {
@@ -233,10 +281,12 @@ pub(crate) fn shader_view(
         // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
         range.aspects = vk::ImageAspectFlags::DEPTH;
     }
+    let format = desc.format.unwrap_or(image.format);
     Some(ViewRow {
         image: index,
         view_type: desc.view_type.unwrap_or(view_type),
-        format: desc.format.unwrap_or(image.format),
+        format,
+        usage: view_usage(image, format, usage),
         range,
     })
 }
@@ -257,6 +307,8 @@ pub(crate) fn attachment_view(
         image: index,
         view_type: desc.view_type.unwrap_or_else(|| plain_type(flat, range)),
         format,
+        // Tile attachments are storage images, by the view of the attachment.
+        usage: view_usage(image, format, ATTACHED | vk::ImageUsageFlags::STORAGE),
         range: SubresourceRange {
             aspects: crate::format::aspects(format),
             ..range

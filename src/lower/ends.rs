@@ -97,7 +97,7 @@ impl Resolver<'_> {
         let first = self.chains.first_of(chain).expect("its bytes have a first use");
         let to = self.chains.uses_of(first)[0];
         let object = self.placed.object(chain.placement);
-        let of_object = &contents[contents.partition_point(|state| state.object < object)..];
+        let of_object = &contents[contents.partition_point(|state| state.object.get() < object)..];
         let state = of_object
             .iter()
             .take_while(|state| state.object == object)
@@ -117,6 +117,7 @@ impl Resolver<'_> {
         let family = self.placed.family_of(to.queue);
         if let Some(owner) = state
             .family
+            .get()
             .filter(|owner| *owner != family && !self.shared.is_concurrent(chain.resource))
         {
             let resource = self.placed.plan.frame.resource(chain.resource).name.clone();
@@ -150,11 +151,11 @@ impl Resolver<'_> {
             let use_ = self.chains.uses_of(last)[0];
             let concurrent = self.shared.is_concurrent(chain.resource);
             self.after.contents.push(ContentState {
-                object: self.placed.object(chain.placement),
+                object: self.placed.object(chain.placement).into(),
                 range: chain.range,
                 defined: true,
                 layout: last.layout,
-                family: (!concurrent).then(|| self.placed.family_of(use_.queue)),
+                family: (!concurrent).then(|| self.placed.family_of(use_.queue)).into(),
             });
         }
         self.after.contents.sort_by_key(|state| state.object);

@@ -22,6 +22,14 @@ pub enum LowerError {
         /// The frame.
         frame: String,
     },
+    /// A render pass cannot be begun on the device.
+    #[error("pass `{pass}` cannot be recorded on this device: {why}")]
+    UnsupportedPass {
+        /// The pass.
+        pass: String,
+        /// The demand and the limit.
+        why: &'static str,
+    },
     /// What earlier work left in a history belongs to another queue family.
     #[error(
         "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"

@@ -75,8 +75,8 @@ impl Resolver<'_> {
     fn space_of(&self, placed: &Placement) -> Option<Space> {
         let object = placed.object?;
         Some(match placed.memory {
-            MemoryKind::Tile => Space::Tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
-            _ => Space::Memory(object.index() as u32),
+            MemoryKind::Tile => Space::tile(self.placed.queue_of(crate::frame::PassId(placed.span.first.0))),
+            _ => Space::memory(object.index() as u32),
         })
     }
 
@@ -210,6 +210,6 @@ impl Resolver<'_> {
 
     /// Whether one queue alone uses a space: barriers order its uses, whatever batch they are in.
     fn is_local(&self, space: Space) -> bool {
-        matches!(space, Space::Tile(_)) || self.placed.queues.len() == 1
+        space.is_tile() || self.placed.queues.len() == 1
     }
 }

@@ -1,11 +1,72 @@
 //! Positions in the tables, and what they stand for.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A queue of the device, numbered densely: declared queues with the same number are one `VkQueue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
+#[repr(transparent)]
 pub struct DeviceQueueIndex(pub u32);
+
+/// A position in a table, or none. None is `u32::MAX`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Option<u32>", into = "Option<u32>")]
+#[repr(transparent)]
+pub struct OptionalIndex(u32);
+
+impl OptionalIndex {
+    /// No position.
+    pub const NONE: OptionalIndex = OptionalIndex(u32::MAX);
+
+    /// A position.
+    pub const fn some(index: u32) -> OptionalIndex {
+        OptionalIndex(index)
+    }
+
+    /// The position, if there is one.
+    pub const fn get(self) -> Option<u32> {
+        match self {
+            OptionalIndex::NONE => None,
+            OptionalIndex(index) => Some(index),
+        }
+    }
+
+    /// Whether there is a position.
+    pub const fn is_some(self) -> bool {
+        self.get().is_some()
+    }
+
+    /// Whether there is none.
+    pub const fn is_none(self) -> bool {
+        self.get().is_none()
+    }
+}
+
+impl Default for OptionalIndex {
+    fn default() -> OptionalIndex {
+        OptionalIndex::NONE
+    }
+}
+
+impl From<Option<u32>> for OptionalIndex {
+    fn from(index: Option<u32>) -> OptionalIndex {
+        index.map_or(OptionalIndex::NONE, OptionalIndex::some)
+    }
+}
+
+impl From<OptionalIndex> for Option<u32> {
+    fn from(index: OptionalIndex) -> Option<u32> {
+        index.get()
+    }
+}
+
+impl fmt::Debug for OptionalIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
 
 /// An image or a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,4 +76,70 @@ pub enum Object {
     Image(u32),
     /// Row of [`Lowered::buffers`](super::Lowered::buffers).
     Buffer(u32),
+}
+
+/// Which of two tables an [`ObjectRef`] is a row of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum ObjectKind {
+    /// [`Lowered::images`](super::Lowered::images).
+    Image,
+    /// [`Lowered::buffers`](super::Lowered::buffers).
+    Buffer,
+}
+
+/// An [`Object`] as rows of tables hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Object", into = "Object")]
+#[repr(C)]
+pub struct ObjectRef {
+    /// Which table.
+    pub kind: ObjectKind,
+    /// Its row there.
+    pub row: u32,
+}
+
+impl ObjectRef {
+    /// The image or buffer, to match on.
+    pub const fn get(self) -> Object {
+        match self.kind {
+            ObjectKind::Image => Object::Image(self.row),
+            ObjectKind::Buffer => Object::Buffer(self.row),
+        }
+    }
+}
+
+impl From<Object> for ObjectRef {
+    fn from(object: Object) -> ObjectRef {
+        let (kind, row) = match object {
+            Object::Image(row) => (ObjectKind::Image, row),
+            Object::Buffer(row) => (ObjectKind::Buffer, row),
+        };
+        ObjectRef { kind, row }
+    }
+}
+
+impl From<ObjectRef> for Object {
+    fn from(object: ObjectRef) -> Object {
+        object.get()
+    }
+}
+
+impl PartialEq<Object> for ObjectRef {
+    fn eq(&self, other: &Object) -> bool {
+        self.get() == *other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_is_the_largest_number() {
+        assert_eq!(OptionalIndex::from(None), OptionalIndex::some(u32::MAX));
+        assert_eq!(OptionalIndex::some(3).get(), Some(3));
+        assert_eq!(serde_json::to_string(&OptionalIndex::NONE).unwrap(), "null");
+        assert_eq!(serde_json::from_str::<OptionalIndex>("7").unwrap().get(), Some(7));
+    }
 }

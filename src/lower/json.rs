@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::LowerError;
+use super::names::Names;
 use super::situation::{DeviceQueues, FamilyQueue, Parity, Situation};
 use super::state::MemoryState;
 use super::tables::Lowered;
+use crate::frame::Frame;
 
 /// The kind of document, and its version.
 const FORMAT: &str = "tileheap lowered frame";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +19,7 @@ struct Document {
     format: String,
     version: u64,
     frame: String,
+    names: Names,
     parity: Parity,
     queues: Vec<FamilyQueue>,
     before: MemoryState,
@@ -24,13 +27,14 @@ struct Document {
 }
 
 impl Lowered {
-    /// The tables of a frame of this name, and the situation that they are for, as JSON.
-    pub fn to_json(&self, frame: &str, situation: &Situation) -> String {
+    /// The tables of a planned frame with its names, and the situation that they are for, as JSON.
+    pub fn to_json(&self, frame: &Frame, situation: &Situation) -> String {
         let declared = situation.queues.declared().iter();
         tileheap_json::write(&Document {
             format: FORMAT.to_owned(),
             version: VERSION,
-            frame: frame.to_owned(),
+            frame: frame.name().to_owned(),
+            names: Names::of(frame),
             parity: situation.parity,
             queues: declared.map(|&queue| situation.queues.queue(queue)).collect(),
             before: situation.before.clone(),

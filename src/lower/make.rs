@@ -19,7 +19,7 @@ use crate::plan::{Plan, WindowRule};
 ///
 /// # Errors
 /// If the situation is not one that the plan's frame can run in: another number of queues, or contents that another queue family
-/// owns. If the plan is one for comparison alone ([`WindowRule::WholeFrame`]). In builds with debug
+/// owns. If the plan is one for comparison only ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug
 /// assertions also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be,
 /// or lowering has a defect.
 pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
@@ -55,7 +55,7 @@ impl Lowerer {
         let (before, after) = (&situation.before, &mut lowered.after);
         dependencies(&placed, &shared, chains, before, found, after)?;
         create(&placed, &shared, &mut lowered);
-        record(&placed, chains, found, &mut lowered);
+        record(&placed, chains, found, &mut lowered)?;
         submits(&placed, found, &mut lowered);
         if cfg!(debug_assertions) {
             let device =

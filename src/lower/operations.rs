@@ -4,7 +4,7 @@
 use ash::vk;
 
 use super::create::ATTACHED;
-use super::tables::commands::Operations;
+use super::tables::instances::Operations;
 use crate::frame::tables::{Access, ResourceKind, Version};
 use crate::frame::{AccessKind, Frame, LoadOp, Persistence, ResourceId, SubresourceRange};
 use crate::profile::Features;

@@ -4,24 +4,36 @@ use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::chains::Chains;
-use super::create::{attachment_view, in_barrier, shader_view};
+use super::create::{ALL_SLICES, attachment_view, in_barrier, shader_view};
+use super::error::LowerError;
+use super::instances::{Instances, ViewRows};
 use super::operations::AttachmentOperations;
 use super::placed::Placed;
-use super::renderings::{ViewRows, rendering};
 use super::resolver::{Barrier, Dependencies, FirstContents, IGNORED};
+use super::tables::clears::ClearRow;
 use super::tables::commands::{
     BarrierCause, BufferBarrierRow, DependencyRow, ImageBarrierRow, MemoryBarrierRow, PassContents, PassRow,
-    Scopes,
+    Scopes, StoreRow, StoreShader,
 };
 use super::tables::objects::{AccessRow, ImageRow};
 use super::tables::submission::CommandBufferRow;
-use super::tables::{Lowered, Object};
-use crate::frame::tables::{Contents, PassKind};
-use crate::frame::{AccessKind, ClearValue, CommandBufferId, PassId, SubresourceRange};
+use super::tables::{Lowered, Object, OptionalIndex};
+use crate::frame::tables::{Contents, PassKind, ResourceKind};
+use crate::frame::{
+    AccessKind, ClearValue, CommandBufferId, Frame, PassId, SubresourceRange, Texels, texels_of,
+};
 use crate::units::{Bytes, Run};
 
 /// Fills the tables of what is recorded.
-pub(super) fn record(placed: &Placed<'_>, chains: &Chains, found: &mut Dependencies, lowered: &mut Lowered) {
+///
+/// # Errors
+/// If a render pass cannot be begun on the device.
+pub(super) fn record(
+    placed: &Placed<'_>,
+    chains: &Chains,
+    found: &mut Dependencies,
+    lowered: &mut Lowered,
+) -> Result<(), LowerError> {
     let mut views = ViewRows::new(lowered.images.len());
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
@@ -29,11 +41,14 @@ pub(super) fn record(placed: &Placed<'_>, chains: &Chains, found: &mut Dependenc
     let barriers = Sides::new(&found.barriers, frame.passes().len());
     found.clears.sort_by_key(|clear| clear.pass);
     let mut clears = found.clears.as_slice();
-    let mut stores = 0;
+    let mut instances = Instances::new(placed, chains, &operations, views);
     lowered.command_buffers.reserve(frame.command_buffers().len());
     lowered.passes.reserve(frame.passes().len() + clears.len());
-    let renderings = frame.passes().iter().filter(|pass| pass.kind == PassKind::Render);
-    lowered.renderings.reserve(renderings.count());
+    let rendered = frame.passes().iter().filter(|pass| pass.kind == PassKind::Render);
+    lowered.instances.reserve(rendered.clone().count());
+    lowered
+        .subpasses
+        .reserve(rendered.map(|pass| pass.subpasses as usize).sum());
     let of_images = |barrier: &&Barrier| matches!(barrier.object, Object::Image(_));
     let images = found.barriers.iter().filter(of_images).count();
     lowered.image_barriers.reserve(images);
@@ -42,29 +57,33 @@ pub(super) fn record(placed: &Placed<'_>, chains: &Chains, found: &mut Dependenc
         let first = lowered.passes.len() as u32;
         for pass in commands.passes.indices().map(|pass| PassId(pass as u32)) {
             clear(placed, &mut clears, pass, lowered);
-            let contents = match frame.pass(pass).contents {
-                Contents::Store => {
-                    stores += 1;
-                    PassContents::Store(stores - 1)
-                }
-                Contents::Inline | Contents::Secondary => PassContents::Described(pass),
+            let (contents, row) = match frame.pass(pass).contents {
+                Contents::Store => (PassContents::Store, store(frame, pass, lowered)),
+                Contents::Inline | Contents::Secondary => (PassContents::Described, OptionalIndex::NONE),
             };
-            let rendering = rendering(placed, chains, &operations, pass, &mut views, lowered);
+            let instance = instances.add(pass, lowered)?;
             let before = dependency(barriers.of(pass, false), lowered);
             let after = dependency(barriers.of(pass, true), lowered);
             lowered.passes.push(PassRow {
+                pass,
                 contents,
+                row,
                 tile_memory: bound(placed, pass),
+                instance,
                 before,
-                rendering,
                 after,
             });
         }
         lowered.command_buffers.push(CommandBufferRow {
             commands: CommandBufferId(index),
+            queue: placed.queues.declared()[frame.submits()
+                [frame.batches()[commands.batch.index()].submit.index()]
+            .queue
+            .index()],
             passes: Run::new(first, lowered.passes.len() as u32),
         });
     }
+    Ok(())
 }
 
 /// Barriers by the side of a pass, each side's in the order of discovery.
@@ -98,12 +117,46 @@ impl<'a> Sides<'a> {
     }
 }
 
-fn bound(placed: &Placed<'_>, pass: PassId) -> Option<u32> {
+fn bound(placed: &Placed<'_>, pass: PassId) -> OptionalIndex {
     let object = placed.plan.passes[pass.index()].bound_object;
-    object.map(|object| object.index() as u32)
+    object.map(|object| object.index() as u32).into()
 }
 
-/// Per access of the frame, what a descriptor names.
+/// Invocations of a workgroup of [`StoreShader::Buffer`].
+pub(crate) const STORE_GROUP: u64 = 64;
+
+/// `maxComputeWorkGroupCount` is at least this along each axis.
+const MAX_GROUPS: u64 = 65_535;
+
+/// Adds the store that a pass is.
+fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
+    let accesses = frame.pass(pass).accesses;
+    let (shader, groups) = match &frame.resource(frame.accesses_of(pass)[0].resource).kind {
+        ResourceKind::Image { desc, .. } => {
+            let texels = texels_of(desc.format).expect("a frame stores only what can be stored");
+            let shader = match texels {
+                Texels::Float => StoreShader::Float,
+                Texels::Int => StoreShader::Int,
+                Texels::Uint => StoreShader::Uint,
+                Texels::Depth => StoreShader::Depth,
+            };
+            (shader, 0)
+        }
+        ResourceKind::Buffer { desc, .. } => {
+            let groups = (desc.size.0 / 4).div_ceil(STORE_GROUP).clamp(1, MAX_GROUPS);
+            (StoreShader::Buffer, groups as u32)
+        }
+    };
+    lowered.stores.push(StoreRow {
+        shader,
+        source: accesses.first,
+        target: accesses.first + 1,
+        groups,
+    });
+    OptionalIndex::some(lowered.stores.len() as u32 - 1)
+}
+
+/// Per access of the frame, what it uses and how.
 fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
     let all = placed.plan.frame.accesses();
     lowered.accesses.reserve(all.len());
@@ -119,16 +172,18 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
                 Some(attachment_view(image, row, access.range, access.view))
             }
             Object::Image(image) if access.kind.is_shader() => {
-                shader_view(image, &lowered.images[image as usize], access.range, access.view)
+                let (row, usage) = (&lowered.images[image as usize], access.kind.image_usage(false));
+                shader_view(image, row, access.range, access.view, usage)
             }
             _ => None,
         };
-        let row = AccessRow {
-            object,
-            view: view.map(|view| views.row_of(lowered, view)),
-            layout: chains.layouts_of(index)[0],
-        };
-        lowered.accesses.push(row);
+        let view = view.map(|view| views.row_of(lowered, view));
+        let [layout, stencil_layout] = chains.layouts_of(index);
+        lowered.accesses.push(AccessRow {
+            view: view.into(),
+            stencil_layout,
+            ..AccessRow::new(access, object, layout)
+        });
     }
 }
 
@@ -139,7 +194,7 @@ fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<
     }
     let (one, other) = (a.range, b.range);
     let next = |a: Run, b: Run| a.end == b.first || b.end == a.first;
-    let slices = image.image_type == vk::ImageType::TYPE_3D && one.layers != Run::new(0, image.extent.depth);
+    let slices = image.image_type == vk::ImageType::TYPE_3D && one.layers != ALL_SLICES;
     let (levels, layers) = (one.levels == other.levels, one.layers == other.layers);
     let adjoin = match (one.aspects == other.aspects, levels, layers) {
         (true, true, false) => next(one.layers, other.layers),
@@ -235,15 +290,12 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
         } else {
             BarrierCause::Aliasing
         };
-        let (clearing, value, cleared) = match object {
+        let (layout, value, cleared) = match object {
             Object::Image(image) => {
                 let row = &lowered.images[image as usize];
                 let value = ClearValue::zero_of(row.format);
-                (
-                    vk::ImageLayout::TRANSFER_DST_OPTIMAL,
-                    value,
-                    in_barrier(row, range),
-                )
+                let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+                (layout, value, in_barrier(row, range))
             }
             Object::Buffer(_) => (vk::ImageLayout::UNDEFINED, ClearValue::ZERO, range),
         };
@@ -268,18 +320,22 @@ fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lower
         };
         let from = (first.source.stages, first.source.access);
         let transfer = (S::ALL_TRANSFER, A::TRANSFER_WRITE);
-        let before = barrier(from, transfer, (vk::ImageLayout::UNDEFINED, clearing), cause);
-        let layouts = (clearing, first.layout);
+        let before = barrier(from, transfer, (vk::ImageLayout::UNDEFINED, layout), cause);
+        let layouts = (layout, first.layout);
         let after = barrier(transfer, first.to, layouts, BarrierCause::EarlierFrame);
+        lowered.clears.push(ClearRow {
+            object: object.into(),
+            range: cleared,
+            layout,
+            value: value.into(),
+        });
         lowered.passes.push(PassRow {
-            contents: PassContents::Clear {
-                object,
-                range: cleared,
-                value,
-            },
+            pass,
+            contents: PassContents::Clear,
+            row: OptionalIndex::some(lowered.clears.len() as u32 - 1),
             tile_memory: bound(placed, pass),
+            instance: OptionalIndex::NONE,
             before,
-            rendering: None,
             after,
         });
     }

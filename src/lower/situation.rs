@@ -115,6 +115,20 @@ impl DeviceQueues {
         self.queues[queue.0 as usize].family
     }
 
+    /// An error if there is not one for each queue that a frame declares.
+    pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
+        let (declared, given) = (frame.queues().len(), self.of.len());
+        if declared != given {
+            let frame = frame.name().to_owned();
+            return Err(LowerError::QueueCount {
+                frame,
+                declared,
+                given,
+            });
+        }
+        Ok(())
+    }
+
     /// Every queue of the device.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = FamilyQueue> + '_ {
         self.queues.iter().copied()
@@ -154,15 +168,6 @@ impl Situation {
 
     /// Whether the frame can run in this situation.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
-        let (declared, given) = (frame.queues().len(), self.queues.of.len());
-        if declared != given {
-            let frame = frame.name().to_owned();
-            return Err(LowerError::QueueCount {
-                frame,
-                declared,
-                given,
-            });
-        }
-        Ok(())
+        self.queues.check(frame)
     }
 }

@@ -8,7 +8,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::ids::{DeviceQueueIndex, Object};
+use super::ids::{DeviceQueueIndex, ObjectRef, OptionalIndex};
 use crate::frame::SubresourceRange;
 use crate::names;
 use crate::units::Bytes;
@@ -23,19 +23,51 @@ pub struct MemoryState {
     pub contents: Vec<ContentState>,
 }
 
-/// Addresses in which equal offsets mean the same byte.
+/// The kind of a [`Space`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Space {
+#[repr(u32)]
+pub enum SpaceKind {
     /// The tile heap, as one device queue sees it: every tile memory object begins at its address 0.
-    Tile(DeviceQueueIndex),
+    Tile,
     /// A row of [`Lowered::memory`](super::Lowered::memory).
-    Memory(u32),
+    Memory,
+}
+
+/// Addresses in which equal offsets mean the same byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct Space {
+    /// The tile heap, or a memory object.
+    pub kind: SpaceKind,
+    /// The device queue, or the row of memory.
+    pub index: u32,
+}
+
+impl Space {
+    /// The tile heap as a device queue sees it.
+    pub const fn tile(queue: DeviceQueueIndex) -> Space {
+        let (kind, index) = (SpaceKind::Tile, queue.0);
+        Space { kind, index }
+    }
+
+    /// A memory object.
+    pub const fn memory(row: u32) -> Space {
+        let (kind, index) = (SpaceKind::Memory, row);
+        Space { kind, index }
+    }
+
+    /// Whether it is the tile heap.
+    pub fn is_tile(self) -> bool {
+        self.kind == SpaceKind::Tile
+    }
 }
 
 /// The last use of some bytes by one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct ByteUse {
     /// Where the bytes are.
     pub space: Space,
@@ -50,6 +82,7 @@ pub struct ByteUse {
 /// The last use of bytes or of a resource by one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct LastUse {
     /// The queue.
     pub queue: DeviceQueueIndex,
@@ -76,9 +109,10 @@ impl LastUse {
 /// Contents that outlive a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct ContentState {
     /// The image or buffer.
-    pub object: Object,
+    pub object: ObjectRef,
     /// The part of an image.
     pub range: SubresourceRange,
     /// Whether it was ever written.
@@ -86,6 +120,6 @@ pub struct ContentState {
     /// The layout that it was left in; `UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The queue family that owns it; `None` where families share it, or none has used it.
-    pub family: Option<u32>,
+    /// The queue family that owns it; none where families share it, or none has used it.
+    pub family: OptionalIndex,
 }

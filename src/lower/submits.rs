@@ -51,14 +51,12 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
                 .map(|op| declared(frame, &found.crossings, &ends, op, End::Signal)),
         );
         lowered.signals.push(SemaphoreRow {
-            semaphore: Semaphore::Queue {
-                queue,
-                value: placed.value_of_batch(id),
-            },
+            semaphore: Semaphore::of_queue(queue, placed.value_of_batch(id)),
             stages: S::ALL_COMMANDS,
         });
         lowered.batches.push(BatchRow {
             batch: id,
+            is_first: placed.value_of_batch(id) == 1,
             waits: Run::new(waits, lowered.waits.len() as u32),
             command_buffers: batch.command_buffers,
             signals: Run::new(signals, lowered.signals.len() as u32),
@@ -75,16 +73,9 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
 
 /// Whether a wait makes a later one of the same device queue unnecessary: for as late a value, at all of its stages.
 fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
-    match (known.semaphore, wait.semaphore) {
-        (
-            Semaphore::Queue { queue: a, value },
-            Semaphore::Queue {
-                queue: b,
-                value: later,
-            },
-        ) => a == b && value >= later && known.stages.contains(wait.stages),
-        _ => false,
-    }
+    let (a, b) = (known.semaphore, wait.semaphore);
+    let same = a.queue().is_some() && a.queue() == b.queue();
+    same && a.value >= b.value && known.stages.contains(wait.stages)
 }
 
 /// The waits of a batch beyond those that the frame declares, one for each queue.
@@ -95,20 +86,18 @@ fn merged(placed: &Placed<'_>, waits: &[Wait]) -> Vec<SemaphoreRow> {
             WaitFor::Earlier(value) => value,
             WaitFor::Batch(other) => placed.value_of_batch(other),
         };
-        let known = rows.iter_mut().find_map(|row| match &mut row.semaphore {
-            Semaphore::Queue { queue, value } if *queue == wait.queue => Some((value, &mut row.stages)),
-            _ => None,
-        });
-        match known {
-            Some((known, stages)) => {
-                *known = value.max(*known);
-                *stages |= wait.stages;
+        match rows
+            .iter_mut()
+            .find(|row| row.semaphore.queue() == Some(wait.queue))
+        {
+            Some(known) => {
+                known.semaphore.value = value.max(known.semaphore.value);
+                known.stages |= wait.stages;
             }
-            None => {
-                let (queue, stages) = (wait.queue, wait.stages);
-                let semaphore = Semaphore::Queue { queue, value };
-                rows.push(SemaphoreRow { semaphore, stages });
-            }
+            None => rows.push(SemaphoreRow {
+                semaphore: Semaphore::of_queue(wait.queue, value),
+                stages: wait.stages,
+            }),
         }
     }
     rows
@@ -160,7 +149,7 @@ fn declared(
         }
     }
     SemaphoreRow {
-        semaphore: Semaphore::Declared(op.semaphore.index() as u32),
+        semaphore: Semaphore::declared(op.semaphore.index() as u32),
         stages,
     }
 }

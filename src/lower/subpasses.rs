@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::tables::Lowered;
-use super::tables::commands::{Scopes, SubpassDependencyRow};
+use super::tables::commands::Scopes;
+use super::tables::instances::{InstanceRow, SubpassDependencyRow, SubpassRow};
 use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
@@ -43,10 +44,50 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -
     fits && depths.len() <= 1 && colors.len() <= profile.limits.max_color_attachments as usize
 }
 
-/// Adds what a subpass waits for: the earlier ones that wrote what it uses or use what it writes, and itself where it reads an attachment
-/// that it writes.
+/// Lets each subpass of a render pass object keep what earlier ones left and later ones use or the instance stores.
+pub(super) fn preserve(instance: &InstanceRow, lowered: &mut Lowered) {
+    let uses = |lowered: &Lowered, row: &SubpassRow, attachment: u32| {
+        let [colors, resolves, inputs] =
+            [row.colors, row.resolves, row.inputs].map(|run| run.of(&lowered.references));
+        let depth = [row.depth, row.depth_resolve].map(|one| one.get());
+        let depth = depth
+            .into_iter()
+            .flatten()
+            .map(|one| &lowered.references[one as usize]);
+        let mut all = colors.iter().chain(resolves).chain(inputs).chain(depth);
+        all.any(|one| one.attachment == attachment)
+    };
+    let attachments = instance.attachments.of(&lowered.attachments);
+    let stored: Vec<bool> = attachments
+        .iter()
+        .map(|row| [row.operations.store, row.stencil.store] != [vk::AttachmentStoreOp::DONT_CARE; 2])
+        .collect();
+    for subpass in instance.subpasses.indices() {
+        let first = lowered.indices.len() as u32;
+        for (attachment, stored) in (0..).zip(&stored) {
+            let used = |rows: std::ops::Range<usize>| {
+                lowered.subpasses[rows]
+                    .iter()
+                    .any(|row| uses(lowered, row, attachment))
+            };
+            let Run { first, end } = instance.subpasses;
+            let later = *stored || used(subpass + 1..end as usize);
+            if !used(subpass..subpass + 1) && used(first as usize..subpass) && later {
+                lowered.indices.push(attachment);
+            }
+        }
+        lowered.subpasses[subpass].preserved = Run::new(first, lowered.indices.len() as u32);
+    }
+}
+
+/// Adds what a subpass waits for: the earlier ones that wrote what it uses or use what it writes, and last itself where it reads an
+/// attachment that it writes.
 pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &mut Lowered) -> Run {
     let first = lowered.subpass_dependencies.len() as u32;
+    let flags = match frame.pass(pass).view_mask {
+        0 => vk::DependencyFlags::BY_REGION,
+        _ => vk::DependencyFlags::BY_REGION | vk::DependencyFlags::VIEW_LOCAL,
+    };
     let of = |subpass| {
         let accesses = frame.accesses_of(pass).iter();
         accesses.filter(move |access| access.subpass == subpass && access.kind.is_attached())
@@ -79,7 +120,12 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
                 }
             }
         }
-        let row = all.map(|scopes| SubpassDependencyRow { after, scopes });
+        let row = all.map(|scopes| SubpassDependencyRow {
+            src_subpass: after,
+            dst_subpass: subpass,
+            flags,
+            scopes,
+        });
         lowered.subpass_dependencies.extend(row);
     }
     Run::new(first, lowered.subpass_dependencies.len() as u32)

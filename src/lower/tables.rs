@@ -1,29 +1,33 @@
 //! The tables of a lowered frame: rows of Vulkan's parameters, with indices in place of handles.
 //!
 //! ```text
-//! submits ─► batches ─► command_buffers ─► passes ─► renderings ─► attachments ─► views ─► images ─► memory
+//! submits ─► batches ─► command_buffers ─► passes ─► instances ─► attachments ─► views ─► images ─► memory
+//!               │                             │          └─► subpasses ─► references, indices, subpass_dependencies
 //!               │                             ├─► image_barriers, buffer_barriers, memory_barriers
-//!               └─► waits, signals            └─► memory (the tile memory that is bound)
+//!               └─► waits, signals            └─► memory (the tile memory that is bound), stores, clears
 //! ```
-//! An index is the position of a row in the table that the field names; a [`Run`] is a half-open range of them.
+//! An index is the position of a row in the table that the field names; a [`Run`](crate::units::Run) is a half-open range of them. Rows have
+//! the layout of C, and executing them requires no further decisions: `examples/by_hand` does so without this
+//! crate's runtime.
 
+mod abi;
+pub mod clears;
 pub mod commands;
+pub mod instances;
 pub mod objects;
 pub mod submission;
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use self::commands::{
-    AttachmentRow, BufferBarrierRow, ImageBarrierRow, MemoryBarrierRow, PassRow, RenderingRow,
-    SubpassDependencyRow,
-};
+use self::clears::ClearRow;
+use self::commands::{BufferBarrierRow, ImageBarrierRow, MemoryBarrierRow, PassRow, StoreRow};
+use self::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassDependencyRow, SubpassRow};
 use self::objects::{AccessRow, BufferRow, ImageRow, MemoryRow, ViewRow};
 use self::submission::{BatchRow, CommandBufferRow, SemaphoreRow, SubmitRow};
-pub use super::ids::{DeviceQueueIndex, Object};
+pub use super::ids::{DeviceQueueIndex, Object, ObjectKind, ObjectRef, OptionalIndex};
 use super::state::MemoryState;
 use crate::names;
-use crate::units::Run;
 
 /// A frame as it is executed: every parameter of every Vulkan call, in flat tables.
 ///
@@ -46,14 +50,24 @@ pub struct Lowered {
     /// Formats: the view formats of images, the colour formats of targets.
     #[serde(with = "formats")]
     pub formats: Vec<vk::Format>,
-    /// Per access of the frame, what a descriptor names.
+    /// Per access of the frame, what it uses and how.
     pub accesses: Vec<AccessRow>,
-    /// The attachments of renderings.
+    /// The attachments of render pass instances.
     pub attachments: Vec<AttachmentRow>,
+    /// The references of subpasses to attachments.
+    pub references: Vec<ReferenceRow>,
+    /// Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none.
+    pub indices: Vec<u32>,
     /// Between subpasses.
     pub subpass_dependencies: Vec<SubpassDependencyRow>,
-    /// Render passes: how each is begun, and what pipelines and secondary command buffers in it are made for.
-    pub renderings: Vec<RenderingRow>,
+    /// Subpasses of render pass instances.
+    pub subpasses: Vec<SubpassRow>,
+    /// Render pass instances.
+    pub instances: Vec<InstanceRow>,
+    /// Clears of contents that no frame has written.
+    pub clears: Vec<ClearRow>,
+    /// Copies out of tile memory.
+    pub stores: Vec<StoreRow>,
     /// Everything that is recorded, in order.
     pub passes: Vec<PassRow>,
     /// `VkImageMemoryBarrier2`.
@@ -77,56 +91,9 @@ pub struct Lowered {
 }
 
 impl Lowered {
-    /// The subpasses of a render pass instance, of which `first` is the first row of renderings.
-    pub fn subpasses_of(&self, first: u32) -> &[RenderingRow] {
-        let rows = self.renderings.get(first as usize..).unwrap_or_default();
-        let own = rows
-            .iter()
-            .zip(0..)
-            .take_while(|(row, number)| row.subpass == *number);
-        &rows[..own.count()]
-    }
-
-    /// Rows of the attachments of a render pass instance, each view once: colours, depth and stencil, resolve attachments, and what is
-    /// only read; of each kind, subpass by subpass.
-    pub fn attachments_of(&self, subpasses: &[RenderingRow]) -> Vec<u32> {
-        let kinds: [fn(&RenderingRow) -> Run; 4] = [
-            |row| row.colors,
-            |row| {
-                row.depth
-                    .map_or(Run::default(), |depth| Run::new(depth, depth + 1))
-            },
-            |row| row.resolves,
-            |row| row.inputs,
-        ];
-        let mut all: Vec<u32> = Vec::new();
-        let rows = |kind: fn(&RenderingRow) -> Run| subpasses.iter().flat_map(move |row| kind(row).indices());
-        for row in kinds.into_iter().flat_map(rows) {
-            let view = |row: usize| self.attachments[row].view;
-            if all.iter().all(|&other| view(other as usize) != view(row)) {
-                all.push(row as u32);
-            }
-        }
-        all
-    }
-
-    /// Whether shaders of a render pass instance read attachments in place in dynamic rendering
-    /// (`VK_KHR_dynamic_rendering_local_read`).
-    pub fn is_local_read(&self, subpasses: &[RenderingRow]) -> bool {
-        subpasses[0].dynamic && (subpasses.len() > 1 || !subpasses[0].inputs.is_empty())
-    }
-
-    /// Rows of `pColorAttachments` of a render pass instance that is dynamic: those of
-    /// [`attachments_of`](Lowered::attachments_of) that are of colour and no resolve attachments.
-    pub fn color_attachments_of(&self, subpasses: &[RenderingRow]) -> Vec<u32> {
-        let mut all = self.attachments_of(subpasses);
-        let resolves = subpasses.iter().map(|one| one.resolves.indices());
-        all.retain(|&row| {
-            let aspects = crate::format::aspects(self.attachments[row as usize].format);
-            let resolved = resolves.clone().any(|rows| rows.contains(&(row as usize)));
-            aspects.contains(vk::ImageAspectFlags::COLOR) && !resolved
-        });
-        all
+    /// The subpasses of a row of instances.
+    pub fn subpasses_of(&self, instance: u32) -> &[SubpassRow] {
+        self.instances[instance as usize].subpasses.of(&self.subpasses)
     }
 
     /// Empties all tables, and keeps their memory.
@@ -134,9 +101,10 @@ impl Lowered {
         macro_rules! clear {
             ($($table:ident)*) => { $(self.$table.clear();)* };
         }
-        clear!(queues memory images buffers views families formats accesses attachments renderings passes);
-        clear!(subpass_dependencies);
-        clear!(image_barriers buffer_barriers memory_barriers command_buffers waits signals batches submits);
+        clear!(queues memory images buffers views families formats accesses);
+        clear!(attachments references indices subpass_dependencies subpasses instances);
+        clear!(clears stores passes image_barriers buffer_barriers memory_barriers);
+        clear!(command_buffers waits signals batches submits);
         self.after.bytes.clear();
         self.after.contents.clear();
     }

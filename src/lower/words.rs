@@ -4,12 +4,12 @@ use std::fmt::{self, Write as _};
 
 use ash::vk;
 
+use super::create::ALL_SLICES;
 use super::resolver::IGNORED;
-use super::tables::commands::{
-    AttachmentRow, DependencyRow, Families, PassContents, PassRow, RenderingRow, Scopes,
-};
+use super::tables::commands::{DependencyRow, Families, PassContents, PassRow, Scopes};
+use super::tables::instances::{AttachmentRow, InstanceRow, SubpassRow};
 use super::tables::objects::{Binding, Sharing, SharingReason, SubresourceRange};
-use super::tables::submission::{Semaphore, SemaphoreRow};
+use super::tables::submission::{SemaphoreKind, SemaphoreRow};
 use super::tables::{Lowered, Object};
 use crate::frame::Frame;
 use crate::names;
@@ -107,16 +107,16 @@ impl Writer<'_> {
     fn semaphores(&mut self, verb: &str, rows: &[SemaphoreRow]) -> fmt::Result {
         for row in rows {
             let stages = names::bit_names(row.stages).join(" ");
-            match row.semaphore {
-                Semaphore::Declared(index) => {
+            let (index, value) = (row.semaphore.index, row.semaphore.value);
+            match row.semaphore.kind {
+                SemaphoreKind::Declared => {
                     let name = &self.frame.semaphores()[index as usize].name;
                     writeln!(self.out, "    {verb} `{name}` at {stages}")?;
                 }
-                Semaphore::Queue { queue, value } => {
-                    let queue = queue.0;
+                SemaphoreKind::Queue => {
                     writeln!(
                         self.out,
-                        "    {verb} queue {queue} to reach {value:+} at {stages}"
+                        "    {verb} queue {index} to reach {value:+} at {stages}"
                     )?;
                 }
             }
@@ -125,53 +125,69 @@ impl Writer<'_> {
     }
 
     fn pass(&mut self, pass: &PassRow) -> fmt::Result {
+        let row = pass.row.get().unwrap_or_default();
         match pass.contents {
-            PassContents::Described(id) => write!(self.out, "      pass `{}`", self.frame.pass(id).name)?,
-            PassContents::Store(index) => write!(self.out, "      store {index}")?,
-            PassContents::Clear { object, .. } => write!(self.out, "      clear {}", self.object(object))?,
+            PassContents::Described => write!(self.out, "      pass `{}`", self.frame.pass(pass.pass).name)?,
+            PassContents::Store => write!(self.out, "      store {row}")?,
+            PassContents::Clear => {
+                let object = self.lowered.clears[row as usize].object.get();
+                write!(self.out, "      clear {}", self.object(object))?;
+            }
         }
-        match pass.tile_memory {
+        match pass.tile_memory.get() {
             Some(memory) => writeln!(self.out, ", tile memory {memory} bound")?,
             None => writeln!(self.out)?,
         }
         self.barriers(pass.before)?;
-        if let Some(first) = pass.rendering {
-            let instance = (first..).zip(self.lowered.subpasses_of(first));
-            instance
-                .into_iter()
-                .try_for_each(|(index, row)| self.rendering(index, row))?;
+        if let Some(index) = pass.instance.get() {
+            self.instance(index, &self.lowered.instances[index as usize])?;
         }
         self.barriers(pass.after)
     }
 
-    fn rendering(&mut self, index: u32, rendering: &RenderingRow) -> fmt::Result {
-        let kind = if rendering.dynamic {
+    fn instance(&mut self, index: u32, instance: &InstanceRow) -> fmt::Result {
+        let kind = if instance.dynamic {
             "rendering"
         } else {
             "render pass object"
         };
-        let (vk::Extent2D { width, height }, layers) = (rendering.area.extent, rendering.layers);
-        match rendering.subpass {
-            0 => writeln!(
-                self.out,
-                "        {kind} {index}: {width} x {height}, {layers} layers"
-            )?,
-            subpass => writeln!(self.out, "        subpass {subpass}")?,
+        let (vk::Extent2D { width, height }, layers) = (instance.area.extent, instance.layers);
+        writeln!(
+            self.out,
+            "        {kind} {index}: {width} x {height}, {layers} layers"
+        )?;
+        for (number, row) in self.lowered.subpasses_of(index).iter().enumerate() {
+            if number > 0 {
+                writeln!(self.out, "        subpass {number}")?;
+            }
+            self.subpass(instance, row)?;
         }
-        for row in rendering.dependencies.of(&self.lowered.subpass_dependencies) {
-            write!(self.out, "          after subpass {}: ", row.after)?;
+        Ok(())
+    }
+
+    fn subpass(&mut self, instance: &InstanceRow, row: &SubpassRow) -> fmt::Result {
+        for row in row.dependencies.of(&self.lowered.subpass_dependencies) {
+            write!(self.out, "          after subpass {}: ", row.src_subpass)?;
             self.scopes(row.scopes)?;
         }
-        let depth = rendering.depth.map(|first| Run::new(first, first + 1));
+        let one = |row: super::tables::OptionalIndex| {
+            row.get().map_or(Run::default(), |row| Run::new(row, row + 1))
+        };
         let kinds = [
-            ("color", rendering.colors),
-            ("depth", depth.unwrap_or_default()),
-            ("resolve", rendering.resolves),
-            ("input", rendering.inputs),
+            ("color", row.colors),
+            ("depth", one(row.depth)),
+            ("resolve", row.resolves),
+            ("resolve", one(row.depth_resolve)),
+            ("input", row.inputs),
         ];
+        let attachments = instance.attachments.of(&self.lowered.attachments);
         for (kind, run) in kinds {
-            for attachment in run.of(&self.lowered.attachments) {
-                self.attachment(kind, attachment)?;
+            for position in run
+                .of(&self.lowered.references)
+                .iter()
+                .filter_map(|one| one.get())
+            {
+                self.attachment(kind, &attachments[position as usize])?;
             }
         }
         Ok(())
@@ -213,8 +229,11 @@ impl Writer<'_> {
     fn part(&self, image: u32, range: SubresourceRange) -> String {
         let image = &self.lowered.images[image as usize];
         let (levels, layers) = (range.levels, range.layers);
-        let all = image.array_layers * image.extent.depth;
-        if levels.len() as u32 == image.mip_levels && layers.len() as u32 == all {
+        let all = match image.image_type {
+            vk::ImageType::TYPE_3D => ALL_SLICES,
+            _ => Run::new(0, image.array_layers),
+        };
+        if levels.len() as u32 == image.mip_levels && layers == all {
             return String::new();
         }
         format!(
@@ -256,8 +275,8 @@ fn short(format: vk::Format) -> String {
 }
 
 fn bound(binding: Binding) -> String {
-    match binding {
-        Binding::Memory { memory, offset, size } => format!("memory {memory} at {} ({size})", offset.0),
-        Binding::Imported => "imported".to_owned(),
+    match binding.memory.get() {
+        Some(memory) => format!("memory {memory} at {} ({})", binding.offset.0, binding.size),
+        None => "imported".to_owned(),
     }
 }

@@ -67,6 +67,7 @@ impl Optimality {
 /// The kind of memory a resource is placed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum MemoryKind {
     /// A lazily allocated attachment that is used only inside one render pass.
     Lazy,

@@ -7,7 +7,7 @@ use super::encoded_frame::EncodedFrame;
 use super::error::RuntimeRule;
 use crate::Result;
 use crate::lower::check::DeviceFacts;
-use crate::lower::tables::commands::{AttachmentRow, RenderingRow};
+use crate::lower::tables::instances::AttachmentRow;
 use crate::lower::{FamilyQueue, Lowered, Situation};
 
 impl BoundFrame {
@@ -86,14 +86,9 @@ fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
         .map(fixed)
         .eq(own.attachments.iter().map(fixed));
     // Render pass objects have load and store operations of their own.
-    let in_object = |tables: &Lowered, row: &RenderingRow| {
-        let rows = tables.attachments_of(std::slice::from_ref(row)).into_iter();
-        rows.map(|index| tables.attachments[index as usize])
-            .collect::<Vec<_>>()
-    };
     let objects = || {
-        let mut objects = own.renderings.iter().filter(|row| !row.dynamic);
-        objects.all(|row| in_object(tables, row) == in_object(own, row))
+        let mut objects = own.instances.iter().filter(|row| !row.dynamic);
+        objects.all(|row| row.attachments.of(&tables.attachments) == row.attachments.of(&own.attachments))
     };
     [
         (tables.queues == own.queues, "queues"),
@@ -104,7 +99,14 @@ fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
         (tables.families == own.families, "queue families"),
         (tables.formats == own.formats, "formats"),
         (tables.accesses == own.accesses, "accesses"),
-        (tables.renderings == own.renderings, "render passes"),
+        (tables.instances == own.instances, "render passes"),
+        (tables.subpasses == own.subpasses, "subpasses"),
+        (tables.references == own.references, "references to attachments"),
+        (
+            tables.indices == own.indices,
+            "locations or preserved attachments",
+        ),
+        (tables.stores == own.stores, "stores"),
         (
             tables.subpass_dependencies == own.subpass_dependencies,
             "subpass dependencies",

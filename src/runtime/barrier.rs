@@ -5,7 +5,7 @@
 
 use ash::vk;
 
-use super::create_info::range_of;
+use super::create_info::range;
 use super::functions::Functions;
 use super::legacy;
 use super::resources::Handles;
@@ -47,7 +47,7 @@ impl Barriers {
                 .new_layout(row.new_layout)
                 .src_queue_family_index(row.families.src)
                 .dst_queue_family_index(row.families.dst)
-                .subresource_range(range_of(&tables.images[row.image as usize], &row.range))
+                .subresource_range(range(&row.range))
         };
         let buffer = |row: &BufferBarrierRow| {
             scoped!(BufferMemoryBarrier2, row)
@@ -76,7 +76,7 @@ impl Barriers {
 
     /// Writes the handles of imported resources into the structs.
     pub(super) fn refresh(&mut self, tables: &Lowered, handles: &Handles) {
-        self.write(tables, handles, |binding| binding == Binding::Imported);
+        self.write(tables, handles, |binding| binding.is_imported());
     }
 
     /// Writes the handles of the resources that are bound so.

@@ -22,15 +22,17 @@ use super::resources::{self, Created, Creation, Handles};
 use super::retire::RetiredFrames;
 use super::store;
 use super::submission::Submission;
-use super::target::Target;
 use super::tiles::check_shading;
 use super::timelines::Timelines;
 use crate::Result;
 use crate::frame::ResourceId;
 use crate::frame::tables::{Contents, Version};
 use crate::lower::tables::commands::PassContents;
+use crate::lower::tables::instances::InstanceRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation};
+use crate::lower::{
+    Checked, DeviceQueues, FamilyQueue, Lowered, Lowerer, MemoryState, Parity, Situation, Targets,
+};
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan};
 
@@ -61,20 +63,8 @@ impl Binder<'_> {
     pub(super) fn bind(self, plan: &Arc<Plan>) -> Result<BoundFrame> {
         let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
         let state = self.state;
-        if plan.profile != state.profile {
-            let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
-            return Err(RuntimeRule::OtherDevice.broken(format!(
-                "the plan was made for `{planned}`, and this device is `{device}`: plan with \
-                 Device::plan"
-            )));
-        }
         // Its fields are public: it may come from anywhere, but for those that a dynamic frame had made.
-        if self.series.is_none() {
-            plan.check()?;
-        }
-        check_shading(state, plan)?;
-        check_stores(plan)?;
-        state.check_hooks(plan)?;
+        check_plan(state, plan, self.series.is_none())?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {
             family: queue.family,
             index: self.timelines.number_of(queue) as u32,
@@ -129,11 +119,9 @@ impl Binder<'_> {
             let submit = plan.frame.batches()[declared.index()].submit;
             let queue = self.queues[plan.frame.submits()[submit.index()].queue.index()];
             for pass in commands.passes.of(&tables.passes) {
-                let PassContents::Clear {
-                    object: Object::Image(image),
-                    ..
-                } = pass.contents
-                else {
+                let clear = pass.row.get().filter(|_| pass.contents == PassContents::Clear);
+                let object = clear.map(|row| tables.clears[row as usize].object.get());
+                let Some(Object::Image(image)) = object else {
                     continue;
                 };
                 let row = &tables.images[image as usize];
@@ -187,10 +175,10 @@ impl Binder<'_> {
             next = (now.after(&tables), None);
             encoded.push(EncodedFrame::new(now.parity, now.before, tables, &mut with)?);
         }
-        let tables: Vec<&Lowered> = encoded.iter().map(|encoded| &*encoded.tables).collect();
-        let targets = targets(&plan, tables[0], &render_passes);
-        let stores = store::create(state, &plan, owned, &targets, &tables, &handles)?;
-        let bases = self.bases(&situation.queues, tables[0]);
+        let tables: &Lowered = &encoded[0].tables;
+        let targets = Targets::new(&plan, tables, |row| render_passes[row as usize]);
+        let stores = store::create(state, &plan, owned, &targets, &encoded, &handles)?;
+        let bases = self.bases(&situation.queues, tables);
         let used = bases.iter().filter(|base| base.batches > 0);
         let progress = match self.series {
             Some((series, _)) => series.progress.clone(),
@@ -199,7 +187,7 @@ impl Binder<'_> {
                 Arc::new(Mutex::new(Progress::new(state, queues, owned)?))
             }
         };
-        let submission = Submission::new(state, &plan, tables[0], owned)?;
+        let submission = Submission::new(state, &plan, tables, owned)?;
         let mut labels = Vec::new();
         if state.functions.debug_utils.is_some() {
             labels.extend(plan.frame.passes().iter().map(|pass| c_name(&pass.name)));
@@ -276,6 +264,23 @@ impl Binder<'_> {
     }
 }
 
+/// An error if a plan cannot run on a device; in full, also if it breaks a rule.
+pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Result<()> {
+    if plan.profile != state.profile {
+        let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
+        return Err(RuntimeRule::OtherDevice.broken(format!(
+            "the plan was made for `{planned}`, and this device is `{device}`: plan with \
+             Device::plan"
+        )));
+    }
+    if in_full {
+        plan.check()?;
+    }
+    check_shading(state, plan)?;
+    check_stores(plan)?;
+    state.check_hooks(plan)
+}
+
 /// An error if a frame has stores, and the crate was built without the shaders for them.
 fn check_stores(plan: &Plan) -> Result<()> {
     let mut passes = plan.frame.passes().iter();
@@ -301,46 +306,23 @@ fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
     grown
 }
 
-/// Per row of renderings the render pass object; null where it is dynamic.
-fn render_passes(state: &DeviceState, plan: &Plan, tables: &Lowered) -> Result<Vec<vk::RenderPass>> {
-    let mut render_passes = vec![vk::RenderPass::null(); tables.renderings.len()];
-    for (pass, row) in plan.frame.passes().iter().zip(described_rows(tables)) {
-        let Some(index) = tables.passes[row].rendering else {
-            continue;
-        };
-        let instance = tables.subpasses_of(index);
-        if !instance[0].dynamic {
-            let reason = match state.capabilities.contains(Capabilities::DYNAMIC_RENDERING) {
-                true => "local read does not cover it",
-                false => "no dynamic rendering",
-            };
-            tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_passes[index as usize] = render_pass::create(state, &pass.name, tables, instance)?;
+/// Per row of instances the render pass object; null where it is dynamic.
+pub(super) fn render_passes(
+    state: &DeviceState,
+    plan: &Plan,
+    tables: &Lowered,
+) -> Result<Vec<vk::RenderPass>> {
+    let create = |(index, row): (u32, &InstanceRow)| {
+        if row.dynamic {
+            return Ok(vk::RenderPass::null());
         }
-    }
-    Ok(render_passes)
-}
-
-/// Per pass of the planned frame, what the pipelines of its subpasses are created with.
-fn targets(plan: &Plan, tables: &Lowered, render_passes: &[vk::RenderPass]) -> Vec<Vec<Target>> {
-    let target = |row: usize| {
-        let Some(first) = tables.passes[row].rendering else {
-            return Vec::new();
+        let name = &plan.frame.pass(row.pass).name;
+        let reason = match state.capabilities.contains(Capabilities::DYNAMIC_RENDERING) {
+            true => "local read does not cover it",
+            false => "no dynamic rendering",
         };
-        let instance = tables.subpasses_of(first);
-        let render_pass = render_passes[first as usize];
-        let subpasses = instance.iter();
-        subpasses
-            .map(|row| Target::new(tables, instance, row, render_pass))
-            .collect()
+        tracing::debug!(pass = name, reason, "recorded as a render pass object");
+        render_pass::create(state, name, tables, index)
     };
-    let rows = described_rows(tables).take(plan.frame.passes().len());
-    rows.map(target).collect()
-}
-
-/// Per pass of the planned frame, its row: clears are the tables' own.
-fn described_rows(tables: &Lowered) -> impl Iterator<Item = usize> + '_ {
-    let rows = tables.passes.iter().enumerate();
-    let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
-    rows.map(|(index, _)| index)
+    (0..).zip(&tables.instances).map(create).collect()
 }

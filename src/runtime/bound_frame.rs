@@ -21,13 +21,15 @@ use super::resources::Handles;
 use super::retire::{RetiredFrame, RetiredFrames};
 use super::store::StorePass;
 use super::submission::Submission;
-use super::target::Target;
 use super::timelines::{Timelines, any_use};
 use crate::Result;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{PassId, QueueId, ResourceId};
+use crate::lower::tables::objects::AccessRow;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::lower::{ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space};
+use crate::lower::{
+    ByteUse, ContentState, Lowered, Lowerer, MemoryState, Parity, Situation, Space, Target, Targets,
+};
 use crate::plan::{MemoryKind, Plan};
 
 /// A plan whose images, buffers and memory are created and bound.
@@ -61,7 +63,7 @@ pub struct BoundFrame {
     pub(super) left: MemoryState,
     pub(super) handles: Handles,
     pub(super) framebuffers: Framebuffers,
-    /// Per row of renderings, null where it is dynamic.
+    /// Per row of instances, null where it is dynamic.
     pub(super) render_passes: Vec<vk::RenderPass>,
     /// Frames as lowered so far: the first of each parity, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
@@ -69,8 +71,7 @@ pub struct BoundFrame {
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
-    /// Per pass; `None` for compute and transfer passes.
-    pub(super) targets: Vec<Vec<Target>>,
+    pub(super) targets: Targets,
     /// Per pass, its name as debuggers want it; empty where none listens.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
@@ -115,6 +116,11 @@ impl BoundFrame {
         self.queues[queue.index()]
     }
 
+    /// What pipelines are created with, of all render passes.
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
     /// What the pipelines of a render pass, or of its first subpass, are created with.
     ///
     /// # Panics
@@ -134,7 +140,7 @@ impl BoundFrame {
 
     /// The same, for a pass of the planned frame.
     pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &Target {
-        match self.targets[pass.index()].get(subpass as usize) {
+        match self.targets.in_plan(pass, subpass) {
             Some(target) => target,
             None if subpass > 0 => panic!(
                 "pass `{}` has no subpass {subpass}",
@@ -315,7 +321,7 @@ impl BoundFrame {
     pub(super) fn lower_ahead(&mut self) -> Result<()> {
         self.read_situation(Parity::Even);
         let counted = self.state.functions.timeline_semaphore.is_some();
-        let is_left = |one: &ByteUse| counted || !matches!(one.space, Space::Tile(_));
+        let is_left = |one: &ByteUse| counted || !one.space.is_tile();
         for _ in 0..KEPT / 2 {
             let index = match self.known() {
                 Some(index) if index >= self.parities => return Ok(()),
@@ -410,7 +416,7 @@ impl BoundFrame {
         let memory = (0..).zip(&self.encoded[0].tables.memory);
         for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
             let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
-            let uses = queues.map(|queue| any_use(Space::Memory(row), memory.size, queue));
+            let uses = queues.map(|queue| any_use(Space::memory(row), memory.size, queue));
             before.bytes.extend(uses);
         }
         let histories = self.handles.histories.iter();
@@ -421,12 +427,13 @@ impl BoundFrame {
         };
         before
             .contents
-            .retain(|one| copies().all(|(object, _)| *object != one.object));
+            .retain(|one| copies().all(|(object, _)| one.object != *object));
         for &(object, block) in copies() {
             let kept = pool.contents(block).iter();
-            before
-                .contents
-                .extend(kept.map(|one| ContentState { object, ..*one }));
+            before.contents.extend(kept.map(|one| ContentState {
+                object: object.into(),
+                ..*one
+            }));
         }
         before.contents.sort_by_key(|one| one.object);
     }
@@ -436,7 +443,7 @@ impl BoundFrame {
         let frame = &self.plan.frame;
         let of_version = |index: &&u32| frame.accesses()[**index as usize].version == version;
         match frame.uses_of(resource).iter().find(of_version) {
-            Some(&index) => self.tables(parity).accesses[index as usize].object,
+            Some(&index) => self.tables(parity).accesses[index as usize].object.get(),
             None if version == Version::Previous => {
                 panic!("resource `{}` has no previous version", self.name_of(resource))
             }
@@ -452,7 +459,9 @@ impl BoundFrame {
         version: Version,
         parity: Parity,
     ) -> Object {
-        self.tables(parity).accesses[self.access_of(pass, resource, version)].object
+        self.tables(parity).accesses[self.access_of(pass, resource, version)]
+            .object
+            .get()
     }
 
     /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the part of its split lifetime that is placed there.
@@ -483,19 +492,19 @@ impl BoundFrame {
         resource: ResourceId,
     ) -> impl Iterator<Item = PartView> + 'a {
         let frame = &self.plan.frame;
-        let of_resource =
-            move |index: &usize| self.plan.stands_for(frame.accesses()[*index].resource, resource);
-        let accesses = frame.pass(pass).accesses.indices().filter(of_resource);
-        accesses.map(move |index| PartView {
-            subpass: frame.accesses()[index].subpass,
-            kind: frame.accesses()[index].kind,
-            image: match encoded.tables.accesses[index].object {
-                Object::Image(row) => self.handles.images[row as usize].handle,
+        let rows = frame.pass(pass).accesses.indices();
+        let rows = rows.map(|index| (index, &encoded.tables.accesses[index]));
+        let of_resource = move |(_, row): &(usize, &AccessRow)| self.plan.stands_for(row.resource, resource);
+        rows.filter(of_resource).map(move |(index, row)| PartView {
+            subpass: row.subpass,
+            kind: row.kind,
+            image: match row.object.get() {
+                Object::Image(image) => self.handles.images[image as usize].handle,
                 Object::Buffer(_) => vk::Image::null(),
             },
-            range: frame.accesses()[index].range,
+            range: row.range,
             view: encoded.view_of(index),
-            layout: encoded.tables.accesses[index].layout,
+            layout: row.layout,
         })
     }
 

@@ -13,7 +13,6 @@ use crate::frame::tables::ResourceKind;
 use crate::lower::Lowered;
 use crate::lower::tables::objects::{BufferRow, ImageRow, Sharing, SubresourceRange, ViewRow};
 use crate::plan::Plan;
-use crate::units::Run;
 
 /// The creation info of an image, its view formats apart.
 pub(super) fn image_info<'a>(
@@ -66,15 +65,6 @@ pub(super) fn range(range: &SubresourceRange) -> vk::ImageSubresourceRange {
         base_array_layer: range.layers.first,
         layer_count: range.layers.len() as u32,
     }
-}
-
-/// A range of an image as barriers and clears name it: with maintenance9 a count of slices would be a part of them.
-pub(super) fn range_of(image: &ImageRow, part: &SubresourceRange) -> vk::ImageSubresourceRange {
-    let mut range = range(part);
-    if image.image_type == vk::ImageType::TYPE_3D && part.layers == Run::new(0, image.extent.depth) {
-        range.layer_count = vk::REMAINING_ARRAY_LAYERS;
-    }
-    range
 }
 
 /// The families that share a resource; none for an exclusive one.

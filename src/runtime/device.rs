@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use ash::vk;
 
-use super::bind::{Binder, Series};
+use super::bind::{Binder, Series, check_plan, render_passes};
 use super::bound_frame::BoundFrame;
 use super::capabilities::Capabilities;
 use super::device_queue::DeviceQueue;
@@ -23,6 +23,7 @@ use super::support::{Missing, Support, plan_features};
 use super::timelines::{QueueState, Timelines};
 use crate::Result;
 use crate::frame::{Frame, ResourceId};
+use crate::lower::{DeviceQueues, Situation, Targets};
 use crate::measure::Requirements;
 #[cfg(doc)]
 use crate::plan::Planner;
@@ -300,6 +301,22 @@ impl Device {
     /// See [`Planner::adopt`]. Refused, and false, where the checker finds a fault.
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
         plan.check().is_ok() && self.shared.planner.adopt(plan)
+    }
+
+    /// Everything that pipelines are created from, before anything is bound: as [`Plan::targets`], with the render pass objects of passes
+    /// that are not rendered dynamically.
+    ///
+    /// Render pass objects stay until the device is destroyed, and those of a plan that is bound later are compatible if its formats,
+    /// samples and attachments are the same.
+    ///
+    /// # Errors
+    /// If the plan is not one for this device, or breaks a rule. When memory runs out or the device is lost.
+    pub fn targets(&self, plan: &Plan) -> Result<Targets> {
+        let Shared { state, planner, .. } = &*self.shared;
+        check_plan(state, plan, true)?;
+        let tables = planner.lower(plan, &Situation::first(DeviceQueues::one(&plan.frame)))?;
+        let render_passes = render_passes(state, plan, &tables)?;
+        Ok(Targets::new(plan, &tables, |row| render_passes[row as usize]))
     }
 
     /// Creates and binds every resource of `plan`.

@@ -12,7 +12,6 @@ use super::tiles::Tiles;
 use crate::Result;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{PassContents, PassRow};
-use crate::lower::tables::objects::Binding;
 use crate::lower::{Checked, Lowered, MemoryState, Parity};
 use crate::plan::Plan;
 
@@ -25,8 +24,8 @@ pub(super) struct EncodedFrame {
     /// Per pass of the planned frame, its row.
     rows: Vec<u32>,
     pub(super) barriers: Barriers,
-    /// Per row of renderings; `None` for all but the first subpass.
-    renderings: Vec<Option<Rendering>>,
+    /// Per row of instances.
+    renderings: Vec<Rendering>,
     /// Per row of views.
     views: Vec<vk::ImageView>,
     /// Whether handles are imported for every frame.
@@ -42,7 +41,7 @@ pub(super) struct Encoding<'a> {
     pub(super) owned: &'a mut OwnedObjects,
     pub(super) handles: &'a Handles,
     pub(super) framebuffers: &'a mut Framebuffers,
-    /// Per row of renderings, null where it is dynamic.
+    /// Per row of instances, null where it is dynamic.
     pub(super) render_passes: &'a [vk::RenderPass],
 }
 
@@ -61,22 +60,18 @@ impl EncodedFrame {
         }
         drop(pool);
         let rows = (0..).zip(&tables.passes);
-        let rows = rows.filter(|(_, row)| !matches!(row.contents, PassContents::Clear { .. }));
+        let rows = rows.filter(|(_, row)| row.contents != PassContents::Clear);
         let rows = rows.map(|(index, _)| index).collect();
-        let of_renderings = (0..).zip(&tables.renderings).zip(with.render_passes);
-        let renderings = of_renderings.map(|((index, row), render_pass)| {
-            let instance = tables.subpasses_of(index);
-            (row.subpass == 0).then(|| match row.dynamic {
-                true => {
-                    let tiles = Tiles::new(with.state, row, row.tile_memory);
-                    let chained = (tiles, with.state.hooks.as_ref());
-                    Rendering::Dynamic(Dynamic::new(&tables, instance, chained, &views))
-                }
-                false => Rendering::Object(PassObject::new(&tables, instance, *render_pass)),
-            })
+        let instances = (0..).zip(&tables.instances).zip(with.render_passes);
+        let renderings = instances.map(|((index, row), render_pass)| match row.dynamic {
+            true => {
+                let tiles = Tiles::new(with.state, row, row.tile_memory);
+                let chained = (tiles, with.state.hooks.as_ref());
+                Rendering::Dynamic(Dynamic::new(&tables, index, chained, &views))
+            }
+            false => Rendering::Object(PassObject::new(&tables, row, *render_pass)),
         });
         let synchronization_2 = with.state.functions.synchronization_2.is_some();
-        let imported = |binding| binding == Binding::Imported;
         let mut encoded = EncodedFrame {
             parity,
             before,
@@ -84,8 +79,8 @@ impl EncodedFrame {
             barriers: Barriers::new(&tables, with.handles, synchronization_2),
             renderings: renderings.collect(),
             views,
-            imports: tables.images.iter().any(|row| imported(row.binding))
-                || tables.buffers.iter().any(|row| imported(row.binding)),
+            imports: tables.images.iter().any(|row| row.binding.is_imported())
+                || tables.buffers.iter().any(|row| row.binding.is_imported()),
             adopted: false,
             tables,
         };
@@ -98,15 +93,14 @@ impl EncodedFrame {
         &self.tables.passes[self.rows[pass.index()] as usize]
     }
 
-    /// The render pass of which `row` is the first row of renderings.
+    /// The render pass of a row of instances.
     pub(super) fn rendering(&self, row: u32) -> &Rendering {
-        let rendering = self.renderings[row as usize].as_ref();
-        rendering.expect("passes name their first subpass")
+        &self.renderings[row as usize]
     }
 
     /// The view for descriptors of an access of the frame; null where it has none.
     pub(super) fn view_of(&self, access: usize) -> vk::ImageView {
-        let view = self.tables.accesses[access].view;
+        let view = self.tables.accesses[access].view.get();
         view.map_or(vk::ImageView::null(), |view| self.views[view as usize])
     }
 
@@ -122,13 +116,13 @@ impl EncodedFrame {
         }
         let tables = &self.tables;
         for (view, row) in self.views.iter_mut().zip(&tables.views) {
-            if tables.images[row.image as usize].binding == Binding::Imported {
+            if tables.images[row.image as usize].binding.is_imported() {
                 *view = with.handles.imported(row);
             }
         }
         self.barriers.refresh(tables, with.handles);
         for rendering in &mut self.renderings {
-            if let Some(Rendering::Dynamic(dynamic)) = rendering {
+            if let Rendering::Dynamic(dynamic) = rendering {
                 dynamic.refresh(tables, &self.views);
             }
         }
@@ -136,18 +130,11 @@ impl EncodedFrame {
     }
 
     fn framebuffers(&mut self, with: &mut Encoding<'_>) -> Result<()> {
-        for (&pass, id) in self.rows.iter().zip(with.plan.frame.pass_ids()) {
-            let Some(index) = self.tables.passes[pass as usize].rendering else {
-                continue;
-            };
-            if let Some(Rendering::Object(object)) = &mut self.renderings[index as usize] {
-                let name = &with.plan.frame.pass(id).name;
-                let row = &self.tables.renderings[index as usize];
-                // Of several views at once, each is a layer of the one framebuffer (VUID-VkFramebufferCreateInfo-renderPass-02531).
-                let layers = if row.view_mask == 0 { row.layers } else { 1 };
-                let layers = (layers, name.as_str());
+        for (row, rendering) in self.tables.instances.iter().zip(&mut self.renderings) {
+            if let Rendering::Object(object) = rendering {
+                let name = &with.plan.frame.pass(row.pass).name;
                 let views = (&*self.tables, &*self.views);
-                object.refresh(with.state, with.owned, with.framebuffers, views, layers)?;
+                object.refresh(with.state, with.owned, with.framebuffers, views, name)?;
             }
         }
         Ok(())

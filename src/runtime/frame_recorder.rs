@@ -308,11 +308,9 @@ impl FrameRecorder<'_> {
         let pass = self.bound.plan.pass_of(pass);
         let target = self.bound.target_of(pass, subpass);
         let encoded = self.encoded();
-        let index = encoded
-            .row(pass)
-            .rendering
-            .expect("a pass with a target is a render pass");
-        let row = &encoded.tables.renderings[(index + subpass) as usize];
+        let index = encoded.row(pass).instance.get();
+        let index = index.expect("a pass with a target is a render pass");
+        let row = &encoded.tables.instances[index as usize];
         let framebuffer = encoded.rendering(index).framebuffer();
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
             .color_attachment_formats(&target.color_formats)
@@ -324,7 +322,7 @@ impl FrameRecorder<'_> {
             .render_pass(target.render_pass)
             .subpass(subpass)
             .framebuffer(framebuffer);
-        if target.render_pass == vk::RenderPass::null() {
+        if target.dynamic {
             info = info.push_next(&mut formats);
         }
         let local_read = target.local_read.as_ref();
@@ -338,7 +336,7 @@ impl FrameRecorder<'_> {
             info = info.push_next(shading);
         }
         // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
-        let memory = encoded.row(pass).tile_memory;
+        let memory = encoded.row(pass).tile_memory.get();
         let memory = memory.map(|memory| self.bound.handles.memory[memory as usize]);
         let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
         if memory.is_some() {
@@ -354,7 +352,7 @@ impl FrameRecorder<'_> {
     /// `command_buffer` is a secondary one in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
         let pass = self.bound.plan.pass_of(pass);
-        if let Some(memory) = self.encoded().row(pass).tile_memory {
+        if let Some(memory) = self.encoded().row(pass).tile_memory.get() {
             // SAFETY: the caller's duty.
             unsafe { self.bound.bind_tile_memory(command_buffer, Some(memory)) };
         }
@@ -407,7 +405,7 @@ impl FrameRecorder<'_> {
         let frame = &bound.plan.frame;
         let pass = bound.plan.pass_of(pass);
         let name = || format!("pass `{}`", frame.pass(pass).name);
-        let rendering = self.encoded().row(pass).rendering;
+        let rendering = self.encoded().row(pass).instance.get();
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
         let rendering = self.encoded().rendering(rendering);
         let Some(functions) = &bound.state.functions.tile_properties else {

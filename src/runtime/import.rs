@@ -79,7 +79,7 @@ impl BoundFrame {
             ..
         } = self;
         let (frame, tables) = (&plan.frame, &encoded[0].tables);
-        let is_imported = |binding: Binding| binding == Binding::Imported;
+        let is_imported = |binding: Binding| binding.is_imported();
         for (image, row) in handles.images.iter_mut().zip(&tables.images) {
             if is_imported(row.binding) {
                 *image = Image::default();
@@ -194,7 +194,7 @@ impl BoundFrame {
 fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()> {
     for view in &tables.views {
         let image = &tables.images[view.image as usize];
-        if image.binding != Binding::Imported || handles.imported_view(view).is_some() {
+        if !image.binding.is_imported() || handles.imported_view(view).is_some() {
             continue;
         }
         let others = tables.views.iter().filter(|other| other.image == view.image);

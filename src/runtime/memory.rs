@@ -291,10 +291,15 @@ impl MemoryAllocator {
         // Whole pages, so that no neighbour of another kind shares one with the block's last resident.
         let granularity = profile.limits.buffer_image_granularity;
         let alignment = desc.alignment.get().max(granularity.get().next_power_of_two());
+        // A dedicated allocation has exactly the size that its resource requires.
+        let size = match desc.dedicated_to {
+            None => desc.size.align_up(granularity),
+            Some(_) => desc.size,
+        };
         let request = BlockRequest {
             name: desc.name,
             requirements: vk::MemoryRequirements {
-                size: desc.size.align_up(granularity).0,
+                size: size.0,
                 alignment,
                 memory_type_bits: type_bits,
             },
@@ -364,7 +369,14 @@ fn raw(device: &ash::Device, desc: &MemoryDesc<'_>) -> Result<MemoryBlock> {
     } else {
         vk::MemoryAllocateFlags::empty()
     };
-    let memory = allocate_with(device, desc.size, desc.memory_type, flags, desc.name)?;
+    let MemoryDesc {
+        size,
+        memory_type,
+        dedicated_to,
+        name,
+        ..
+    } = *desc;
+    let memory = allocate_with(device, (size, memory_type), flags, dedicated_to, name)?;
     Ok(MemoryBlock(Source::Raw(memory)))
 }
 
@@ -381,24 +393,34 @@ pub unsafe fn allocate_memory(
     memory_type: u32,
     name: &str,
 ) -> Result<vk::DeviceMemory> {
-    allocate_with(device, size, memory_type, vk::MemoryAllocateFlags::empty(), name)
+    let flags = vk::MemoryAllocateFlags::empty();
+    allocate_with(device, (size, memory_type), flags, None, name)
 }
 
 fn allocate_with(
     device: &ash::Device,
-    size: Bytes,
-    memory_type: u32,
+    (size, memory_type): (Bytes, u32),
     flags: vk::MemoryAllocateFlags,
+    dedicated_to: Option<DedicatedTo>,
     name: &str,
 ) -> Result<vk::DeviceMemory> {
     let mut flagged = vk::MemoryAllocateFlagsInfo::default().flags(flags);
+    let mut dedicated = vk::MemoryDedicatedAllocateInfo::default();
     let mut info = vk::MemoryAllocateInfo::default()
         .allocation_size(size.0)
         .memory_type_index(memory_type);
     if !flags.is_empty() {
         info = info.push_next(&mut flagged);
     }
-    // SAFETY: the type exists (it is the profile's), and the device address flag is set only on devices that have the feature.
+    if let Some(only) = dedicated_to {
+        match only {
+            DedicatedTo::Image(image) => dedicated.image = image,
+            DedicatedTo::Buffer(buffer) => dedicated.buffer = buffer,
+        }
+        info = info.push_next(&mut dedicated);
+    }
+    // SAFETY: the type exists (it is the profile's), the device address flag is set only on devices that have the feature, and what the
+    // allocation is dedicated to is alive and requires this size.
     let memory = unsafe { device.allocate_memory(&info, None) };
     Ok(memory.with_call("vkAllocateMemory", || format!("{size} of {name}"))?)
 }

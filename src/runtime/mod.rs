@@ -101,7 +101,6 @@ mod store;
 mod submission;
 mod submit;
 mod support;
-mod target;
 mod tiles;
 mod timelines;
 
@@ -116,7 +115,7 @@ pub mod detect {
     pub use super::enumerate::{DeviceSupport, enumerate_devices};
 }
 
-pub use crate::lower::Parity;
+pub use crate::lower::{LocalRead, Parity, RenderingInfo, Target, Targets};
 pub use bound_frame::BoundFrame;
 pub use bound_resource::{Buffer, Image};
 pub use capabilities::Capabilities;
@@ -133,7 +132,6 @@ pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
 pub use submission::SubmitCall;
 pub use support::{Missing, Support};
-pub use target::{LocalRead, RenderingInfo, Target};
 
 #[cfg(test)]
 mod tests {

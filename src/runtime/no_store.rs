@@ -2,12 +2,12 @@
 
 use ash::vk;
 
-use super::Target;
 use super::device_state::DeviceState;
+use super::encoded_frame::EncodedFrame;
 use super::owned::OwnedObjects;
 use super::resources::Handles;
 use crate::Result;
-use crate::lower::Lowered;
+use crate::lower::Targets;
 use crate::plan::Plan;
 
 /// Whether the crate was built with the shaders for stores.
@@ -21,8 +21,8 @@ pub(super) fn create(
     _: &DeviceState,
     _: &Plan,
     _: &mut OwnedObjects,
-    _: &[Vec<Target>],
-    _: &[&Lowered],
+    _: &Targets,
+    _: &[EncodedFrame],
     _: &Handles,
 ) -> Result<Vec<StorePass>> {
     Ok(Vec::new())

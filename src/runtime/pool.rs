@@ -339,7 +339,7 @@ impl PoolContents {
         }
         block.contents.clear();
         block.contents.extend(contents.map(|one| ContentState {
-            family: one.family.filter(|_| !shared),
+            family: one.family.get().filter(|_| !shared).into(),
             ..one
         }));
     }

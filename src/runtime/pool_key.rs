@@ -51,7 +51,7 @@ impl From<ImageRow> for Row {
             resource: ResourceId(0),
             view_formats: Run::default(),
             sharing: Sharing::default(),
-            binding: Binding::Imported,
+            binding: Binding::IMPORTED,
             ..row
         })
     }
@@ -62,7 +62,7 @@ impl From<BufferRow> for Row {
         Row::Buffer(BufferRow {
             resource: ResourceId(0),
             sharing: Sharing::default(),
-            binding: Binding::Imported,
+            binding: Binding::IMPORTED,
             ..row
         })
     }

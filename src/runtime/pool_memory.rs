@@ -86,7 +86,11 @@ impl PoolContents {
         if let Some((_, view)) = resident.views.iter().find(|(known, _)| *known == row) {
             return Ok(*view);
         }
-        let info = view_info(&row, resident.handle.image);
+        let mut usage = vk::ImageViewUsageCreateInfo::default().usage(row.usage);
+        let mut info = view_info(&row, resident.handle.image);
+        if !row.usage.is_empty() {
+            info = info.push_next(&mut usage);
+        }
         // SAFETY: the image is alive and bound, and its usage goes through views.
         let view =
             unsafe { state.device.create_image_view(&info, None) }.with_call("vkCreateImageView", || name)?;

@@ -11,17 +11,17 @@ use ash::vk;
 
 use super::bound_frame::BoundFrame;
 use super::bound_resource::{Buffer, Image, PartView};
-use super::create_info::range_of;
+use super::create_info::range;
 use super::encoded_frame::EncodedFrame;
 use super::error::{RuntimeRule, VkResultExt};
 use super::rendering::Rendering;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
-use crate::frame::SubresourceRange;
 use crate::frame::tables::{Contents, Version};
-use crate::frame::{ClearValue, CommandBufferId, PassId, ResourceId, viewport};
+use crate::frame::{CommandBufferId, PassId, ResourceId, viewport};
 use crate::lower::Parity;
 use crate::lower::tables::Object;
+use crate::lower::tables::clears::ClearRow;
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
 
 /// The recording of one declared command buffer. Passes come in declared order.
@@ -262,20 +262,19 @@ impl<'a> Commands<'a> {
 
     /// What begins the pass that comes next, and its area in this frame; `None` for other passes, and those that render nothing.
     fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
-        let index = self.row().rendering? as usize;
-        let area = match self.row().contents {
-            PassContents::Described(pass) => self.bound.areas[pass.index()]?,
-            _ => self.encoded.tables.renderings[index].area,
+        let row = self.row();
+        let index = row.instance.get()?;
+        let area = match row.contents {
+            PassContents::Described => self.bound.areas[row.pass.index()]?,
+            _ => self.encoded.tables.instances[index as usize].area,
         };
-        Some((self.encoded.rendering(index as u32), area))
+        Some((self.encoded.rendering(index), area))
     }
 
     /// The pass of the caller's that comes next.
     fn next_pass(&self) -> Option<PassId> {
-        match (self.next < self.end).then(|| self.row().contents) {
-            Some(PassContents::Described(pass)) => Some(pass),
-            _ => None,
-        }
+        let row = (self.next < self.end).then(|| self.row())?;
+        (row.contents == PassContents::Described).then_some(row.pass)
     }
 
     fn next_name(&self) -> String {
@@ -287,17 +286,18 @@ impl<'a> Commands<'a> {
     fn own_passes(&mut self) {
         while self.next < self.end {
             match self.row().contents {
-                PassContents::Described(_) => return,
-                PassContents::Store(index) => {
+                PassContents::Described => return,
+                PassContents::Store => {
                     self.before(false);
-                    let store = &self.bound.stores[index as usize];
+                    let store = &self.bound.stores[self.row().row.get().expect("checked") as usize];
                     // SAFETY: `before` began the pass, with its barriers.
                     unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
                 }
-                PassContents::Clear { object, range, value } => {
+                PassContents::Clear => {
                     self.before(false);
+                    let row = self.row().row.get().expect("checked");
                     // SAFETY: `before` recorded the barriers; the queue can clear it (checked when the plan was bound).
-                    unsafe { self.clear(object, range, value) };
+                    unsafe { self.clear(&self.encoded.tables.clears[row as usize]) };
                 }
             }
             self.after();
@@ -306,16 +306,16 @@ impl<'a> Commands<'a> {
 
     /// # Safety
     /// Recording outside render passes; the object is in the layout for it.
-    unsafe fn clear(&self, object: Object, part: SubresourceRange, value: ClearValue) {
+    unsafe fn clear(&self, clear: &ClearRow) {
         let BoundFrame { state, handles, .. } = self.bound;
-        let (device, layout) = (&state.device, vk::ImageLayout::TRANSFER_DST_OPTIMAL);
-        match object {
+        let (device, layout) = (&state.device, clear.layout);
+        match clear.object.get() {
             Object::Image(index) => {
                 let image = handles.images[index as usize].handle;
                 let row = &self.encoded.tables.images[index as usize];
                 let aspects = crate::format::aspects(row.format);
-                let ranges = [range_of(row, &part)];
-                let value = value.to_vk();
+                let ranges = [range(&clear.range)];
+                let value = clear.value.get().to_vk();
                 if aspects.contains(vk::ImageAspectFlags::COLOR) {
                     // SAFETY: the union was made for a colour format.
                     let value = unsafe { value.color };
@@ -341,7 +341,7 @@ impl<'a> Commands<'a> {
     fn before(&self, secondary: bool) {
         let (BoundFrame { state, .. }, row) = (self.bound, self.row());
         self.begin_label();
-        self.bind_tile(row.tile_memory);
+        self.bind_tile(row.tile_memory.get());
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe { self.barriers(&row.before) };
         self.subpass.set(0);
@@ -353,8 +353,8 @@ impl<'a> Commands<'a> {
 
     /// How many subpasses the pass that comes next has.
     fn subpasses(&self) -> u32 {
-        let subpasses = |first| self.encoded.tables.subpasses_of(first).len() as u32;
-        self.row().rendering.map_or(1, subpasses)
+        let subpasses = |instance| self.encoded.tables.subpasses_of(instance).len() as u32;
+        self.row().instance.get().map_or(1, subpasses)
     }
 
     fn next_subpass(&self, secondary: bool) {
@@ -532,7 +532,7 @@ impl PassCommands<'_> {
         } = self.commands;
         let row = encoded.row(self.pass);
         assert!(
-            row.rendering.is_none(),
+            row.instance.is_none(),
             "secondary contents of render pass `{}` go to Commands::pass_secondary",
             bound.plan.frame.pass(self.pass).name
         );
@@ -542,7 +542,7 @@ impl PassCommands<'_> {
         // SAFETY: the caller's duty; outside render passes.
         unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
         self.commands.tile.set(TileBinding::Unknown);
-        self.commands.bind_tile(row.tile_memory);
+        self.commands.bind_tile(row.tile_memory.get());
     }
 
     fn object(&self, resource: ResourceId) -> Object {

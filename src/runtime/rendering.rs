@@ -7,10 +7,12 @@ use ash::vk;
 use super::functions::Functions;
 use super::hooks::Hooks;
 use super::render_pass::{self, PassObject};
-use super::target::LocalRead;
 use super::tiles::Tiles;
-use crate::lower::Lowered;
-use crate::lower::tables::commands::{AttachmentRow, Operations, RenderingRow, Scopes};
+use crate::lower::tables::OptionalIndex;
+use crate::lower::tables::instances::{
+    AttachmentRow, InstanceRow, Operations, SubpassDependencyRow, SubpassRow,
+};
+use crate::lower::{LocalRead, Lowered};
 
 /// The recording of one render pass.
 #[expect(
@@ -26,9 +28,7 @@ pub(super) enum Rendering {
 
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
-    row: RenderingRow,
-    /// Rows of the colour attachments, and of depth and stencil.
-    attachments: (Vec<u32>, Option<u32>),
+    row: InstanceRow,
     /// Per subpass; none where shaders read nothing in place.
     local: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
@@ -42,38 +42,41 @@ pub(super) struct Dynamic {
 /// A subpass of a dynamic render pass.
 struct LocalSubpass {
     reads: LocalRead,
+    flags: vk::DependencyFlags,
     barriers: Vec<vk::MemoryBarrier2<'static>>,
+}
+
+impl LocalSubpass {
+    fn new(tables: &Lowered, row: &SubpassRow) -> LocalSubpass {
+        let rows = row.barriers.of(&tables.subpass_dependencies);
+        let barrier = |one: &SubpassDependencyRow| {
+            vk::MemoryBarrier2::default()
+                .src_stage_mask(one.scopes.src_stages)
+                .src_access_mask(one.scopes.src_access)
+                .dst_stage_mask(one.scopes.dst_stages)
+                .dst_access_mask(one.scopes.dst_access)
+        };
+        LocalSubpass {
+            reads: LocalRead {
+                locations: row.locations.of(&tables.indices).to_vec(),
+                inputs: row.input_indices.of(&tables.indices).to_vec(),
+            },
+            flags: rows.first().map_or(vk::DependencyFlags::empty(), |one| one.flags),
+            barriers: rows.iter().map(barrier).collect(),
+        }
+    }
 }
 
 impl Dynamic {
     pub(super) fn new(
         tables: &Lowered,
-        instance: &[RenderingRow],
+        index: u32,
         (tiles, hooks): (Tiles, Option<&Arc<dyn Hooks>>),
         views: &[vk::ImageView],
     ) -> Dynamic {
-        let row = &instance[0];
-        let colors = tables.color_attachments_of(instance);
-        let depth = instance.iter().find_map(|row| row.depth);
-        let aspects = instance.iter().map(|row| row.depth_aspects);
-        let aspects = aspects.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
-        let local = instance.iter().filter_map(|row| {
-            // What a subpass waits for in itself, the caller's barriers are for.
-            let waits = row.dependencies.of(&tables.subpass_dependencies).iter();
-            let waits = waits.filter(|one| one.after < row.subpass).map(|one| one.scopes);
-            let barrier = |scopes: Scopes| {
-                vk::MemoryBarrier2::default()
-                    .src_stage_mask(scopes.src_stages)
-                    .src_access_mask(scopes.src_access)
-                    .dst_stage_mask(scopes.dst_stages)
-                    .dst_access_mask(scopes.dst_access)
-            };
-            Some(LocalSubpass {
-                reads: LocalRead::new(tables, instance, row)?,
-                barriers: waits.map(barrier).collect(),
-            })
-        });
-        let local = local.collect();
+        let row = &tables.instances[index as usize];
+        let subpasses = tables.subpasses_of(index).iter();
+        let local = subpasses.filter(|_| row.local_read);
         type Aspect = fn(&AttachmentRow) -> (Operations, vk::ImageLayout);
         let main: Aspect = |attachment| (attachment.operations, attachment.layout);
         let stencil: Aspect = |attachment| (attachment.stencil, attachment.stencil_layout);
@@ -83,28 +86,25 @@ impl Dynamic {
                 .image_layout(layout)
                 .load_op(operations.load)
                 .store_op(operations.store)
-                .clear_value(attachment.clear.to_vk());
-            if let Some(resolve) = attachment.resolve {
+                .clear_value(attachment.clear.get().to_vk());
+            if let Some(resolve) = attachment.resolve.get() {
                 info = info
-                    .resolve_mode(resolve.mode)
-                    .resolve_image_layout(of(&tables.attachments[resolve.attachment as usize]).1);
+                    .resolve_mode(attachment.resolve_mode)
+                    .resolve_image_layout(of(&tables.attachments[resolve as usize]).1);
             }
             info
         };
-        let aspect = |aspect, of| {
-            let depth = depth.map(|index| &tables.attachments[index as usize]);
-            depth
-                .filter(|_| aspects.contains(aspect))
-                .map(|depth| info(depth, of))
+        let aspect = |one: OptionalIndex, of| {
+            let attachment = one.get().map(|row| &tables.attachments[row as usize]);
+            attachment.map(|attachment| info(attachment, of))
         };
-        let color = |&row: &u32| info(&tables.attachments[row as usize], main);
+        let colors = row.colors.of(&tables.attachments).iter();
         let mut dynamic = Dynamic {
             row: *row,
-            local,
-            colors: colors.iter().map(color).collect(),
-            depth: aspect(vk::ImageAspectFlags::DEPTH, main),
-            stencil: aspect(vk::ImageAspectFlags::STENCIL, stencil),
-            attachments: (colors, depth),
+            local: local.map(|row| LocalSubpass::new(tables, row)).collect(),
+            colors: colors.map(|color| info(color, main)).collect(),
+            depth: aspect(row.depth, main),
+            stencil: aspect(row.stencil, stencil),
             tiles,
             hooks: hooks.filter(|_| row.hook > 0).cloned(),
         };
@@ -116,18 +116,23 @@ impl Dynamic {
     pub(super) fn refresh(&mut self, tables: &Lowered, views: &[vk::ImageView]) {
         let write = |attachment: &AttachmentRow, info: &mut vk::RenderingAttachmentInfo<'static>| {
             info.image_view = views[attachment.view as usize];
-            if let Some(resolve) = attachment.resolve {
-                info.resolve_image_view =
-                    views[tables.attachments[resolve.attachment as usize].view as usize];
+            if let Some(resolve) = attachment.resolve.get() {
+                info.resolve_image_view = views[tables.attachments[resolve as usize].view as usize];
             }
         };
-        let (colors, depth) = &self.attachments;
-        for (&row, info) in colors.iter().zip(&mut self.colors) {
-            write(&tables.attachments[row as usize], info);
+        let InstanceRow {
+            colors,
+            depth,
+            stencil,
+            ..
+        } = self.row;
+        for (row, info) in colors.of(&tables.attachments).iter().zip(&mut self.colors) {
+            write(row, info);
         }
-        for info in self.depth.iter_mut().chain(&mut self.stencil) {
-            let depth = depth.expect("there is an attachment with the aspect");
-            write(&tables.attachments[depth as usize], info);
+        for (row, info) in [(depth, &mut self.depth), (stencil, &mut self.stencil)] {
+            if let Some((row, info)) = row.get().zip(info.as_mut()) {
+                write(&tables.attachments[row as usize], info);
+            }
         }
     }
 
@@ -146,11 +151,7 @@ impl Dynamic {
         let mut info = vk::RenderingInfo::default()
             .flags(flags)
             .render_area(area)
-            .layer_count(if self.row.view_mask == 0 {
-                self.row.layers
-            } else {
-                1
-            })
+            .layer_count(self.row.layers)
             .view_mask(self.row.view_mask)
             .color_attachments(&self.colors);
         if let Some(depth) = &self.depth {
@@ -238,7 +239,7 @@ impl Rendering {
             Rendering::Dynamic(dynamic) => {
                 let subpass = &dynamic.local[number as usize];
                 let info = vk::DependencyInfo::default()
-                    .dependency_flags(vk::DependencyFlags::BY_REGION)
+                    .dependency_flags(subpass.flags)
                     .memory_barriers(&subpass.barriers);
                 let barriers = functions
                     .synchronization_2

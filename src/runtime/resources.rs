@@ -18,8 +18,8 @@ use crate::frame::{Persistence, ResourceId, SubresourceRange};
 use crate::lower::Lowered;
 use crate::lower::create::{level_0_view, whole_view};
 use crate::lower::tables::Object;
-use crate::lower::tables::objects::{Binding, BufferRow, Sharing, ViewRow};
-use crate::measure::{Dedicated, Requirements, ResourceRequirements};
+use crate::lower::tables::objects::{Binding, BufferRow, MemoryRow, Sharing, ViewRow};
+use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
@@ -66,7 +66,7 @@ impl Handles {
         (state, pool): (&DeviceState, &mut PoolContents),
     ) -> Result<vk::ImageView> {
         let image = &tables.images[row.image as usize];
-        if image.binding == Binding::Imported {
+        if image.binding.is_imported() {
             return Ok(self.imported(row));
         }
         let name = &plan.frame.resource(image.resource).name;
@@ -169,7 +169,7 @@ pub(super) fn create(creation: &Creation<'_>, owned: &mut OwnedObjects) -> Resul
     let blocks = handles.blocks.iter();
     handles.memory = blocks.map(|&block| pool.location(block).0).collect();
     for (index, row) in (0..).zip(&tables.images) {
-        if row.binding == Binding::Imported {
+        if row.binding.is_imported() {
             continue;
         }
         let Some(reading) = whole_view(index, row) else {
@@ -206,24 +206,18 @@ impl<'a> Creator<'a> {
 
     /// A block for each row of memory that several resources may share; the others get theirs with the one resource in them.
     fn borrow_blocks(&mut self, lease: &mut Lease) -> Result<()> {
-        let (plan, tables) = (self.creation.plan, self.creation.tables);
-        // Per row: the largest alignment, whether a device address is used, how many resources there are, and whether of histories.
-        let mut facts = vec![(Alignment::ONE, false, 0, false); tables.memory.len()];
-        let images = tables.images.iter().map(|row| (row.resource, row.binding, false));
-        let buffers = tables.buffers.iter();
-        let buffers = buffers.map(|row| (row.resource, row.binding, has_address(row)));
-        for (resource, binding, addressed) in images.chain(buffers) {
-            if let Binding::Memory { memory, .. } = binding {
-                let (alignment, address, count, history) = facts[memory as usize];
-                let needs = &plan.requirements.resources[resource.index()];
-                let history = history || self.is_history(resource);
-                let alignment = alignment.max(needs.alignment);
-                facts[memory as usize] = (alignment, address || addressed, count + 1, history);
+        let tables = self.creation.tables;
+        // Per row: how many resources there are, and whether of histories.
+        let mut facts = vec![(0, false); tables.memory.len()];
+        let images = tables.images.iter().map(|row| (row.resource, row.binding));
+        let buffers = tables.buffers.iter().map(|row| (row.resource, row.binding));
+        for (resource, binding) in images.chain(buffers) {
+            if let Some(memory) = binding.memory.get() {
+                let (count, history) = &mut facts[memory as usize];
+                (*count, *history) = (*count + 1, *history || self.is_history(resource));
             }
         }
-        for ((index, row), (alignment, device_address, count, history)) in
-            (0..).zip(&tables.memory).zip(facts)
-        {
+        for ((index, row), (count, history)) in (0..).zip(&tables.memory).zip(facts) {
             let (memory_type, bytes) = (row.memory_type, row.size);
             let own_object = matches!(row.kind, MemoryKind::Tile | MemoryKind::Lazy);
             if count == 1 && row.kind != MemoryKind::Tile && (history || row.kind != MemoryKind::Arena) {
@@ -231,10 +225,11 @@ impl<'a> Creator<'a> {
                 continue;
             }
             let name = self.name_of(index);
+            let device_address = row.flags.contains(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
             let desc = MemoryDesc {
                 own_object,
                 device_address,
-                ..MemoryDesc::new(&name, memory_type, bytes, alignment)
+                ..MemoryDesc::new(&name, memory_type, bytes, row.alignment)
             };
             let exactly = own_object.then_some((bytes, device_address));
             let key = BlockKey::Shared(memory_type, exactly);
@@ -268,7 +263,8 @@ impl<'a> Creator<'a> {
         addressed: bool,
         owned: &mut OwnedObjects,
     ) -> Result<(Handle, vk::DeviceAddress)> {
-        let Binding::Memory { memory, offset, size } = binding else {
+        let Binding { memory, offset, size } = binding;
+        let Some(memory) = memory.get() else {
             return Ok((Handle::default(), 0));
         };
         let place = Place { memory, offset, size };
@@ -337,7 +333,7 @@ impl<'a> Creator<'a> {
                     device_address: addressed,
                     ..MemoryDesc::new(&name, row.memory_type, row.size, answer.alignment)
                 };
-                adapt_to_only(&mut desc, row.kind, &unbound);
+                adapt_to_only(&mut desc, row, &unbound);
                 let own = BlockKey::Own(label, key.clone());
                 let block = self.pool.allocate(creation.state, own, &desc)?;
                 self.pool.lend(block, creation.borrower, &mut owned.lease);
@@ -503,13 +499,13 @@ fn has_address(row: &BufferRow) -> bool {
 const LARGE: Bytes = Bytes(1 << 18);
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut MemoryDesc<'_>, kind: MemoryKind, only: &UnboundRow) {
-    if kind == MemoryKind::Lazy {
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &UnboundRow) {
+    if row.kind == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, only.answer.size);
     }
     // A large one would make the allocator take a larger block from the driver than it fills.
-    let large = kind == MemoryKind::Arena && desc.size >= LARGE;
-    let wanted = kind == MemoryKind::Dedicated && only.answer.dedicated != Dedicated::No;
+    let large = row.kind == MemoryKind::Arena && desc.size >= LARGE;
+    let wanted = row.dedicated_image.is_some() || row.dedicated_buffer.is_some();
     if !large && !wanted {
         return;
     }

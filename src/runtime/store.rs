@@ -11,16 +11,15 @@
 use ash::vk;
 
 use super::device_state::DeviceState;
+use super::encoded_frame::EncodedFrame;
 use super::error::VkResultExt;
 use super::owned::OwnedObjects;
 use super::resources::Handles;
-use super::target::Target;
 use crate::Result;
-use crate::frame::tables::{Contents, ResourceKind};
-use crate::frame::{PassId, Texels, texels_of, viewport};
-use crate::lower::Lowered;
+use crate::frame::viewport;
 use crate::lower::tables::Object;
-use crate::lower::tables::objects::AccessRow;
+use crate::lower::tables::commands::{StoreRow, StoreShader};
+use crate::lower::{STORE_GROUP, Target, Targets};
 use crate::plan::Plan;
 
 #[allow(dead_code, unreachable_pub)]
@@ -32,25 +31,31 @@ use shaders::{STORE_COMP, STORE_FLOAT_FRAG, STORE_VERT, Shader, pool_sizes, set_
 /// Whether the crate was built with the shaders for stores.
 pub(super) const AVAILABLE: bool = true;
 
-/// What a store's pipeline runs.
-#[derive(Clone, Copy)]
-enum Program {
-    Draw(Texels),
-    Dispatch,
-}
+impl StoreShader {
+    /// The SPIR-V of its pipeline's stages; the entry point of each is `main`.
+    pub fn spirv(self) -> Vec<(vk::ShaderStageFlags, &'static [u32])> {
+        let draw = [&STORE_VERT, self.reader()];
+        let stages = if self == StoreShader::Buffer {
+            &draw[1..]
+        } else {
+            &draw
+        };
+        stages.iter().map(|shader| (shader.stage, shader.words)).collect()
+    }
 
-impl Program {
     /// The shader that reads what is stored.
     fn reader(self) -> &'static Shader {
         match self {
-            Program::Draw(Texels::Float) => &STORE_FLOAT_FRAG,
-            Program::Draw(Texels::Int) => &shaders::STORE_INT_FRAG,
-            Program::Draw(Texels::Uint) => &shaders::STORE_UINT_FRAG,
-            Program::Draw(Texels::Depth) => &shaders::STORE_DEPTH_FRAG,
-            Program::Dispatch => &STORE_COMP,
+            StoreShader::Float => &STORE_FLOAT_FRAG,
+            StoreShader::Int => &shaders::STORE_INT_FRAG,
+            StoreShader::Uint => &shaders::STORE_UINT_FRAG,
+            StoreShader::Depth => &shaders::STORE_DEPTH_FRAG,
+            StoreShader::Buffer => &STORE_COMP,
         }
     }
 }
+
+const _: () = assert!(STORE_COMP.local_size[0] as u64 == STORE_GROUP);
 
 /// What is recorded inside a store pass.
 pub(super) struct StorePass {
@@ -58,74 +63,48 @@ pub(super) struct StorePass {
     layout: vk::PipelineLayout,
     /// Per parity.
     sets: Vec<vk::DescriptorSet>,
-    /// Workgroups of a buffer's store; `None` for images, which are drawn.
-    groups: Option<u32>,
+    /// Workgroups of a buffer's store; 0 for images, which are drawn.
+    groups: u32,
 }
 
-/// `maxComputeWorkGroupCount` is at least this along each axis.
-const MOST_GROUPS: u64 = 65_535;
-
-/// Everything that the stores of a plan are recorded with.
+/// Everything that the stores of a plan are recorded with, per row of stores.
 pub(super) fn create(
     state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
-    targets: &[Vec<Target>],
-    tables: &[&Lowered],
+    targets: &Targets,
+    encoded: &[EncodedFrame],
     handles: &Handles,
 ) -> Result<Vec<StorePass>> {
-    let frame = &plan.frame;
-    let stores: Vec<PassId> = frame
-        .pass_ids()
-        .filter(|pass| frame.pass(*pass).contents == Contents::Store)
-        .collect();
-    if stores.is_empty() {
+    let tables = &encoded[0].tables;
+    if tables.stores.is_empty() {
         return Ok(Vec::new());
     }
-    let pool = create_pool(state, owned, (stores.len() * tables.len()) as u32)?;
-    let mut made = Vec::with_capacity(stores.len());
-    for pass in stores {
-        let resource = frame.resource(frame.accesses_of(pass)[0].resource);
-        let (program, groups) = match &resource.kind {
-            ResourceKind::Image { desc, .. } => {
-                let texels = texels_of(desc.format).expect("a frame stores only what can be stored");
-                (Program::Draw(texels), None)
-            }
-            ResourceKind::Buffer { desc, .. } => {
-                let groups = (desc.size.0 / 4)
-                    .div_ceil(u64::from(STORE_COMP.local_size[0]))
-                    .clamp(1, MOST_GROUPS);
-                (Program::Dispatch, Some(groups as u32))
-            }
-        };
-        let name = || frame.pass(pass).name.clone();
-        let reader = program.reader();
+    let pool = create_pool(state, owned, (tables.stores.len() * encoded.len()) as u32)?;
+    let mut made = Vec::with_capacity(tables.stores.len());
+    for (index, row) in tables.stores.iter().enumerate() {
+        let pass = tables.accesses[row.source as usize].pass;
+        let name = || plan.frame.pass(pass).name.clone();
+        let reader = row.shader.reader();
         let (set_layout, layout) = create_layouts(state, owned, reader, name)?;
-        let pipeline = match program {
-            Program::Draw(texels) => {
-                let target = targets[pass.index()].first();
+        let pipeline = match row.shader {
+            StoreShader::Buffer => dispatch_pipeline(state, owned, layout, name)?,
+            shader => {
+                let target = targets.in_plan(pass, 0);
                 let target = target.expect("images are stored in render passes");
-                draw_pipeline(state, owned, texels, reader, target, layout, name)?
+                draw_pipeline(state, owned, shader, target, layout, name)?
             }
-            Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,
         };
-        state.set_name(pipeline, &frame.pass(pass).name);
-        let rows = frame.pass(pass).accesses;
-        let set = |tables: &&Lowered| {
-            write_set(
-                state,
-                rows.of(&tables.accesses),
-                reader,
-                pool,
-                set_layout,
-                handles,
-            )
+        state.set_name(pipeline, &plan.frame.pass(pass).name);
+        let set = |encoded: &EncodedFrame| {
+            let row = &encoded.tables.stores[index];
+            write_set(state, encoded, row, pool, set_layout, handles)
         };
         made.push(StorePass {
             pipeline,
             layout,
-            sets: tables.iter().map(set).collect::<Result<_>>()?,
-            groups,
+            sets: encoded.iter().map(set).collect::<Result<_>>()?,
+            groups: row.groups,
         });
     }
     Ok(made)
@@ -140,18 +119,18 @@ impl StorePass {
         let device = &state.device;
         let set = self.sets[parity % self.sets.len()];
         let point = match self.groups {
-            Some(_) => vk::PipelineBindPoint::COMPUTE,
-            None => vk::PipelineBindPoint::GRAPHICS,
+            0 => vk::PipelineBindPoint::GRAPHICS,
+            _ => vk::PipelineBindPoint::COMPUTE,
         };
         // SAFETY: the pipeline is of this kind, made for this pass's target.
         unsafe { device.cmd_bind_pipeline(commands, point, self.pipeline) };
         // SAFETY: the set is of the layout's only set layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[set], &[]) };
         match self.groups {
-            // SAFETY: within every device's limit; the set's buffers are the plan's.
-            Some(groups) => unsafe { device.cmd_dispatch(commands, groups, 1, 1) },
             // SAFETY: inside the render pass; viewport and scissor are the pipeline's own.
-            None => unsafe { device.cmd_draw(commands, 3, 1, 0, 0) },
+            0 => unsafe { device.cmd_draw(commands, 3, 1, 0, 0) },
+            // SAFETY: within every device's limit; the set's buffers are the plan's.
+            groups => unsafe { device.cmd_dispatch(commands, groups, 1, 1) },
         }
     }
 }
@@ -194,8 +173,8 @@ fn create_layouts(
 /// A set with what the store reads and, of buffers, what it writes.
 fn write_set(
     state: &DeviceState,
-    accesses: &[AccessRow],
-    reader: &Shader,
+    encoded: &EncodedFrame,
+    row: &StoreRow,
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
     handles: &Handles,
@@ -208,17 +187,18 @@ fn write_set(
     let sets = unsafe { state.device.allocate_descriptor_sets(&info) };
     let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
     // Of an image's accesses the second is the attachment, which no descriptor is for.
-    for (binding, access) in reader.bindings.iter().zip(accesses) {
+    for (binding, access) in row.shader.reader().bindings.iter().zip([row.source, row.target]) {
+        let row = &encoded.tables.accesses[access as usize];
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding.binding)
             .descriptor_type(binding.descriptor_type);
         let (images, buffers);
-        let write = match access.object {
-            Object::Image(image) => {
+        let write = match row.object.get() {
+            Object::Image(_) => {
                 images = [vk::DescriptorImageInfo::default()
-                    .image_view(handles.images[image as usize].view)
-                    .image_layout(access.layout)];
+                    .image_view(encoded.view_of(access as usize))
+                    .image_layout(row.layout)];
                 write.image_info(&images)
             }
             Object::Buffer(buffer) => {
@@ -240,14 +220,13 @@ fn write_set(
 fn draw_pipeline(
     state: &DeviceState,
     owned: &mut OwnedObjects,
-    texels: Texels,
-    fragment: &Shader,
+    shader: StoreShader,
     target: &Target,
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
     let vertex = Module::new(state, &STORE_VERT, &name)?;
-    let fragment = Module::new(state, fragment, &name)?;
+    let fragment = Module::new(state, shader.reader(), &name)?;
     let stages = [vertex.stage(), fragment.stage()];
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
@@ -260,8 +239,8 @@ fn draw_pipeline(
     let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
     let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
     let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-        .depth_test_enable(texels == Texels::Depth)
-        .depth_write_enable(texels == Texels::Depth)
+        .depth_test_enable(shader == StoreShader::Depth)
+        .depth_write_enable(shader == StoreShader::Depth)
         .depth_compare_op(vk::CompareOp::ALWAYS);
     let written =
         [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];

@@ -18,9 +18,8 @@ use super::legacy::OlderBatch;
 use super::progress::{FrameNumber, lock};
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
-use crate::lower::Space;
 use crate::lower::tables::DeviceQueueIndex;
-use crate::lower::tables::submission::{Semaphore, SemaphoreRow, SubmitRow};
+use crate::lower::tables::submission::{SemaphoreRow, SubmitRow};
 use crate::units::Run;
 
 impl BoundFrame {
@@ -76,11 +75,7 @@ impl BoundFrame {
         }
         self.left.contents.clone_from(&tables.after.contents);
         self.left.bytes.clear();
-        let own = tables
-            .after
-            .bytes
-            .iter()
-            .filter(|one| matches!(one.space, Space::Memory(_)));
+        let own = tables.after.bytes.iter().filter(|one| !one.space.is_tile());
         self.left.bytes.extend(own);
         self.takeover.clear();
         let used = self.bases.iter().filter(|base| base.batches > 0);
@@ -121,13 +116,13 @@ impl BoundFrame {
         let tables = &encoded[frame].tables;
         let own = bases[submit.queue.0 as usize];
         lists.clear();
-        for (index, batch) in submit.batches.indices().zip(submit.batches.of(&tables.batches)) {
+        for batch in submit.batches.of(&tables.batches) {
             let starts = (lists.waits.len(), lists.commands.len(), lists.signals.len());
-            let info = |row: &SemaphoreRow| match row.semaphore {
-                Semaphore::Declared(index) => Some(signal_info(semaphores[index as usize], row.stages)),
-                Semaphore::Queue { queue, value } => {
+            let info = |row: &SemaphoreRow| match row.semaphore.queue() {
+                None => Some(signal_info(semaphores[row.semaphore.index as usize], row.stages)),
+                Some(queue) => {
                     let base = &bases[queue.0 as usize];
-                    let (handle, value) = (base.semaphore, base.value(value));
+                    let (handle, value) = (base.semaphore, base.value(row.semaphore.value));
                     // Nothing was submitted by then, or there is one queue, and fences count.
                     let needed = handle != vk::Semaphore::null() && value > 0;
                     needed.then(|| signal_info(Signal { handle, value }, row.stages))
@@ -139,9 +134,7 @@ impl BoundFrame {
             lists
                 .signals
                 .extend(batch.signals.of(&tables.signals).iter().filter_map(info));
-            let first = tables.submits.iter().find(|one| one.queue == submit.queue);
-            let is_first = first.is_some_and(|one| one.batches.indices().start == index);
-            if *uses_tile && is_first && own.is_overtaken() && own.semaphore != vk::Semaphore::null() {
+            if *uses_tile && batch.is_first && own.is_overtaken() && own.semaphore != vk::Semaphore::null() {
                 let all = Signal {
                     handle: own.semaphore,
                     value: own.submitted,
@@ -150,7 +143,7 @@ impl BoundFrame {
                     .waits
                     .push(signal_info(all, vk::PipelineStageFlags2::ALL_COMMANDS));
             }
-            for &(queue, value) in takeover.iter().filter(|_| is_first) {
+            for &(queue, value) in takeover.iter().filter(|_| batch.is_first) {
                 let handle = timelines.semaphore(queue);
                 let all = vk::PipelineStageFlags2::ALL_COMMANDS;
                 lists.waits.push(signal_info(Signal { handle, value }, all));

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,
 };
-use crate::lower::tables::commands::RenderingRow;
+use crate::lower::tables::instances::InstanceRow;
 use crate::plan::Plan;
 use crate::units::Bytes;
 
@@ -25,7 +25,7 @@ pub(super) struct Tiles {
 
 impl Tiles {
     /// For a render pass during which `bound` bytes are bound.
-    pub(super) fn new(state: &DeviceState, row: &RenderingRow, bound: Bytes) -> Tiles {
+    pub(super) fn new(state: &DeviceState, row: &InstanceRow, bound: Bytes) -> Tiles {
         let properties = state.capabilities.contains(Capabilities::TILE_PROPERTIES);
         let shaded = row.tile_shading && state.capabilities.contains(Capabilities::TILE_SHADING);
         let size = TileMemorySizeInfoQCOM::default().size(bound.0);

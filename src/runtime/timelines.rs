@@ -109,10 +109,10 @@ impl QueueState {
     /// `user` count as uses of the whole `heap` by anything: so one lowering serves after whatever came before.
     pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
         if self.tile_user != user && !self.tile.is_empty() {
-            return uses.push(any_use(Space::Tile(index), heap, index));
+            return uses.push(any_use(Space::tile(index), heap, index));
         }
         uses.extend(self.tile.iter().map(|one| ByteUse {
-            space: Space::Tile(index),
+            space: Space::tile(index),
             last: LastUse {
                 queue: index,
                 ..one.last
@@ -125,7 +125,7 @@ impl QueueState {
     pub(super) fn keep_tile(&mut self, index: DeviceQueueIndex, user: u64, after: &[ByteUse]) {
         self.tile_user = user;
         self.tile.clear();
-        let uses = after.iter().filter(|one| one.space == Space::Tile(index));
+        let uses = after.iter().filter(|one| one.space == Space::tile(index));
         self.tile.extend(uses);
     }
 
@@ -134,7 +134,7 @@ impl QueueState {
         self.tile.clear();
         if heap > Bytes::ZERO {
             let only = DeviceQueueIndex(0);
-            self.tile.push(any_use(Space::Tile(only), heap, only));
+            self.tile.push(any_use(Space::tile(only), heap, only));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Damage: rows of tables broken one at a time, as files of cases say.
 //!
-//! A case names a table by a JSON pointer; by pointers into its rows it says at which rows the damage certainly breaks a rule (`where`),
+//! A case names a table by a JSON pointer; by pointers into its rows (an empty one for rows that are numbers) it says at which rows the damage certainly breaks a rule (`where`),
 //! and what is put there (`set`; without it the row is taken away); and it names the rules that refuse it. Every case must find enough
 //! rows among the planned frames, so that none is tested on nothing.
 //!
@@ -151,12 +151,16 @@ impl Case {
             return Some(tables_after);
         };
         for (at, value) in set {
-            let (of, field) = at.rsplit_once('/')?;
-            let of = rows[row].pointer_mut(of)?;
-            let place = match field.parse::<usize>() {
-                Ok(index) => &mut of[index],
-                // What is left out is there then.
-                Err(_) => &mut of[field],
+            let place = match at.rsplit_once('/') {
+                None => &mut rows[row],
+                Some((of, field)) => {
+                    let of = rows[row].pointer_mut(of)?;
+                    match field.parse::<usize>() {
+                        Ok(index) => &mut of[index],
+                        // What is left out is there then.
+                        Err(_) => &mut of[field],
+                    }
+                }
             };
             *place = match operation(value) {
                 Some(("add", number)) => (place.as_i64()? + number.as_i64()?).into(),

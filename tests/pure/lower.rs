@@ -7,7 +7,6 @@ use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::{BufferDesc, Frame, FrameBuilder, ImageDesc, Persistence};
 use tileheap::lower::check::Rule;
 use tileheap::lower::tables::commands::Families;
-use tileheap::lower::tables::submission::Semaphore;
 use tileheap::lower::{Checked, DeviceQueues, Lowered, Lowerer, Situation, lower};
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
@@ -57,8 +56,8 @@ fn on_one_queue_nothing_of_earlier_frames_is_waited_for_by_semaphores() {
     for seed in 0..50 {
         let plan = planned(seed);
         for lowered in frames(&plan, &DeviceQueues::one(&plan.frame), 3) {
-            let earlier = |semaphore| matches!(semaphore, Semaphore::Queue { .. });
-            assert!(!lowered.waits.iter().any(|wait| earlier(wait.semaphore)));
+            let mut waits = lowered.waits.iter();
+            assert!(waits.all(|wait| wait.semaphore.queue().is_none()));
         }
     }
 }
@@ -69,7 +68,7 @@ fn tables_are_read_back_as_they_were_written() {
         let plan = planned(seed);
         let situation = Situation::first(DeviceQueues::apart(&plan.frame));
         let lowered = lower(&plan, &situation).unwrap();
-        let text = lowered.to_json(plan.frame.name(), &situation);
+        let text = lowered.to_json(&plan.frame, &situation);
         assert_eq!(
             Lowered::from_json(plan.frame.name(), &text).unwrap(),
             (lowered.into_inner(), situation)
@@ -81,17 +80,15 @@ fn tables_are_read_back_as_they_were_written() {
 fn tables_of_another_frame_or_version_are_refused() {
     let plan = planned(1);
     let situation = Situation::first(DeviceQueues::one(&plan.frame));
-    let text = lower(&plan, &situation)
-        .unwrap()
-        .to_json(plan.frame.name(), &situation);
+    let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);
     let refusal = |frame: &str, text: &str| Lowered::from_json(frame, text).unwrap_err().to_string();
     let other = refusal("other", &text);
     assert!(other.contains("this frame is `other`"), "{other}");
     let newer = refusal(
         plan.frame.name(),
-        &text.replacen("\"version\": 1", "\"version\": 9", 1),
+        &text.replacen("\"version\": 2", "\"version\": 9", 1),
     );
-    assert!(newer.contains("reads version 1"), "{newer}");
+    assert!(newer.contains("reads version 2"), "{newer}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn what_is_said_of_a_wrong_part_is_refused() {
         assert!(!errors.is_empty(), "{what} is accepted");
         errors[0].to_string()
     };
-    let view = tables.accesses[1].view.unwrap() as usize;
+    let view = tables.accesses[1].view.get().unwrap() as usize;
     refused("a view of another level", &|tables| {
         tables.views[view].range.levels = run(2, 3)
     });
@@ -117,10 +117,10 @@ fn what_is_said_of_a_wrong_part_is_refused() {
         tables.views[attachment].range.levels = run(3, 4)
     });
     refused("another area", &|tables| {
-        tables.renderings[1].area.extent.width = 16
+        tables.instances[1].area.extent.width = 16
     });
     refused("views that are not declared", &|tables| {
-        tables.renderings[1].view_mask = 1
+        tables.instances[1].view_mask = 1
     });
 }
 

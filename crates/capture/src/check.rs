@@ -13,7 +13,7 @@ use tileheap::lower::check::{DeviceFacts, Recorded, RecordedAccess, Rule};
 use tileheap::lower::tables::commands::*;
 use tileheap::lower::tables::objects::{AccessRow, Binding, BufferRow, ImageRow, MemoryRow, Sharing};
 use tileheap::lower::tables::submission::{BatchRow, CommandBufferRow, Semaphore, SemaphoreRow, SubmitRow};
-use tileheap::lower::tables::{Lowered, Object};
+use tileheap::lower::tables::{Lowered, Object, OptionalIndex};
 use tileheap::lower::{DeviceQueues, FamilyQueue, Situation};
 use tileheap::measure::estimate;
 use tileheap::plan::MemoryKind;
@@ -119,21 +119,16 @@ impl Recording {
                             regions,
                             ..
                         } => {
-                            let contents =
-                                PassContents::Described(passes.next().ok_or_else(|| {
-                                    NotOfFrame("it has more passes than the frame".to_owned())
-                                })?);
+                            let pass = passes
+                                .next()
+                                .ok_or_else(|| NotOfFrame("it has more passes than the frame".to_owned()))?;
                             let accesses = frame.passes()[self.recorded.around.len()].accesses;
                             equal("accesses of a pass", layouts.len(), accesses.len())?;
                             for (access, layout) in accesses.of(frame.accesses()).iter().zip(layouts) {
                                 let previous = usize::from(access.version == Version::Previous);
                                 let object = self.objects[access.resource.index()][previous];
                                 let layout = layout.map_or(ImageLayout::UNDEFINED, |one| one.0);
-                                self.tables.accesses.push(AccessRow {
-                                    object,
-                                    view: None,
-                                    layout,
-                                });
+                                self.tables.accesses.push(AccessRow::new(access, object, layout));
                             }
                             let accesses = (0..layouts.len()).map(|index| RecordedAccess {
                                 regions: regions.get(index).cloned().unwrap_or_default(),
@@ -143,12 +138,13 @@ impl Recording {
                             });
                             self.recorded.accesses.extend(accesses);
                             let none = DependencyRow::default();
-                            let (tile_memory, rendering) = (None, None);
                             self.tables.passes.push(PassRow {
-                                contents,
-                                tile_memory,
+                                pass,
+                                contents: PassContents::Described,
+                                row: OptionalIndex::NONE,
+                                tile_memory: OptionalIndex::NONE,
+                                instance: OptionalIndex::NONE,
                                 before: none,
-                                rendering,
                                 after: none,
                             });
                             let before = std::mem::take(&mut open[queue]);
@@ -176,6 +172,7 @@ impl Recording {
                 let commands = frame.passes()[0].command_buffer;
                 self.tables.command_buffers.push(CommandBufferRow {
                     commands,
+                    queue: queues.declared()[queue],
                     passes: row,
                 });
             }
@@ -191,14 +188,14 @@ impl Recording {
                     signals.iter().position(reaches)
                 };
                 let row = found.map(|at| SemaphoreRow {
-                    semaphore: Semaphore::Declared(at as u32),
+                    semaphore: Semaphore::declared(at as u32),
                     stages: wait.stages,
                 });
                 self.tables.waits.extend(row);
             }
             let end = completed(self.tables.batches.len() as u64);
             for signal in sync.signals.iter().copied().chain([end]) {
-                let semaphore = Semaphore::Declared(signals.len() as u32);
+                let semaphore = Semaphore::declared(signals.len() as u32);
                 self.tables.signals.push(SemaphoreRow {
                     semaphore,
                     stages: signal.stages,
@@ -207,6 +204,7 @@ impl Recording {
             }
             self.tables.batches.push(BatchRow {
                 batch: frame.command_buffers()[0].batch,
+                is_first: false,
                 waits: since(first_wait, &self.tables.waits),
                 command_buffers: batch.command_buffers,
                 signals: since(first_signal, &self.tables.signals),
@@ -239,14 +237,11 @@ impl Recording {
             .position(|row| row.memory_type == object);
         let memory = known.unwrap_or(self.tables.memory.len()) as u32;
         if known.is_none() {
-            self.tables.memory.push(MemoryRow {
-                kind: MemoryKind::Dedicated,
-                memory_type: object,
-                size: Bytes(u64::MAX),
-            });
+            let row = MemoryRow::new(MemoryKind::Dedicated, object, Bytes(u64::MAX));
+            self.tables.memory.push(row);
         }
-        let binding = Binding::Memory {
-            memory,
+        let binding = Binding {
+            memory: OptionalIndex::some(memory),
             offset: Bytes(offset),
             size: Bytes(size),
         };

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A number of bytes: a size or an offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
+#[repr(transparent)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
@@ -127,6 +128,7 @@ impl fmt::Display for Bytes {
 /// An alignment in bytes: any positive number, since real tile memory is aligned to 12,288.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
+#[repr(transparent)]
 pub struct Alignment(NonZeroU64);
 
 impl Alignment {
@@ -228,6 +230,7 @@ impl fmt::Display for Span {
 /// allocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "[u32; 2]", into = "[u32; 2]")]
+#[repr(C)]
 pub struct Run {
     /// Index of the first element.
     pub first: u32,

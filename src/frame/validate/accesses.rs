@@ -84,7 +84,20 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
                     && source.kind.is_attachment()
                     && source.kind != AccessKind::ResolveAttachment
             };
-            if access.kind == AccessKind::ResolveAttachment && !accesses.iter().any(is_source) {
+            let targets = accesses.iter().filter(|other| {
+                let same = (other.resolves, other.subpass) == (access.resolves, access.subpass);
+                same && other.kind == AccessKind::ResolveAttachment
+            });
+            let (sources, targets) = (attachments_among(accesses, is_source), targets.count());
+            if access.kind == AccessKind::ResolveAttachment && (1..targets).contains(&sources) {
+                return Err(FrameRule::ResolveSource.broken(format!(
+                    "pass `{pass}` resolves one resource {targets} times, into `{resource}` among others, but \
+                     has {sources} attachments of it",
+                    pass = pass.name,
+                    resource = tables.resources[access.resource.index()].name
+                )));
+            }
+            if access.kind == AccessKind::ResolveAttachment && sources == 0 {
                 return Err(FrameRule::ResolveSource.broken(format!(
                     "pass `{pass}` resolves into `{resource}`, but its source is not an attachment \
                      of the pass",
@@ -95,6 +108,18 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         }
     }
     Ok(())
+}
+
+/// How many attachments some accesses of a pass are: depth and stencil that are declared apart are one.
+fn attachments_among(accesses: &[Access], wanted: impl Fn(&Access) -> bool) -> usize {
+    let mut parts: Vec<_> = accesses
+        .iter()
+        .filter(|access| wanted(access))
+        .map(|access| (access.kind, access.range.levels.first, access.range.layers.first))
+        .collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts.len()
 }
 
 /// Settings that say nothing are made equal, so that equal frames compare equal.

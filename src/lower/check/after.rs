@@ -52,10 +52,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
 fn covers(one: &ByteUse, record: &Record, batches: &[i64]) -> bool {
     let last = one.last;
     let queue = last.queue;
-    let point = Semaphore::Queue {
-        queue,
-        value: last.value + batches[queue.0 as usize],
-    };
+    let point = Semaphore::of_queue(queue, last.value + batches[queue.0 as usize]);
     let barrier = Dependency {
         parts: None,
         source: Scope::source(last.stages, last.writes),
@@ -95,11 +92,11 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
             // Of more than what is used, slices say, the truth may be said too.
             let told = used.contains(&part) || !listed.is_empty();
             let found = (checker.is_history(resource) && told).then(|| ContentState {
-                object,
+                object: object.into(),
                 range: listed.first().map_or(checker.parts.range(part), |one| one.range),
                 defined: contents.loss(checker, DeviceQueueIndex(0), part).is_none(),
                 layout: layouts.layout_of(part),
-                family: layouts.owner_of(part),
+                family: layouts.owner_of(part).into(),
             });
             if listed != Vec::from_iter(found) {
                 let resource = checker.resource(resource);

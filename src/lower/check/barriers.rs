@@ -6,7 +6,7 @@ use super::checker::{At, Checker};
 use super::creation::demand_inside;
 use crate::frame::PassId;
 use crate::lower::tables::commands::{DependencyRow, Families, ImageBarrierRow, Scopes};
-use crate::lower::tables::objects::{Binding, ImageRow};
+use crate::lower::tables::objects::ImageRow;
 use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::profile::Features;
@@ -176,7 +176,7 @@ fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
         return demand_inside(at, "layers", barrier.range.layers, image.array_layers);
     }
     let (levels, slices) = (barrier.range.levels, barrier.range.layers);
-    if slices == Run::new(0, image.extent.depth) {
+    if slices == Run::new(0, vk::REMAINING_ARRAY_LAYERS) {
         return;
     }
     let named = at.checker.parts.are_slices_named(barrier.image) && levels.len() == 1;
@@ -195,7 +195,7 @@ fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
 fn check_layouts(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
     let ImageRow { usage, binding, .. } = at.checker.tables.images[barrier.image as usize];
-    let imported = binding == Binding::Imported;
+    let imported = binding.is_imported();
     let (old, new) = (barrier.old_layout, barrier.new_layout);
     for (parameter, layout) in [("oldLayout", old), ("newLayout", new)] {
         let needs = match layout {
@@ -237,9 +237,9 @@ pub(super) fn check_semaphores(
         (waits, &described.waits, "wait"),
         (signals, &described.signals, "signal"),
     ] {
-        let declared = |row: &SemaphoreRow| match row.semaphore {
-            Semaphore::Declared(index) => Some(index),
-            Semaphore::Queue { .. } => None,
+        let declared = |row: &SemaphoreRow| match row.semaphore.queue() {
+            None => Some(row.semaphore.index),
+            Some(_) => None,
         };
         let mut found: Vec<u32> = rows.iter().filter_map(declared).collect();
         let mut needs: Vec<u32> = ops.iter().map(|op| op.semaphore.index() as u32).collect();
@@ -262,7 +262,8 @@ pub(super) fn check_semaphores(
         }
     }
     for row in waits {
-        if let Semaphore::Queue { queue: other, value } = row.semaphore {
+        if let Some(other) = row.semaphore.queue() {
+            let value = row.semaphore.value;
             let known = signalled[other.0 as usize];
             let mut at = checker.at(format!("a wait of batch {batch} for queue {}", other.0));
             let needs = format!("at most {known}: nothing submitted before signals more");
@@ -271,11 +272,13 @@ pub(super) fn check_semaphores(
     }
     let value = signalled[queue.0 as usize] + 1;
     let needs = SemaphoreRow {
-        semaphore: Semaphore::Queue { queue, value },
+        semaphore: Semaphore::of_queue(queue, value),
         stages: S::ALL_COMMANDS,
     };
-    let of_queues = |row: &&SemaphoreRow| matches!(row.semaphore, Semaphore::Queue { .. });
+    let of_queues = |row: &&SemaphoreRow| row.semaphore.queue().is_some();
     let found: Vec<SemaphoreRow> = signals.iter().filter(of_queues).copied().collect();
     let mut all = checker.at(format!("the signals of batch {batch}"));
     all.equal("timeline semaphores", found, vec![needs]);
+    let mut at = checker.at(format!("batch {batch}"));
+    at.equal("is_first", row.is_first, value == 1);
 }

@@ -8,10 +8,9 @@ use super::error::{CheckError, Rule};
 use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
 use super::recorded::Recorded;
-use crate::frame::tables::{Access, Contents, Version};
+use crate::frame::tables::{Access, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
-use crate::lower::tables::commands::PassContents;
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
 use crate::plan::MemoryKind;
@@ -119,10 +118,8 @@ impl<'a> Checker<'a> {
 
     /// The kind of an object's memory; `None` for the caller's.
     pub(super) fn memory_of(&self, object: Object) -> Option<MemoryKind> {
-        match self.binding_of(object) {
-            Binding::Memory { memory, .. } => Some(self.tables.memory[memory as usize].kind),
-            Binding::Imported => None,
-        }
+        let memory = self.binding_of(object).memory.get()?;
+        Some(self.tables.memory[memory as usize].kind)
     }
 
     /// Whether queue families share an object (`VK_SHARING_MODE_CONCURRENT`).
@@ -137,7 +134,7 @@ impl<'a> Checker<'a> {
     /// The parts that an access of the frame uses.
     pub(super) fn parts_of(&self, access: usize) -> Vec<Part> {
         let range = self.frame.accesses()[access].range;
-        let object = self.tables.accesses[access].object;
+        let object = self.tables.accesses[access].object.get();
         self.parts.within(self.tables, object, range)
     }
 
@@ -146,11 +143,11 @@ impl<'a> Checker<'a> {
         let used = self.parts_of(access);
         let row = self.tables.accesses[access];
         let solid = |view: u32| self.tables.views[view as usize].view_type == vk::ImageViewType::TYPE_3D;
-        if !row.view.is_some_and(solid) {
+        if !row.view.get().is_some_and(solid) {
             return used;
         }
         let levels = |part: &Part| self.parts.range(*part).levels;
-        let mut seen = self.parts.of(row.object);
+        let mut seen = self.parts.of(row.object.get());
         seen.retain(|part| used.iter().any(|other| levels(other) == levels(part)));
         seen
     }
@@ -206,27 +203,4 @@ impl<'a> Checker<'a> {
     pub(super) fn queue_of(&self, pass: PassId) -> DeviceQueueIndex {
         self.situation.queues.declared()[self.frame.queue_of(pass).index()]
     }
-
-    /// Per row of passes, the pass of the frame that it is, or is recorded before.
-    pub(super) fn passes_of_rows(&self) -> Vec<PassId> {
-        let stores: Vec<PassId> = stores(self.frame);
-        let mut next = PassId(self.frame.passes().len() as u32);
-        let rows = self.tables.passes.iter().rev().map(|row| {
-            match row.contents {
-                PassContents::Described(pass) => next = pass,
-                PassContents::Store(index) => next = stores[index as usize],
-                PassContents::Clear { .. } => {}
-            }
-            next
-        });
-        let mut rows: Vec<PassId> = rows.collect();
-        rows.reverse();
-        rows
-    }
-}
-
-/// The passes that copy a resource out of tile memory.
-pub(super) fn stores(frame: &Frame) -> Vec<PassId> {
-    let is_store = |pass: &PassId| frame.pass(*pass).contents == Contents::Store;
-    frame.pass_ids().filter(is_store).collect()
 }

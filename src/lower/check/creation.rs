@@ -7,7 +7,7 @@ use super::checker::{At, Checker};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::tables::ResourceKind;
 use crate::frame::{AccessKind, ClearValue, Persistence};
-use crate::lower::tables::objects::{Binding, ImageRow, Sharing};
+use crate::lower::tables::objects::{Binding, ImageRow, MemoryRow, Sharing};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::measure::Dedicated;
 use crate::plan::MemoryKind;
@@ -57,6 +57,43 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     let fits = memory.size != Bytes::ZERO && memory.size <= most;
     let needs = format!("more than 0 and at most {most} (VUID-vkAllocateMemory-pAllocateInfo-01713)");
     at.demand(fits, "allocationSize", memory.size, needs);
+    // VUID-vkBindBufferMemory-bufferDeviceAddress-03339
+    let mut buffers = at.checker.tables.buffers.iter();
+    let addressed = buffers.any(|buffer| {
+        buffer.binding.memory.get() == Some(row as u32)
+            && buffer.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
+    });
+    let needs = match addressed {
+        true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
+        false => vk::MemoryAllocateFlags::empty(),
+    };
+    at.equal("flags", memory.flags, needs);
+    let granularity = profile.limits.buffer_image_granularity.get();
+    let ordinary = matches!(memory.kind, MemoryKind::Arena | MemoryKind::Dedicated);
+    let fits = !ordinary || memory.alignment.get() % granularity == 0;
+    let needs = format!("a multiple of {granularity}, the device's bufferImageGranularity");
+    at.demand(fits, "alignment", memory.alignment, needs);
+    check_dedicated(&mut at, row as u32, memory);
+}
+
+/// A dedicated allocation is for the one image or buffer that is bound to it.
+///
+/// Source: VUID-VkMemoryDedicatedAllocateInfo-image-01432, VUID-VkBindImageMemoryInfo-memory-02628.
+fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
+    let image = memory.dedicated_image.get().map(Object::Image);
+    let buffer = memory.dedicated_buffer.get().map(Object::Buffer);
+    let wanted: Vec<Object> = image.into_iter().chain(buffer).collect();
+    let mut bound: Vec<Object> = at.checker.objects().collect();
+    bound.retain(|&object| at.checker.binding_of(object).memory.get() == Some(row));
+    let required = bound.iter().any(|&object| {
+        let resource = at.checker.resource_of(object);
+        at.checker.device.requirements.resources[resource.index()].dedicated == Dedicated::Required
+    });
+    let single = [MemoryKind::Dedicated, MemoryKind::Lazy].contains(&memory.kind);
+    let only = wanted == bound && single;
+    let fits = if wanted.is_empty() { !required } else { only };
+    let needs = "the one image or buffer that is bound to it, or none";
+    at.demand(fits, "VkMemoryDedicatedAllocateInfo", wanted, needs);
 }
 
 /// Whether a resource may have usage beyond what the frame describes: that of clears.
@@ -154,7 +191,8 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
     let external = matches!(checker.frame.resource(id).persistence, Persistence::External(_));
     let (tables, device) = (checker.tables, checker.device);
     let mut at = checker.at(format!("`{}`", checker.resource(id)));
-    let Binding::Memory { memory, offset, size } = binding else {
+    let Binding { memory, offset, size } = binding;
+    let Some(memory) = memory.get() else {
         return at.demand(external, "binding", binding, "memory: no caller hands it in");
     };
     at.demand(!external, "binding", memory, "the caller's memory");
@@ -183,6 +221,9 @@ fn check_binding(checker: &mut Checker<'_>, object: Object) {
     let multiple = alignment.get();
     let needs = format!("a multiple of {multiple} (VUID-VkBindImageMemoryInfo-pNext-01616)");
     at.demand(offset.is_aligned(alignment), "memoryOffset", offset, needs);
+    let fits = row.alignment.get() % multiple == 0;
+    let needs = format!("a multiple of {multiple}");
+    at.demand(fits, "alignment", row.alignment, needs);
     at.demand(size >= least, "size", size, format_args!("{least} at least"));
     let inside = offset.0.checked_add(size.0).is_some_and(|end| end <= row.size.0);
     let needs = format!("inside the {} of memory object {memory}", row.size);
@@ -246,23 +287,20 @@ fn check_sharing(checker: &mut Checker<'_>, object: Object) {
 fn check_company(checker: &mut Checker<'_>) {
     let objects: Vec<Object> = checker.objects().collect();
     for (index, &a) in objects.iter().enumerate() {
-        let Binding::Memory { memory, offset, size } = checker.binding_of(a) else {
-            continue;
-        };
+        let Binding { memory, offset, size } = checker.binding_of(a);
+        let Some(memory) = memory.get() else { continue };
         let kind = checker.tables.memory[memory as usize].kind;
         let alone = |checker: &Checker<'_>, object: Object| {
             let needs = checker.device.requirements.resources[checker.resource_of(object).index()];
             needs.dedicated == Dedicated::Required || kind == MemoryKind::Dedicated
         };
         for &b in &objects[..index] {
-            let Binding::Memory {
+            let Binding {
                 memory: its,
                 offset: from,
                 size: of,
-            } = checker.binding_of(b)
-            else {
-                continue;
-            };
+            } = checker.binding_of(b);
+            let Some(its) = its.get() else { continue };
             if memory == its && (alone(checker, a) || alone(checker, b)) {
                 let other = checker.name_of(b);
                 let needs =
@@ -319,6 +357,10 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
         view.range.aspects,
         format_args!("among {aspects:?}"),
     );
+    let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
+    let fits = view.usage.is_empty() || extended && image.usage.contains(view.usage);
+    let needs = "none, or some of the image's (VUID-VkImageViewCreateInfo-pNext-02662)";
+    at.demand(fits, "usage", view.usage, needs);
     let slices = image.image_type == vk::ImageType::TYPE_3D && view.view_type != V::TYPE_3D;
     let layers = if slices {
         image.extent.depth

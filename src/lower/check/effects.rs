@@ -2,9 +2,10 @@
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
+use super::attachments::{attachment_of, operations_of};
 use super::checker::Checker;
 use super::hazards::Use;
-use super::renderings::{attachment_of, operations_of};
+
 use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp};
 use crate::lower::tables::objects::AccessRow;
@@ -47,13 +48,13 @@ impl Effect {
 /// A store writes, also of an attachment that is only tested against: unless it is `NONE`, a read-only attachment is
 /// written at the end of the pass (Vulkan specification, "Render Pass Store Operations").
 ///
-/// What shaders read in place, the render pass loads and stores too. `rendering` is the first row of the pass.
-pub(super) fn effect(checker: &Checker<'_>, rendering: Option<u32>, index: usize) -> Effect {
+/// What shaders read in place, the render pass loads and stores too. `instance` is the row of the pass.
+pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize) -> Effect {
     let access = &checker.frame.accesses()[index];
     let row = checker.tables.accesses[index];
     let attached = access.kind.is_attachment() || access.kind == AccessKind::InputAttachment;
-    let rendering = rendering.filter(|_| attached);
-    let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, index));
+    let instance = instance.filter(|_| attached);
+    let attachment = instance.and_then(|instance| attachment_of(checker, instance, index));
     let operations = attachment.map(|attachment| operations_of(attachment, access.range.aspects));
     let operations = operations.unwrap_or_default();
     let loads = operations

@@ -106,10 +106,7 @@ impl Hazards {
                     access,
                     conflicts,
                     reach: vec![OrderedAfter::default(); checker.situation.queues.len()],
-                    carried: vec![Semaphore::Queue {
-                        queue: last.queue,
-                        value: last.value,
-                    }],
+                    carried: vec![Semaphore::of_queue(last.queue, last.value)],
                 });
             }
         }
@@ -392,15 +389,9 @@ impl Hazards {
 impl Record {
     /// Whether a wait for a semaphore, or for a value of a queue, comes after the use.
     pub(super) fn is_carried_by(&self, semaphore: Semaphore) -> bool {
-        self.carried.iter().any(|&carried| match (carried, semaphore) {
-            (
-                Semaphore::Queue { queue, value },
-                Semaphore::Queue {
-                    queue: waited,
-                    value: until,
-                },
-            ) => queue == waited && value <= until,
-            (carried, waited) => carried == waited,
+        self.carried.iter().any(|carried| {
+            let same = (carried.kind, carried.index) == (semaphore.kind, semaphore.index);
+            same && carried.value <= semaphore.value
         })
     }
 }

@@ -51,7 +51,7 @@ impl Layouts {
                         .contains(&part)
             };
             let left = checker.situation.before.contents.iter().find(of_part);
-            let owner = left.and_then(|left| left.family);
+            let owner = left.and_then(|left| left.family.get());
             State {
                 layout: left.map_or(first, |left| left.layout),
                 owner: owner.map_or(Owner::Anyone, Owner::Family),
@@ -288,7 +288,7 @@ impl Layouts {
 pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {
-        let image = matches!(row.object, Object::Image(_));
+        let image = matches!(row.object.get(), Object::Image(_));
         let fits = if image {
             access.kind.is_allowed_in(row.layout, access.writes)
         } else {

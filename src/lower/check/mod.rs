@@ -16,6 +16,7 @@
 //! parts of images, slices of 3D images among them: barriers are of all slices where they cannot name some.
 
 mod after;
+mod attachments;
 mod barriers;
 mod checker;
 mod contents;
@@ -24,11 +25,11 @@ mod effects;
 mod error;
 mod facts;
 mod hazards;
+mod instances;
 mod layouts;
 mod parts;
 mod recorded;
 mod records;
-mod renderings;
 mod replay;
 mod sites;
 mod structure;
@@ -102,7 +103,7 @@ impl Lowered {
         }
         checker.parts = Parts::new(self, frame, situation, device);
         creation::check(&mut checker);
-        renderings::check(&mut checker);
+        instances::check(&mut checker);
         subpasses::check(&mut checker);
         replay::run(&mut checker);
         checker.errors

@@ -5,7 +5,7 @@ use ash::vk;
 use super::facts::DeviceFacts;
 use crate::frame::{Frame, SubresourceRange};
 use crate::lower::situation::Situation;
-use crate::lower::tables::commands::{ImageBarrierRow, PassContents};
+use crate::lower::tables::commands::ImageBarrierRow;
 use crate::lower::tables::objects::{Binding, ImageRow};
 use crate::lower::tables::{Lowered, Object};
 use crate::plan::MemoryKind;
@@ -198,12 +198,8 @@ fn ranges_of(
         .filter(|barrier| barrier.image == image);
     let of_barrier = |range| named(&tables.images[image as usize], range, by_slices);
     ranges.extend(barriers.map(|barrier| of_barrier(barrier.range)));
-    ranges.extend(tables.passes.iter().filter_map(|pass| match pass.contents {
-        PassContents::Clear {
-            object: of, range, ..
-        } if of == object => Some(range),
-        _ => None,
-    }));
+    let clears = tables.clears.iter().filter(|clear| clear.object == object);
+    ranges.extend(clears.map(|clear| clear.range));
     let left = situation.before.contents.iter().chain(&tables.after.contents);
     ranges.extend(left.filter(|left| left.object == object).map(|left| left.range));
     ranges
@@ -245,7 +241,8 @@ fn last_layer(image: &ImageRow, levels: Run) -> u32 {
 
 /// A range that covers all slices of its level, as one that covers those of level 0.
 fn spread(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
-    if is_3d(image) && range.layers == Run::new(0, last_layer(image, range.levels)) {
+    let all = [last_layer(image, range.levels), vk::REMAINING_ARRAY_LAYERS];
+    if is_3d(image) && range.layers.first == 0 && all.contains(&range.layers.end) {
         all_slices(image, range)
     } else {
         range
@@ -301,14 +298,12 @@ fn share_bytes(tables: &Lowered, a: Object, b: Object) -> bool {
                 tables.buffers[row as usize].binding,
             ),
         };
-        match binding {
-            Binding::Memory { memory, offset, size }
-                if tables.memory[memory as usize].kind == MemoryKind::Tile =>
-            {
-                Some((resource, offset, size))
-            }
-            _ => None,
-        }
+        let Binding { memory, offset, size } = binding;
+        let tile = |memory: u32| tables.memory[memory as usize].kind == MemoryKind::Tile;
+        memory
+            .get()
+            .filter(|&memory| tile(memory))
+            .map(|_| (resource, offset, size))
     };
     of(a).is_some() && of(a) == of(b)
 }

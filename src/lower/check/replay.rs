@@ -2,6 +2,7 @@
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
+use super::attachments::attachment_of;
 use super::barriers::{self, BarrierKind, kind_of};
 use super::checker::Checker;
 use super::contents::Contents;
@@ -11,14 +12,12 @@ use super::hazards::{Hazards, Here, Use};
 use super::layouts::{Layouts, check_fit};
 use super::parts::Part;
 use super::records::Dependency;
-use super::renderings::attachment_of;
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::{ExternalDesc, ExternalFamily};
 use crate::frame::tables::{Access, Version};
-use crate::frame::{BatchId, ClearValue, PassId, Persistence, ResourceId, SubresourceRange};
+use crate::frame::{BatchId, PassId, Persistence, ResourceId};
 use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scopes};
-use crate::lower::tables::objects::Binding;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
@@ -32,11 +31,10 @@ pub(super) fn run(checker: &mut Checker<'_>) {
         check_fit(checker);
         replay.enter(checker);
     }
-    let rows = checker.passes_of_rows();
     for submit in &checker.tables.submits {
         for batch in submit.batches.indices() {
             let last = batch + 1 == submit.batches.end as usize;
-            replay.batch(checker, &rows, submit.queue, batch, last);
+            replay.batch(checker, submit.queue, batch, last);
         }
     }
     if checker.recorded.is_some() {
@@ -79,12 +77,12 @@ impl Replay {
         let kept = |one: &&crate::lower::state::ContentState| one.defined;
         let kept: Vec<_> = before.contents.iter().filter(kept).collect();
         for one in &kept {
-            for part in checker.parts.within(checker.tables, one.object, one.range) {
+            for part in checker.parts.within(checker.tables, one.object.get(), one.range) {
                 self.contents.define(checker, DeviceQueueIndex(0), part, None);
             }
         }
         self.hazards.begin(checker, &before.bytes, |one| {
-            let objects = kept.iter().map(|one| one.object);
+            let objects = kept.iter().map(|one| one.object.get());
             objects.into_iter().find(|&object| {
                 let site = Site::of(checker, object, one.last.queue);
                 site.place == one.space.into() && site.first <= one.first.0 && one.end.0 <= site.end
@@ -129,14 +127,7 @@ impl Replay {
         }
     }
 
-    fn batch(
-        &mut self,
-        checker: &mut Checker<'_>,
-        rows: &[PassId],
-        queue: DeviceQueueIndex,
-        index: usize,
-        ends_submit: bool,
-    ) {
+    fn batch(&mut self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, index: usize, ends_submit: bool) {
         barriers::check_semaphores(checker, index, queue, &self.signalled);
         let batch = checker.tables.batches[index];
         for wait in batch.waits.of(&checker.tables.waits) {
@@ -146,24 +137,17 @@ impl Replay {
         let mut last = None;
         for commands in batch.command_buffers.of(&checker.tables.command_buffers) {
             for row in commands.passes.indices() {
-                let here = Here {
-                    queue,
-                    row,
-                    pass: rows[row],
-                };
-                self.pass(checker, here);
-                last = Some(rows[row]);
+                let pass = checker.tables.passes[row].pass;
+                self.pass(checker, Here { queue, row, pass });
+                last = Some(pass);
             }
         }
         self.signalled[queue.0 as usize] += 1;
         for signal in batch.signals.of(&checker.tables.signals) {
             // A signal at another value is reported, and taken for that of its batch.
-            let semaphore = match signal.semaphore {
-                Semaphore::Queue { .. } => Semaphore::Queue {
-                    queue,
-                    value: self.signalled[queue.0 as usize],
-                },
-                declared @ Semaphore::Declared(_) => declared,
+            let semaphore = match signal.semaphore.queue() {
+                Some(_) => Semaphore::of_queue(queue, self.signalled[queue.0 as usize]),
+                None => signal.semaphore,
             };
             self.hazards.signal(queue, semaphore, signal.stages);
         }
@@ -213,11 +197,12 @@ impl Replay {
         self.check_bound(checker, here, row);
         let bound = row
             .tile_memory
+            .get()
             .map(|memory| checker.tables.memory[memory as usize].size);
         self.contents.act(checker, here.queue, here.pass, bound);
         match row.contents {
-            PassContents::Clear { object, range, value } => self.clear(checker, here, (object, range), value),
-            PassContents::Described(_) | PassContents::Store(_) => self.accesses(checker, here, row),
+            PassContents::Clear => self.clear(checker, here, row),
+            PassContents::Described | PassContents::Store => self.accesses(checker, here, row),
         }
         self.dependency(checker, here, row.after);
         for &row in recorded.iter().flat_map(|[_, behind]| behind) {
@@ -230,7 +215,7 @@ impl Replay {
         let tables = checker.tables;
         let accesses = checker.frame.pass(here.pass).accesses;
         let mut at = checker.at(format!("pass `{}`", checker.pass(here.pass)));
-        if let Some(bound) = row.tile_memory {
+        if let Some(bound) = row.tile_memory.get() {
             let kind = tables.memory[bound as usize].kind;
             let needs = "tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)";
             at.demand(kind == MemoryKind::Tile, "tile_memory", kind, needs);
@@ -239,20 +224,20 @@ impl Replay {
             let needs = "none: the queue cannot bind it (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)";
             at.demand(binds, "tile_memory", bound, needs);
         }
-        if matches!(row.contents, PassContents::Clear { .. }) {
+        if row.contents == PassContents::Clear {
             return;
         }
         for access in accesses.of(&tables.accesses) {
-            let Binding::Memory { memory, .. } = at.checker.binding_of(access.object) else {
+            let Some(memory) = at.checker.binding_of(access.object.get()).memory.get() else {
                 continue;
             };
             if tables.memory[memory as usize].kind == MemoryKind::Tile {
-                let name = at.checker.name_of(access.object);
+                let name = at.checker.name_of(access.object.get());
                 let needs = format!(
                     "memory object {memory}, in which `{name}` is (VUID-vkCmdDraw-commandBuffer-10746)"
                 );
                 at.demand(
-                    row.tile_memory == Some(memory),
+                    row.tile_memory.get() == Some(memory),
                     "tile_memory",
                     row.tile_memory,
                     needs,
@@ -306,7 +291,7 @@ impl Replay {
             let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
             for part in checker.parts.of_barrier(checker.tables, barrier) {
                 // The caller of an image in `UNDEFINED` makes do with whatever is in it.
-                let external = checker.binding_of(object) == Binding::Imported;
+                let external = checker.binding_of(object).is_imported();
                 let undefined = self.layouts.layout_of(part) == vk::ImageLayout::UNDEFINED;
                 let indifferent = external && !self.written.contains(&part) && undefined;
                 self.layouts
@@ -332,16 +317,16 @@ impl Replay {
     }
 
     fn accesses(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
-        let rendering = row.rendering;
+        let instance = row.instance.get();
         let indices = checker.frame.pass(here.pass).accesses.indices();
-        let effects: Vec<Effect> = indices.map(|index| effect(checker, rendering, index)).collect();
+        let effects: Vec<Effect> = indices.map(|index| effect(checker, instance, index)).collect();
         let family = checker.family(here.queue);
         for one in &effects {
-            let object = one.row.object;
+            let object = one.row.object.get();
             let mut same = effects.iter().filter(|other| other.row.object == object);
             let fresh = same.all(|other| !other.needs);
             for part in checker.seen_parts(one.index) {
-                let layout = layout_in(checker, rendering, one, part);
+                let layout = layout_in(checker, instance, one, part);
                 let of = (family, here.pass);
                 self.layouts.access(checker, part, layout, of, fresh);
             }
@@ -387,13 +372,9 @@ impl Replay {
     }
 
     /// A clear of contents that no frame has written.
-    fn clear(
-        &mut self,
-        checker: &mut Checker<'_>,
-        here: Here,
-        (object, range): (Object, SubresourceRange),
-        value: ClearValue,
-    ) {
+    fn clear(&mut self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
+        let row = checker.tables.clears[row.row.get().expect("checked before") as usize];
+        let (object, range) = (row.object.get(), row.range);
         let resource = checker.resource_of(object);
         let (name, pass) = (checker.resource(resource), checker.pass(here.pass));
         let parts = checker.parts.within(checker.tables, object, range);
@@ -402,17 +383,18 @@ impl Replay {
         let fits = unwritten && checker.holds(object, resource, Version::Previous);
         let mut at = checker.at(format!("the clear of `{name}` before pass `{pass}`"));
         at.demand(fits, "object", object, "a history that no frame has written");
-        creation::check_clear(&mut at, here.queue, object, value);
+        creation::check_clear(&mut at, here.queue, object, row.value.get());
         if let Object::Image(row) = object {
             let image = at.checker.tables.images[row as usize];
-            let all =
-                image.image_type != vk::ImageType::TYPE_3D || range.layers == Run::new(0, image.extent.depth);
+            let all = image.image_type != vk::ImageType::TYPE_3D
+                || range.layers == Run::new(0, vk::REMAINING_ARRAY_LAYERS);
             at.demand(all, "layers", range.layers, "all slices: a clear names none");
         }
         for &part in &parts {
             let layout = self.layouts.layout_of(part);
-            let fits = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL].contains(&layout);
-            let needs = "TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
+            let clears = [vk::ImageLayout::TRANSFER_DST_OPTIMAL, vk::ImageLayout::GENERAL];
+            let fits = clears.contains(&layout) && layout == row.layout;
+            let needs = "that of the clear, TRANSFER_DST_OPTIMAL or GENERAL (VUID-vkCmdClearColorImage-imageLayout-01394)";
             at.demand(
                 fits || matches!(object, Object::Buffer(_)),
                 "imageLayout",
@@ -451,14 +433,14 @@ impl Replay {
 /// The layout that a part has to be in for an access; `None` for an aspect that its view leaves out.
 fn layout_in(
     checker: &Checker<'_>,
-    rendering: Option<u32>,
+    instance: Option<u32>,
     effect: &Effect,
     part: Part,
 ) -> Option<vk::ImageLayout> {
     let stencil = checker.parts.range(part).aspects == vk::ImageAspectFlags::STENCIL;
     let access = &checker.frame.accesses()[effect.index];
     if access.kind.is_attachment() {
-        let attachment = rendering.and_then(|rendering| attachment_of(checker, rendering, effect.index));
+        let attachment = instance.and_then(|instance| attachment_of(checker, instance, effect.index));
         if let Some(attachment) = attachment.filter(|_| stencil) {
             return Some(attachment.stencil_layout);
         }
@@ -466,6 +448,7 @@ fn layout_in(
     let view = effect
         .row
         .view
+        .get()
         .map(|view| checker.tables.views[view as usize].range.aspects);
     let seen = |aspects: vk::ImageAspectFlags| aspects.intersects(checker.parts.range(part).aspects);
     view.is_none_or(seen).then_some(effect.row.layout)

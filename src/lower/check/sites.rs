@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use crate::frame::ResourceId;
-use crate::lower::state::Space;
+use crate::lower::state::{Space, SpaceKind};
 use crate::lower::tables::objects::Binding;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
@@ -21,9 +21,9 @@ pub(super) enum Place {
 
 impl From<Space> for Place {
     fn from(space: Space) -> Place {
-        match space {
-            Space::Tile(queue) => Place::Tile(queue),
-            Space::Memory(row) => Place::Memory(row),
+        match space.kind {
+            SpaceKind::Tile => Place::Tile(DeviceQueueIndex(space.index)),
+            SpaceKind::Memory => Place::Memory(space.index),
         }
     }
 }
@@ -42,22 +42,23 @@ impl Site {
     /// The bytes of an image or a buffer, as used on a queue.
     pub(super) fn of(checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> Site {
         let linear = Some(matches!(object, Object::Buffer(_)));
-        match checker.binding_of(object) {
-            Binding::Imported => Site {
+        let Binding { memory, offset, size } = checker.binding_of(object);
+        let Some(memory) = memory.get() else {
+            return Site {
                 place: Place::Caller(checker.resource_of(object)),
                 first: 0,
                 end: 1,
                 linear,
+            };
+        };
+        Site {
+            place: match checker.tables.memory[memory as usize].kind {
+                MemoryKind::Tile => Place::Tile(queue),
+                _ => Place::Memory(memory),
             },
-            Binding::Memory { memory, offset, size } => Site {
-                place: match checker.tables.memory[memory as usize].kind {
-                    MemoryKind::Tile => Place::Tile(queue),
-                    _ => Place::Memory(memory),
-                },
-                first: offset.0,
-                end: offset.0.saturating_add(size.0),
-                linear,
-            },
+            first: offset.0,
+            end: offset.0.saturating_add(size.0),
+            linear,
         }
     }
 

@@ -2,15 +2,15 @@
 
 use std::fmt::Debug;
 
-use super::checker::{Checker, stores};
+use super::checker::Checker;
 use super::error::Rule;
 use crate::frame::tables::Contents;
 use crate::frame::{BatchId, CommandBufferId, PassId, SubmitId};
-use crate::lower::state::Space;
+use crate::lower::state::SpaceKind;
 use crate::lower::tables::commands::{DependencyRow, PassContents};
 use crate::lower::tables::objects::Binding;
-use crate::lower::tables::submission::Semaphore;
-use crate::lower::tables::{DeviceQueueIndex, Object};
+use crate::lower::tables::submission::SemaphoreKind;
+use crate::lower::tables::{DeviceQueueIndex, Object, ObjectRef, OptionalIndex};
 use crate::units::Run;
 
 pub(super) fn check(checker: &mut Checker<'_>) {
@@ -19,6 +19,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_recorded(checker);
     check_submitted(checker);
     if checker.errors.is_empty() {
+        check_references(checker);
         check_order(checker);
     }
     if checker.errors.is_empty() {
@@ -42,8 +43,8 @@ impl Row<'_, '_> {
         }
     }
 
-    fn index_if(&mut self, field: &str, index: Option<u32>, len: usize) {
-        if let Some(index) = index {
+    fn index_if(&mut self, field: &str, index: OptionalIndex, len: usize) {
+        if let Some(index) = index.get() {
             self.index(field, index, len);
         }
     }
@@ -62,8 +63,8 @@ impl Row<'_, '_> {
         self.run("layers", layers, u32::MAX as usize);
     }
 
-    fn object(&mut self, field: &str, object: Object) {
-        match object {
+    fn object(&mut self, field: &str, object: ObjectRef) {
+        match object.get() {
             Object::Image(row) => self.index(field, row, self.checker.tables.images.len()),
             Object::Buffer(row) => self.index(field, row, self.checker.tables.buffers.len()),
         }
@@ -74,9 +75,7 @@ impl Row<'_, '_> {
     }
 
     fn binding(&mut self, binding: Binding) {
-        if let Binding::Memory { memory, .. } = binding {
-            self.index("memory", memory, self.checker.tables.memory.len());
-        }
+        self.index_if("memory", binding.memory, self.checker.tables.memory.len());
     }
 }
 
@@ -131,9 +130,9 @@ fn check_situation(checker: &mut Checker<'_>) {
     for (table, state) in [("before", &situation.before), ("after", &tables.after)] {
         each(checker, table, &state.bytes, |at, one| {
             at.queue("queue", one.last.queue);
-            match one.space {
-                Space::Tile(of) => at.queue("space", of),
-                Space::Memory(of) => at.index("space", of, tables.memory.len()),
+            match one.space.kind {
+                SpaceKind::Tile => at.queue("space", DeviceQueueIndex(one.space.index)),
+                SpaceKind::Memory => at.index("space", one.space.index, tables.memory.len()),
             }
             let mut of_row = at.checker.at(format!("{table} row {}", at.row));
             let needs = format!("at most the end, {}", one.end);
@@ -149,6 +148,10 @@ fn check_situation(checker: &mut Checker<'_>) {
 fn check_created(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let (resources, families) = (checker.frame.resources().len(), tables.families.len());
+    each(checker, "memory", &tables.memory, |at, memory| {
+        at.index_if("dedicated_image", memory.dedicated_image, tables.images.len());
+        at.index_if("dedicated_buffer", memory.dedicated_buffer, tables.buffers.len());
+    });
     each(checker, "images", &tables.images, |at, image| {
         at.index("resource", image.resource.0, resources);
         at.run("view_formats", image.view_formats, tables.formats.len());
@@ -173,30 +176,56 @@ fn check_created(checker: &mut Checker<'_>) {
 /// Render passes, passes and barriers.
 fn check_recorded(checker: &mut Checker<'_>) {
     let tables = checker.tables;
-    let attachments = tables.attachments.len();
+    let (attachments, references) = (tables.attachments.len(), tables.references.len());
     each(checker, "attachments", &tables.attachments, |at, attachment| {
         at.index("view", attachment.view, tables.views.len());
-        let resolve = attachment.resolve.map(|resolve| resolve.attachment);
-        at.index_if("resolve", resolve, attachments);
+        at.index_if("resolve", attachment.resolve, attachments);
     });
-    each(checker, "renderings", &tables.renderings, |at, rendering| {
+    each(checker, "subpasses", &tables.subpasses, |at, row| {
         let dependencies = tables.subpass_dependencies.len();
-        at.run("dependencies", rendering.dependencies, dependencies);
-        at.run("colors", rendering.colors, attachments);
-        at.run("resolves", rendering.resolves, attachments);
-        at.run("inputs", rendering.inputs, attachments);
-        at.run("color_formats", rendering.color_formats, tables.formats.len());
-        at.index_if("depth", rendering.depth, attachments);
+        at.run("dependencies", row.dependencies, dependencies);
+        at.run("barriers", row.barriers, dependencies);
+        at.run("colors", row.colors, references);
+        at.run("resolves", row.resolves, references);
+        at.run("inputs", row.inputs, references);
+        at.index_if("depth", row.depth, references);
+        at.index_if("depth_resolve", row.depth_resolve, references);
+        at.run("preserved", row.preserved, tables.indices.len());
+        at.run("locations", row.locations, tables.indices.len());
+        at.run("input_indices", row.input_indices, tables.indices.len());
+        at.run("color_formats", row.color_formats, tables.formats.len());
     });
-    let (passes, stores) = (checker.frame.passes().len(), stores(checker.frame).len());
+    let passes = checker.frame.passes().len();
+    each(checker, "instances", &tables.instances, |at, instance| {
+        at.index("pass", instance.pass.0, passes);
+        at.run("attachments", instance.attachments, attachments);
+        at.run("colors", instance.colors, attachments);
+        at.index_if("depth", instance.depth, attachments);
+        at.index_if("stencil", instance.stencil, attachments);
+        at.run("subpasses", instance.subpasses, tables.subpasses.len());
+    });
+    each(checker, "clears", &tables.clears, |at, clear| {
+        at.object("object", clear.object);
+        at.range(clear.range.levels, clear.range.layers);
+    });
+    each(checker, "stores", &tables.stores, |at, store| {
+        at.index("source", store.source, tables.accesses.len());
+        at.index("target", store.target, tables.accesses.len());
+    });
     each(checker, "passes", &tables.passes, |at, pass| {
-        match pass.contents {
-            PassContents::Described(of) => at.index("contents", of.0, passes),
-            PassContents::Store(of) => at.index("contents", of, stores),
-            PassContents::Clear { object, .. } => at.object("contents", object),
+        at.index("pass", pass.pass.0, passes);
+        let (rows, table) = match pass.contents {
+            PassContents::Described => (0, "no"),
+            PassContents::Store => (tables.stores.len(), "stores"),
+            PassContents::Clear => (tables.clears.len(), "clears"),
+        };
+        at.index_if("row", pass.row, rows);
+        if pass.row.is_none() && pass.contents != PassContents::Described {
+            let message = format!("passes row {}: row is none, and there are {rows} {table}", at.row);
+            at.checker.report(Rule::Index, message);
         }
         at.index_if("tile_memory", pass.tile_memory, tables.memory.len());
-        at.index_if("rendering", pass.rendering, tables.renderings.len());
+        at.index_if("instance", pass.instance, tables.instances.len());
         for row in [pass.before, pass.after] {
             let DependencyRow {
                 images,
@@ -227,6 +256,27 @@ fn check_recorded(checker: &mut Checker<'_>) {
     );
 }
 
+/// References are to attachments of their instance.
+fn check_references(checker: &mut Checker<'_>) {
+    let tables = checker.tables;
+    for instance in &tables.instances {
+        for row in instance.subpasses.of(&tables.subpasses) {
+            let single = [row.depth, row.depth_resolve]
+                .into_iter()
+                .filter_map(OptionalIndex::get);
+            let runs = [row.colors, row.resolves, row.inputs]
+                .into_iter()
+                .flat_map(|run| run.indices());
+            for at in runs.chain(single.map(|row| row as usize)) {
+                let attachment = tables.references[at].get();
+                let (table, row) = ("references", at);
+                let mut at = Row { checker, table, row };
+                at.index_if("attachment", attachment.into(), instance.attachments.len());
+            }
+        }
+    }
+}
+
 /// Command buffers, batches and submits.
 fn check_submitted(checker: &mut Checker<'_>) {
     let tables = checker.tables;
@@ -253,9 +303,9 @@ fn check_submitted(checker: &mut Checker<'_>) {
         at.run("batches", submit.batches, tables.batches.len());
     });
     for (table, rows) in [("waits", &tables.waits), ("signals", &tables.signals)] {
-        each(checker, table, rows, |at, one| match one.semaphore {
-            Semaphore::Declared(of) => at.index("semaphore", of, semaphores),
-            Semaphore::Queue { queue, .. } => at.queue("queue", queue),
+        each(checker, table, rows, |at, one| match one.semaphore.kind {
+            SemaphoreKind::Declared => at.index("semaphore", one.semaphore.index, semaphores),
+            SemaphoreKind::Queue => at.queue("queue", DeviceQueueIndex(one.semaphore.index)),
         });
     }
 }
@@ -283,28 +333,49 @@ fn check_order(checker: &mut Checker<'_>) {
     }
     let count = frame.command_buffers().len();
     rows(checker, "command_buffers", tables.command_buffers.len(), count);
-    let (mut recorded, mut stores) = (0, 0);
+    let (mut recorded, mut stores, mut clears) = (0, 0, 0);
     let described = tables.command_buffers.iter().zip(frame.command_buffers());
     for (row, (commands, described)) in described.enumerate() {
-        let needs = (CommandBufferId(row as u32), recorded);
-        let found = (commands.commands, commands.passes.first);
+        let submit = frame.batches()[described.batch.index()].submit;
+        let queue = checker.situation.queues.declared()[frame.submits()[submit.index()].queue.index()];
+        let needs = (CommandBufferId(row as u32), queue, recorded);
+        let found = (commands.commands, commands.queue, commands.passes.first);
         order(checker, "command_buffers", row, found, needs);
         recorded = commands.passes.end;
-        let mut expected = described.passes.indices().map(|pass| PassId(pass as u32));
-        let is_clear = |row: &usize| matches!(tables.passes[*row].contents, PassContents::Clear { .. });
-        for row in commands.passes.indices().filter(|row| !is_clear(row)) {
-            let needs = expected.next().map(|pass| match frame.pass(pass).contents {
-                Contents::Store => {
-                    stores += 1;
-                    PassContents::Store(stores - 1)
-                }
-                Contents::Inline | Contents::Secondary => PassContents::Described(pass),
+        let mut expected = described
+            .passes
+            .indices()
+            .map(|pass| PassId(pass as u32))
+            .peekable();
+        let is_clear = |row: usize| tables.passes[row].contents == PassContents::Clear;
+        for row in commands.passes.indices() {
+            let next = expected.peek().copied();
+            let store = |pass: &PassId| frame.pass(*pass).contents == Contents::Store;
+            let (contents, nth) = match next {
+                _ if is_clear(row) => (PassContents::Clear, Some(&mut clears)),
+                Some(pass) if store(&pass) => (PassContents::Store, Some(&mut stores)),
+                _ => (PassContents::Described, None),
+            };
+            let nth = nth.map(|count| {
+                *count += 1;
+                *count - 1
             });
-            order(checker, "passes", row, Some(tables.passes[row].contents), needs);
+            let found = tables.passes[row];
+            let needs = next.map(|pass| (pass, contents, OptionalIndex::from(nth)));
+            order(
+                checker,
+                "passes",
+                row,
+                Some((found.pass, found.contents, found.row)),
+                needs,
+            );
+            if !is_clear(row) {
+                expected.next();
+            }
         }
         let needs = match expected.next() {
             Some(missing) => format!("pass `{}`", checker.pass(missing)),
-            None if commands.passes.indices().last().is_some_and(|row| is_clear(&row)) => {
+            None if commands.passes.indices().last().is_some_and(is_clear) => {
                 "a pass that uses what is cleared".to_owned()
             }
             None => continue,
@@ -314,6 +385,8 @@ fn check_order(checker: &mut Checker<'_>) {
         checker.report(Rule::Order, message);
     }
     rows(checker, "passes", tables.passes.len(), recorded as usize);
+    rows(checker, "clears", tables.clears.len(), clears as usize);
+    rows(checker, "stores", tables.stores.len(), stores as usize);
 }
 
 /// Every access uses an image or buffer of its resource, the copy of its version.
@@ -332,7 +405,7 @@ fn check_accesses(checker: &mut Checker<'_>) {
     }
     rows(checker, "accesses", tables.accesses.len(), frame.accesses().len());
     for (row, access) in tables.accesses.iter().zip(frame.accesses()) {
-        if !checker.holds(row.object, access.resource, access.version) {
+        if !checker.holds(row.object.get(), access.resource, access.version) {
             let (pass, resource) = (checker.pass(access.pass), checker.resource(access.resource));
             let message = format!(
                 "pass `{pass}` uses {:?} for `{resource}`, which does not hold the version that it declares",

@@ -5,9 +5,9 @@ use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 use super::checker::{At, Checker};
 use super::effects::effect;
 use super::error::Rule;
-use crate::frame::{AccessKind, PassId};
-use crate::lower::tables::commands::{AttachmentRow, PassContents, RenderingRow, Scopes};
-use crate::lower::tables::objects::Binding;
+use crate::frame::AccessKind;
+use crate::lower::tables::commands::Scopes;
+use crate::lower::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
 use crate::profile::Features;
 use crate::scopes::WRITES;
 use crate::units::Run;
@@ -23,36 +23,37 @@ const BY_REGION: S = S::from_raw(
 );
 
 pub(super) fn check(checker: &mut Checker<'_>) {
-    for row in 0..checker.tables.passes.len() {
-        let row = checker.tables.passes[row];
-        if let (PassContents::Described(pass), Some(first)) = (row.contents, row.rendering) {
-            let instance = checker.tables.subpasses_of(first);
-            if instance.len() as u32 == checker.frame.pass(pass).subpasses {
-                let mut at = checker.at(format!("pass `{}`", checker.pass(pass)));
-                check_instance(&mut at, pass, first, instance);
-            }
+    for index in 0..checker.tables.instances.len() as u32 {
+        let instance = &checker.tables.instances[index as usize];
+        if instance.subpasses.len() as u32 == checker.frame.pass(instance.pass).subpasses {
+            let mut at = checker.at(format!("pass `{}`", checker.pass(instance.pass)));
+            check_instance(&mut at, index, instance);
         }
     }
 }
 
-fn check_instance(at: &mut At<'_, '_>, pass: PassId, first: u32, instance: &[RenderingRow]) {
+fn check_instance(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
     let tables = at.checker.tables;
-    let mut attached: Vec<&AttachmentRow> = Vec::new();
-    for row in instance {
-        let depth = row.depth.map(|depth| &tables.attachments[depth as usize]);
-        let runs = [row.colors, row.resolves, row.inputs].map(|run| run.of(&tables.attachments));
-        for one in runs.into_iter().flatten().chain(depth) {
-            if let Some(other) = attached.iter().find(|other| other.view == one.view) {
-                let has = |of: &AttachmentRow| (of.operations, of.stencil, of.layout, of.stencil_layout);
-                at.equal("one attachment in several places", has(one), has(other));
-            }
-            attached.push(one);
-        }
-        at.equal("dynamic", row.dynamic, instance[0].dynamic);
-        for dependency in row.dependencies.of(&tables.subpass_dependencies) {
-            let (after, scopes) = (dependency.after, dependency.scopes);
+    let by_region = vk::DependencyFlags::BY_REGION;
+    // VUID-vkCmdPipelineBarrier2-None-07893, VUID-VkSubpassDependency-dependencyFlags-00871
+    let flags = match instance.view_mask {
+        0 => by_region,
+        _ => by_region | vk::DependencyFlags::VIEW_LOCAL,
+    };
+    for (number, row) in (0..).zip(tables.subpasses_of(index)) {
+        let rows = row.dependencies.of(&tables.subpass_dependencies);
+        let earlier = rows.iter().take_while(|one| one.src_subpass < number).count() as u32;
+        let barriers = match instance.local_read {
+            true => Run::new(row.dependencies.first, row.dependencies.first + earlier),
+            false => Run::default(),
+        };
+        at.equal("barriers", row.barriers, barriers);
+        for dependency in rows {
+            let (after, scopes) = (dependency.src_subpass, dependency.scopes);
+            at.equal("dstSubpass", dependency.dst_subpass, number);
+            at.equal("dependencyFlags", dependency.flags, flags);
             let needs = "at most the subpass that waits";
-            at.demand(after <= row.subpass, "srcSubpass", after, needs);
+            at.demand(after <= number, "srcSubpass", after, needs);
             let needs = "stages of pixels (VUID-VkSubpassDependency-dstSubpass-00873, by region)";
             for (parameter, stages) in [
                 ("srcStageMask", scopes.src_stages),
@@ -63,44 +64,50 @@ fn check_instance(at: &mut At<'_, '_>, pass: PassId, first: u32, instance: &[Ren
             }
         }
     }
-    if tables.is_local_read(instance) {
-        check_local_read(at, instance, &attached);
+    if instance.local_read {
+        check_local_read(at, index, instance);
     } else {
-        for one in attached {
+        for one in instance.attachments.of(&tables.attachments) {
             let fits = one.layout != vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
             at.demand(fits, "layout", one.layout, "another: there is no local read");
         }
     }
-    check_dependencies(at.checker, pass, first, instance);
+    check_dependencies(at.checker, index, instance);
 }
 
 /// Whether the rules of local read are kept, where it is of colour and of one sample: no more is demanded of implementations.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; VUID-VkRenderingInfo-colorAttachmentCount-06106.
-fn check_local_read(at: &mut At<'_, '_>, instance: &[RenderingRow], attached: &[&AttachmentRow]) {
+fn check_local_read(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
     let (tables, profile) = (at.checker.tables, &at.checker.device.profile);
-    let views = |run: Run| run.of(&tables.attachments).iter().map(|one| one.view);
-    let inputs = || instance.iter().flat_map(|row| row.inputs.of(&tables.attachments));
+    let subpasses = tables.subpasses_of(index);
+    let attached = instance.attachments.of(&tables.attachments);
+    let attachment = |one: &ReferenceRow| one.get().map(|position| &attached[position as usize]);
+    let references = |run: Run| run.of(&tables.references).iter();
+    let inputs = || {
+        subpasses
+            .iter()
+            .flat_map(|row| references(row.inputs))
+            .filter_map(attachment)
+    };
     let drawn = |one: &AttachmentRow| {
         let image = &tables.images[tables.views[one.view as usize].image as usize];
-        image.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) || image.binding == Binding::Imported
+        image.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) || image.binding.is_imported()
     };
     let known = |one: &AttachmentRow| {
         let local = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
         [vk::ImageLayout::GENERAL, local].contains(&one.layout)
     };
-    let twice = |row: &RenderingRow| {
-        let all: Vec<u32> = views(row.inputs).collect();
+    let twice = |row: &SubpassRow| {
+        let all: Vec<u32> = references(row.inputs).map(|one| one.attachment).collect();
         (1..all.len()).any(|at| all[..at].contains(&all[at]))
     };
-    let mut depths = instance.iter().filter_map(|row| row.depth);
-    let mut depths = depths
-        .by_ref()
-        .map(|depth| tables.attachments[depth as usize].view);
+    let depths = subpasses.iter().filter_map(|row| row.depth.get());
+    let mut depths = depths.map(|depth| tables.references[depth as usize].attachment);
     let first = depths.next();
-    let single = |one: &&AttachmentRow| one.samples == vk::SampleCountFlags::TYPE_1;
-    let colors = tables.color_attachments_of(instance).len() as u32;
+    let single = |one: &AttachmentRow| one.samples == vk::SampleCountFlags::TYPE_1;
+    let colors = instance.colors.len() as u32;
     let rules = [
         (
             profile.features.contains(Features::LOCAL_READ),
@@ -113,7 +120,7 @@ fn check_local_read(at: &mut At<'_, '_>, instance: &[RenderingRow], attached: &[
             "an input attachment is in another layout than those of local read",
         ),
         (
-            !instance.iter().any(twice),
+            !subpasses.iter().any(twice),
             "a subpass reads one attachment by two indices",
         ),
         (
@@ -131,12 +138,13 @@ fn check_local_read(at: &mut At<'_, '_>, instance: &[RenderingRow], attached: &[
 }
 
 /// Whether a subpass waits for all that it uses of earlier ones, by a dependency on each (chains of them are not followed).
-fn check_dependencies(checker: &mut Checker<'_>, pass: PassId, first: u32, instance: &[RenderingRow]) {
-    let frame = checker.frame;
+fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &InstanceRow) {
+    let (frame, pass) = (checker.frame, instance.pass);
+    let subpasses = checker.tables.subpasses_of(index);
     let attached = |index: &usize| frame.accesses()[*index].kind.is_attached();
     let accesses: Vec<usize> = frame.pass(pass).accesses.indices().filter(attached).collect();
-    for (&index, &after) in accesses.iter().flat_map(|a| accesses.iter().map(move |b| (a, b))) {
-        let [earlier, later] = [index, after].map(|access| &frame.accesses()[access]);
+    for (&before, &after) in accesses.iter().flat_map(|a| accesses.iter().map(move |b| (a, b))) {
+        let [earlier, later] = [before, after].map(|access| &frame.accesses()[access]);
         let same = (earlier.resource, earlier.version) == (later.resource, later.version);
         let conflict = same && earlier.range.intersects(later.range) && (earlier.writes || later.writes);
         if earlier.subpass >= later.subpass || !conflict {
@@ -144,14 +152,14 @@ fn check_dependencies(checker: &mut Checker<'_>, pass: PassId, first: u32, insta
         }
         // With local read, a barrier between two draws is behind all subpasses before it, and in front of all after it.
         let (from, to) = (earlier.subpass, later.subpass);
-        let between = instance.iter().flat_map(|row| {
+        let between = subpasses.iter().flat_map(|row| {
             let rows = row.dependencies.of(&checker.tables.subpass_dependencies).iter();
-            rows.filter(move |one| match row.dynamic {
-                true => from < row.subpass && row.subpass <= to && one.after < row.subpass,
-                false => (one.after, row.subpass) == (from, to),
+            rows.filter(move |one| match instance.dynamic {
+                true => from < one.dst_subpass && one.dst_subpass <= to && one.src_subpass < one.dst_subpass,
+                false => (one.src_subpass, one.dst_subpass) == (from, to),
             })
         });
-        let [before, behind] = [index, after].map(|access| effect(checker, Some(first), access));
+        let [before, behind] = [before, after].map(|access| effect(checker, Some(index), access));
         let written = match earlier.writes {
             true => before.access & WRITES,
             false => A::NONE,

@@ -1,154 +1,67 @@
-//! What is recorded: render passes, their attachments, and the barriers around every pass.
+//! Recorded rows: passes, copies and clears that the tables add to them, and the barriers around every pass.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::objects::SubresourceRange;
-use crate::frame::{ClearValue, PassId};
-use crate::lower::ids::Object;
+use crate::frame::PassId;
+use crate::lower::ids::OptionalIndex;
 use crate::names;
 use crate::units::{Bytes, Run};
 
-/// Load and store operation of an attachment, or of its stencil aspect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Operations {
-    /// At the beginning of the render pass.
-    #[serde(with = "names::value")]
-    pub load: vk::AttachmentLoadOp,
-    /// At its end.
-    #[serde(with = "names::value")]
-    pub store: vk::AttachmentStoreOp,
-}
-
-/// An attachment: `VkRenderingAttachmentInfo`, or `VkAttachmentDescription2` with its reference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AttachmentRow {
-    /// Row of [`Lowered::views`](super::Lowered::views).
-    pub view: u32,
-    /// Format of the view.
-    #[serde(with = "names::value")]
-    pub format: vk::Format,
-    /// Samples per texel.
-    #[serde(with = "names::bits")]
-    pub samples: vk::SampleCountFlags,
-    /// The layout before, during and after the render pass.
-    #[serde(with = "names::value")]
-    pub layout: vk::ImageLayout,
-    /// The layout of its stencil aspect, the same where it has none of its own.
-    #[serde(with = "names::value")]
-    pub stencil_layout: vk::ImageLayout,
-    /// Of colour and depth.
-    pub operations: Operations,
-    /// Of stencil.
-    pub stencil: Operations,
-    /// The value that it is cleared to, where an operation clears.
-    pub clear: ClearValue,
-    /// Where its samples are resolved to.
-    pub resolve: Option<ResolveRow>,
-}
-
-/// The resolve attachment of an attachment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ResolveRow {
-    /// Row of [`Lowered::attachments`](super::Lowered::attachments).
-    pub attachment: u32,
-    /// How samples become one.
-    #[serde(with = "names::bits")]
-    pub mode: vk::ResolveModeFlags,
-}
-
-/// A subpass of a render pass instance, and what its pipelines and secondary command buffers are made for.
-///
-/// The rows of an instance follow one another; all say the same of what concerns all of it. Its attachments are those of its rows, each
-/// view once ([`Lowered::attachments_of`](super::Lowered::attachments_of)); where it is dynamic, `pColorAttachments` has those of
-/// colour in this order, and each subpass the locations and input attachment indices of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RenderingRow {
-    /// Which one of the instance: 0 begins it, with `vkCmdBeginRendering` or `vkCmdBeginRenderPass`.
-    pub subpass: u32,
-    /// What it waits for: a run of [`Lowered::subpass_dependencies`](super::Lowered::subpass_dependencies).
-    pub dependencies: Run,
-    /// `vkCmdBeginRendering` and local read, or a render pass object.
-    pub dynamic: bool,
-    /// Its contents are in secondary command buffers.
-    pub secondary: bool,
-    /// Render area.
-    #[serde(with = "area")]
-    pub area: vk::Rect2D,
-    /// Layers rendered to, without a view mask.
-    pub layers: u32,
-    /// `viewMask`; 0 without multiview.
-    pub view_mask: u32,
-    /// Colour attachments: a run of [`Lowered::attachments`](super::Lowered::attachments).
-    pub colors: Run,
-    /// The depth and stencil attachment, a row of [`Lowered::attachments`](super::Lowered::attachments).
-    pub depth: Option<u32>,
-    /// The aspects of that attachment that the pass uses.
-    #[serde(with = "names::bits")]
-    pub depth_aspects: vk::ImageAspectFlags,
-    /// Resolve attachments: a run of [`Lowered::attachments`](super::Lowered::attachments).
-    pub resolves: Run,
-    /// Input attachments: a run of [`Lowered::attachments`](super::Lowered::attachments).
-    pub inputs: Run,
-    /// Formats of its colour attachments, where it is dynamic of all of the instance's: a run of
-    /// [`Lowered::formats`](super::Lowered::formats).
-    pub color_formats: Run,
-    /// Format of the depth aspect, or `UNDEFINED`; where it is dynamic, the instance's.
-    #[serde(with = "names::value")]
-    pub depth_format: vk::Format,
-    /// Format of the stencil aspect, or `UNDEFINED`.
-    #[serde(with = "names::value")]
-    pub stencil_format: vk::Format,
-    /// Samples of its pipelines: its attachments', or what the pass declares.
-    #[serde(with = "names::bits")]
-    pub samples: vk::SampleCountFlags,
-    /// `VkTileMemorySizeInfoQCOM::size`, and the size of the tile memory that secondary command buffers inherit; 0 for none.
-    pub tile_memory: Bytes,
-    /// `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it.
-    pub tile_shading: bool,
-    /// The number of what the caller's hooks chain to it; 0 for nothing.
-    #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
-    pub hook: u32,
-}
-
-/// What a subpass waits for in its render pass instance, pixel by pixel: `VkSubpassDependency` with `VK_DEPENDENCY_BY_REGION_BIT`, or where
-/// rendering is dynamic a `VkMemoryBarrier2` of a `vkCmdPipelineBarrier2` with that flag, inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SubpassDependencyRow {
-    /// `srcSubpass`. That of the row that waits where a subpass reads what it writes itself: for barriers that the caller records.
-    pub after: u32,
-    /// Stages and accesses.
-    pub scopes: Scopes,
-}
-
 /// What a row of [`Lowered::passes`](super::Lowered::passes) records.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum PassContents {
     /// The caller's commands for a pass of the frame.
-    Described(PassId),
-    /// A copy out of tile memory by a draw or a dispatch: a row of the plan's stores.
-    Store(u32),
-    /// `vkCmdClearColorImage`, `vkCmdClearDepthStencilImage` or `vkCmdFillBuffer`: contents that the frame reads and no earlier frame
-    /// has written.
-    Clear {
-        /// What is cleared.
-        object: Object,
-        /// The part of an image; a buffer is cleared whole.
-        range: SubresourceRange,
-        /// Zero, as its format has it.
-        value: ClearValue,
-    },
+    Described,
+    /// A copy out of tile memory by a draw or a dispatch: a row of [`Lowered::stores`](super::Lowered::stores).
+    Store,
+    /// A clear of contents that the frame reads and no earlier frame has written: a row of [`Lowered::clears`](super::Lowered::clears).
+    Clear,
+}
+
+/// The shaders that a store runs. `StoreShader::spirv` has their code, with the features `runtime` and `shaders`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u32)]
+pub enum StoreShader {
+    /// A triangle over the render area, to a colour attachment of a float or normalized format.
+    Float,
+    /// The same for signed integers.
+    Int,
+    /// The same for unsigned integers.
+    Uint,
+    /// The same for depth, written as `gl_FragDepth`.
+    Depth,
+    /// A dispatch that copies a buffer in words of four bytes.
+    Buffer,
+}
+
+/// A copy out of tile memory.
+///
+/// The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
+/// target is the render pass's attachment, or the storage buffer at binding 1. A draw has no vertex input and no culling, a triangle list, and
+/// viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct StoreRow {
+    /// The shaders of its pipeline.
+    pub shader: StoreShader,
+    /// The access that reads: a row of [`Lowered::accesses`](super::Lowered::accesses).
+    pub source: u32,
+    /// The access that writes: a row of [`Lowered::accesses`](super::Lowered::accesses).
+    pub target: u32,
+    /// Workgroups of a dispatch; 0 for a draw of three vertices.
+    pub groups: u32,
 }
 
 /// The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded where all are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct DependencyRow {
     /// A run of [`Lowered::image_barriers`](super::Lowered::image_barriers).
     pub images: Run,
@@ -159,17 +72,22 @@ pub struct DependencyRow {
 }
 
 /// One pass as recorded: `vkCmdBindTileMemoryQCOM` where that changes, barriers, the pass, barriers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct PassRow {
-    /// Whose commands.
+    /// The pass of the frame; for a clear, the pass that it precedes.
+    pub pass: PassId,
+    /// What is recorded.
     pub contents: PassContents,
+    /// The row of a store or a clear.
+    pub row: OptionalIndex,
     /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory); nothing is bound otherwise.
-    pub tile_memory: Option<u32>,
+    pub tile_memory: OptionalIndex,
+    /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).
+    pub instance: OptionalIndex,
     /// Before the pass.
     pub before: DependencyRow,
-    /// The render pass, the first of its rows of [`Lowered::renderings`](super::Lowered::renderings).
-    pub rendering: Option<u32>,
     /// After the pass.
     pub after: DependencyRow,
 }
@@ -177,6 +95,7 @@ pub struct PassRow {
 /// Stages and accesses on both sides of a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct Scopes {
     /// `srcStageMask`.
     #[serde(with = "names::bits")]
@@ -192,9 +111,10 @@ pub struct Scopes {
     pub dst_access: vk::AccessFlags2,
 }
 
-/// Queue families of an ownership transfer; `QUEUE_FAMILY_IGNORED` twice for none.
+/// Queue families of an ownership transfer; both are `VK_QUEUE_FAMILY_IGNORED` without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct Families {
     /// `srcQueueFamilyIndex`.
     pub src: u32,
@@ -205,10 +125,11 @@ pub struct Families {
 /// `VkImageMemoryBarrier2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// What it covers. Of a 3D image the slices of level 0 stand for all slices of the levels: `VK_REMAINING_ARRAY_LAYERS`.
+    /// What it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,
@@ -227,6 +148,7 @@ pub struct ImageBarrierRow {
 /// `VkBufferMemoryBarrier2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct BufferBarrierRow {
     /// Row of [`Lowered::buffers`](super::Lowered::buffers).
     pub buffer: u32,
@@ -245,6 +167,7 @@ pub struct BufferBarrierRow {
 /// `VkMemoryBarrier2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct MemoryBarrierRow {
     /// Stages and accesses.
     pub scopes: Scopes,
@@ -255,6 +178,7 @@ pub struct MemoryBarrierRow {
 /// Why a barrier is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum BarrierCause {
     /// A write before, or a write to come, or a change of layout.
     Hazard,
@@ -272,20 +196,4 @@ pub enum BarrierCause {
     Release,
     /// Acquired from another queue family.
     Acquire,
-}
-
-/// `[x, y, width, height]`.
-mod area {
-    use super::{Deserialize, Serialize, vk};
-
-    pub(super) fn serialize<S: serde::Serializer>(area: &vk::Rect2D, to: S) -> Result<S::Ok, S::Error> {
-        let vk::Rect2D { offset, extent } = area;
-        (offset.x, offset.y, extent.width, extent.height).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<vk::Rect2D, D::Error> {
-        let (x, y, width, height) = Deserialize::deserialize(from)?;
-        let (offset, extent) = (vk::Offset2D { x, y }, vk::Extent2D { width, height });
-        Ok(vk::Rect2D { offset, extent })
-    }
 }

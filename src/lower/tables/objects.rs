@@ -3,16 +3,18 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use crate::frame::ResourceId;
 pub use crate::frame::SubresourceRange;
-use crate::lower::ids::Object;
+use crate::frame::tables::{Access, Version};
+use crate::frame::{AccessKind, PassId, ResourceId};
+use crate::lower::ids::{Object, ObjectRef, OptionalIndex};
 use crate::names;
 use crate::plan::MemoryKind;
-use crate::units::{Bytes, Run};
+use crate::units::{Alignment, Bytes, Run};
 
-/// A memory object: `vkAllocateMemory`.
+/// A memory object: `VkMemoryAllocateInfo` and what is chained to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct MemoryRow {
     /// Tile, lazily allocated, shared or dedicated.
     pub kind: MemoryKind,
@@ -20,28 +22,65 @@ pub struct MemoryRow {
     pub memory_type: u32,
     /// `allocationSize`.
     pub size: Bytes,
+    /// Alignment of offset and size where a part of a larger allocation stands in for the memory object, the device's
+    /// `bufferImageGranularity` included. Dedicated allocations have exactly `size`.
+    pub alignment: Alignment,
+    /// `VkMemoryAllocateFlagsInfo::flags`; nothing is chained for none.
+    #[serde(with = "names::bits")]
+    pub flags: vk::MemoryAllocateFlags,
+    /// `VkMemoryDedicatedAllocateInfo::image`, a row of [`Lowered::images`](super::Lowered::images).
+    pub dedicated_image: OptionalIndex,
+    /// `VkMemoryDedicatedAllocateInfo::buffer`, a row of [`Lowered::buffers`](super::Lowered::buffers).
+    pub dedicated_buffer: OptionalIndex,
 }
 
-/// Where a resource's bytes come from.
+impl MemoryRow {
+    /// A memory object that nothing is bound to yet.
+    pub const fn new(kind: MemoryKind, memory_type: u32, size: Bytes) -> MemoryRow {
+        MemoryRow {
+            kind,
+            memory_type,
+            size,
+            alignment: Alignment::ONE,
+            flags: vk::MemoryAllocateFlags::empty(),
+            dedicated_image: OptionalIndex::NONE,
+            dedicated_buffer: OptionalIndex::NONE,
+        }
+    }
+}
+
+/// Where a resource's bytes come from: `[offset, offset + size)` of a memory object, or the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Binding {
-    /// Bytes `[offset, offset + size)` of a memory object.
-    Memory {
-        /// Row of [`Lowered::memory`](super::Lowered::memory).
-        memory: u32,
-        /// `memoryOffset`.
-        offset: Bytes,
-        /// What the driver asks for.
-        size: Bytes,
-    },
-    /// The caller creates it and hands it in for every frame; the row says what is expected of it.
-    Imported,
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct Binding {
+    /// Row of [`Lowered::memory`](super::Lowered::memory). None if the caller creates the resource and hands it in for every frame; the row
+    /// then describes the required properties.
+    pub memory: OptionalIndex,
+    /// `memoryOffset`.
+    pub offset: Bytes,
+    /// What the driver asks for.
+    pub size: Bytes,
+}
+
+impl Binding {
+    /// The caller's.
+    pub const IMPORTED: Binding = Binding {
+        memory: OptionalIndex::NONE,
+        offset: Bytes::ZERO,
+        size: Bytes::ZERO,
+    };
+
+    /// Whether the caller creates it.
+    pub const fn is_imported(&self) -> bool {
+        self.memory.is_none()
+    }
 }
 
 /// How queue families share a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
     /// `VK_SHARING_MODE_CONCURRENT`.
@@ -55,6 +94,7 @@ pub struct Sharing {
 /// Drivers may store shared images without compression, so a resource is exclusive where transfers can order its uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[repr(u32)]
 pub enum SharingReason {
     /// Exclusive: one queue family uses it.
     #[default]
@@ -77,6 +117,7 @@ impl SharingReason {
 /// An image: `vkCreateImage` and `vkBindImageMemory2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct ImageRow {
     /// The resource that it holds.
     pub resource: ResourceId,
@@ -105,7 +146,7 @@ pub struct ImageRow {
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
     #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
-    /// The number of what the caller's hooks chain to its creation; 0 for nothing.
+    /// The number of the structure that the caller's hooks chain (`runtime::Hooks`), or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
@@ -119,6 +160,7 @@ pub struct ImageRow {
 /// A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct BufferRow {
     /// The resource that it holds.
     pub resource: ResourceId,
@@ -136,6 +178,7 @@ pub struct BufferRow {
 /// An image view: `vkCreateImageView`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct ViewRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
@@ -145,21 +188,58 @@ pub struct ViewRow {
     /// Format.
     #[serde(with = "names::value")]
     pub format: vk::Format,
-    /// What it shows.
+    /// `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0.
+    #[serde(with = "names::bits")]
+    pub usage: vk::ImageUsageFlags,
+    /// `subresourceRange`.
     pub range: SubresourceRange,
 }
 
-/// What an access of the frame uses.
+/// The image or buffer that an access of the frame uses, its view and its layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct AccessRow {
+    /// The pass of the frame that makes it.
+    pub pass: PassId,
+    /// The subpass of a render pass.
+    pub subpass: u32,
+    /// The resource of the frame.
+    pub resource: ResourceId,
+    /// The current or the previous version of a history.
+    pub version: Version,
+    /// How it is used.
+    pub kind: AccessKind,
     /// The image or buffer.
-    pub object: Object,
-    /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); `None` for buffers, copies and attachments alone.
-    pub view: Option<u32>,
-    /// The layout during the pass; `UNDEFINED` for buffers.
+    pub object: ObjectRef,
+    /// The part of an image; of 3D images, slices.
+    pub range: SubresourceRange,
+    /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); none for buffers, copies and attachments.
+    pub view: OptionalIndex,
+    /// The layout during the pass, of other aspects than stencil; `UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
+    /// The layout of stencil during the pass.
+    #[serde(with = "names::value")]
+    pub stencil_layout: vk::ImageLayout,
+}
+
+impl AccessRow {
+    /// The row of an access that uses `object`, without a view, in one layout.
+    pub fn new(access: &Access, object: Object, layout: vk::ImageLayout) -> AccessRow {
+        AccessRow {
+            pass: access.pass,
+            subpass: access.subpass,
+            resource: access.resource,
+            version: access.version,
+            kind: access.kind,
+            object: object.into(),
+            range: access.range,
+            view: OptionalIndex::NONE,
+            layout,
+            stencil_layout: layout,
+        }
+    }
 }
 
 /// `[width, height, depth]`.

@@ -11,32 +11,65 @@ use crate::units::Run;
 /// A command buffer of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct CommandBufferRow {
     /// The frame's command buffer.
     pub commands: CommandBufferId,
+    /// The device queue that it is submitted to.
+    pub queue: DeviceQueueIndex,
     /// A run of [`Lowered::passes`](super::Lowered::passes).
     pub passes: Run,
 }
 
-/// What a batch waits for or signals.
+/// Whose semaphore a [`Semaphore`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Semaphore {
+#[repr(u32)]
+pub enum SemaphoreKind {
+    /// One that the frame declares.
+    Declared,
+    /// The timeline semaphore of a device queue.
+    Queue,
+}
+
+/// A semaphore that a batch waits for or signals, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct Semaphore {
+    /// Whose it is.
+    pub kind: SemaphoreKind,
+    /// The semaphore of the frame, or the device queue.
+    pub index: u32,
+    /// Of a queue's timeline, relative to the frame's begin: 1 is the frame's first batch there, 0 the last one before it. Add the number of
+    /// batches that were submitted to the queue before the frame; a wait for a sum of 0 or less is left out. Of a declared timeline
+    /// semaphore, 0: its value is the caller's.
+    pub value: i64,
+}
+
+impl Semaphore {
     /// A semaphore that the frame declares.
-    Declared(u32),
-    /// The timeline semaphore of a device queue. The value counts from the batches that had been submitted to the queue before this
-    /// frame: 1 is the frame's first batch there, 0 the last one before it.
-    Queue {
-        /// The queue.
-        queue: DeviceQueueIndex,
-        /// The value, relative to the frame's begin.
-        value: i64,
-    },
+    pub const fn declared(index: u32) -> Semaphore {
+        let (kind, value) = (SemaphoreKind::Declared, 0);
+        Semaphore { kind, index, value }
+    }
+
+    /// A value of a queue's timeline.
+    pub const fn of_queue(queue: DeviceQueueIndex, value: i64) -> Semaphore {
+        let (kind, index) = (SemaphoreKind::Queue, queue.0);
+        Semaphore { kind, index, value }
+    }
+
+    /// The queue whose timeline it is.
+    pub fn queue(self) -> Option<DeviceQueueIndex> {
+        (self.kind == SemaphoreKind::Queue).then_some(DeviceQueueIndex(self.index))
+    }
 }
 
 /// `VkSemaphoreSubmitInfo`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct SemaphoreRow {
     /// Which.
     pub semaphore: Semaphore,
@@ -48,9 +81,14 @@ pub struct SemaphoreRow {
 /// `VkSubmitInfo2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct BatchRow {
     /// The frame's batch.
     pub batch: BatchId,
+    /// The frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables were lowered,
+    /// add waits at `ALL_COMMANDS` here, for the latest value of each queue that ran it: of this queue for tile memory, of any for ordinary
+    /// memory.
+    pub is_first: bool,
     /// A run of [`Lowered::waits`](super::Lowered::waits).
     pub waits: Run,
     /// A run of [`Lowered::command_buffers`](super::Lowered::command_buffers).
@@ -62,6 +100,7 @@ pub struct BatchRow {
 /// `vkQueueSubmit2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[repr(C)]
 pub struct SubmitRow {
     /// The frame's submit.
     pub submit: SubmitId,

@@ -5,7 +5,7 @@
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::lower::check::{CheckError, Rule};
-use tileheap::lower::tables::Object;
+use tileheap::lower::tables::{Object, ObjectRef, OptionalIndex};
 use tileheap::lower::{DeviceQueues, Lowered, Situation, lower};
 use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::Bytes;
@@ -34,21 +34,21 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     let [shade, blur, show] = tables.passes[..] else {
         panic!("{} passes", tables.passes.len())
     };
-    let bound = shade.tile_memory.expect("tile memory is bound");
-    assert_eq!([blur.tile_memory, show.tile_memory], [Some(bound); 2]);
+    let bound = shade.tile_memory.get().expect("tile memory is bound");
+    assert_eq!([blur.tile_memory, show.tile_memory], [shade.tile_memory; 2]);
     for name in ["albedo", "light"] {
         let resource = plan.frame.resource_named(name).unwrap();
         assert_eq!(plan.placements_of(resource)[0].memory, MemoryKind::Tile, "{name}");
     }
-    let rendering = tables.renderings[shade.rendering.unwrap() as usize];
-    assert!(rendering.tile_shading);
-    assert_eq!(rendering.tile_memory, tables.memory[bound as usize].size);
+    let instance = tables.instances[shade.instance.get().unwrap() as usize];
+    assert!(instance.tile_shading);
+    assert_eq!(instance.tile_memory, tables.memory[bound as usize].size);
     // Draws and dispatches alike may have written, through the attachment, within the tile and as a storage image.
     let light = tables.accesses[2].object;
-    let waits = |object| {
+    let waits = |object: ObjectRef| {
         let barriers = blur.before.images.of(&tables.image_barriers).iter();
         let mut all = barriers.chain(show.before.images.of(&tables.image_barriers));
-        all.find(|one| Object::Image(one.image) == object).unwrap().scopes
+        all.find(|one| object == Object::Image(one.image)).unwrap().scopes
     };
     assert!(
         waits(light)
@@ -69,8 +69,8 @@ fn contents_made_in_a_tile_shading_pass_are_kept_for_later_passes() {
     assert!(!albedo.dst_access.intersects(TILE_READ));
     // The tile attachment's descriptor names the attachment's view.
     assert_eq!(
-        tables.accesses[1].view,
-        Some(tables.attachments[rendering.colors.first as usize].view)
+        tables.accesses[1].view.get(),
+        Some(tables.attachments[instance.colors.first as usize].view)
     );
 }
 
@@ -90,22 +90,22 @@ fn damaged_tables_of_tile_shading_are_refused() {
     let damages: [Damage<'_>; 7] = [
         (
             "no tile shading",
-            &|it| it.renderings[0].tile_shading = false,
+            &|it| it.instances[0].tile_shading = false,
             is_parameter,
         ),
         (
             "another size",
-            &|it| it.renderings[0].tile_memory = Bytes(12_288),
+            &|it| it.instances[0].tile_memory = Bytes(12_288),
             is_parameter,
         ),
         (
             "no size",
-            &|it| it.renderings[0].tile_memory = Bytes::ZERO,
+            &|it| it.instances[0].tile_memory = Bytes::ZERO,
             is_parameter,
         ),
         (
             "not bound later",
-            &|it| it.passes[1].tile_memory = None,
+            &|it| it.passes[1].tile_memory = OptionalIndex::NONE,
             is_parameter,
         ),
         (

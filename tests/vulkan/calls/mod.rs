@@ -7,6 +7,7 @@ mod foreign;
 mod hooks;
 mod order;
 mod safe;
+mod targets;
 
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Capabilities, Device};

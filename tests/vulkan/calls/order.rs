@@ -5,7 +5,6 @@ use ash::vk::PipelineStageFlags2 as S;
 use tileheap::Result;
 use tileheap::lower::Lowered;
 use tileheap::lower::tables::commands::ImageBarrierRow;
-use tileheap::lower::tables::objects::Binding;
 use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
 use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{Context, ContextDesc, FrameNumber, Imports, SubmitCall};
@@ -16,9 +15,9 @@ use super::Rig;
 
 /// Stages that the first use of each tile memory image waits for.
 fn tile_sources(tables: &Lowered) -> Vec<S> {
-    let is_tile = |image: u32| match tables.images[image as usize].binding {
-        Binding::Memory { memory, .. } => tables.memory[memory as usize].kind == MemoryKind::Tile,
-        Binding::Imported => false,
+    let is_tile = |image: u32| {
+        let memory = tables.images[image as usize].binding.memory.get();
+        memory.is_some_and(|memory| tables.memory[memory as usize].kind == MemoryKind::Tile)
     };
     let first = |one: &&ImageBarrierRow| is_tile(one.image) && one.old_layout == vk::ImageLayout::UNDEFINED;
     let barriers = tables.image_barriers.iter().filter(first);

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.lowered {
         let (lowered, situation) = lowered(arguments, plan)?;
         return if arguments.json {
-            output.write(&lowered.to_json(plan.frame.name(), &situation))
+            output.write(&lowered.to_json(&plan.frame, &situation))
         } else {
             output.write_report(&lowered.text(&plan.frame))
         };

@@ -262,6 +262,8 @@ mod tests {
         round_trip::<vk::QueueFlags>();
         round_trip::<vk::PipelineStageFlags2>();
         round_trip::<vk::AccessFlags2>();
+        round_trip::<vk::DependencyFlags>();
+        round_trip::<vk::MemoryAllocateFlags>();
         round_trip::<vk::MemoryPropertyFlags>();
         round_trip::<vk::MemoryHeapFlags>();
     }
@@ -284,6 +286,9 @@ mod tests {
         called(array, "IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT");
         let tile = vk::MemoryHeapFlags::from_raw(8);
         called(tile, "MEMORY_HEAP_TILE_MEMORY_BIT_QCOM");
+        called(vk::DependencyFlags::BY_REGION, "DEPENDENCY_BY_REGION_BIT");
+        let address = vk::MemoryAllocateFlags::DEVICE_ADDRESS;
+        called(address, "MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT");
         called(vk::AttachmentStoreOp::NONE, "ATTACHMENT_STORE_OP_NONE");
     }
 

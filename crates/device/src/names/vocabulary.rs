@@ -131,6 +131,8 @@ vocabulary! {
         ("VK_ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM", 1 << 51),
         ("VK_ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM", 1 << 52),
     ];
+    vk::DependencyFlags, u32, "VK_DEPENDENCY_", "VkDependencyFlagBits", BITS, [];
+    vk::MemoryAllocateFlags, u32, "VK_MEMORY_ALLOCATE_", "VkMemoryAllocateFlagBits", BITS, [];
     vk::MemoryPropertyFlags, u32, "VK_MEMORY_PROPERTY_", "VkMemoryPropertyFlagBits", BITS, [];
     vk::MemoryHeapFlags, u32, "VK_MEMORY_HEAP_", "VkMemoryHeapFlagBits", BITS, [
         ("VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM", 0x8),

@@ -71,7 +71,7 @@ fn every_field_is_judged() {
         let mut situation = Situation::first(queues);
         situation = situation.after(&lower(&plan, &situation).unwrap());
         let (name, device) = (plan.frame.name(), device(&plan, &situation));
-        let text = lower(&plan, &situation).unwrap().to_json(name, &situation);
+        let text = lower(&plan, &situation).unwrap().to_json(&plan.frame, &situation);
         let document: Value = serde_json::from_str(&text).unwrap();
         let mut all = BTreeMap::new();
         fields(&document["tables"], "", "/tables", &mut all);

@@ -2,7 +2,8 @@
 
 use tileheap::lower::Lowered;
 use tileheap::lower::check::{CheckError, Rule};
-use tileheap::lower::tables::commands::PassContents;
+use tileheap::lower::tables::OptionalIndex;
+use tileheap::lower::tables::commands::{PassContents, PassRow};
 use tileheap::plan::MemoryKind;
 
 use super::{Sound, is_hazard, is_layout, refused};
@@ -15,9 +16,12 @@ fn is_contents(error: &CheckError) -> bool {
 fn tile_contents_are_needed_after_a_pass_without_tile_memory() {
     let sites = |sound: &Sound| {
         let uses = |row: &usize, read: bool| {
-            let PassContents::Described(id) = sound.tables.passes[*row].contents else {
+            let PassRow {
+                contents, pass: id, ..
+            } = sound.tables.passes[*row];
+            if contents != PassContents::Described {
                 return false;
-            };
+            }
             let mut accesses = sound.plan.frame.accesses_of(id).iter();
             accesses.any(|access| {
                 (!read || access.needs_contents())
@@ -32,7 +36,7 @@ fn tile_contents_are_needed_after_a_pass_without_tile_memory() {
     };
     let damage = |tables: &mut Lowered, &row: &usize| {
         for pass in &mut tables.passes[row + 1..] {
-            pass.tile_memory = None;
+            pass.tile_memory = OptionalIndex::NONE;
         }
     };
     refused(sites, damage, is_contents);
@@ -42,11 +46,17 @@ fn tile_contents_are_needed_after_a_pass_without_tile_memory() {
 fn a_history_is_not_cleared_before_its_first_use() {
     let sites = |sound: &Sound| {
         let passes = sound.tables.passes.iter().enumerate();
-        let clears = passes.filter(|(_, pass)| matches!(pass.contents, PassContents::Clear { .. }));
+        let clears = passes.filter(|(_, pass)| pass.contents == PassContents::Clear);
         clears.map(|(row, _)| row).collect()
     };
     let damage = |tables: &mut Lowered, &row: &usize| {
-        tables.passes.remove(row);
+        let clear = tables.passes.remove(row).row.get().unwrap();
+        tables.clears.remove(clear as usize);
+        for pass in &mut tables.passes[row..] {
+            if pass.contents == PassContents::Clear {
+                pass.row = pass.row.get().map(|row| row - 1).into();
+            }
+        }
         for commands in &mut tables.command_buffers {
             commands.passes.first -= u32::from(commands.passes.first > row as u32);
             commands.passes.end -= u32::from(commands.passes.end > row as u32);

@@ -3,8 +3,7 @@
 use ash::vk::PipelineStageFlags2 as S;
 use tileheap::lower::tables::commands::BarrierCause;
 use tileheap::lower::tables::objects::ImageRow;
-use tileheap::lower::tables::submission::Semaphore;
-use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, Space, lower};
+use tileheap::lower::{DeviceQueues, FamilyQueue, Lowered, Situation, lower};
 use tileheap::plan::Plan;
 use tileheap::units::Run;
 
@@ -21,12 +20,7 @@ fn tile_memory_of_the_frame_before_is_not_waited_for() {
         for queues in arrangements(&plan) {
             let first = Situation::first(queues);
             let second = first.after(&lower(&plan, &first).unwrap());
-            if !second
-                .before
-                .bytes
-                .iter()
-                .any(|one| matches!(one.space, Space::Tile(_)))
-            {
+            if !second.before.bytes.iter().any(|one| one.space.is_tile()) {
                 continue;
             }
             // Tables for untouched memory, run where a frame has used it.
@@ -98,7 +92,7 @@ fn transfers_go_through_narrow_semaphores() {
         );
     }
     for row in 0..tables.signals.len() {
-        if let Semaphore::Declared(_) = tables.signals[row].semaphore {
+        if tables.signals[row].semaphore.queue().is_none() {
             let mut narrow = tables.clone();
             narrow.signals[row].stages &= !S::ALL_COMMANDS;
             let errors = narrow.violations(&plan.frame, &situation, &device);

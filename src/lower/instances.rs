@@ -1,0 +1,516 @@
+//! Render pass instances: attachments, operations, subpasses, and what pipelines and secondary command buffers are made for.
+
+use ash::vk;
+
+use super::chains::Chains;
+use super::create::attachment_view;
+use super::error::LowerError;
+use super::operations::{AttachmentOperations, deciding};
+use super::placed::Placed;
+use super::subpasses::{dependencies, preserve};
+use super::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
+use super::tables::objects::ViewRow;
+use super::tables::{Lowered, Object, OptionalIndex};
+use crate::frame::tables::{Access, Contents, PassKind};
+use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
+use crate::units::{Bytes, Run};
+
+/// What the instances of a frame are made from.
+pub(super) struct Instances<'a> {
+    pub(super) placed: &'a Placed<'a>,
+    pub(super) chains: &'a Chains,
+    pub(super) operations: &'a AttachmentOperations,
+    pub(super) views: ViewRows,
+    /// Per access of the pass at hand, the row of its attachment.
+    rows: Vec<OptionalIndex>,
+    /// Per attachment of that pass, the aspects that its accesses have declared so far.
+    declared: Vec<vk::ImageAspectFlags>,
+    /// The kinds of those accesses.
+    kinds: Kinds,
+}
+
+/// A set of kinds of accesses.
+#[derive(Clone, Copy, Default)]
+struct Kinds(u64);
+
+impl Kinds {
+    fn of(accesses: &[Access]) -> Kinds {
+        Kinds(
+            accesses
+                .iter()
+                .fold(0, |kinds, access| kinds | 1 << access.kind as u32),
+        )
+    }
+
+    fn contains(self, kind: AccessKind) -> bool {
+        self.0 >> kind as u32 & 1 == 1
+    }
+}
+
+impl<'a> Instances<'a> {
+    pub(super) fn new(
+        placed: &'a Placed<'a>,
+        chains: &'a Chains,
+        operations: &'a AttachmentOperations,
+        views: ViewRows,
+    ) -> Instances<'a> {
+        Instances {
+            placed,
+            chains,
+            operations,
+            views,
+            rows: Vec::new(),
+            declared: Vec::new(),
+            kinds: Kinds::default(),
+        }
+    }
+
+    /// Adds the render pass instance of a pass with its attachments and subpasses; none for passes of another kind.
+    ///
+    /// # Errors
+    /// If the pass needs dynamic rendering, and the device does without.
+    pub(super) fn add(&mut self, pass: PassId, lowered: &mut Lowered) -> Result<OptionalIndex, LowerError> {
+        let plan = self.placed.plan;
+        let described = plan.frame.pass(pass);
+        if described.kind != PassKind::Render {
+            return Ok(OptionalIndex::NONE);
+        }
+        let dynamic = self.placed.is_dynamic(pass);
+        let accesses = plan.frame.accesses_of(pass);
+        self.kinds = Kinds::of(accesses);
+        let inputs = self.kinds.contains(AccessKind::InputAttachment);
+        let [attachments, colors] = self.attachments(pass, lowered);
+        let mut instance = InstanceRow {
+            pass,
+            dynamic,
+            local_read: dynamic && (described.subpasses > 1 || inputs),
+            secondary: described.contents == Contents::Secondary,
+            tile_shading: described.tile_shading,
+            area: described.area,
+            framebuffer: vk::Extent2D {
+                width: described.area.offset.x as u32 + described.area.extent.width,
+                height: described.area.offset.y as u32 + described.area.extent.height,
+            },
+            layers: if described.view_mask == 0 {
+                described.layers
+            } else {
+                1
+            },
+            view_mask: described.view_mask,
+            attachments,
+            colors: if dynamic { colors } else { Run::default() },
+            depth: OptionalIndex::NONE,
+            stencil: OptionalIndex::NONE,
+            subpasses: Run::default(),
+            hook: described.hook,
+            tile_memory: plan.passes[pass.index()]
+                .bound_object
+                .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size),
+        };
+        let first = lowered.subpasses.len() as u32;
+        for subpass in 0..described.subpasses {
+            self.subpass(&mut instance, subpass, lowered);
+        }
+        instance.subpasses = Run::new(first, lowered.subpasses.len() as u32);
+        if described.subpasses > 1 && !dynamic {
+            preserve(&instance, lowered);
+        }
+        if instance.local_read {
+            name_all(&instance, lowered);
+        }
+        if !dynamic {
+            check_object(&plan.frame, &instance, lowered)?;
+        }
+        lowered.instances.push(instance);
+        Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
+    }
+
+    /// Adds the attachments of a pass, each view once; gives the run of all, and that of colour attachments that are not resolved into.
+    fn attachments(&mut self, pass: PassId, lowered: &mut Lowered) -> [Run; 2] {
+        let frame = &self.placed.plan.frame;
+        let is_color = |access: &Access| access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
+        let first = lowered.attachments.len() as u32;
+        self.rows.clear();
+        self.declared.clear();
+        self.rows
+            .resize(frame.accesses_of(pass).len(), OptionalIndex::NONE);
+        let mut add = |kind: AccessKind, color: Option<bool>| {
+            let kinds = self.kinds;
+            for (nth, access) in (0..)
+                .zip(frame.accesses_of(pass))
+                .filter(|_| kinds.contains(kind))
+            {
+                if access.kind == kind && color.is_none_or(|color| is_color(access) == color) {
+                    let index = frame.pass(pass).accesses.indices().start + nth;
+                    self.rows[nth] = self.attachment(index, first, lowered);
+                }
+            }
+            lowered.attachments.len() as u32
+        };
+        add(AccessKind::ColorAttachment, None);
+        let colors = add(AccessKind::InputAttachment, Some(true));
+        add(AccessKind::DepthStencilAttachment, None);
+        add(AccessKind::InputAttachment, Some(false));
+        let all = add(AccessKind::ResolveAttachment, None);
+        [Run::new(first, all), Run::new(first, colors)]
+    }
+
+    /// The row of the attachment that an access is, added unless an earlier one from `first` on has its view. Depth and stencil that are
+    /// declared apart are one attachment.
+    fn attachment(&mut self, index: usize, first: u32, lowered: &mut Lowered) -> OptionalIndex {
+        let frame = &self.placed.plan.frame;
+        let access = &frame.accesses()[index];
+        let Object::Image(image) = lowered.accesses[index].object.get() else {
+            return OptionalIndex::NONE;
+        };
+        let row = &lowered.images[image as usize];
+        let samples = row.samples;
+        let view = attachment_view(image, row, access.range, access.view);
+        let [layout, stencil_layout] = self.chains.layouts_of(index);
+        let [main, stencil] = self.operations.of(frame, index);
+        let own = AttachmentRow {
+            view: self.views.row_of(lowered, view),
+            format: view.format,
+            samples,
+            layout,
+            stencil_layout,
+            combined_layout: combined(view.format, [layout, stencil_layout]),
+            operations: main,
+            stencil,
+            clear: match frame.accesses()[deciding(frame, index)].load_op {
+                LoadOp::Clear(value) => value.into(),
+                _ => ClearValue::ZERO.into(),
+            },
+            resolve: OptionalIndex::NONE,
+            resolve_mode: vk::ResolveModeFlags::NONE,
+        };
+        let aspects = access.range.aspects;
+        let known = &mut lowered.attachments[first as usize..];
+        let Some(position) = known.iter().position(|other| other.view == own.view) else {
+            lowered.attachments.push(own);
+            self.declared.push(aspects);
+            return OptionalIndex::some(lowered.attachments.len() as u32 - 1);
+        };
+        let declared = &mut self.declared[position];
+        add_aspects(&mut known[position], &own, aspects & !*declared);
+        *declared |= aspects;
+        OptionalIndex::some(first + position as u32)
+    }
+
+    /// Adds a subpass of an instance, whose attachments are there.
+    fn subpass(&self, instance: &mut InstanceRow, subpass: u32, lowered: &mut Lowered) {
+        let frame = &self.placed.plan.frame;
+        let pass = instance.pass;
+        let of = |kind| {
+            let accesses = match self.kinds.contains(kind) {
+                true => frame.accesses_of(pass),
+                false => &[],
+            };
+            let own = accesses.iter().zip(&self.rows);
+            own.filter(move |(access, _)| access.kind == kind && access.subpass == subpass)
+        };
+        let rows_of = |kind| of(kind).filter_map(|(_, row)| row.get());
+        let depth = rows_of(AccessKind::DepthStencilAttachment).next();
+        let colors = references(instance, rows_of(AccessKind::ColorAttachment), lowered);
+        let inputs = references(instance, rows_of(AccessKind::InputAttachment), lowered);
+        let [resolves, depth_resolve] = self.resolves(instance, subpass, depth, lowered);
+        let depth_reference = references(instance, depth.into_iter(), lowered);
+        let depths = of(AccessKind::DepthStencilAttachment).map(|(access, _)| access.range.aspects);
+        let aspects = depths.fold(vk::ImageAspectFlags::empty(), |all, aspects| all | aspects);
+        let has = |aspect| depth.filter(|_| aspects.contains(aspect));
+        let depths = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL].map(has);
+        if instance.dynamic {
+            for (attached, row) in [&mut instance.depth, &mut instance.stencil]
+                .into_iter()
+                .zip(depths)
+            {
+                if attached.is_none() {
+                    *attached = row.into();
+                }
+            }
+        }
+        let attachment = |reference: &ReferenceRow, lowered: &Lowered| {
+            lowered.attachments[(instance.attachments.first + reference.attachment) as usize]
+        };
+        let first = lowered.formats.len() as u32;
+        for index in colors.indices() {
+            let color = attachment(&lowered.references[index], lowered);
+            lowered.formats.push(color.format);
+        }
+        let color_formats = Run::new(first, lowered.formats.len() as u32);
+        let mut attached = [colors, depth_reference, inputs]
+            .into_iter()
+            .flat_map(|run| run.indices());
+        let samples = attached
+            .next()
+            .map(|index| attachment(&lowered.references[index], lowered).samples);
+        let [depth_format, stencil_format] = depths.map(|row| {
+            row.map_or(vk::Format::UNDEFINED, |row| {
+                lowered.attachments[row as usize].format
+            })
+        });
+        // Of one subpass, only input attachments wait.
+        let dependencies = match subpass > 0 || self.kinds.contains(AccessKind::InputAttachment) {
+            true => dependencies(frame, pass, subpass, lowered),
+            false => Run::default(),
+        };
+        let mut barriers = Run::default();
+        let mut locations = [Run::default(); 2];
+        if instance.local_read {
+            let last = dependencies.of(&lowered.subpass_dependencies).last();
+            let own = last.is_some_and(|one| one.src_subpass == subpass);
+            barriers = Run::new(dependencies.first, dependencies.end - u32::from(own));
+            locations = [colors, inputs].map(|run| places(instance, run, lowered));
+        }
+        lowered.subpasses.push(SubpassRow {
+            dependencies,
+            barriers,
+            colors,
+            resolves,
+            inputs,
+            depth: first_of(depth_reference),
+            depth_resolve: first_of(depth_resolve),
+            preserved: Run::default(),
+            locations: locations[0],
+            input_indices: locations[1],
+            color_formats,
+            depth_format,
+            stencil_format,
+            depth_aspects: aspects,
+            samples: frame
+                .pass(pass)
+                .samples
+                .or(samples)
+                .unwrap_or(vk::SampleCountFlags::TYPE_1),
+        });
+    }
+
+    /// Adds the references to what colour attachments are resolved to, one for each or none, and to what depth and stencil are.
+    ///
+    /// The n-th resolve attachment that a subpass declares for a resource is that of the n-th attachment of that resource.
+    fn resolves(
+        &self,
+        instance: &InstanceRow,
+        subpass: u32,
+        depth: Option<u32>,
+        lowered: &mut Lowered,
+    ) -> [Run; 2] {
+        if !self.kinds.contains(AccessKind::ResolveAttachment) {
+            return [Run::default(); 2];
+        }
+        let accesses = self.placed.plan.frame.accesses_of(instance.pass);
+        let of = |wanted: AccessKind| {
+            let own = move |(access, _): &(&Access, _)| access.kind == wanted && access.subpass == subpass;
+            accesses.iter().zip(&self.rows).filter(own)
+        };
+        if of(AccessKind::ResolveAttachment).next().is_none() {
+            return [Run::default(); 2];
+        }
+        let target_of = |source: &Access, row: &OptionalIndex| {
+            let same = |(other, _): &(&Access, _)| other.resource == source.resource;
+            let earlier = of(source.kind)
+                .filter(same)
+                .take_while(|(_, other)| *other != row);
+            let mut targets = of(AccessKind::ResolveAttachment);
+            let of_source = |(target, _): &(&Access, _)| target.resolves == Some(source.resource);
+            targets.by_ref().filter(of_source).nth(earlier.count())?.1.get()
+        };
+        let first = lowered.references.len() as u32;
+        for (source, row) in of(AccessKind::ColorAttachment) {
+            let target = target_of(source, row);
+            let reference = target.map_or(ReferenceRow::UNUSED, |target| {
+                reference(instance, target, lowered)
+            });
+            lowered.references.push(reference);
+            resolve(instance, *row, target, lowered);
+        }
+        let end = lowered.references.len() as u32;
+        let source = of(AccessKind::DepthStencilAttachment).next();
+        let target = source.and_then(|(source, row)| target_of(source, row));
+        resolve(instance, depth.into(), target, lowered);
+        let any = lowered.references[first as usize..]
+            .iter()
+            .any(|one| one.get().is_some());
+        let colors = if any { Run::new(first, end) } else { Run::default() };
+        [colors, references(instance, target.into_iter(), lowered)]
+    }
+}
+
+/// An error if a render pass object cannot be what a pass describes.
+fn check_object(frame: &Frame, instance: &InstanceRow, lowered: &Lowered) -> Result<(), LowerError> {
+    let attachments = instance.attachments.of(&lowered.attachments);
+    let subpasses = instance.subpasses.of(&lowered.subpasses);
+    let in_part = |row: &SubpassRow| {
+        let depth = row.depth.get().map(|depth| &lowered.references[depth as usize]);
+        let format = depth.map(|one| attachments[one.attachment as usize].format);
+        format.is_some_and(|format| row.depth_aspects != crate::format::aspects(format))
+    };
+    let why = if subpasses.iter().any(|row| row.depth_resolve.is_some()) {
+        "resolving depth requires dynamic rendering, and its input attachments or subpasses local read"
+    } else if subpasses.iter().any(in_part)
+        || attachments
+            .iter()
+            .any(|row| row.combined_layout == vk::ImageLayout::UNDEFINED)
+    {
+        "depth and stencil with layouts of their own require dynamic rendering, and its input attachments or subpasses local read"
+    } else {
+        return Ok(());
+    };
+    let pass = frame.pass(instance.pass).name.clone();
+    Err(LowerError::UnsupportedPass { pass, why })
+}
+
+/// A reference to a row of attachments.
+fn reference(instance: &InstanceRow, row: u32, lowered: &Lowered) -> ReferenceRow {
+    ReferenceRow {
+        attachment: row - instance.attachments.first,
+        layout: lowered.attachments[row as usize].combined_layout,
+    }
+}
+
+fn references(instance: &InstanceRow, rows: impl Iterator<Item = u32>, lowered: &mut Lowered) -> Run {
+    let first = lowered.references.len() as u32;
+    for row in rows {
+        let reference = reference(instance, row, lowered);
+        lowered.references.push(reference);
+    }
+    Run::new(first, lowered.references.len() as u32)
+}
+
+fn first_of(run: Run) -> OptionalIndex {
+    run.indices().next().map(|row| row as u32).into()
+}
+
+/// Says of an attachment where its samples are resolved to, and how.
+fn resolve(instance: &InstanceRow, row: OptionalIndex, target: Option<u32>, lowered: &mut Lowered) {
+    let Some((row, target)) = row.get().zip(target) else {
+        return;
+    };
+    let attachment = &mut lowered.attachments[row as usize];
+    attachment.resolve_mode = resolve_mode(attachment.format);
+    if instance.dynamic {
+        attachment.resolve = OptionalIndex::some(target);
+    }
+}
+
+/// Per colour attachment of an instance with local read, its position among references.
+fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run {
+    let first = lowered.indices.len() as u32;
+    for attachment in 0..instance.colors.len() as u32 {
+        let mut own = references.of(&lowered.references).iter();
+        let place = own.position(|one| one.attachment == attachment);
+        lowered
+            .indices
+            .push(place.map_or(vk::ATTACHMENT_UNUSED, |place| place as u32));
+    }
+    Run::new(first, lowered.indices.len() as u32)
+}
+
+/// Lets the pipelines of each subpass name the attachments of all: those of an instance with local read.
+fn name_all(instance: &InstanceRow, lowered: &mut Lowered) {
+    let first = lowered.formats.len() as u32;
+    let colors = instance.colors.of(&lowered.attachments).iter();
+    lowered.formats.extend(colors.map(|color| color.format));
+    let color_formats = Run::new(first, lowered.formats.len() as u32);
+    let format_of = |row: OptionalIndex| {
+        let attachment = row.get().map(|row| &lowered.attachments[row as usize]);
+        attachment.map_or(vk::Format::UNDEFINED, |attachment| attachment.format)
+    };
+    let [depth_format, stencil_format] = [instance.depth, instance.stencil].map(format_of);
+    for row in &mut lowered.subpasses[instance.subpasses.indices()] {
+        row.color_formats = color_formats;
+        row.depth_format = depth_format;
+        row.stencil_format = stencil_format;
+    }
+}
+
+/// Takes operations, layout and clear value of `aspects` from another access of the same view, for an attachment that was declared without
+/// them.
+fn add_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk::ImageAspectFlags) {
+    let value = |clear| match clear {
+        ClearValue::DepthStencil(depth, stencil) => (depth, stencil),
+        _ => (0.0, 0),
+    };
+    let [known, new] = [attachment.clear, own.clear].map(|clear| value(clear.get()));
+    if aspects.contains(vk::ImageAspectFlags::STENCIL) {
+        (attachment.stencil, attachment.stencil_layout) = (own.stencil, own.stencil_layout);
+        attachment.clear = ClearValue::DepthStencil(known.0, new.1).into();
+    }
+    if aspects.contains(vk::ImageAspectFlags::DEPTH) {
+        (attachment.operations, attachment.layout) = (own.operations, own.layout);
+        attachment.clear = ClearValue::DepthStencil(new.0, known.1).into();
+    }
+    let layouts = [attachment.layout, attachment.stencil_layout];
+    attachment.combined_layout = combined(attachment.format, layouts);
+}
+
+/// The one layout that is equivalent to an attachment's of depth and of stencil; `UNDEFINED` if there is none.
+///
+/// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
+fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayout {
+    use vk::ImageLayout as L;
+    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+    let of_one = [
+        L::DEPTH_ATTACHMENT_OPTIMAL,
+        L::DEPTH_READ_ONLY_OPTIMAL,
+        L::STENCIL_ATTACHMENT_OPTIMAL,
+        L::STENCIL_READ_ONLY_OPTIMAL,
+    ];
+    match layouts {
+        [one, other] if one == other => {
+            let fits = !of_one.contains(&one) || crate::format::aspects(format) != both;
+            if fits { one } else { L::UNDEFINED }
+        }
+        [L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL] => L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        [L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL] => L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        [L::DEPTH_READ_ONLY_OPTIMAL, L::STENCIL_ATTACHMENT_OPTIMAL] => {
+            L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL
+        }
+        [L::DEPTH_ATTACHMENT_OPTIMAL, L::STENCIL_READ_ONLY_OPTIMAL] => {
+            L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
+        }
+        _ => L::UNDEFINED,
+    }
+}
+
+/// How samples become one: the average, or the first of formats that have no average.
+fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
+    match ClearValue::zero_of(format) {
+        ClearValue::Float(_) => vk::ResolveModeFlags::AVERAGE,
+        _ => vk::ResolveModeFlags::SAMPLE_ZERO,
+    }
+}
+
+/// The rows of every image's views.
+pub(super) struct ViewRows {
+    /// Per image, its first.
+    first: Vec<OptionalIndex>,
+    /// Per row, the next one of the same image.
+    next: Vec<OptionalIndex>,
+}
+
+impl ViewRows {
+    /// None so far.
+    pub(super) fn new(images: usize) -> ViewRows {
+        ViewRows {
+            first: vec![OptionalIndex::NONE; images],
+            next: Vec::with_capacity(2 * images),
+        }
+    }
+
+    /// The row of a view, added if there is none like it.
+    pub(super) fn row_of(&mut self, lowered: &mut Lowered, view: ViewRow) -> u32 {
+        let new = lowered.views.len() as u32;
+        let mut at = &mut self.first[view.image as usize];
+        while let Some(row) = at.get() {
+            if lowered.views[row as usize] == view {
+                return row;
+            }
+            at = &mut self.next[row as usize];
+        }
+        *at = OptionalIndex::some(new);
+        self.next.push(OptionalIndex::NONE);
+        lowered.views.push(view);
+        new
+    }
+}

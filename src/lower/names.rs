@@ -1,0 +1,38 @@
+//! Names for debug labels and messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::Frame;
+
+/// The names of a planned frame's parts, by the ids in the rows of tables: for debug names, labels and messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Names {
+    /// Per resource: of images, buffers, views and dedicated memory.
+    pub resources: Vec<String>,
+    /// Per pass: of labels.
+    pub passes: Vec<String>,
+    /// Per command buffer.
+    pub command_buffers: Vec<String>,
+    /// Per declared semaphore.
+    pub semaphores: Vec<String>,
+    /// Per declared queue.
+    pub queues: Vec<String>,
+}
+
+impl Names {
+    /// Names of a planned frame ([`Plan::frame`](crate::plan::Plan::frame)).
+    pub fn of(frame: &Frame) -> Names {
+        Names {
+            resources: frame.resources().iter().map(|one| one.name.clone()).collect(),
+            passes: frame.passes().iter().map(|one| one.name.clone()).collect(),
+            command_buffers: frame
+                .command_buffers()
+                .iter()
+                .map(|one| one.name.clone())
+                .collect(),
+            semaphores: frame.semaphores().iter().map(|one| one.name.clone()).collect(),
+            queues: frame.queues().iter().map(|one| one.name.clone()).collect(),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Targets: formats, samples and render passes that pipelines are created with, known as soon as a frame is planned.
+
+use ash::vk;
+
+use super::error::LowerError;
+use super::make::lower;
+use super::situation::{DeviceQueues, Situation};
+use super::tables::Lowered;
+use super::tables::commands::PassContents;
+use super::tables::instances::{InstanceRow, SubpassRow};
+use crate::frame::PassId;
+use crate::plan::Plan;
+
+/// The formats, samples and render pass that pipelines of a subpass are created with.
+///
+/// Pipelines outlive a resize: another plan with the same formats has compatible targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Formats of the colour attachments, in order: of those of the subpass, or of all where several subpasses run by local read.
+    pub color_formats: Vec<vk::Format>,
+    /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
+    pub depth_aspects: vk::ImageAspectFlags,
+    /// Format of the attachment's depth aspect, or `UNDEFINED`; where subpasses run by local read also of one that others use.
+    pub depth_format: vk::Format,
+    /// Format of the attachment's stencil aspect, or `UNDEFINED`.
+    pub stencil_format: vk::Format,
+    /// Samples of every attachment; 1 without attachments.
+    pub samples: vk::SampleCountFlags,
+    /// The extent of the described render area.
+    pub extent: vk::Extent2D,
+    /// Layers rendered to, without a view mask.
+    pub layers: u32,
+    /// `viewMask`; 0 without multiview.
+    pub view_mask: u32,
+    /// Rendering is dynamic; otherwise pipelines are created with a render pass object.
+    pub dynamic: bool,
+    /// The render pass object: null where rendering is dynamic, and in what [`Plan::targets`] gives, which creates nothing. A compatible
+    /// one comes from [`runtime::Device::targets`](crate::runtime::Device::targets).
+    pub render_pass: vk::RenderPass,
+    /// The number of the subpass.
+    pub subpass: u32,
+    /// Which attachments its shaders write and read, where it runs by local read.
+    pub local_read: Option<LocalRead>,
+}
+
+/// Locations and input attachment indices of a subpass in dynamic rendering; `ATTACHMENT_UNUSED` for none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalRead {
+    /// Per colour attachment, the location of the output that writes it (`VkRenderingAttachmentLocationInfo`).
+    pub locations: Vec<u32>,
+    /// Per colour attachment, the index by which it is read (`VkRenderingInputAttachmentIndexInfo`).
+    pub inputs: Vec<u32>,
+}
+
+impl LocalRead {
+    /// For `vkCmdSetRenderingAttachmentLocations`, pipelines and secondary command buffers.
+    pub fn locations(&self) -> vk::RenderingAttachmentLocationInfoKHR<'_> {
+        vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(&self.locations)
+    }
+
+    /// For `vkCmdSetRenderingInputAttachmentIndices`, pipelines and secondary command buffers.
+    pub fn indices(&self) -> vk::RenderingInputAttachmentIndexInfoKHR<'_> {
+        let info = vk::RenderingInputAttachmentIndexInfoKHR::default();
+        info.color_attachment_input_indices(&self.inputs)
+            .depth_input_attachment_index(&vk::ATTACHMENT_UNUSED)
+            .stencil_input_attachment_index(&vk::ATTACHMENT_UNUSED)
+    }
+}
+
+/// The structures to chain to a pipeline's creation where rendering is dynamic.
+#[derive(Debug)]
+pub struct RenderingInfo<'a> {
+    formats: vk::PipelineRenderingCreateInfo<'a>,
+    local_read: Option<(
+        vk::RenderingAttachmentLocationInfoKHR<'a>,
+        vk::RenderingInputAttachmentIndexInfoKHR<'a>,
+    )>,
+}
+
+impl Target {
+    /// The target of a subpass, without a render pass object.
+    pub(crate) fn new(tables: &Lowered, instance: &InstanceRow, subpass: u32, row: &SubpassRow) -> Target {
+        let list = |run: crate::units::Run| run.of(&tables.indices).to_vec();
+        Target {
+            color_formats: row.color_formats.of(&tables.formats).to_vec(),
+            depth_aspects: row.depth_aspects,
+            depth_format: row.depth_format,
+            stencil_format: row.stencil_format,
+            samples: row.samples,
+            extent: instance.area.extent,
+            layers: instance.layers,
+            view_mask: instance.view_mask,
+            dynamic: instance.dynamic,
+            render_pass: vk::RenderPass::null(),
+            subpass,
+            local_read: instance.local_read.then(|| LocalRead {
+                locations: list(row.locations),
+                inputs: list(row.input_indices),
+            }),
+        }
+    }
+
+    /// The structs to chain to a pipeline's creation where rendering is dynamic.
+    pub fn rendering(&self) -> RenderingInfo<'_> {
+        let local_read = self.local_read.as_ref();
+        RenderingInfo {
+            formats: vk::PipelineRenderingCreateInfo::default()
+                .view_mask(self.view_mask)
+                .color_attachment_formats(&self.color_formats)
+                .depth_attachment_format(self.depth_format)
+                .stencil_attachment_format(self.stencil_format),
+            local_read: local_read.map(|local| (local.locations(), local.indices())),
+        }
+    }
+
+    /// Sets the target of a pipeline's creation info: by its render pass, or by chaining `rendering` (of
+    /// [`Target::rendering`]).
+    ///
+    /// # Panics
+    /// If pipelines need a render pass object, and the target has none.
+    pub fn attach<'a>(
+        &self,
+        info: vk::GraphicsPipelineCreateInfo<'a>,
+        rendering: &'a mut RenderingInfo<'_>,
+    ) -> vk::GraphicsPipelineCreateInfo<'a> {
+        if !self.dynamic {
+            let missing = self.render_pass == vk::RenderPass::null();
+            assert!(
+                !missing,
+                "the target's render pass object is created by Device::targets"
+            );
+            return info.render_pass(self.render_pass).subpass(self.subpass);
+        }
+        let info = info.push_next(&mut rendering.formats);
+        match &mut rendering.local_read {
+            Some((locations, inputs)) => info.push_next(locations).push_next(inputs),
+            None => info,
+        }
+    }
+}
+
+/// The targets of a plan's render passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Targets {
+    /// Per pass of the planned frame, those of its subpasses; none for compute and transfer passes.
+    of_pass: Vec<Vec<Target>>,
+    /// Per pass of the described frame, its pass in the planned one.
+    planned: Vec<PassId>,
+}
+
+impl Targets {
+    /// The targets of tables, with the render pass object of each row of instances that has one.
+    pub(crate) fn new(plan: &Plan, tables: &Lowered, render_pass: impl Fn(u32) -> vk::RenderPass) -> Targets {
+        let rows = tables
+            .passes
+            .iter()
+            .filter(|row| row.contents != PassContents::Clear);
+        let of_pass = rows.map(|row| {
+            let Some(index) = row.instance.get() else {
+                return Vec::new();
+            };
+            let instance = &tables.instances[index as usize];
+            let subpasses = (0..).zip(tables.subpasses_of(index));
+            let target = |(number, row)| Target {
+                render_pass: render_pass(index),
+                ..Target::new(tables, instance, number, row)
+            };
+            subpasses.map(target).collect()
+        });
+        Targets {
+            of_pass: of_pass.collect(),
+            planned: plan
+                .described()
+                .pass_ids()
+                .map(|pass| plan.pass_of(pass))
+                .collect(),
+        }
+    }
+
+    /// What pipelines of a subpass of a pass are created with: 0 for passes that have one subpass. `None` if the pass is not a render pass,
+    /// or has fewer subpasses.
+    pub fn get(&self, pass: PassId, subpass: u32) -> Option<&Target> {
+        self.in_plan(self.planned[pass.index()], subpass)
+    }
+
+    /// The same of a pass of the planned frame.
+    pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&Target> {
+        self.of_pass[pass.index()].get(subpass as usize)
+    }
+}
+
+impl Plan {
+    /// Everything that pipelines are created from, before anything is created or bound.
+    ///
+    /// Pipelines of devices without dynamic rendering need render pass objects besides, which
+    /// [`runtime::Device::targets`](crate::runtime::Device::targets) creates.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+    /// # use tileheap::{frame::tables::PassKind, measure::estimate, plan::{PlanOptions, plan}, profile::DeviceProfile};
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    /// let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    /// let targets = plan.targets()?;
+    /// for pass in frame.pass_ids() {
+    ///     assert_eq!(targets.get(pass, 0).is_some(), frame.pass(pass).kind == PassKind::Render);
+    /// }
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`lower`]: for plans for comparison only, and for passes that need dynamic rendering which the device lacks.
+    pub fn targets(&self) -> Result<Targets, LowerError> {
+        let tables = lower(self, &Situation::first(DeviceQueues::one(&self.frame)))?;
+        Ok(Targets::new(self, &tables, |_| vk::RenderPass::null()))
+    }
+}
