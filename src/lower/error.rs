@@ -22,6 +22,14 @@ pub enum LowerError {
         /// The frame.
         frame: String,
     },
+    /// More than the previous users of bytes is needed to execute the plan.
+    #[error("the plan of frame `{frame}` needs more than aliasing: {why}")]
+    NotOnlyAliasing {
+        /// The frame.
+        frame: String,
+        /// What it needs, and how to plan without it.
+        why: &'static str,
+    },
     /// A render pass cannot be begun on the device.
     #[error("pass `{pass}` cannot be recorded on this device: {why}")]
     UnsupportedPass {

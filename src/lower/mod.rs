@@ -30,6 +30,7 @@
 //! # Ok::<(), tileheap::Error>(())
 //! ```
 
+mod aliasing;
 mod chains;
 pub mod check;
 mod checked;
@@ -58,6 +59,7 @@ mod targets;
 mod within;
 mod words;
 
+pub use aliasing::{Aliasing, AliasingRow, PreviousUser, aliasing};
 pub use checked::Checked;
 pub use error::LowerError;
 pub use make::{Lowerer, lower};

@@ -1,5 +1,6 @@
 //! Frames, plans and their checker: everything that needs no driver.
 
+mod aliasing;
 mod arrange;
 mod arrange_meaning;
 mod damage;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::frame::import::Imported;
-use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, lower};
-use tileheap::plan::{NotTile, PlacementReason, Plan};
+use tileheap::lower::{Checked, DeviceQueues, FamilyQueue, Lowered, Situation, aliasing, lower};
+use tileheap::plan::{Ladder, NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
 use crate::frames::advice;
@@ -30,10 +30,13 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "json")]
     advice: bool,
     /// Print the frame as it is executed: images, memory, barriers, render passes, semaphores
-    #[arg(long, conflicts_with = "advice")]
+    #[arg(long, conflicts_with = "advice", group = "tables")]
     lowered: bool,
-    /// With --lowered: the device queue of each declared queue, as family.index; by default each has a family of its own
-    #[arg(long, value_name = "QUEUES", requires = "lowered", value_delimiter = ',', value_parser = parse_queue)]
+    /// Print the previous users of each placement's bytes, for engines that track layouts and barriers themselves; plans without ladders
+    #[arg(long, conflicts_with = "advice", group = "tables")]
+    aliasing: bool,
+    /// With --lowered or --aliasing: the device queue of each declared queue, as family.index; by default each has a family of its own
+    #[arg(long, value_name = "QUEUES", requires = "tables", value_delimiter = ',', value_parser = parse_queue)]
     queues: Vec<FamilyQueue>,
     /// With --lowered: which frame since the start; the first ones clear histories, from the third on every other one is the same
     #[arg(long, value_name = "N", requires = "lowered", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -45,10 +48,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     arguments.arrange.require_search()?;
-    let (imported, described) = arguments.frame.plan()?;
-    let arranged = arguments
-        .arrange
-        .arrange(&arguments.frame.options, &imported, &described)?;
+    let mut frame = arguments.frame.clone();
+    if arguments.aliasing {
+        frame.options.ladder.get_or_insert(Ladder::Off);
+    }
+    let (imported, described) = frame.plan()?;
+    let arranged = arguments.arrange.arrange(&frame.options, &imported, &described)?;
     let plan = arranged.as_ref().map_or(&described, |arranged| &arranged.plan);
     let output = Output::to(arguments.output.clone());
     if arguments.lowered {
@@ -57,6 +62,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             output.write(&lowered.to_json(&plan.frame, &situation))
         } else {
             output.write_report(&lowered.text(&plan.frame))
+        };
+    }
+    if arguments.aliasing {
+        let aliasing = aliasing(plan, &device_queues(arguments, plan))?;
+        return if arguments.json {
+            output.write(&aliasing.to_json(&plan.frame))
+        } else {
+            output.write_report(&aliasing.text(&plan.frame))
         };
     }
     if arguments.json {
@@ -82,14 +95,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     output.write_report(&report)
 }
 
+/// The device queue of each declared queue.
+fn device_queues(arguments: &Arguments, plan: &Plan) -> DeviceQueues {
+    match arguments.queues[..] {
+        [] => DeviceQueues::apart(&plan.frame),
+        ref queues => DeviceQueues::new(queues),
+    }
+}
+
 /// The tables of the frame of this number, each frame before it lowered for what the one before it left.
 fn lowered(arguments: &Arguments, plan: &Plan) -> Result<(Checked<Lowered>, Situation)> {
-    let queues = if arguments.queues.is_empty() {
-        DeviceQueues::apart(&plan.frame)
-    } else {
-        DeviceQueues::new(&arguments.queues)
-    };
-    let mut situation = Situation::first(queues);
+    let mut situation = Situation::first(device_queues(arguments, plan));
     let mut lowered = lower(plan, &situation)?;
     for _ in 1..arguments.frame_number {
         situation = situation.after(&lowered);

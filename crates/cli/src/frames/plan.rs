@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::values::{Budget, named, parse_bytes, parse_extent};
 
 /// A frame, and how it is planned.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct FrameArguments {
     /// The frame as JSON, native ("format": "tileheap-frame") or loose; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]

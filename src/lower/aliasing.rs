@@ -1,0 +1,370 @@
+//! Aliasing only: the previous users of each placement's bytes, for engines that track layouts and barriers themselves.
+//!
+//! ```text
+//! passes            0   1   2   3   4   5
+//! bytes [0, 8)      ├─ a ──┤       ├─ c ─┤       c: previous users are a, and b for [8, 12)
+//! bytes [8, 12)         ├─ b ──┤   ├─ c ─┤       a: previous user is c of the frame before
+//! ```
+//! Before the first pass that uses a resource, the engine waits for the last uses of the previous users, and treats the contents of the
+//! resource as undefined (an image is then in `VK_IMAGE_LAYOUT_UNDEFINED`). It orders the uses of one resource within a frame as those of any
+//! other.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+
+use super::chains::AccessUse;
+use super::error::LowerError;
+use super::names::Names;
+use super::situation::DeviceQueues;
+use super::state::Space;
+use super::tables::{DeviceQueueIndex, OptionalIndex};
+use crate::frame::{Frame, PassId, Persistence, ResourceId};
+use crate::names;
+use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
+use crate::profile::Features;
+use crate::units::{Bytes, Run};
+
+/// A placement, at one of the passes that use it first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct AliasingRow {
+    /// The resource that is placed.
+    pub resource: ResourceId,
+    /// Its placement, a row of [`Plan::placements`].
+    pub placement: u32,
+    /// The kind of memory: images and buffers in tile memory are created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` or
+    /// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`, images in lazily allocated memory with `VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT`.
+    pub memory: MemoryKind,
+    /// The memory object, a row of [`Plan::objects`].
+    pub object: u32,
+    /// A pass that no other use of the resource comes before. One row has each: several only where queues begin at the same time.
+    pub first_pass: PassId,
+    /// `memoryOffset` in the object.
+    pub offset: Bytes,
+    /// The bytes that the resource takes there.
+    pub size: Bytes,
+    /// Previous users to wait for, the resource itself in the frame before included: a run of [`Aliasing::previous`].
+    pub previous: Run,
+    /// Whether the contents are undefined before the pass: false only for histories, which are undefined in the first frame.
+    pub discards: bool,
+}
+
+/// A resource that held bytes before, with its uses on one device queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[repr(C)]
+pub struct PreviousUser {
+    /// The resource.
+    pub resource: ResourceId,
+    /// Its last pass on the queue.
+    pub last_pass: PassId,
+    /// The device queue.
+    pub queue: DeviceQueueIndex,
+    /// Whether it used the bytes in the frame before, which does not count in the first frame.
+    pub earlier_frame: bool,
+    /// The stages of its uses on the queue.
+    #[serde(with = "names::bits")]
+    pub stages: vk::PipelineStageFlags2,
+    /// The accesses of those that write.
+    #[serde(with = "names::bits")]
+    pub writes: vk::AccessFlags2,
+}
+
+/// Previous users of every placement, and the tile memory to bind, without layouts or barriers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aliasing {
+    /// Placements in memory of the plan, by first pass.
+    pub placements: Vec<AliasingRow>,
+    /// Previous users: runs of placements.
+    pub previous: Vec<PreviousUser>,
+    /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; none for none.
+    pub tile_memory: Vec<OptionalIndex>,
+}
+
+const _: () = assert!(size_of::<AliasingRow>() == 56);
+const _: () = assert!(size_of::<PreviousUser>() == 32);
+
+/// Lists the previous users of each placement's bytes, in frames that follow one another on the same queues.
+///
+/// O(placements x placements that share bytes with them).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+/// # use tileheap::{measure::estimate, plan::{Ladder, PlanOptions, plan}, profile::DeviceProfile};
+/// use tileheap::lower::{DeviceQueues, aliasing};
+/// # let frame = synthetic(7, SyntheticDesc::default());
+/// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+/// # let needs = Arc::new(estimate(&frame, &profile)?);
+/// let options = PlanOptions { ladder: Ladder::Off, ..PlanOptions::default() };
+/// let plan = plan(&frame, &needs, &profile, &options)?;
+/// let aliasing = aliasing(&plan, &DeviceQueues::one(&frame))?;
+/// for row in &aliasing.placements {
+///     let users = row.previous.of(&aliasing.previous); // wait for these before `row.first_pass`
+///     # let _ = users;
+/// }
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
+/// # Errors
+/// If there is not one device queue for each declared queue. If the plan is one for comparison only, or needs more than aliasing: an image in
+/// each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
+/// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
+pub fn aliasing(plan: &Plan, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
+    queues.check(&plan.frame)?;
+    check(plan, queues)?;
+    let bound = plan.passes.iter().map(|pass| pass.bound_object);
+    let mut aliasing = Aliasing {
+        tile_memory: bound
+            .map(|object| object.map(|object| object.index() as u32).into())
+            .collect(),
+        ..Aliasing::default()
+    };
+    let mut order: Vec<(Space, u32)> = (0..)
+        .zip(&plan.placements)
+        .filter_map(|(index, placement)| Some((space_of(plan, queues, placement)?, index)))
+        .collect();
+    order.sort_by_key(|&(space, index)| (space, plan.placements[index as usize].span.first, index));
+    for placements in order.chunk_by(|(a, _), (b, _)| a == b) {
+        // The first round finds what a frame leaves to the next one.
+        let mut holders = Holders::default();
+        placements
+            .iter()
+            .for_each(|&(_, index)| _ = holders.take(plan, index));
+        holders.end_frame();
+        for &(_, index) in placements {
+            let earlier = holders.take(plan, index);
+            add(plan, queues, (index, &earlier), &mut aliasing);
+        }
+    }
+    aliasing
+        .placements
+        .sort_by_key(|row| (row.first_pass, row.placement));
+    Ok(aliasing)
+}
+
+/// An error if a plan needs more than aliasing.
+fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
+    let more = |why| {
+        let frame = plan.frame.name().to_owned();
+        Err(LowerError::NotOnlyAliasing { frame, why })
+    };
+    let is_ladder = |run: Run| {
+        let rows = run.of(&plan.placements);
+        rows.len() > 1 && rows[0].memory == MemoryKind::Tile
+    };
+    if plan
+        .resources
+        .iter()
+        .any(|resource| is_ladder(resource.placements))
+    {
+        return more("it has an image in each of several tile memory objects: plan with `Ladder::Off`");
+    }
+    if plan.options.windows == WindowRule::WholeFrame {
+        let frame = plan.frame.name().to_owned();
+        return Err(LowerError::WholeFrame { frame });
+    }
+    let frame = &plan.frame;
+    let is_split = |&id: &ResourceId| {
+        let history = frame.resource(id).persistence == Persistence::History;
+        let external = matches!(frame.resource(id).persistence, Persistence::External(_));
+        frame.resource(id).is_image() && !history && !external && first_passes(frame, queues, id).len() > 1
+    };
+    if frame.resource_ids().any(|id| is_split(&id)) {
+        return more("an image of it is first used on several queues at the same time, in parts");
+    }
+    if !plan.stores().is_empty() {
+        return more("it splits lifetimes by stores: plan without `split`");
+    }
+    Ok(())
+}
+
+/// The space of a placement's bytes; `None` of the caller's.
+fn space_of(plan: &Plan, queues: &DeviceQueues, placement: &Placement) -> Option<Space> {
+    let object = placement.object?;
+    let first = plan.frame.lifetime_of(placement.resource).first.0;
+    Some(match placement.memory {
+        MemoryKind::Tile => Space::tile(queue_of(&plan.frame, queues, PassId(first))),
+        _ => Space::memory(object.index() as u32),
+    })
+}
+
+fn queue_of(frame: &Frame, queues: &DeviceQueues, pass: PassId) -> DeviceQueueIndex {
+    queues.declared()[frame.queue_of(pass).index()]
+}
+
+/// Current owners of each byte range of a space.
+#[derive(Default)]
+struct Holders(Vec<Holder>);
+
+/// Bytes `[first, end)`, last used by a placement.
+#[derive(Clone, Copy)]
+struct Holder {
+    first: Bytes,
+    end: Bytes,
+    placement: u32,
+    earlier_frame: bool,
+}
+
+impl Holders {
+    /// Gives the bytes of a placement to it; returns the previous holders, deduplicated.
+    fn take(&mut self, plan: &Plan, index: u32) -> Vec<Holder> {
+        let placement = &plan.placements[index as usize];
+        let (first, end) = (placement.offset, placement.offset + placement.size);
+        let mut before: Vec<Holder> = Vec::new();
+        let mut left = Vec::with_capacity(self.0.len() + 2);
+        for one in self.0.drain(..) {
+            if one.end <= first || end <= one.first {
+                left.push(one);
+                continue;
+            }
+            if before.iter().all(|known| known.placement != one.placement) {
+                before.push(one);
+            }
+            let rest = [(one.first, first.min(one.end)), (end.max(one.first), one.end)];
+            let rest = rest.into_iter().filter(|(first, end)| first < end);
+            left.extend(rest.map(|(first, end)| Holder { first, end, ..one }));
+        }
+        left.push(Holder {
+            first,
+            end,
+            placement: index,
+            earlier_frame: false,
+        });
+        self.0 = left;
+        before
+    }
+
+    fn end_frame(&mut self) {
+        self.0.iter_mut().for_each(|one| one.earlier_frame = true);
+    }
+}
+
+/// Adds the rows of a placement whose bytes `earlier` held.
+fn add(plan: &Plan, queues: &DeviceQueues, (index, earlier): (u32, &[Holder]), to: &mut Aliasing) {
+    let (frame, placement) = (&plan.frame, &plan.placements[index as usize]);
+    let first = to.previous.len() as u32;
+    for one in earlier {
+        let resource = plan.placements[one.placement as usize].resource;
+        add_users(plan, queues, (resource, one.earlier_frame), &mut to.previous);
+    }
+    let previous = Run::new(first, to.previous.len() as u32);
+    let object = placement.object.expect("its bytes are in a space").index() as u32;
+    let firsts = first_passes(frame, queues, placement.resource).into_iter();
+    to.placements.extend(firsts.map(|first_pass| AliasingRow {
+        resource: placement.resource,
+        placement: index,
+        memory: placement.memory,
+        object,
+        first_pass,
+        offset: placement.offset,
+        size: placement.size,
+        previous,
+        discards: frame.resource(placement.resource).persistence != Persistence::History,
+    }));
+}
+
+/// The passes that use a resource before any other that is ordered with them.
+fn first_passes(frame: &Frame, queues: &DeviceQueues, resource: ResourceId) -> Vec<PassId> {
+    let mut passes: Vec<PassId> = frame.accesses_to(resource).map(|access| access.pass).collect();
+    passes.sort_unstable();
+    passes.dedup();
+    let queue = |pass| queue_of(frame, queues, pass);
+    let ordered = |a: PassId, b: PassId| a < b && (queue(a) == queue(b) || frame.happens_before(a, b));
+    let is_first = |pass: &PassId| !passes.iter().any(|&other| ordered(other, *pass));
+    passes.iter().copied().filter(is_first).collect()
+}
+
+/// Adds the uses of a resource, those of each device queue as one.
+fn add_users(
+    plan: &Plan,
+    queues: &DeviceQueues,
+    (resource, earlier_frame): (ResourceId, bool),
+    to: &mut Vec<PreviousUser>,
+) {
+    let (frame, first) = (&plan.frame, to.len());
+    let store_none = plan.profile.features.contains(Features::STORE_OP_NONE);
+    for access in frame.accesses_to(resource) {
+        let queue = queue_of(frame, queues, access.pass);
+        let depth = !access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
+        let AccessUse { stages, writes, .. } = AccessUse::of(frame, access, depth, store_none);
+        match to[first..].iter_mut().find(|known| known.queue == queue) {
+            Some(known) => {
+                known.last_pass = known.last_pass.max(access.pass);
+                known.stages |= stages;
+                known.writes |= writes;
+            }
+            None => to.push(PreviousUser {
+                resource,
+                last_pass: access.pass,
+                queue,
+                earlier_frame,
+                stages,
+                writes,
+            }),
+        }
+    }
+}
+
+/// The kind of document, and its version.
+const FORMAT: &str = "tileheap aliasing";
+const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    format: String,
+    version: u64,
+    frame: String,
+    names: Names,
+    aliasing: Aliasing,
+}
+
+impl Aliasing {
+    /// As JSON, with the names of the frame that was planned.
+    pub fn to_json(&self, frame: &Frame) -> String {
+        tileheap_json::write(&Document {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            frame: frame.name().to_owned(),
+            names: Names::of(frame),
+            aliasing: self.clone(),
+        })
+    }
+
+    /// As text, a line for each placement and each of its previous users.
+    pub fn text(&self, frame: &Frame) -> String {
+        let mut text = String::new();
+        for row in &self.placements {
+            let name = &frame.resource(row.resource).name;
+            let pass = &frame.pass(row.first_pass).name;
+            let (object, offset, size) = (row.object, row.offset.0, row.size);
+            let contents = if row.discards { "undefined" } else { "kept" };
+            text += &format!(
+                "`{name}` in object {object} at {offset} ({size}), contents {contents} before pass `{pass}`\n"
+            );
+            for user in row.previous.of(&self.previous) {
+                let name = &frame.resource(user.resource).name;
+                let pass = &frame.pass(user.last_pass).name;
+                let when = if user.earlier_frame {
+                    ", the frame before"
+                } else {
+                    ""
+                };
+                let queue = user.queue.0;
+                let stages = names::bit_names(user.stages).join(" ");
+                text += &format!(
+                    "    after `{name}`, last used by pass `{pass}` on queue {queue}{when}: {stages}\n"
+                );
+            }
+        }
+        for (pass, object) in frame.passes().iter().zip(&self.tile_memory) {
+            if let Some(object) = object.get() {
+                text += &format!("pass `{}`: object {object} is bound as tile memory\n", pass.name);
+            }
+        }
+        text
+    }
+}
