@@ -1,13 +1,23 @@
 //! Descriptor sets: one per slot for what all passes see, one per pass and parity for what a pass reads and writes.
 
 use ash::vk;
-use tileheap::runtime::{BoundFrame, Parity};
+use tileheap::frame::tables::Access;
+use tileheap::lower::Parity;
 
 use crate::frame::Deferred;
 use crate::pipelines::{Pipelines, inputs_of};
 use crate::support::arrangement::Run;
 use crate::support::descriptors::{SetLayout, create_pool};
 use crate::support::error::Result;
+
+/// The object that a descriptor refers to.
+#[derive(Clone, Copy)]
+pub(crate) enum Input {
+    /// A view of an image, and the layout that the image has then.
+    Image(vk::ImageView, vk::ImageLayout),
+    /// Bytes of a buffer: offset and size.
+    Buffer(vk::Buffer, (vk::DeviceSize, vk::DeviceSize)),
+}
 
 /// Set 1 of every described pass wherever it runs, written once: history resources alternate between two copies, so there are two of each.
 pub(crate) struct Inputs {
@@ -17,11 +27,12 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
+    /// Writes all sets; `input` gives what an access names where it runs, in frames of a parity.
     pub(crate) fn write(
         device: &ash::Device,
         deferred: &Deferred,
-        bound: &BoundFrame,
         pipelines: &Pipelines,
+        input: impl Fn(&Run, &Access, Parity) -> Input,
     ) -> Result<Inputs> {
         let layout_of = |run: &Run| &pipelines.of(deferred, run.described).inputs;
         let sizes: Vec<_> = deferred
@@ -36,7 +47,12 @@ impl Inputs {
                 let mut set = vk::DescriptorSet::null();
                 if layout.handle != vk::DescriptorSetLayout::null() {
                     set = layout.allocate(device, pool)?;
-                    write_inputs(device, (layout, set), deferred, bound, &run, parity);
+                    let accesses = inputs_of(deferred, run.described);
+                    write_inputs(
+                        device,
+                        (layout, set),
+                        accesses.map(|access| input(&run, access, parity)),
+                    );
                 }
                 sets[parity.index()].push(set);
             }
@@ -56,25 +72,18 @@ impl Inputs {
     }
 }
 
-/// Points set 1 of a pass to what the plan lets it use.
+/// Points set 1 of a pass to what it reads and writes.
 fn write_inputs(
     device: &ash::Device,
     (layout, set): (&SetLayout, vk::DescriptorSet),
-    deferred: &Deferred,
-    bound: &BoundFrame,
-    run: &Run,
-    parity: Parity,
+    inputs: impl Iterator<Item = Input>,
 ) {
-    for (access, declared) in inputs_of(deferred, run.described).zip(&layout.bindings) {
-        let (pass, resource, version) = (run.pass, deferred.here(run, access.resource), access.version);
-        if declared.descriptor_type == vk::DescriptorType::STORAGE_BUFFER {
-            let buffer = bound.buffer_in(pass, resource, version, parity);
-            let part = (buffer.offset, buffer.size);
-            layout.write_buffer(device, set, declared.binding, buffer.handle, part);
-        } else {
-            let view = bound.image_in(pass, resource, version, parity).view;
-            let image_layout = bound.layout_in(pass, resource, version);
-            layout.write_image(device, set, declared.binding, view, image_layout);
+    for (input, declared) in inputs.zip(&layout.bindings) {
+        match input {
+            Input::Buffer(buffer, part) => layout.write_buffer(device, set, declared.binding, buffer, part),
+            Input::Image(view, image_layout) => {
+                layout.write_image(device, set, declared.binding, view, image_layout);
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::mem::offset_of;
 
 use ash::vk;
-use tileheap::runtime::{Device, FrameNumber};
 
 use crate::camera::Constants;
 use crate::frame::inset;
@@ -11,7 +10,7 @@ use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
 use crate::support::commands::command_buffers;
 use crate::support::descriptors::SetLayout;
 use crate::support::error::{Called, Result};
-use crate::support::memory::HostBuffer;
+use crate::support::memory::{Allocator, HostBuffer};
 
 /// What a frame under way needs for itself.
 pub(crate) struct FrameInFlight {
@@ -24,8 +23,6 @@ pub(crate) struct FrameInFlight {
     pub(crate) data: HostBuffer,
     /// Set 0, for each view.
     pub(crate) shared: [vk::DescriptorSet; 2],
-    /// The frame that uses the slot.
-    pub(crate) pending: Option<FrameNumber>,
 }
 
 /// Bytes of a view's constants, with what follows up to the next's.
@@ -41,18 +38,17 @@ struct SharedLayout {
 
 impl FrameInFlight {
     pub(crate) fn new(
-        tile: &Device,
+        (device, memory): (&ash::Device, Allocator<'_>),
         family: u32,
         descriptors: vk::DescriptorPool,
         layout: &SetLayout,
         objects: usize,
     ) -> Result<FrameInFlight> {
-        let device = tile.raw();
         let (pool, command_buffers) = command_buffers(device, family)?;
         let instances = (objects * size_of::<Instance>()) as vk::DeviceSize;
         let size = size_of::<SharedLayout>() as vk::DeviceSize + instances;
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
-        let data = HostBuffer::new(tile, size, usage)?;
+        let data = HostBuffer::new(memory, size, usage)?;
         let mut shared = [vk::DescriptorSet::null(); 2];
         for (view, set) in shared.iter_mut().enumerate() {
             *set = layout.allocate(device, descriptors)?;
@@ -72,7 +68,6 @@ impl FrameInFlight {
             other: None,
             data,
             shared,
-            pending: None,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::PassId;
-use tileheap::runtime::{Parity, PassCommands};
+use tileheap::lower::Parity;
 
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, INSET, TILE};
@@ -11,6 +11,7 @@ use crate::pipelines::{Pipelines, Program};
 use crate::scene::Draw;
 use crate::support::arrangement::Run;
 use crate::support::commands::set_viewport;
+use crate::support::output::ReadBack;
 use crate::support::picture::copy_to_buffer;
 
 /// Records into a pass of one frame.
@@ -31,18 +32,23 @@ pub(crate) struct PassRecorder<'a> {
 }
 
 impl PassRecorder<'_> {
-    pub(crate) fn record(&self, cmd: &PassCommands<'_>, run: &Run) {
-        let program = Program::of(self.deferred, run.described);
+    /// Records a run; `copied` gives the image that is read back, and the buffer that it is copied to.
+    pub(crate) fn record(
+        &self,
+        buffer: vk::CommandBuffer,
+        run: &Run,
+        copied: impl FnOnce(ReadBack) -> (vk::Image, vk::Buffer),
+    ) {
+        let (device, program) = (self.device, Program::of(self.deferred, run.described));
         match program {
-            Program::Copy => return self.read_back(cmd, run.described),
-            Program::Compute(_) | Program::Tiles(_) => self.bind(cmd, run, vk::PipelineBindPoint::COMPUTE),
+            Program::Copy => return self.read_back(buffer, run.described, copied),
+            Program::Compute(_) | Program::Tiles(_) => self.bind(buffer, run, vk::PipelineBindPoint::COMPUTE),
             Program::Objects(..) | Program::Screen(_) | Program::Halos => {
-                self.bind(cmd, run, vk::PipelineBindPoint::GRAPHICS);
+                self.bind(buffer, run, vk::PipelineBindPoint::GRAPHICS);
                 let viewport = run.strip.viewport(self.deferred.whole(run.described));
-                set_viewport(self.device, cmd.command_buffer(), (viewport, run.strip.scissor()));
+                set_viewport(device, buffer, (viewport, run.strip.scissor()));
             }
         }
-        let (device, buffer) = (self.device, cmd.command_buffer());
         // SAFETY: the pass is being recorded, with all that its pipeline needs.
         unsafe {
             match program {
@@ -85,14 +91,14 @@ impl PassRecorder<'_> {
         }
     }
 
-    fn bind(&self, cmd: &PassCommands<'_>, run: &Run, point: vk::PipelineBindPoint) {
+    fn bind(&self, buffer: vk::CommandBuffer, run: &Run, point: vk::PipelineBindPoint) {
         let pipeline = self.pipelines.of(self.deferred, run.described);
         let of_second = self.deferred.frame.pass(run.described).name.ends_with(INSET);
         let sets = [
             self.shared[usize::from(of_second)],
             self.inputs.of(run, self.parity),
         ];
-        let (buffer, layout) = (cmd.command_buffer(), pipeline.layout);
+        let layout = pipeline.layout;
         if let Some(range) = pipeline.push_constants {
             let words = self.deferred.push_constants(run);
             // SAFETY: the pass is being recorded; the range is the layout's.
@@ -108,21 +114,24 @@ impl PassRecorder<'_> {
         }
         // SAFETY: the pass is being recorded; pipeline and sets have the same layouts.
         unsafe {
+            self.device.cmd_bind_pipeline(buffer, point, pipeline.handle);
             self.device
-                .cmd_bind_pipeline(cmd.command_buffer(), point, pipeline.handle);
-            self.device
-                .cmd_bind_descriptor_sets(cmd.command_buffer(), point, pipeline.layout, 0, &sets, &[]);
+                .cmd_bind_descriptor_sets(buffer, point, layout, 0, &sets, &[]);
         }
     }
 
-    fn read_back(&self, cmd: &PassCommands<'_>, pass: PassId) {
+    fn read_back(
+        &self,
+        buffer: vk::CommandBuffer,
+        pass: PassId,
+        copied: impl FnOnce(ReadBack) -> (vk::Image, vk::Buffer),
+    ) {
         let read_back = self.deferred.parts.read_back;
         let Some(read_back) = read_back.filter(|read_back| read_back.pass == pass) else {
             return;
         };
-        let image = cmd.image(self.deferred.parts.picture).handle;
-        let texels = cmd.buffer(read_back.texels).handle;
+        let (image, texels) = copied(read_back);
         // SAFETY: the pass is being recorded; the buffer was declared large enough for the image.
-        unsafe { copy_to_buffer(self.device, cmd.command_buffer(), (image, self.extent), texels) };
+        unsafe { copy_to_buffer(self.device, buffer, (image, self.extent), texels) };
     }
 }

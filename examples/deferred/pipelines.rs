@@ -6,7 +6,7 @@
 use ash::vk;
 use tileheap::frame::PassId;
 use tileheap::frame::tables::Access;
-use tileheap::runtime::{BoundFrame, Target};
+use tileheap::lower::{Target, Targets};
 
 use crate::frame::{Deferred, INSET};
 use crate::mesh::Vertex;
@@ -86,7 +86,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn build(device: &ash::Device, deferred: &Deferred, bound: &BoundFrame) -> Result<Pipelines> {
+    pub(crate) fn build(device: &ash::Device, deferred: &Deferred, targets: &Targets) -> Result<Pipelines> {
         let sampler = create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::NEAREST)?;
         let passes = deferred.frame.pass_ids();
         let all: Vec<_> = passes
@@ -97,17 +97,12 @@ impl Pipelines {
             passes: Vec::new(),
             sampler,
         };
-        pipelines.add(device, deferred, bound)?;
+        pipelines.add(device, deferred, targets)?;
         Ok(pipelines)
     }
 
     /// Adds those of passes that no frame before had.
-    pub(crate) fn add(
-        &mut self,
-        device: &ash::Device,
-        deferred: &Deferred,
-        bound: &BoundFrame,
-    ) -> Result<()> {
+    pub(crate) fn add(&mut self, device: &ash::Device, deferred: &Deferred, targets: &Targets) -> Result<()> {
         for pass in deferred.frame.pass_ids() {
             let name = name_of(deferred, pass);
             if self.passes.iter().any(|(known, _)| known == name) {
@@ -127,7 +122,8 @@ impl Pipelines {
                         let mut runs = deferred.arranged.passes_of(pass);
                         let runs_in = runs.next().expect("every described pass runs");
                         let subpass = deferred.arranged.subpass_in(runs_in, pass);
-                        render_pipeline(device, layout, bound.target_in(runs_in, subpass), program)?
+                        let target = targets.get(runs_in, subpass).expect("it is a render pass");
+                        render_pipeline(device, layout, target, program)?
                     }
                 };
                 let push_constants = push_constant_range(&shaders);

@@ -11,7 +11,7 @@ use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{BoundFrame, Device, DynamicFrame, FrameNumber, Imports, PassCommands};
 
-use crate::descriptors::Inputs;
+use crate::descriptors::{Input, Inputs};
 use crate::frame::{Deferred, Switches, declare, describe};
 use crate::frame_in_flight::FrameInFlight;
 use crate::mesh::Meshes;
@@ -24,7 +24,7 @@ use crate::support::arrangement::{self, Run};
 use crate::support::descriptors::create_pool;
 use crate::support::error::Result;
 use crate::support::layer::Layer;
-use crate::support::memory::HostBuffer;
+use crate::support::memory::{Allocator, HostBuffer};
 use crate::support::output::{Output, Semaphores};
 use crate::support::painter::{Flow, Painter, Screen};
 
@@ -71,6 +71,8 @@ pub(crate) struct Renderer {
     layer: Layer,
     slot_pool: vk::DescriptorPool,
     slots: [FrameInFlight; FRAMES_IN_FLIGHT],
+    /// Per slot, the frame that uses it.
+    pending: [Option<FrameNumber>; FRAMES_IN_FLIGHT],
     /// Frames drawn so far: what moves follows from it, and from nothing else.
     frame_index: u32,
 }
@@ -107,8 +109,8 @@ impl Renderer {
         let builder = desc.request.frame(&deferred.arranged.frame).to_builder();
         let mut frames = tile.dynamic_frame(desc.request.options(desc.options))?;
         let bound = frames.select(&builder)?;
-        let pipelines = Pipelines::build(device, &deferred, bound)?;
-        let inputs = Inputs::write(device, &deferred, bound, &pipelines)?;
+        let pipelines = Pipelines::build(device, &deferred, bound.targets())?;
+        let inputs = write_inputs(device, &deferred, bound, &pipelines)?;
         let tone_map = deferred.parts.tone_map;
         let mut runs = deferred.arranged.passes_of(tone_map);
         let runs_in = runs.next().expect("every described pass runs");
@@ -119,7 +121,8 @@ impl Renderer {
         let slot_pool = create_pool(device, sets, &pipelines.shared.pool_sizes(sets))?;
         let queue = bound.queue(deferred.parts.graphics);
         let objects = scene.object_count();
-        let slot = || FrameInFlight::new(tile, queue.family, slot_pool, &pipelines.shared, objects);
+        let memory = (device, Allocator::from(tile));
+        let slot = || FrameInFlight::new(memory, queue.family, slot_pool, &pipelines.shared, objects);
         let slots = [slot()?, slot()?];
         let (selected, plan) = (bound.number(), bound.plan().clone());
         let topology = Topology {
@@ -150,6 +153,7 @@ impl Renderer {
             layer,
             slot_pool,
             slots,
+            pending: [None; FRAMES_IN_FLIGHT],
             frame_index: 0,
         };
         renderer.print_plan();
@@ -179,8 +183,8 @@ impl Renderer {
             return Ok(());
         }
         let (device, deferred) = (self.tile.raw(), deferred(bound)?);
-        self.pipelines.add(device, &deferred, bound)?;
-        let inputs = Inputs::write(device, &deferred, bound, &self.pipelines)?;
+        self.pipelines.add(device, &deferred, bound.targets())?;
+        let inputs = write_inputs(device, &deferred, bound, &self.pipelines)?;
         let topology = Topology {
             deferred,
             inputs,
@@ -266,11 +270,30 @@ impl Renderer {
     }
 
     fn wait_for(&mut self, index: usize) -> Result<()> {
-        if let Some(frame) = self.slots[index].pending.take() {
+        if let Some(frame) = self.pending[index].take() {
             self.frames.wait(frame, u64::MAX)?;
         }
         Ok(())
     }
+}
+
+/// Writes the descriptor sets of passes, as the plan lets them use things.
+fn write_inputs(
+    device: &ash::Device,
+    deferred: &Deferred,
+    bound: &BoundFrame,
+    pipelines: &Pipelines,
+) -> Result<Inputs> {
+    Inputs::write(device, deferred, pipelines, |run, access, parity| {
+        let (resource, version) = (deferred.here(run, access.resource), access.version);
+        if deferred.frame.resource(access.resource).is_image() {
+            let view = bound.image_in(run.pass, resource, version, parity).view;
+            Input::Image(view, bound.layout_in(run.pass, resource, version))
+        } else {
+            let buffer = bound.buffer_in(run.pass, resource, version, parity);
+            Input::Buffer(buffer.handle, (buffer.offset, buffer.size))
+        }
+    })
 }
 
 impl Painter for Renderer {
@@ -378,7 +401,10 @@ impl Painter for Renderer {
             buffer.expect("a slot has as many as a frame may have")
         };
         let draw = |cmd: &PassCommands<'_>, run: &Run| {
-            pass_recorder.record(cmd, run);
+            pass_recorder.record(cmd.command_buffer(), run, |read_back| {
+                let picture = cmd.image(deferred.parts.picture).handle;
+                (picture, cmd.buffer(read_back.texels).handle)
+            });
             if run.described == deferred.parts.tone_map {
                 self.layer
                     .record(pass_recorder.device, cmd.command_buffer(), index, screen);
@@ -389,7 +415,7 @@ impl Painter for Renderer {
 
         // SAFETY: this thread alone uses the queues.
         let frame = unsafe { recorder.submit() }?;
-        (slot.pending, *last) = (Some(frame), Some(frame));
+        (self.pending[index], *last) = (Some(frame), Some(frame));
         self.frame_index += 1;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Pictures without a window: an image to render to, the buffer it is read back to, PNG files.
 
-use std::io::BufWriter;
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::path::Path;
 
 use ash::vk;
@@ -133,6 +134,24 @@ impl Rendered {
     pub fn different_texels(&self, other: &Rendered) -> usize {
         let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
         pairs.filter(|(one, other)| one != other).count()
+    }
+
+    /// Reads a picture that [`write`](Rendered::write) wrote.
+    pub fn read(path: &Path) -> Result<Rendered> {
+        let source = File::open(path).map_err(|error| file(path, error))?;
+        let read = || {
+            let mut reader = png::Decoder::new(BufReader::new(source)).read_info()?;
+            let mut texels = vec![0; reader.output_buffer_size().unwrap_or_default()];
+            let info = reader.next_frame(&mut texels)?;
+            Ok::<_, png::DecodingError>((info, texels))
+        };
+        let (info, texels) = read().map_err(|error| file(path, error))?;
+        if (info.color_type, info.bit_depth) != (png::ColorType::Rgba, png::BitDepth::Eight) {
+            return Err(file(path, "not a picture of four bytes a texel"));
+        }
+        let (width, height) = (info.width, info.height);
+        let extent = vk::Extent2D { width, height };
+        Ok(Rendered { extent, texels })
     }
 
     pub fn write(&self, path: &Path) -> Result<()> {
