@@ -98,6 +98,46 @@ fn images_in_foreign_memory_are_acquired_and_released() {
 }
 
 #[test]
+fn framebuffers_of_one_imported_view_are_as_large_as_their_passes_need() {
+    let rig = Rig::new(Config::vulkan_1_1());
+    let (image, view) = rig.fake.outputs[0];
+    let desc = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let external = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::GENERAL));
+    let mut builder = FrameBuilder::new("corner", EXTENT);
+    let resource = builder.resource("picture", desc, external);
+    let scene = one_queue(&mut builder, vk::QueueFlags::GRAPHICS);
+    let corner = vk::Rect2D::from(vk::Extent2D { width: 8, height: 4 });
+    let small = builder.render_pass(scene, "corner").color(resource, LoadOp::Load);
+    let small = small.area(corner).id();
+    let all = builder
+        .render_pass(scene, "all")
+        .color(resource, LoadOp::Load)
+        .id();
+    let plan = rig
+        .tile
+        .plan(&builder.build().unwrap(), &PlanOptions::default())
+        .unwrap();
+    let mut bound = rig.tile.bind(&plan).unwrap();
+    let imports = Imports {
+        images: &[ImportedImage {
+            resource,
+            image,
+            view,
+        }],
+        ..Imports::default()
+    };
+    let recorder = on_fake!(bound.begin(&imports)).unwrap();
+    let mut recording = on_fake!(recorder.record(rig.fake.commands[0][0], scene)).unwrap();
+    recording.pass(small, |_| ()).unwrap();
+    recording.pass(all, |_| ()).unwrap();
+    recording.finish().unwrap();
+    let number = on_fake!(recorder.submit()).unwrap();
+    assert!(bound.wait(number, u64::MAX).unwrap());
+    on_fake!(bound.destroy());
+    assert_eq!(rig.fake.driver.violations(), [""; 0]);
+}
+
+#[test]
 fn a_part_that_is_imported_twice_is_refused() {
     let rig = Rig::new(Config::modern());
     let vk::Extent2D { width, height } = EXTENT;

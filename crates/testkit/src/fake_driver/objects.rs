@@ -121,7 +121,11 @@ fn framebuffer(call: &mut Entered, info: &vk::FramebufferCreateInfo<'_>) -> (Vec
     }
     (
         views.iter().map(|view| view.as_raw()).collect(),
-        Detail::Framebuffer(views.to_vec()),
+        Detail::Framebuffer {
+            views: views.to_vec(),
+            width: info.width,
+            height: info.height,
+        },
     )
 }
 

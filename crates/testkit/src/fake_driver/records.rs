@@ -33,7 +33,11 @@ pub(super) enum Detail {
     Image(ImageFacts),
     Buffer(BufferFacts),
     RenderPass(Vec<AttachmentFacts>),
-    Framebuffer(Vec<vk::ImageView>),
+    Framebuffer {
+        views: Vec<vk::ImageView>,
+        width: u32,
+        height: u32,
+    },
     CommandPool {
         resets: bool,
     },

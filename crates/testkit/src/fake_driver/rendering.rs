@@ -108,7 +108,17 @@ entry_points! {
     V1_0 => vk::PFN_vkCmdBeginRenderPass(command_buffer, info, contents) |call| {
         let info = given!(info);
         let mut attachments = Vec::new();
-        if let (Some(Detail::Framebuffer(views)), Some(Detail::RenderPass(facts))) =
+        if let Some(&Detail::Framebuffer { width, height, .. }) = call.detail(info.framebuffer) {
+            let vk::Rect2D { offset, extent } = info.render_area;
+            let end = (offset.x as u32 + extent.width, offset.y as u32 + extent.height);
+            if end.0 > width || end.1 > height {
+                // VUID-VkRenderPassBeginInfo-pNext-02852, -02853.
+                call.violation(format_args!(
+                    "the render area ends at {end:?}, and the framebuffer has {width} x {height}"
+                ));
+            }
+        }
+        if let (Some(Detail::Framebuffer { views, .. }), Some(Detail::RenderPass(facts))) =
             (call.detail(info.framebuffer), call.detail(info.render_pass))
         {
             attachments.extend(views.iter().zip(facts).map(|(&view, facts)| Attachment {
