@@ -6,8 +6,8 @@
 //! bytes [8, 12)         ├─ b ──┤   ├─ c ─┤       a: previous user is c of the frame before
 //! ```
 //! Before the first pass that uses a resource, the engine waits for the last uses of the previous users, and treats the contents of the
-//! resource as undefined (an image is then in `VK_IMAGE_LAYOUT_UNDEFINED`). It orders the uses of one resource within a frame as those of any
-//! other.
+//! resource as undefined (an image is then in `VK_IMAGE_LAYOUT_UNDEFINED`). Within a frame, it orders the uses of a placed resource like
+//! those of any other resource.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::profile::Features;
 use crate::units::{Bytes, Run};
 
-/// A placement, at one of the passes that use it first.
+/// A placement, at one of its first passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -38,19 +38,20 @@ pub struct AliasingRow {
     pub memory: MemoryKind,
     /// The memory object, a row of [`Plan::objects`].
     pub object: u32,
-    /// A pass that no other use of the resource comes before. One row has each: several only where queues begin at the same time.
+    /// A pass that no other use of the resource comes before. Each such pass has its own row; there are several only if queues start at the
+    /// same time.
     pub first_pass: PassId,
     /// `memoryOffset` in the object.
     pub offset: Bytes,
-    /// The bytes that the resource takes there.
+    /// The bytes that the resource occupies there.
     pub size: Bytes,
-    /// Previous users to wait for, the resource itself in the frame before included: a run of [`Aliasing::previous`].
+    /// Previous users to wait for, including the resource itself in the previous frame: a run of [`Aliasing::previous`].
     pub previous: Run,
     /// Whether the contents are undefined before the pass: false only for histories, which are undefined in the first frame.
     pub discards: bool,
 }
 
-/// A resource that held bytes before, with its uses on one device queue.
+/// A previous user of the bytes, with its uses on one device queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -61,12 +62,12 @@ pub struct PreviousUser {
     pub last_pass: PassId,
     /// The device queue.
     pub queue: DeviceQueueIndex,
-    /// Whether it used the bytes in the frame before, which does not count in the first frame.
+    /// Whether it used the bytes in the previous frame; such users do not count in the first frame.
     pub earlier_frame: bool,
     /// The stages of its uses on the queue.
     #[serde(with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
-    /// The accesses of those that write.
+    /// The accesses of the uses that write.
     #[serde(with = "names::bits")]
     pub writes: vk::AccessFlags2,
 }
@@ -79,7 +80,7 @@ pub struct Aliasing {
     pub placements: Vec<AliasingRow>,
     /// Previous users: runs of placements.
     pub previous: Vec<PreviousUser>,
-    /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; none for none.
+    /// Per pass of the frame, the tile memory object to bind, a row of [`Plan::objects`]; none if nothing is bound.
     pub tile_memory: Vec<OptionalIndex>,
 }
 
@@ -109,8 +110,8 @@ const _: () = assert!(size_of::<PreviousUser>() == 32);
 /// ```
 ///
 /// # Errors
-/// If there is not one device queue for each declared queue. If the plan is one for comparison only, or needs more than aliasing: an image in
-/// each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
+/// If there is not one device queue for each declared queue. If the plan was made only for comparison, or needs more than aliasing: an
+/// image in each of several memory objects ([`Ladder::Off`](crate::plan::Ladder::Off) avoids it), stores (plan without
 /// [`split`](crate::plan::PlanOptions::split)), or an image that several queues begin to use at the same time.
 pub fn aliasing(plan: &Plan, queues: &DeviceQueues) -> Result<Aliasing, LowerError> {
     queues.check(&plan.frame)?;
@@ -128,7 +129,7 @@ pub fn aliasing(plan: &Plan, queues: &DeviceQueues) -> Result<Aliasing, LowerErr
         .collect();
     order.sort_by_key(|&(space, index)| (space, plan.placements[index as usize].span.first, index));
     for placements in order.chunk_by(|(a, _), (b, _)| a == b) {
-        // The first round finds what a frame leaves to the next one.
+        // The first round finds what a frame leaves for the next one.
         let mut holders = Holders::default();
         placements
             .iter()
@@ -145,7 +146,7 @@ pub fn aliasing(plan: &Plan, queues: &DeviceQueues) -> Result<Aliasing, LowerErr
     Ok(aliasing)
 }
 
-/// An error if a plan needs more than aliasing.
+/// Returns an error if a plan needs more than aliasing.
 fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     let more = |why| {
         let frame = plan.frame.name().to_owned();
@@ -181,7 +182,7 @@ fn check(plan: &Plan, queues: &DeviceQueues) -> Result<(), LowerError> {
     Ok(())
 }
 
-/// The space of a placement's bytes; `None` of the caller's.
+/// The space of a placement's bytes; `None` for the caller's memory.
 fn space_of(plan: &Plan, queues: &DeviceQueues, placement: &Placement) -> Option<Space> {
     let object = placement.object?;
     let first = plan.frame.lifetime_of(placement.resource).first.0;
@@ -209,7 +210,7 @@ struct Holder {
 }
 
 impl Holders {
-    /// Gives the bytes of a placement to it; returns the previous holders, deduplicated.
+    /// Makes a placement the holder of its bytes; returns the previous holders, deduplicated.
     fn take(&mut self, plan: &Plan, index: u32) -> Vec<Holder> {
         let placement = &plan.placements[index as usize];
         let (first, end) = (placement.offset, placement.offset + placement.size);
@@ -266,7 +267,7 @@ fn add(plan: &Plan, queues: &DeviceQueues, (index, earlier): (u32, &[Holder]), t
     }));
 }
 
-/// The passes that use a resource before any other that is ordered with them.
+/// The passes that use a resource and have no earlier use of it ordered before them.
 fn first_passes(frame: &Frame, queues: &DeviceQueues, resource: ResourceId) -> Vec<PassId> {
     let mut passes: Vec<PassId> = frame.accesses_to(resource).map(|access| access.pass).collect();
     passes.sort_unstable();
@@ -277,7 +278,7 @@ fn first_passes(frame: &Frame, queues: &DeviceQueues, resource: ResourceId) -> V
     passes.iter().copied().filter(is_first).collect()
 }
 
-/// Adds the uses of a resource, those of each device queue as one.
+/// Adds the uses of a resource, merged per device queue.
 fn add_users(
     plan: &Plan,
     queues: &DeviceQueues,
@@ -323,7 +324,7 @@ struct Document {
 }
 
 impl Aliasing {
-    /// As JSON, with the names of the frame that was planned.
+    /// The rows as JSON, with the names of the planned frame.
     pub fn to_json(&self, frame: &Frame) -> String {
         tileheap_json::write(&Document {
             format: FORMAT.to_owned(),
@@ -334,7 +335,7 @@ impl Aliasing {
         })
     }
 
-    /// As text, a line for each placement and each of its previous users.
+    /// The rows as text, one line for each placement and each of its previous users.
     pub fn text(&self, frame: &Frame) -> String {
         let mut text = String::new();
         for row in &self.placements {

@@ -1,4 +1,4 @@
-//! Chains: what each part of each version of a resource goes through in a frame, as epochs that need no barrier inside.
+//! Chains: the uses of each part of each version of a resource in a frame, as epochs that need no barrier inside.
 //!
 //! ```text
 //! passes              0 write   1 read   2 read   3 write
@@ -6,8 +6,8 @@
 //! on two queues  a   ├─ w ────┤├─ r ───┤          ├─ w ──┤      reads that no semaphore orders are one epoch, in one
 //!                b             ├─────── r ──────┤               layout, with a use for each queue
 //! ```
-//! Slices of a 3D image that share a layout are one chain, whose epochs on one queue last as long as the layout does: hazards are those
-//! of slices inside of an epoch, and of all of them where the layout changes.
+//! Slices of a 3D image that share a layout are one chain, whose epochs on one queue last as long as the layout does: inside an epoch,
+//! hazards are those of individual slices; where the layout changes, they are those of all slices.
 //!
 //! ```text
 //! passes              0 store s0   1 store s1   2 load s0   3 sample all
@@ -38,19 +38,19 @@ pub(super) struct QueueUse {
     pub(super) access: vk::AccessFlags2,
 }
 
-/// The layout of what a dynamic render pass attaches and shaders read in place.
+/// The layout of attachments of a dynamic render pass that shaders read in place.
 const LOCAL_READ: vk::ImageLayout = vk::ImageLayout::RENDERING_LOCAL_READ_KHR;
 
-/// A stretch of uses in one layout: one writing pass, or any number of passes that only read, or any on one queue that use slices.
+/// Consecutive uses in one layout: one writing pass, any number of read-only passes, or any number of passes on one queue that use slices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
     /// Its uses, a run of [`Chains::uses`]: one for each queue.
     pub(super) uses: Run,
     /// The image's layout throughout; `UNDEFINED` for buffers.
     pub(super) layout: vk::ImageLayout,
-    /// The writing flags among its accesses.
+    /// The write flags among its accesses.
     pub(super) writes: vk::AccessFlags2,
-    /// Whether contents from before it matter.
+    /// Whether it needs contents from before it.
     pub(super) needs_contents: bool,
 }
 
@@ -60,26 +60,26 @@ impl Epoch {
     }
 }
 
-/// What a part of one version of a resource goes through.
+/// The epochs of a part of one version of a resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chain {
     /// The resource.
     pub(super) resource: ResourceId,
     /// The part of an image; a buffer is one part.
     pub(super) range: SubresourceRange,
-    /// The placement (of aliases in several objects, the first), in even frames.
+    /// The placement in even frames; the first one if the resource has aliases in several objects.
     pub(super) placement: u32,
     /// Whether it is in tile memory, with an image in each of several objects.
     pub(super) is_ladder: bool,
-    /// Whether it is what the frame before left in a history.
+    /// Whether it is the previous version of a history.
     pub(super) is_previous: bool,
     /// Its epochs, a run of [`Chains::epochs`].
     pub(super) epochs: Run,
-    /// The hazards of slices inside of its epochs, a run of [`Chains::inside`].
+    /// The hazards of slices inside its epochs, a run of [`Chains::inside`].
     pub(super) inside: Run,
 }
 
-/// A use of slices that waits for uses of these slices in the same epoch.
+/// A use of slices that waits for earlier uses of the same slices in the same epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SliceHazard {
     /// The epoch, one of [`Chains::epochs`].
@@ -100,13 +100,13 @@ pub(super) struct Chains {
     pub(super) uses: Vec<QueueUse>,
     /// By chain, epoch and pass.
     pub(super) inside: Vec<SliceHazard>,
-    /// Per placement, its chains; of aliases of one resident, the first has them.
+    /// Per placement, its chains; of the aliases of one resident, only the first has them.
     pub(super) of_placement: Vec<Run>,
-    /// Per access of the frame, the first epochs in which it falls: of other aspects than stencil, and of stencil.
+    /// Per access of the frame, the first epochs that it falls in: for aspects other than stencil, and for stencil.
     of_access: Vec<[Option<u32>; 2]>,
-    /// The accesses to the part and version at hand.
+    /// The accesses to the current part and version.
     selected: Vec<u32>,
-    /// Pairs of epochs, of two parts of the resource at hand, in which one access falls.
+    /// Pairs of epochs that one access falls in, of two parts of the current resource.
     shared: Vec<[u32; 2]>,
 }
 
@@ -156,15 +156,15 @@ impl Chains {
         chain.epochs.of(&self.epochs).last()
     }
 
-    /// The layouts in which an access finds an image, `UNDEFINED` for a buffer: of other aspects than stencil and of stencil, the same
-    /// where it uses but one of them.
+    /// The layouts in which an access finds an image, for aspects other than stencil and for stencil; both are the same if it uses only one
+    /// of them. `UNDEFINED` for a buffer.
     pub(super) fn layouts_of(&self, access: usize) -> [vk::ImageLayout; 2] {
         let [main, stencil] = self.of_access[access];
         let layout = |epoch: u32| self.epochs[epoch as usize].layout;
         [main.or(stencil), stencil.or(main)].map(|epoch| epoch.map(layout).unwrap_or_default())
     }
 
-    /// The parts of one access are in one layout, that of stencil apart.
+    /// Gives all parts of one access the same layout, with stencil separate.
     fn meet(&mut self) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -180,16 +180,16 @@ impl Chains {
     }
 }
 
-/// A part of one version of a resource, and what the layouts of its accesses follow from.
+/// A part of one version of a resource, and the properties that determine the layouts of its accesses.
 struct Part {
     range: SubresourceRange,
-    /// The layout of them all: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
+    /// The layout of all accesses: `UNDEFINED` for a buffer, `GENERAL` for images that alias one another's contents.
     fixed: Option<vk::ImageLayout>,
-    /// Whether it has no colour.
+    /// Whether the image has no colour aspect.
     depth: bool,
-    /// Whether it is one of an image's two aspects.
+    /// Whether it is only one of the image's two aspects.
     one_aspect: bool,
-    /// Whether it is several slices that accesses tell apart, in one layout.
+    /// Whether it consists of several slices in one layout that accesses use separately.
     sliced: bool,
 }
 
@@ -213,7 +213,7 @@ struct Gather<'a> {
     /// The frame's accesses.
     all: &'a [Access],
     store_none: bool,
-    /// Depth and stencil have layouts of their own.
+    /// Whether depth and stencil have separate layouts.
     apart: bool,
 }
 
@@ -237,12 +237,12 @@ impl Gather<'_> {
         for (placement, version) in placements.zip(versions.take(if is_ladder { 1 } else { 2 })) {
             let first = chains.chains.len() as u32;
             for &part in parts {
-                // Without layouts of their own, depth and stencil of one part are one.
+                // Without separate layouts, depth and stencil form one part.
                 let aspects = if self.apart { part.aspects } else { whole.aspects };
                 if aspects != part.aspects && part.aspects.contains(vk::ImageAspectFlags::STENCIL) {
                     continue;
                 }
-                // So are the slices of one level.
+                // So do the slices of one level.
                 let layers = match united {
                     true => resource.layers_of(part.levels.first),
                     false => part.layers,
@@ -296,8 +296,8 @@ impl Gather<'_> {
         }
     }
 
-    /// Appends the hazards of the slices of a part inside of its epochs: of each slice, a use waits for the one before it if one of them
-    /// writes. What one pass waits for is waited for at once.
+    /// Appends the hazards of slices inside the epochs of a part: a use of a slice waits for the previous use of that slice if either of
+    /// them writes. The waits of one pass are merged.
     fn inside<'s>(
         &self,
         part: &Part,
@@ -313,7 +313,7 @@ impl Gather<'_> {
             let of_slice = |access: &&Access| access.range.intersects(*slice);
             let all = accesses.iter().map(|&index| &self.all[index as usize]);
             let mine: Vec<&Access> = all.filter(of_slice).collect();
-            // The use at hand, and what it writes.
+            // The current use, and its writes.
             let mut last: Option<(SliceHazard, vk::AccessFlags2)> = None;
             for in_pass in mine.chunk_by(|a, b| a.pass == b.pass) {
                 let mut next = self.use_of(part, in_pass[0]);
@@ -354,7 +354,7 @@ impl Gather<'_> {
         chains.inside.extend(found);
     }
 
-    /// Appends the epochs of a part, whose accesses these are in timeline order.
+    /// Appends the epochs of a part; `accesses` are its accesses in timeline order.
     fn epochs(&self, part: &Part, accesses: &[u32], chains: &mut Chains) -> Run {
         let Chains {
             epochs,
@@ -366,7 +366,7 @@ impl Gather<'_> {
         let is_stencil = part.range.aspects == vk::ImageAspectFlags::STENCIL;
         let (first, mut rest) = (epochs.len(), accesses);
         while let Some((&index, others)) = rest.split_first() {
-            // The accesses of one pass are one use; those that want different layouts meet in GENERAL.
+            // The accesses of one pass are one use, in GENERAL if they want different layouts.
             let access = &self.all[index as usize];
             let mut next = self.use_of(part, access);
             let same = |&&index: &&u32| self.all[index as usize].pass == access.pass;
@@ -400,7 +400,7 @@ impl Gather<'_> {
         Run::new(first as u32, epochs.len() as u32)
     }
 
-    /// What one access is of a part.
+    /// The use that one access makes of a part.
     #[inline]
     fn use_of(&self, part: &Part, access: &Access) -> PassUse {
         let is_input = access.kind == AccessKind::InputAttachment;
@@ -433,8 +433,8 @@ impl Gather<'_> {
         }
     }
 
-    /// Whether a use goes on without a barrier: reads in the same layout, or because nothing orders them after those of the epoch; of slices
-    /// whatever is in the same layout on the same queue.
+    /// Whether a use continues the epoch without a barrier: a read in the same layout, a read that nothing orders after those of the epoch,
+    /// or any use of slices in the same layout on the same queue.
     fn continues(&self, part: &Part, open: &Epoch, next: &PassUse, uses: &[QueueUse]) -> bool {
         if part.sliced && open.layout == next.layout {
             let all_here = |uses: &[QueueUse]| uses.iter().all(|one| one.queue == next.of_queue.queue);
@@ -453,7 +453,7 @@ impl Gather<'_> {
     }
 }
 
-/// The kind of attachment that the render pass loads and stores where shaders read one in place.
+/// The kind of attachment that the render pass loads and stores if shaders read it in place.
 fn attached_as(depth: bool) -> AccessKind {
     match depth {
         true => AccessKind::DepthStencilAttachment,
@@ -461,20 +461,20 @@ fn attached_as(depth: bool) -> AccessKind {
     }
 }
 
-/// What an access does to memory, with what the render pass does around it.
+/// The effect of an access on memory, including what the render pass does around it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AccessUse {
     /// The stages that make it.
     pub(super) stages: vk::PipelineStageFlags2,
     /// The flags of its writes.
     pub(super) writes: vk::AccessFlags2,
-    /// Its samples are read by a resolve.
+    /// Whether a resolve reads its samples.
     pub(super) is_resolved: bool,
 }
 
 impl AccessUse {
-    /// The render pass loads and stores input attachments, and without a store operation that does nothing (`store_none`) it stores what is
-    /// only tested against. `depth`: the image has no colour aspect.
+    /// The stages and writes of an access. The render pass loads and stores input attachments; without a store operation that does nothing
+    /// (`store_none`), it also stores attachments that are only tested against. `depth`: the image has no colour aspect.
     #[inline]
     pub(super) fn of(frame: &Frame, access: &Access, depth: bool, store_none: bool) -> AccessUse {
         let kind = access.kind;
@@ -498,8 +498,8 @@ impl AccessUse {
     }
 }
 
-/// Whether a resolve attachment of the pass receives the samples of this one: they are read as colour attachments are, those of
-/// depth too.
+/// Whether a resolve attachment of the pass receives the samples of this access. A resolve reads samples with colour attachment reads, even
+/// those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
 fn is_resolved(frame: &Frame, access: &Access) -> bool {
@@ -507,7 +507,7 @@ fn is_resolved(frame: &Frame, access: &Access) -> bool {
     access.kind.is_attachment() && others().any(|other| other.resolves == Some(access.resource))
 }
 
-/// Lets an epoch, the last one, go on with the uses of another pass.
+/// Extends the last epoch with the uses of another pass.
 fn extend(open: &mut Epoch, next: &PassUse, uses: &mut Vec<QueueUse>) {
     if open.layout != next.layout {
         open.layout = vk::ImageLayout::GENERAL;
@@ -552,7 +552,7 @@ impl PassUse {
         self.of_queue.stages |= other.of_queue.stages;
         self.of_queue.access |= other.of_queue.access;
         self.writes |= other.writes;
-        // A clear or an overwrite by one access is what an input attachment of the same pass then reads.
+        // An input attachment reads what another access of the same pass cleared or overwrote.
         self.needs_contents &= other.needs_contents;
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Deref;
 
-/// A value that its checker accepted, or that its own maker made: it may be executed.
+/// A value that its checker accepted, or that this crate made: it may be executed.
 ///
-/// Nothing can be changed in it; [`into_inner`](Checked::into_inner) gives it up to be edited, and checked again.
+/// It cannot be changed; [`into_inner`](Checked::into_inner) returns the value to be edited, and checked again.
 ///
 /// ```compile_fail
 /// # use tileheap::lower::{Checked, Lowered};

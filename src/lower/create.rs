@@ -1,4 +1,4 @@
-//! What is created: memory objects, images, buffers and views.
+//! Created objects: memory objects, images, buffers and views.
 
 use ash::vk;
 
@@ -14,7 +14,7 @@ use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement};
 use crate::units::{Alignment, Run};
 
-/// Fills the tables of what is created, in the order of the plan's objects and placements.
+/// Fills the tables of created objects, in the order of the plan's objects and placements.
 pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered) {
     let objects = placed.plan.objects.iter();
     let granularity = placed.plan.profile.limits.buffer_image_granularity;
@@ -58,7 +58,7 @@ pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered
     }
 }
 
-/// Adds what the image or buffer that was added last demands of its memory object.
+/// Adds the requirements of the image or buffer that was added last to its memory object.
 fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut Lowered) {
     let needs = &placed.plan.requirements.resources[placement.resource.index()];
     let row = &mut lowered.memory[memory as usize];
@@ -87,7 +87,7 @@ fn occupy(placed: &Placed<'_>, placement: &Placement, memory: u32, lowered: &mut
     }
 }
 
-/// The formats of an image's views, its own first; none where all views have that.
+/// The formats of an image's views, the image's own first; none if all views have that format.
 fn view_formats(placed: &Placed<'_>, own: vk::Format, resource: ResourceId, lowered: &mut Lowered) -> Run {
     let frame = &placed.plan.frame;
     let first = lowered.formats.len();
@@ -174,8 +174,8 @@ pub(crate) fn buffer(id: ResourceId, resource: &Resource, memory: MemoryKind) ->
     })
 }
 
-/// Histories are cleared before the first frame reads what no frame wrote. In tile memory is a stretch of one at most, which is
-/// written first.
+/// Whether a resource is cleared: histories are, before the first frame reads what no frame wrote. Tile memory holds at most a part of a
+/// history's lifetime, which is written first.
 fn is_cleared(resource: &Resource, memory: MemoryKind) -> bool {
     resource.persistence == Persistence::History && memory != MemoryKind::Tile
 }
@@ -191,7 +191,7 @@ fn binding(placement: &Placement) -> Binding {
     }
 }
 
-/// The usages as attachment.
+/// The attachment usages.
 pub(crate) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
     vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
@@ -215,7 +215,7 @@ fn view_usage(image: &ImageRow, format: vk::Format, usage: vk::ImageUsageFlags) 
     }
 }
 
-/// The layers `[0, VK_REMAINING_ARRAY_LAYERS)`: with `VK_KHR_maintenance9` a count of slices would be a part of them.
+/// The layers `[0, VK_REMAINING_ARRAY_LAYERS)`: all slices. With `VK_KHR_maintenance9`, an explicit count selects individual slices.
 pub(crate) const ALL_SLICES: Run = Run::new(0, vk::REMAINING_ARRAY_LAYERS);
 
 /// A part of an image as barriers and clears name it: all slices of a level of a 3D image as [`ALL_SLICES`].
@@ -238,7 +238,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// The view of all of an image for shaders; `None` where its usage allows none.
+/// The view of all of an image for shaders; `None` if its usage allows none.
 #[cfg(feature = "runtime")]
 pub(crate) fn whole_view(index: u32, image: &ImageRow) -> Option<ViewRow> {
     shader_view(index, image, whole(image), ViewDesc::default(), VIEWED)
@@ -255,7 +255,7 @@ pub(crate) fn level_0_view(index: u32, image: &ImageRow) -> ViewRow {
     attachment_view(index, image, range, ViewDesc::default())
 }
 
-/// The view of a part of an image for descriptors of a usage; `None` where its usage allows none.
+/// The view of a part of an image for descriptors of a usage; `None` if its usage allows none.
 pub(crate) fn shader_view(
     index: u32,
     image: &ImageRow,
@@ -291,7 +291,7 @@ pub(crate) fn shader_view(
     })
 }
 
-/// The view of a part of an image as an attachment, with all aspects: slices of a 3D image as layers.
+/// The view of a part of an image as an attachment, with all aspects; slices of a 3D image are layers.
 pub(crate) fn attachment_view(
     index: u32,
     image: &ImageRow,
@@ -307,7 +307,7 @@ pub(crate) fn attachment_view(
         image: index,
         view_type: desc.view_type.unwrap_or_else(|| plain_type(flat, range)),
         format,
-        // Tile attachments are storage images, by the view of the attachment.
+        // Tile attachments are storage images, through the view of the attachment.
         usage: view_usage(image, format, ATTACHED | vk::ImageUsageFlags::STORAGE),
         range: SubresourceRange {
             aspects: crate::format::aspects(format),

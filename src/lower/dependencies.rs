@@ -13,7 +13,7 @@ use super::resolver::{Dependencies, Resolver};
 use super::sharing::Shared;
 use super::state::MemoryState;
 
-/// Works out every dependency, and what the frame leaves, in an empty `after`. What `found` held before does not matter.
+/// Computes every dependency, and what the frame leaves, into an empty `after`. Earlier contents of `found` do not matter.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
     shared: &Shared,

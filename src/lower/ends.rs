@@ -13,7 +13,7 @@ use crate::frame::external::ExternalDesc;
 use crate::scopes::WRITES;
 
 impl Resolver<'_> {
-    /// External resources come in from their entry state and go out into their exit state.
+    /// Adds the barriers of external resources: from their entry state, and to their exit state.
     pub(super) fn external(&mut self, chain: &Chain) {
         let resource = self.placed.plan.frame.resource(chain.resource);
         if let Persistence::External(desc) = resource.persistence {
@@ -28,12 +28,12 @@ impl Resolver<'_> {
             return;
         };
         let writes = entry.access & WRITES;
-        // Stages without accesses are of accesses that are not known: everything waits for them, and they for everything.
+        // Stages without accesses stand for unknown accesses: everything waits for them, and they wait for everything.
         let hazard = !first.is_read_only() || !writes.is_empty() || entry.access.is_empty();
         let owner = desc.acquired_from(is_image);
         if owner.is_some() || first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
             let to = self.chains.uses_of(first)[0];
-            // The first scope of an acquire is what the semaphores are waited for in.
+            // The first scope of an acquire is the stages at which the semaphores are waited for.
             let all = Source::new(S::ALL_COMMANDS, A::NONE);
             let source = owner.map_or(Source::new(entry.stages, writes), |_| all);
             let mut barrier = self.barrier(chain, &to, first, source, BarrierCause::Entry);
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         self.found.barriers.push(barrier);
     }
 
-    /// The family of a queue in transfers from and to families outside of the device (VUID-VkImageMemoryBarrier2-image-09117).
+    /// The queue family of a use in transfers from and to families outside the device (VUID-VkImageMemoryBarrier2-image-09117).
     fn own_family(&self, chain: &Chain, one: &QueueUse) -> u32 {
         match self.shared.is_concurrent(chain.resource) {
             true => vk::QUEUE_FAMILY_IGNORED,
@@ -86,8 +86,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// The previous version of a history comes in as the frame before left it, or cleared if none has written it: one of `contents`,
-    /// which are sorted by object.
+    /// The previous version of a history comes in as the previous frame left it, or cleared if no frame has written it: its state is one of
+    /// `contents`, which are sorted by object.
     pub(super) fn previous(
         &mut self,
         chain: &Chain,
@@ -127,7 +127,7 @@ impl Resolver<'_> {
                 family,
             });
         }
-        // Writes that are not known may be through anything.
+        // Unknown writes may have been made through any image or buffer.
         let cause = if source.access.contains(A::MEMORY_WRITE) {
             BarrierCause::Aliasing
         } else {

@@ -1,6 +1,6 @@
-//! What makes lowering impossible.
+//! Errors of lowering.
 
-/// What makes lowering impossible.
+/// An error of lowering.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
@@ -22,12 +22,12 @@ pub enum LowerError {
         /// The frame.
         frame: String,
     },
-    /// More than the previous users of bytes is needed to execute the plan.
+    /// Executing the plan needs more than the previous users of bytes.
     #[error("the plan of frame `{frame}` needs more than aliasing: {why}")]
     NotOnlyAliasing {
         /// The frame.
         frame: String,
-        /// What it needs, and how to plan without it.
+        /// The need beyond aliasing, and how to plan without it.
         why: &'static str,
     },
     /// A render pass cannot be begun on the device.
@@ -38,7 +38,7 @@ pub enum LowerError {
         /// The demand and the limit.
         why: &'static str,
     },
-    /// What earlier work left in a history belongs to another queue family.
+    /// The contents that earlier work left in a history belong to another queue family.
     #[error(
         "history `{resource}` was left to queue family {owner}, and family {family} reads it: the frame before must run on the same queues"
     )]
@@ -55,13 +55,13 @@ pub enum LowerError {
     OtherFrame {
         /// The frame that was lowered.
         tables: String,
-        /// The frame at hand.
+        /// The frame that the tables were used with.
         frame: String,
     },
     /// The tables break a rule; in builds with debug assertions.
     #[error(transparent)]
     Check(#[from] super::check::CheckError),
-    /// A text is no table document.
+    /// A text is not a table document.
     #[error(transparent)]
     Json(#[from] tileheap_json::Error),
 }

@@ -21,7 +21,7 @@ impl Resolver<'_> {
         used.sort_unstable();
         let mut taken = Vec::with_capacity(placed.plan.placements.len());
         for (index, placement) in (0..).zip(&placed.plan.placements) {
-            // Aliases of one resident are the same bytes.
+            // Aliases of one resident share the same bytes.
             let first = || placed.placements_of(placement.resource).first == index;
             if placement.memory != MemoryKind::Tile || first() {
                 let bytes = placed.bytes_of(index);
@@ -71,7 +71,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The space of a placement's bytes; none of the caller's.
+    /// The space of a placement's bytes; none for the caller's memory.
     fn space_of(&self, placed: &Placement) -> Option<Space> {
         let object = placed.object?;
         Some(match placed.memory {
@@ -80,7 +80,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The barriers before the first use of a part of a placement, whose bytes `earlier` had.
+    /// The barriers before the first use of a part of a placement, whose bytes `earlier` held.
     fn first_use(&mut self, index: usize, earlier: &[Holder]) {
         let chain = &self.chains.chains[index];
         let Some(first) = self.chains.first_of(chain) else {
@@ -106,7 +106,7 @@ impl Resolver<'_> {
         let barrier = self.barrier(chain, &to, first, source, cause);
         self.found.barriers.push(barrier);
         if chain.is_ladder && self.placed.plan.frame.resource(chain.resource).is_image() {
-            // All aliases come into their layout now: later, a transition would discard what another one holds.
+            // All aliases are transitioned to their layout now: a later transition would discard what another alias holds.
             for alias in self.placed.placements_of(chain.resource).indices().skip(1) {
                 let object = self.placed.object(alias as u32);
                 self.found.barriers.push(Barrier { object, ..barrier });
@@ -115,7 +115,7 @@ impl Resolver<'_> {
         self.follow(chain, first, cause);
     }
 
-    /// What the first use of an epoch waits for on its queue; the waits for other queues go to its batch.
+    /// The source of an epoch's first use on its queue; the waits for other queues go to its batch.
     fn source_of(&mut self, first: &Epoch, earlier: &[Holder]) -> Source {
         let to = self.chains.uses_of(first)[0];
         let mut source = Source::default();
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         source
     }
 
-    /// What holds the bytes of a space when the frame is over. `uses` is memory to work in.
+    /// Records what holds the bytes of a space at the end of the frame. `uses` is scratch memory.
     fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<LastUse>) {
         for one in held {
             self.last_uses(space, one.by, uses);
@@ -164,13 +164,13 @@ impl Resolver<'_> {
         }
     }
 
-    /// The last uses by what holds bytes, one for each queue.
+    /// Collects the last uses by a holder of bytes, one for each queue.
     fn last_uses(&self, space: Space, holder: Holder, uses: &mut Vec<LastUse>) {
         let mut add = |mut last: LastUse| {
             if self.is_local(space) {
                 last.value = 0;
             }
-            // To wait for a later batch is in order too.
+            // Waiting for a later batch is correct too.
             match uses.iter_mut().find(|known| known.queue == last.queue) {
                 Some(known) => {
                     known.value = known.value.max(last.value);
@@ -183,7 +183,7 @@ impl Resolver<'_> {
         match holder {
             Holder::Earlier(index) => {
                 let mut last = self.before.bytes[index as usize].last;
-                // Later than necessary is in order: a state that nothing touches any more comes to rest.
+                // A later value than necessary is correct: a state that nothing uses any more stops changing.
                 last.age(self.placed.batches_on(last.queue));
                 add(last);
             }
@@ -208,7 +208,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether one queue alone uses a space: barriers order its uses, whatever batch they are in.
+    /// Whether only one queue uses a space: barriers order its uses, whichever batch they are in.
     fn is_local(&self, space: Space) -> bool {
         space.is_tile() || self.placed.queues.len() == 1
     }

@@ -78,7 +78,7 @@ pub enum Object {
     Buffer(u32),
 }
 
-/// Which of two tables an [`ObjectRef`] is a row of.
+/// The table that an [`ObjectRef`] is a row of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum ObjectKind {
@@ -93,7 +93,7 @@ pub enum ObjectKind {
 #[serde(from = "Object", into = "Object")]
 #[repr(C)]
 pub struct ObjectRef {
-    /// Which table.
+    /// The table.
     pub kind: ObjectKind,
     /// Its row there.
     pub row: u32,

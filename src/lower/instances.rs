@@ -1,4 +1,4 @@
-//! Render pass instances: attachments, operations, subpasses, and what pipelines and secondary command buffers are made for.
+//! Render pass instances: attachments, operations, subpasses, and the parameters of pipelines and secondary command buffers.
 
 use ash::vk;
 
@@ -15,13 +15,13 @@ use crate::frame::tables::{Access, Contents, PassKind};
 use crate::frame::{AccessKind, ClearValue, Frame, LoadOp, PassId};
 use crate::units::{Bytes, Run};
 
-/// What the instances of a frame are made from.
+/// Builds the render pass instances of a frame.
 pub(super) struct Instances<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) chains: &'a Chains,
     pub(super) operations: &'a AttachmentOperations,
     pub(super) views: ViewRows,
-    /// Per access of the pass at hand, the row of its attachment.
+    /// Per access of the current pass, the row of its attachment.
     rows: Vec<OptionalIndex>,
     /// Per attachment of that pass, the aspects that its accesses have declared so far.
     declared: Vec<vk::ImageAspectFlags>,
@@ -68,7 +68,7 @@ impl<'a> Instances<'a> {
     /// Adds the render pass instance of a pass with its attachments and subpasses; none for passes of another kind.
     ///
     /// # Errors
-    /// If the pass needs dynamic rendering, and the device does without.
+    /// If the pass needs dynamic rendering, which the device lacks.
     pub(super) fn add(&mut self, pass: PassId, lowered: &mut Lowered) -> Result<OptionalIndex, LowerError> {
         let plan = self.placed.plan;
         let described = plan.frame.pass(pass);
@@ -125,7 +125,7 @@ impl<'a> Instances<'a> {
         Ok(OptionalIndex::some(lowered.instances.len() as u32 - 1))
     }
 
-    /// Adds the attachments of a pass, each view once; gives the run of all, and that of colour attachments that are not resolved into.
+    /// Adds the attachments of a pass, each view once; returns the run of all, and that of colour attachments that are not resolved into.
     fn attachments(&mut self, pass: PassId, lowered: &mut Lowered) -> [Run; 2] {
         let frame = &self.placed.plan.frame;
         let is_color = |access: &Access| access.range.aspects.contains(vk::ImageAspectFlags::COLOR);
@@ -155,8 +155,8 @@ impl<'a> Instances<'a> {
         [Run::new(first, all), Run::new(first, colors)]
     }
 
-    /// The row of the attachment that an access is, added unless an earlier one from `first` on has its view. Depth and stencil that are
-    /// declared apart are one attachment.
+    /// The row of the attachment that an access uses, added unless a row from `first` on has its view. Depth and stencil that are declared
+    /// separately are one attachment.
     fn attachment(&mut self, index: usize, first: u32, lowered: &mut Lowered) -> OptionalIndex {
         let frame = &self.placed.plan.frame;
         let access = &frame.accesses()[index];
@@ -197,7 +197,7 @@ impl<'a> Instances<'a> {
         OptionalIndex::some(first + position as u32)
     }
 
-    /// Adds a subpass of an instance, whose attachments are there.
+    /// Adds a subpass of an instance, whose attachments have been added.
     fn subpass(&self, instance: &mut InstanceRow, subpass: u32, lowered: &mut Lowered) {
         let frame = &self.placed.plan.frame;
         let pass = instance.pass;
@@ -249,7 +249,7 @@ impl<'a> Instances<'a> {
                 lowered.attachments[row as usize].format
             })
         });
-        // Of one subpass, only input attachments wait.
+        // Without earlier subpasses, only input attachments have to wait.
         let dependencies = match subpass > 0 || self.kinds.contains(AccessKind::InputAttachment) {
             true => dependencies(frame, pass, subpass, lowered),
             false => Run::default(),
@@ -285,7 +285,7 @@ impl<'a> Instances<'a> {
         });
     }
 
-    /// Adds the references to what colour attachments are resolved to, one for each or none, and to what depth and stencil are.
+    /// Adds the references to the resolve attachments of colour attachments, one for each or none, and to those of depth and stencil.
     ///
     /// The n-th resolve attachment that a subpass declares for a resource is that of the n-th attachment of that resource.
     fn resolves(
@@ -336,7 +336,7 @@ impl<'a> Instances<'a> {
     }
 }
 
-/// An error if a render pass object cannot be what a pass describes.
+/// Returns an error if a render pass object cannot express what a pass describes.
 fn check_object(frame: &Frame, instance: &InstanceRow, lowered: &Lowered) -> Result<(), LowerError> {
     let attachments = instance.attachments.of(&lowered.attachments);
     let subpasses = instance.subpasses.of(&lowered.subpasses);
@@ -381,7 +381,7 @@ fn first_of(run: Run) -> OptionalIndex {
     run.indices().next().map(|row| row as u32).into()
 }
 
-/// Says of an attachment where its samples are resolved to, and how.
+/// Sets where the samples of an attachment are resolved to, and how.
 fn resolve(instance: &InstanceRow, row: OptionalIndex, target: Option<u32>, lowered: &mut Lowered) {
     let Some((row, target)) = row.get().zip(target) else {
         return;
@@ -406,7 +406,7 @@ fn places(instance: &InstanceRow, references: Run, lowered: &mut Lowered) -> Run
     Run::new(first, lowered.indices.len() as u32)
 }
 
-/// Lets the pipelines of each subpass name the attachments of all: those of an instance with local read.
+/// Makes the pipelines of each subpass name the attachments of all subpasses, in an instance with local read.
 fn name_all(instance: &InstanceRow, lowered: &mut Lowered) {
     let first = lowered.formats.len() as u32;
     let colors = instance.colors.of(&lowered.attachments).iter();
@@ -444,7 +444,7 @@ fn add_aspects(attachment: &mut AttachmentRow, own: &AttachmentRow, aspects: vk:
     attachment.combined_layout = combined(attachment.format, layouts);
 }
 
-/// The one layout that is equivalent to an attachment's of depth and of stencil; `UNDEFINED` if there is none.
+/// The one layout that is equivalent to an attachment's depth and stencil layouts; `UNDEFINED` if there is none.
 ///
 /// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
 fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayout {
@@ -473,7 +473,7 @@ fn combined(format: vk::Format, layouts: [vk::ImageLayout; 2]) -> vk::ImageLayou
     }
 }
 
-/// How samples become one: the average, or the first of formats that have no average.
+/// How samples are resolved: to the average, or to the first sample for formats that have no average.
 fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
     match ClearValue::zero_of(format) {
         ClearValue::Float(_) => vk::ResolveModeFlags::AVERAGE,
@@ -490,7 +490,7 @@ pub(super) struct ViewRows {
 }
 
 impl ViewRows {
-    /// None so far.
+    /// No views yet.
     pub(super) fn new(images: usize) -> ViewRows {
         ViewRows {
             first: vec![OptionalIndex::NONE; images],
@@ -498,7 +498,7 @@ impl ViewRows {
         }
     }
 
-    /// The row of a view, added if there is none like it.
+    /// The row of a view, added if there is no equal one.
     pub(super) fn row_of(&mut self, lowered: &mut Lowered, view: ViewRow) -> u32 {
         let new = lowered.views.len() as u32;
         let mut at = &mut self.first[view.image as usize];

@@ -42,10 +42,10 @@ impl Lowered {
         })
     }
 
-    /// Reads tables and their situation. They are as good as their author: check them before they run.
+    /// Reads tables and their situation. Nothing in them is verified: check them before they run.
     ///
     /// # Errors
-    /// If the text is no such document, or one of another version or frame.
+    /// If the text is not such a document, or is one of another version or frame.
     pub fn from_json(frame: &str, text: &str) -> Result<(Lowered, Situation), LowerError> {
         let document: Document = tileheap_json::read(text, FORMAT, VERSION)?;
         if document.frame != frame {

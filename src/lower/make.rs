@@ -18,15 +18,15 @@ use crate::plan::{Plan, WindowRule};
 /// Lowers a plan for a frame in a situation.
 ///
 /// # Errors
-/// If the situation is not one that the plan's frame can run in: another number of queues, or contents that another queue family
-/// owns. If the plan is one for comparison only ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug
-/// assertions also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be,
-/// or lowering has a defect.
+/// If the plan's frame cannot run in the situation: another number of queues, or contents that another queue family owns. If the plan was
+/// made only for comparison ([`WindowRule::WholeFrame`]), or a pass needs dynamic rendering that the device lacks. In builds with debug
+/// assertions, also if the checker refuses the tables: then the plan breaks a rule, what earlier work left is not what it is said to be, or
+/// lowering has a defect.
 pub fn lower(plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
     Lowerer::default().lower(plan, situation)
 }
 
-/// Lowers plans, and keeps most of the memory that it works in from one to the next.
+/// Lowers plans, and reuses most of its working memory from one plan to the next.
 #[derive(Debug, Default)]
 pub struct Lowerer {
     chains: Chains,
@@ -36,10 +36,10 @@ pub struct Lowerer {
 }
 
 impl Lowerer {
-    /// As [`lower`].
+    /// Lowers a plan, as [`lower`] does.
     ///
     /// # Errors
-    /// As [`lower`].
+    /// Those of [`lower`].
     pub fn lower(&mut self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
         let Lowerer { chains, found, spare } = self;
         situation.check(&plan.frame)?;
@@ -65,7 +65,7 @@ impl Lowerer {
         Ok(Checked::new(lowered))
     }
 
-    /// Takes tables that are no longer needed: the next ones are made in their memory.
+    /// Takes back tables that are no longer needed: the next ones reuse their memory.
     pub fn recycle(&mut self, tables: Checked<Lowered>) {
         self.spare = tables.into_inner();
         self.spare.clear();

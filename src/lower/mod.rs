@@ -5,10 +5,10 @@
 //!  placements        epochs    barriers,        images, buffers,   render     waits,
 //!  on real queues    of uses   waits            memory             passes     signals
 //! ```
-//! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory; gives flat
-//! tables that whatever executes the frame reads without deciding anything: this crate's runtime, or an engine's own encoder.
-//! No driver is called; the same inputs give the same tables. What executes a frame takes [`Checked`] tables: those of [`lower`], or any
-//! others that [`Lowered::check`] accepts.
+//! Takes a [`Plan`](crate::plan::Plan), the queues that run it, which copies of histories are current and what earlier work left in memory.
+//! Gives flat tables that leave nothing to decide for whatever executes the frame: this crate's runtime, or an engine's own encoder. No
+//! driver is called; the same inputs give the same tables. An executor takes [`Checked`] tables: those of [`lower`], or any others that
+//! [`Lowered::check`] accepts.
 //!
 //! ```
 //! # use std::sync::Arc;

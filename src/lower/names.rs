@@ -8,9 +8,9 @@ use crate::frame::Frame;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Names {
-    /// Per resource: of images, buffers, views and dedicated memory.
+    /// Per resource: for images, buffers, views and dedicated memory.
     pub resources: Vec<String>,
-    /// Per pass: of labels.
+    /// Per pass: for labels.
     pub passes: Vec<String>,
     /// Per command buffer.
     pub command_buffers: Vec<String>,

@@ -1,5 +1,5 @@
-//! Load and store operations of attachments: what nothing reads is not stored; a read-only attachment is left alone where the device
-//! can say so.
+//! Load and store operations of attachments: contents that nothing reads are not stored; a read-only attachment is not written if the
+//! device has a store operation for that.
 
 use ash::vk;
 
@@ -17,7 +17,7 @@ pub(super) struct AttachmentOperations {
     store_none: bool,
 }
 
-/// Whether something of what an access leaves is read later, or outlives the frame.
+/// Whether part of what an access leaves is read later, or outlives the frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
     /// Of colour or depth.
@@ -48,7 +48,7 @@ impl AttachmentOperations {
         let has = resource.aspects();
         let is_main = part.aspects != F::STENCIL || !has.contains(F::DEPTH);
         let is_stencil = part.aspects.contains(F::STENCIL) || !has.contains(F::STENCIL);
-        // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
+        // Backwards: whether the next pass with this version wants the contents, and at the end of the frame whether its lifetime does.
         let mut wanted = resource.persistence != Persistence::Transient;
         let (mut pass, mut used, mut before) = (None, false, wanted);
         for &index in frame.uses_of(id).iter().rev() {
@@ -69,8 +69,8 @@ impl AttachmentOperations {
         }
     }
 
-    /// The operations of an access as an attachment: of colour or depth, and of stencil. All that attach the same in one pass have those of
-    /// one of them.
+    /// The operations of an access as an attachment: of colour or depth, and of stencil. All accesses of one pass to the same attachment
+    /// have the operations of one of them.
     pub(super) fn of(&self, frame: &Frame, index: usize) -> [Operations; 2] {
         let index = deciding(frame, index);
         let access = &frame.accesses()[index];
@@ -99,8 +99,8 @@ impl AttachmentOperations {
     }
 }
 
-/// The access by which an attachment is loaded and stored, of those of its pass that attach the same: one that clears or overwrites, else
-/// one that writes.
+/// The access that decides how an attachment is loaded and stored, among those of its pass to the same attachment: one that clears or
+/// overwrites, otherwise one that writes.
 pub(super) fn deciding(frame: &Frame, index: usize) -> usize {
     let (all, access) = (frame.accesses(), &frame.accesses()[index]);
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);

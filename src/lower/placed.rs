@@ -1,4 +1,4 @@
-//! The plan's placements and passes, as the tables name them.
+//! The plan's placements and passes, as named in the tables.
 
 use super::situation::{DeviceQueues, Parity};
 use super::subpasses::is_dynamic;
@@ -13,13 +13,14 @@ use crate::units::Run;
 pub(super) struct Placed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) queues: &'a DeviceQueues,
-    /// In odd frames, per placement (as in even frames), the one whose memory and image or buffer it has: of a history pair, the other.
+    /// Per placement (as in even frames), the one whose memory and image or buffer it uses in odd frames: for a history pair, the other
+    /// one.
     turns: Vec<u32>,
     /// Per placement, its row among images or buffers.
     objects: Vec<Object>,
     /// Per pass.
     queue_of: Vec<DeviceQueueIndex>,
-    /// Per batch, the value of its queue's timeline semaphore when it is over.
+    /// Per batch, the value of its queue's timeline semaphore once it has completed.
     values: Vec<i64>,
     /// Per device queue, its batches.
     batches_on: Vec<i64>,
@@ -74,7 +75,7 @@ impl<'a> Placed<'a> {
         self.plan.resources[resource.index()].placements
     }
 
-    /// The placement whose memory and image or buffer a placement has in frames of this parity.
+    /// The placement whose memory and image or buffer a placement uses in frames of this parity.
     fn turn(&self, placement: u32) -> usize {
         *self.turns.get(placement as usize).unwrap_or(&placement) as usize
     }
@@ -95,7 +96,7 @@ impl<'a> Placed<'a> {
         run.len() > 1 && self.plan.placements[run.first as usize].memory == MemoryKind::Tile
     }
 
-    /// The placement that an access uses: of several images of a tile resident, the one in the object that is bound.
+    /// The placement that an access uses: of several images of a tile resident, the one in the bound object.
     pub(super) fn placement_of(&self, access: &Access) -> u32 {
         self.plan.placement_of(access).0
     }
@@ -115,22 +116,22 @@ impl<'a> Placed<'a> {
         self.queue_of[pass.index()]
     }
 
-    /// The queue family that runs a pass.
+    /// The queue family of a device queue.
     pub(super) fn family_of(&self, queue: DeviceQueueIndex) -> u32 {
         self.queues.family(queue)
     }
 
-    /// The value of its queue's timeline semaphore when the batch of a pass is over, relative to the frame's begin.
+    /// The value of its queue's timeline semaphore once the batch of a pass has completed, relative to the start of the frame.
     pub(super) fn value_of(&self, pass: PassId) -> i64 {
         self.value_of_batch(self.batch_of(pass))
     }
 
-    /// The same of a batch.
+    /// The same for a batch.
     pub(super) fn value_of_batch(&self, batch: BatchId) -> i64 {
         self.values[batch.index()]
     }
 
-    /// How many batches the frame has on a queue of the device.
+    /// The number of batches that the frame has on a device queue.
     pub(super) fn batches_on(&self, queue: DeviceQueueIndex) -> i64 {
         self.batches_on[queue.0 as usize]
     }
@@ -140,7 +141,7 @@ impl<'a> Placed<'a> {
         self.plan.frame.batch_of(pass)
     }
 
-    /// Whether `b` can wait for all of `a`: on one device queue by a barrier, else by the frame's semaphores.
+    /// Whether `b` can wait for all of `a`: on one device queue by a barrier, otherwise by the frame's semaphores.
     pub(super) fn is_ordered(&self, a: PassId, b: PassId) -> bool {
         (self.queue_of(a) == self.queue_of(b) && a < b) || self.plan.frame.happens_before(a, b)
     }

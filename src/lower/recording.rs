@@ -1,4 +1,4 @@
-//! What is recorded: passes with the tile memory that is bound and the barriers around them.
+//! Recorded commands: passes with their bound tile memory and the barriers around them.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -24,7 +24,7 @@ use crate::frame::{
 };
 use crate::units::{Bytes, Run};
 
-/// Fills the tables of what is recorded.
+/// Fills the tables of recorded commands.
 ///
 /// # Errors
 /// If a render pass cannot be begun on the device.
@@ -86,7 +86,7 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Barriers by the side of a pass, each side's in the order of discovery.
+/// The barriers on each side of a pass, in the order of discovery.
 struct Sides<'a> {
     barriers: &'a [Barrier],
     /// Per pass, the first one before it and the first one after it.
@@ -125,10 +125,10 @@ fn bound(placed: &Placed<'_>, pass: PassId) -> OptionalIndex {
 /// Invocations of a workgroup of [`StoreShader::Buffer`].
 pub(crate) const STORE_GROUP: u64 = 64;
 
-/// `maxComputeWorkGroupCount` is at least this along each axis.
+/// The minimum that Vulkan guarantees for `maxComputeWorkGroupCount` along each axis.
 const MAX_GROUPS: u64 = 65_535;
 
-/// Adds the store that a pass is.
+/// Adds the store of a pass, if it is one.
 fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
     let accesses = frame.pass(pass).accesses;
     let (shader, groups) = match &frame.resource(frame.accesses_of(pass)[0].resource).kind {
@@ -187,7 +187,7 @@ fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered:
     }
 }
 
-/// The part that two parts next to each other are, where the same is said of both; of several levels of a 3D image, barriers name all slices.
+/// The union of two adjacent parts whose barriers are otherwise equal; over several levels of a 3D image, barriers name all slices.
 fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<SubresourceRange> {
     if a.image != b.image {
         return None;
@@ -211,7 +211,7 @@ fn joined(image: &ImageRow, a: &ImageBarrierRow, b: &ImageBarrierRow) -> Option<
     (adjoin && ImageBarrierRow { range, ..*a } == ImageBarrierRow { range, ..*b }).then_some(range)
 }
 
-/// Adds a barrier behind row `first`, as one with those that it can be joined with.
+/// Adds a barrier to those from row `first` on, merged with any that it can be joined with.
 fn join(image: &ImageRow, barriers: &mut Vec<ImageBarrierRow>, first: usize, mut row: ImageBarrierRow) {
     let mut at = first;
     while let Some(other) = barriers.get(at) {
@@ -241,8 +241,8 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
             ..
         } = barrier;
         if matches!(cause, BarrierCause::Aliasing | BarrierCause::Ladder) {
-            // The bytes were another resource's, or another image's of the same one: accesses through that one are outside the
-            // scope of a barrier for this image or buffer.
+            // The bytes belonged to another resource, or to another image of the same one: accesses through that one are outside the scope
+            // of a barrier for this image or buffer.
             let known = &lowered.memory_barriers[memory as usize..];
             if known.iter().all(|other| other.scopes != scopes) {
                 lowered.memory_barriers.push(MemoryBarrierRow { scopes, cause });
@@ -279,12 +279,12 @@ fn dependency<'a>(barriers: impl Iterator<Item = &'a Barrier>, lowered: &mut Low
     }
 }
 
-/// Contents that no frame has written are zero: cleared before the pass that uses them first.
+/// Clears contents that no frame has written to zero, before the first pass that uses them.
 fn clear(placed: &Placed<'_>, clears: &mut &[FirstContents], pass: PassId, lowered: &mut Lowered) {
     while let Some((first, rest)) = clears.split_first().filter(|(clear, _)| clear.pass == pass) {
         *clears = rest;
         let &FirstContents { object, range, .. } = first;
-        // What wrote the bytes before was another image or buffer.
+        // If anything wrote the bytes before, it was through another image or buffer.
         let cause = if first.source.access.is_empty() {
             BarrierCause::EarlierFrame
         } else {

@@ -1,4 +1,4 @@
-//! What dependencies are made of, and what the steps that find them share.
+//! Dependencies as they are collected, and the state that the steps that find them share.
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
@@ -12,7 +12,7 @@ use super::tables::commands::{BarrierCause, Families, Scopes};
 use super::tables::{DeviceQueueIndex, Object};
 use crate::frame::{BatchId, PassId, SubresourceRange};
 
-/// The families of a barrier that transfers nothing.
+/// The queue families of a barrier without an ownership transfer.
 pub(super) const IGNORED: Families = Families {
     src: vk::QUEUE_FAMILY_IGNORED,
     dst: vk::QUEUE_FAMILY_IGNORED,
@@ -32,7 +32,7 @@ pub(super) struct Barrier {
     pub(super) cause: BarrierCause,
 }
 
-/// An order between two device queues inside the frame, for which its semaphores stand.
+/// An order between two device queues inside the frame that the frame's semaphores provide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Crossing {
     pub(super) from: BatchId,
@@ -50,16 +50,16 @@ pub(super) struct Wait {
     pub(super) stages: S,
 }
 
-/// What such a wait is for.
+/// The target of such a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitFor {
-    /// A value of a queue's timeline, relative to the frame's begin: 0 or less.
+    /// A value of a queue's timeline, relative to the start of the frame: 0 or less.
     Earlier(i64),
     /// A batch of this frame.
     Batch(BatchId),
 }
 
-/// Contents that no frame has written are cleared before their first use.
+/// A clear of contents that no frame has written, before their first use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FirstContents {
     pub(super) pass: PassId,
@@ -88,16 +88,16 @@ pub(super) struct Resolver<'a> {
     pub(super) shared: &'a Shared,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
-    /// Placements of which the frame uses a part, each with what had the bytes of the others: of the space at hand.
+    /// Placements of the current space that the frame uses only in part, each with a holder of the bytes of the unused parts.
     pub(super) untouched: Vec<(u32, Holder)>,
     /// Chains of previous versions of histories, each with what the first use of its bytes waits for.
     pub(super) kept_sources: Vec<(usize, Source)>,
     pub(super) found: &'a mut Dependencies,
-    /// What the frame leaves.
+    /// The memory state that the frame leaves.
     pub(super) after: &'a mut MemoryState,
 }
 
-/// What a use waits for on its own queue, gathered from everything before it.
+/// The source of a use on its own queue, gathered from everything before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Source {
     pub(super) stages: S,
@@ -116,8 +116,8 @@ impl Source {
 }
 
 impl Resolver<'_> {
-    /// Lets a pass on one queue wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages,
-    /// or by a wait of its batch where none leads there.
+    /// Makes a pass wait for one on another queue: by the frame's semaphores, whose signals then have to cover these stages, or by an added
+    /// wait of its batch if no semaphores lead there.
     pub(super) fn cross(&mut self, from: PassId, to: PassId, stages: S) {
         if self.placed.is_ordered(from, to) {
             let (from, to) = (self.placed.batch_of(from), self.placed.batch_of(to));
@@ -127,8 +127,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a use waits for after uses of the same frame. Between queues, semaphores have made everything available, and waiting
-    /// in all stages chains to whatever stages the semaphore wait names.
+    /// The source of a use after uses in the same frame. Between queues, semaphores have made everything available, and waiting in all
+    /// stages chains to whichever stages the semaphore wait names.
     pub(super) fn source_in_frame(&mut self, earlier: &[QueueUse], writes: A, later: &QueueUse) -> Source {
         let mut source = Source::default();
         for one in earlier {
@@ -142,7 +142,7 @@ impl Resolver<'_> {
         source
     }
 
-    /// Lets the batch of one pass wait for that of another one on another queue, beyond what the frame declares.
+    /// Makes the batch of one pass wait for that of a pass on another queue, beyond what the frame declares.
     pub(super) fn wait_in_frame(&mut self, from: PassId, to: PassId, stages: S) {
         self.found.waits.push(Wait {
             batch: self.placed.batch_of(to),
@@ -152,7 +152,7 @@ impl Resolver<'_> {
         });
     }
 
-    /// The image or buffer in which a pass finds a part.
+    /// The image or buffer through which a pass uses a part.
     pub(super) fn object_in(&self, chain: &Chain, pass: PassId) -> Object {
         let placement = match chain.is_ladder {
             true => self.placed.in_pass(chain.resource, pass),
@@ -187,7 +187,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The other uses of an epoch on several queues follow the first, which made ready what they read: their batches wait for its
+    /// Orders the other uses of an epoch on several queues after the first, which made ready what they read: their batches wait for its
     /// batch.
     #[inline]
     pub(super) fn follow(&mut self, chain: &Chain, epoch: &Epoch, cause: BarrierCause) {

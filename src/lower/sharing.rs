@@ -1,14 +1,14 @@
-//! Which resources several queue families share.
+//! Resources that several queue families share.
 
 use super::chains::Chains;
 use super::placed::Placed;
 use super::tables::objects::SharingReason;
 use crate::frame::{Persistence, ResourceId};
 
-/// Per resource, the queue families that use it, and whether they share it; nothing where there is one family.
+/// Per resource, the queue families that use it, and whether they share it; empty if there is only one family.
 ///
-/// A resource is exclusive, and transferred from one queue to another where that is of another family, unless several queues read it at
-/// the same time, or it carries contents to a next frame in which another family may use it first.
+/// A resource is exclusive, with transfers between queues of different families, unless several queues read it at the same time, or it
+/// carries contents to a next frame in which another family may use it first.
 pub(super) struct Shared {
     uses: Vec<(Vec<u32>, SharingReason)>,
 }
@@ -49,7 +49,7 @@ impl Shared {
         Shared { uses }
     }
 
-    /// The families that share a resource: two or more, or none; and why so.
+    /// The families that share a resource, two or more or none, and the reason.
     pub(super) fn families(&self, resource: ResourceId) -> (&[u32], SharingReason) {
         match self.uses.get(resource.index()) {
             Some((families, reason)) if reason.is_shared() => (families, *reason),

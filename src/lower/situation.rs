@@ -1,11 +1,11 @@
-//! What lowering needs to know besides the plan.
+//! Inputs of lowering besides the plan.
 
 use super::error::LowerError;
 use super::state::MemoryState;
 use super::tables::{DeviceQueueIndex, Lowered};
 use crate::frame::Frame;
 
-/// Which copy of a history resource is the current one.
+/// Which copy of a history resource is current.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parity {
@@ -79,7 +79,7 @@ impl DeviceQueues {
         device
     }
 
-    /// A queue of a family of its own for each declared queue of `frame`.
+    /// A queue in its own family for each declared queue of `frame`.
     pub fn apart(frame: &Frame) -> DeviceQueues {
         let own = |family| FamilyQueue { family, index: 0 };
         DeviceQueues::new(&(0..frame.queues().len() as u32).map(own).collect::<Vec<_>>())
@@ -90,12 +90,12 @@ impl DeviceQueues {
         DeviceQueues::new(&vec![FamilyQueue { family: 0, index: 0 }; frame.queues().len()])
     }
 
-    /// How many queues of the device there are.
+    /// The number of device queues.
     pub fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
@@ -115,7 +115,7 @@ impl DeviceQueues {
         self.queues[queue.0 as usize].family
     }
 
-    /// An error if there is not one for each queue that a frame declares.
+    /// Returns an error if there is not one for each queue that a frame declares.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
         let (declared, given) = (frame.queues().len(), self.of.len());
         if declared != given {
@@ -142,7 +142,7 @@ pub struct Situation {
     pub queues: DeviceQueues,
     /// Which copies of histories are current.
     pub parity: Parity,
-    /// What earlier work left.
+    /// The memory state that earlier work left.
     pub before: MemoryState,
 }
 
@@ -166,7 +166,7 @@ impl Situation {
         }
     }
 
-    /// Whether the frame can run in this situation.
+    /// Returns an error if the frame cannot run in this situation.
     pub(super) fn check(&self, frame: &Frame) -> Result<(), LowerError> {
         self.queues.check(frame)
     }

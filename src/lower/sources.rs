@@ -1,4 +1,4 @@
-//! What a first use of bytes has to wait for: whatever held them before, in this frame or in earlier work.
+//! Sources of a first use of bytes: whatever held them before, in this frame or in earlier work.
 //!
 //! ```text
 //! bytes  ┌ A ┐ ┌ B ────┐          B takes bytes of A and C: both must have finished
@@ -10,7 +10,7 @@
 use super::state::ByteUse;
 use crate::units::Bytes;
 
-/// What holds bytes.
+/// A holder of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder {
     /// A placement of the frame.
@@ -19,7 +19,7 @@ pub(super) enum Holder {
     Earlier(u32),
 }
 
-/// A stretch of bytes and what used it last. Several may share bytes where several queues used them in earlier work.
+/// A range of bytes and its last user. Several may share bytes if several queues used them in earlier work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) first: u64,
@@ -29,8 +29,8 @@ pub(super) struct Held {
 
 /// The bytes of one space, from what earlier work left to what the frame leaves.
 ///
-/// Stretches are sorted by first byte, and those that share a byte are the same bytes: so each take is a search, and a move of what
-/// lies behind.
+/// Ranges are sorted by first byte, and those that share a byte are the same bytes: so each take is a search, and a move of the ranges
+/// after it.
 #[derive(Debug, Default)]
 pub(super) struct Holders {
     held: Vec<Held>,
@@ -38,7 +38,7 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    /// What earlier work left in one space: entries of `bytes`, in the order of their first bytes.
+    /// Starts from what earlier work left in one space: entries of `bytes`, in the order of their first bytes.
     pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
         self.held.extend(here.map(|index| Held {
@@ -54,7 +54,7 @@ impl Holders {
         }
     }
 
-    /// Cuts stretches at all ends of one another.
+    /// Splits ranges at the ends of all others.
     fn cut(&mut self) {
         let mut ends: Vec<u64> = self.held.iter().flat_map(|held| [held.first, held.end]).collect();
         ends.sort_unstable();
@@ -72,7 +72,7 @@ impl Holders {
         self.held.sort_by_key(|held| held.first);
     }
 
-    /// Bytes `[first, first + size)` go over to a placement: reports everything that held some of them.
+    /// Gives bytes `[first, first + size)` to a placement, and reports everything that held some of them.
     pub(super) fn take(&mut self, placement: u32, first: Bytes, size: Bytes, mut report: impl FnMut(Holder)) {
         let (first, end) = (first.0, first.0.saturating_add(size.0));
         let by = Holder::Placement(placement);
@@ -96,7 +96,7 @@ impl Holders {
         self.held.splice(from..from + count, self.fresh.drain(..));
     }
 
-    /// What holds the bytes in the end.
+    /// The holders of the bytes at the end.
     pub(super) fn held(&self) -> &[Held] {
         &self.held
     }

@@ -1,4 +1,4 @@
-//! What earlier work left in memory: an input of lowering, and its result for the next frame.
+//! Memory state left by earlier work: an input of lowering, and its result for the next frame.
 //!
 //! ```text
 //!              queue 0   … batch ─► batch │ frame          a use in batch 0 of queue 0, still to be waited for by whatever
@@ -13,11 +13,11 @@ use crate::frame::SubresourceRange;
 use crate::names;
 use crate::units::Bytes;
 
-/// What earlier work left in the bytes of a frame's memory objects, and in the resources that outlive a frame.
+/// The state that earlier work left in the bytes of a frame's memory objects, and in the resources that outlive a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryState {
-    /// The last uses of bytes, sorted by space and first byte. Bytes without a use were never used.
+    /// The last uses of bytes, sorted by space and first byte. Bytes that are not listed were never used.
     pub bytes: Vec<ByteUse>,
     /// Images and buffers whose contents were kept.
     pub contents: Vec<ContentState>,
@@ -34,7 +34,7 @@ pub enum SpaceKind {
     Memory,
 }
 
-/// Addresses in which equal offsets mean the same byte.
+/// An address space, in which equal offsets mean the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -73,9 +73,9 @@ pub struct ByteUse {
     pub space: Space,
     /// First byte.
     pub first: Bytes,
-    /// After the last byte.
+    /// One past the last byte.
     pub end: Bytes,
-    /// By what.
+    /// The use.
     pub last: LastUse,
 }
 
@@ -86,7 +86,7 @@ pub struct ByteUse {
 pub struct LastUse {
     /// The queue.
     pub queue: DeviceQueueIndex,
-    /// The value that the queue's timeline semaphore has when the use is over, relative to the frame's begin: 0 or less.
+    /// The value of the queue's timeline semaphore once the use has completed, relative to the start of the frame: 0 or less.
     pub value: i64,
     /// Stages of the use.
     #[serde(with = "names::bits")]
@@ -96,11 +96,11 @@ pub struct LastUse {
     pub writes: vk::AccessFlags2,
 }
 
-/// The lowest value of a [`LastUse`]: what is older counts as this old, since to wait for a later batch is in order too.
+/// The lowest value of a [`LastUse`]: older uses count as this old, since waiting for a later batch is correct too.
 pub(super) const OLDEST: i64 = -64;
 
 impl LastUse {
-    /// The same use after `batches` more on its queue.
+    /// Ages the use by `batches` more batches on its queue.
     pub(crate) fn age(&mut self, batches: i64) {
         self.value = self.value.saturating_sub(batches).max(OLDEST);
     }
@@ -120,6 +120,6 @@ pub struct ContentState {
     /// The layout that it was left in; `UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
-    /// The queue family that owns it; none where families share it, or none has used it.
+    /// The queue family that owns it; none if families share it, or none has used it.
     pub family: OptionalIndex,
 }

@@ -13,7 +13,7 @@ use crate::units::Run;
 /// Fills the tables of submits, batches and semaphores.
 pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &mut Lowered) {
     let frame = &placed.plan.frame;
-    // What was waited for so far, by the device queue that waited: its later batches need not wait again.
+    // The waits so far, each with the device queue that waited: its later batches need not wait again.
     let mut waited: Vec<(DeviceQueueIndex, SemaphoreRow)> = Vec::new();
     let ends = ends(frame);
     found.crossings.sort_unstable();
@@ -71,7 +71,7 @@ pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &m
         }));
 }
 
-/// Whether a wait makes a later one of the same device queue unnecessary: for as late a value, at all of its stages.
+/// Whether a wait makes a later one of the same device queue unnecessary: its value is at least as late, at all of the later one's stages.
 fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
     let (a, b) = (known.semaphore, wait.semaphore);
     let same = a.queue().is_some() && a.queue() == b.queue();
@@ -127,7 +127,7 @@ fn ends(frame: &Frame) -> Vec<Ends> {
 
 /// A wait or a signal that the frame declares, at the declared stages and those that its dependencies need.
 ///
-/// Without `maintenance8`, a transfer between queue families is released and acquired at `ALL_COMMANDS` alone.
+/// Without `maintenance8`, a transfer between queue families is released and acquired only at `ALL_COMMANDS`.
 fn declared(
     frame: &Frame,
     crossings: &[Crossing],
@@ -142,7 +142,7 @@ fn declared(
             let through = through(frame, crossing, signaller, waiter);
             stages |= match end {
                 End::Signal => through,
-                // Barriers behind a wait chain to whatever stages it names, but for what comes through transfers.
+                // Barriers after a wait chain to whichever stages it names, except for transfers.
                 End::Wait if through.is_empty() => S::NONE,
                 End::Wait => crossing.stages & S::ALL_COMMANDS,
             };

@@ -10,8 +10,8 @@ use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
 use crate::units::Run;
 
-/// Whether a render pass is begun by `vkCmdBeginRendering`: one with input attachments or several subpasses where local read of colour and
-/// of one sample, which every implementation has, is all that it needs.
+/// Whether a render pass is begun by `vkCmdBeginRendering`. One with input attachments or several subpasses is if all it needs is local
+/// read of single-sampled colour, which every implementation has.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`.
@@ -44,7 +44,7 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -
     fits && depths.len() <= 1 && colors.len() <= profile.limits.max_color_attachments as usize
 }
 
-/// Lets each subpass of a render pass object keep what earlier ones left and later ones use or the instance stores.
+/// Makes each subpass of a render pass object preserve what earlier ones left and later ones use or the instance stores.
 pub(super) fn preserve(instance: &InstanceRow, lowered: &mut Lowered) {
     let uses = |lowered: &Lowered, row: &SubpassRow, attachment: u32| {
         let [colors, resolves, inputs] =
@@ -80,7 +80,7 @@ pub(super) fn preserve(instance: &InstanceRow, lowered: &mut Lowered) {
     }
 }
 
-/// Adds what a subpass waits for: the earlier ones that wrote what it uses or use what it writes, and last itself where it reads an
+/// Adds the dependencies of a subpass: on the earlier ones that wrote what it uses or use what it writes, and last on itself if it reads an
 /// attachment that it writes.
 pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &mut Lowered) -> Run {
     let first = lowered.subpass_dependencies.len() as u32;
@@ -114,7 +114,7 @@ pub(super) fn dependencies(frame: &Frame, pass: PassId, subpass: u32, lowered: &
                 scopes.dst_stages |= later.stages;
                 scopes.dst_access |= later.kind.access_flags(true, false);
                 if after < subpass {
-                    // Where it is used last, the attachment is stored.
+                    // The last use of an attachment also stores it.
                     scopes.dst_stages |= attachment.default_stages(PassKind::Render);
                     scopes.dst_access |= attachment.access_flags(true, true);
                 }

@@ -58,7 +58,7 @@ pub struct Lowered {
     pub references: Vec<ReferenceRow>,
     /// Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none.
     pub indices: Vec<u32>,
-    /// Between subpasses.
+    /// Dependencies between subpasses.
     pub subpass_dependencies: Vec<SubpassDependencyRow>,
     /// Subpasses of render pass instances.
     pub subpasses: Vec<SubpassRow>,
@@ -86,7 +86,7 @@ pub struct Lowered {
     pub batches: Vec<BatchRow>,
     /// Submits (`vkQueueSubmit2`).
     pub submits: Vec<SubmitRow>,
-    /// What the frame leaves in memory.
+    /// The memory state that the frame leaves.
     pub after: MemoryState,
 }
 

@@ -16,11 +16,11 @@ use crate::plan::Plan;
 /// Pipelines outlive a resize: another plan with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Formats of the colour attachments, in order: of those of the subpass, or of all where several subpasses run by local read.
+    /// Formats of the colour attachments, in order: those of the subpass, or of all subpasses if several run by local read.
     pub color_formats: Vec<vk::Format>,
     /// The aspects of depth and stencil that the subpass uses: pipelines test and write no other.
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Format of the attachment's depth aspect, or `UNDEFINED`; where subpasses run by local read also of one that others use.
+    /// Format of the attachment's depth aspect, or `UNDEFINED`; if subpasses run by local read, also that of one that others use.
     pub depth_format: vk::Format,
     /// Format of the attachment's stencil aspect, or `UNDEFINED`.
     pub stencil_format: vk::Format,
@@ -32,14 +32,14 @@ pub struct Target {
     pub layers: u32,
     /// `viewMask`; 0 without multiview.
     pub view_mask: u32,
-    /// Rendering is dynamic; otherwise pipelines are created with a render pass object.
+    /// Whether rendering is dynamic; otherwise pipelines are created with a render pass object.
     pub dynamic: bool,
-    /// The render pass object: null where rendering is dynamic, and in what [`Plan::targets`] gives, which creates nothing. A compatible
+    /// The render pass object: null if rendering is dynamic, and in the result of [`Plan::targets`], which creates nothing. A compatible
     /// one comes from [`runtime::Device::targets`](crate::runtime::Device::targets).
     pub render_pass: vk::RenderPass,
     /// The number of the subpass.
     pub subpass: u32,
-    /// Which attachments its shaders write and read, where it runs by local read.
+    /// The attachments that its shaders write and read, if it runs by local read.
     pub local_read: Option<LocalRead>,
 }
 
@@ -67,7 +67,7 @@ impl LocalRead {
     }
 }
 
-/// The structures to chain to a pipeline's creation where rendering is dynamic.
+/// The structures to chain to a pipeline's creation info if rendering is dynamic.
 #[derive(Debug)]
 pub struct RenderingInfo<'a> {
     formats: vk::PipelineRenderingCreateInfo<'a>,
@@ -100,7 +100,7 @@ impl Target {
         }
     }
 
-    /// The structs to chain to a pipeline's creation where rendering is dynamic.
+    /// The structures to chain to a pipeline's creation info if rendering is dynamic.
     pub fn rendering(&self) -> RenderingInfo<'_> {
         let local_read = self.local_read.as_ref();
         RenderingInfo {
@@ -177,22 +177,22 @@ impl Targets {
         }
     }
 
-    /// What pipelines of a subpass of a pass are created with: 0 for passes that have one subpass. `None` if the pass is not a render pass,
-    /// or has fewer subpasses.
+    /// The target for pipelines of a subpass of a pass: subpass 0 for passes that have one subpass. `None` if the pass is not a render
+    /// pass, or has fewer subpasses.
     pub fn get(&self, pass: PassId, subpass: u32) -> Option<&Target> {
         self.in_plan(self.planned[pass.index()], subpass)
     }
 
-    /// The same of a pass of the planned frame.
+    /// The same for a pass of the planned frame.
     pub(crate) fn in_plan(&self, pass: PassId, subpass: u32) -> Option<&Target> {
         self.of_pass[pass.index()].get(subpass as usize)
     }
 }
 
 impl Plan {
-    /// Everything that pipelines are created from, before anything is created or bound.
+    /// The targets of all render passes, before anything is created or bound.
     ///
-    /// Pipelines of devices without dynamic rendering need render pass objects besides, which
+    /// Pipelines of devices without dynamic rendering also need render pass objects, which
     /// [`runtime::Device::targets`](crate::runtime::Device::targets) creates.
     ///
     /// ```
@@ -211,7 +211,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// As [`lower`]: for plans for comparison only, and for passes that need dynamic rendering which the device lacks.
+    /// Those of [`lower`]: for plans that were made only for comparison, and for passes that need dynamic rendering if the device lacks it.
     pub fn targets(&self) -> Result<Targets, LowerError> {
         let tables = lower(self, &Situation::first(DeviceQueues::one(&self.frame)))?;
         Ok(Targets::new(self, &tables, |_| vk::RenderPass::null()))

@@ -8,7 +8,7 @@ use super::resolver::{Barrier, Resolver, Source};
 use super::tables::commands::{BarrierCause, Families, Scopes};
 
 impl Resolver<'_> {
-    /// Boundaries between the epochs of one chain, and between uses of slices inside of them.
+    /// Adds the dependencies between the epochs of one chain, and between uses of slices inside them.
     pub(super) fn within(&mut self, chain: &Chain) {
         let epochs = chain.epochs.of(&self.chains.epochs);
         for pair in epochs.windows(2) {
@@ -33,7 +33,7 @@ impl Resolver<'_> {
             vk::ImageLayout::UNDEFINED
         };
         if later.len() == 1 || earlier.len() > 1 {
-            // After uses on several queues no queue but that of the next use knows that all are over.
+            // After uses on several queues, only on the queue of the next use is it known that all have completed.
             let next = &later[0];
             let source = self.source_in_frame(earlier, before.writes, next);
             let mut barrier = self.barrier(chain, next, after, source, cause);
@@ -50,7 +50,7 @@ impl Resolver<'_> {
             self.follow(chain, after, cause);
             return;
         }
-        // Reads on several queues: the last use before them brings the image into their layout, for all.
+        // Reads on several queues: a transition after the last use before them brings the image into the layout of all of them.
         let last = earlier[earlier.len() - 1];
         let source = Source::new(last.stages, before.writes);
         let mut transition = self.barrier(chain, &last, after, source, cause);
@@ -77,7 +77,7 @@ impl Resolver<'_> {
         (families.src != families.dst && !self.shared.is_concurrent(chain.resource)).then_some(families)
     }
 
-    /// The other half of an acquisition, on the queue that used the resource.
+    /// Adds the release that matches an acquire, on the queue that used the resource.
     fn release(&mut self, chain: &Chain, acquire: &Barrier, earlier: &[QueueUse], before: &Epoch) {
         for one in earlier {
             let mut release = *acquire;

@@ -225,7 +225,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The part of an image that a barrier covers; nothing where that is all of it.
+    /// The part of an image that a barrier covers; empty if it is the whole image.
     fn part(&self, image: u32, range: SubresourceRange) -> String {
         let image = &self.lowered.images[image as usize];
         let (levels, layers) = (range.levels, range.layers);

@@ -1,4 +1,4 @@
-//! What the frame leaves: whatever takes over bytes and waits for the uses that `after` lists there waits for all uses there were.
+//! The state that the frame leaves: waiting for the uses of bytes that `after` lists must imply waiting for all uses of these bytes.
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
@@ -14,7 +14,7 @@ use crate::lower::tables::submission::Semaphore;
 use crate::scopes::Scope;
 use crate::units::Bytes;
 
-/// Judges the bytes that `after` lists; `batches` are the frame's on each queue.
+/// Checks the bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
 pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches: &[i64]) {
     let after = &checker.tables.after.bytes;
     for one in after {
@@ -48,7 +48,7 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
     }
 }
 
-/// Whether all that waits for the listed use waits for the recorded one: on its queue by a barrier, elsewhere by the queue's timeline.
+/// Whether waiting for the listed use implies waiting for the recorded one: on its queue by a barrier, elsewhere by the queue's timeline.
 fn covers(one: &ByteUse, record: &Record, batches: &[i64]) -> bool {
     let last = one.last;
     let queue = last.queue;
@@ -74,7 +74,7 @@ fn uncovered(ranges: &[(u64, u64)], first: u64, end: u64) -> Option<(Bytes, Byte
     (at < end).then_some((Bytes(at), Bytes(end)))
 }
 
-/// Judges the contents that `after` lists: of every used part of an image and of every used buffer of a history, its state.
+/// Checks the contents that `after` lists: the state of every used part of an image and of every used buffer of a history.
 pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents, layouts: &Layouts) {
     let said = &checker.tables.after.contents;
     for object in checker.objects() {
@@ -89,7 +89,7 @@ pub(super) fn check_contents(checker: &mut Checker<'_>, contents: &mut Contents,
                         .contains(&part)
             };
             let listed: Vec<ContentState> = said.iter().filter(lists).copied().collect();
-            // Of more than what is used, slices say, the truth may be said too.
+            // `after` may also list unused parts, such as slices, if their state is correct.
             let told = used.contains(&part) || !listed.is_empty();
             let found = (checker.is_history(resource) && told).then(|| ContentState {
                 object: object.into(),

@@ -1,4 +1,4 @@
-//! Attachments: those that subpasses refer to are the frame's, with operations that do what it declares.
+//! Attachments: subpasses refer to those of the frame, with operations that do what it declares.
 
 use ash::vk;
 
@@ -22,7 +22,7 @@ pub(super) fn declared(
         .collect()
 }
 
-/// The references of a subpass to attachments of one kind, of those to resolve attachments the ones that are used.
+/// The references of a subpass to attachments of one kind; for resolve attachments, only those in use.
 pub(super) fn references_of(checker: &Checker<'_>, row: &SubpassRow, kind: AccessKind) -> Vec<ReferenceRow> {
     let references = &checker.tables.references;
     let one = |index: OptionalIndex| index.get().map(|row| references[row as usize]);
@@ -42,7 +42,7 @@ pub(super) fn references_of(checker: &Checker<'_>, row: &SubpassRow, kind: Acces
     }
 }
 
-/// The attachment that an access of a pass is: the n-th of its kind in its subpass. `instance` is that of the pass.
+/// The attachment that an access uses: the n-th of its kind in its subpass. `instance` is the row of its pass.
 pub(super) fn attachment_of<'a>(
     checker: &Checker<'a>,
     instance: u32,
@@ -55,7 +55,7 @@ pub(super) fn attachment_of<'a>(
         .get(described.subpass as usize)?;
     let position = match described.kind {
         AccessKind::ResolveAttachment => resolved_into(checker, row, access)?.1.get()?,
-        // Depth and stencil that are declared apart are one attachment.
+        // Depth and stencil that are declared separately are one attachment.
         AccessKind::DepthStencilAttachment => references_of(checker, row, described.kind).first()?.get()?,
         kind => {
             let of = declared(checker, (described.pass, described.subpass), kind);
@@ -67,7 +67,7 @@ pub(super) fn attachment_of<'a>(
     list.of(&checker.tables.attachments).get(position as usize)
 }
 
-/// The access that a resolve attachment receives the samples of, and the reference at the place of that one's resolve attachment.
+/// The access whose samples a resolve attachment receives, and the reference to that access's resolve attachment.
 ///
 /// The n-th resolve attachment of a resource belongs to the n-th attachment of that resource.
 pub(super) fn resolved_into(
@@ -92,7 +92,7 @@ pub(super) fn resolved_into(
     Some((source, references[row.depth_resolve.get()? as usize]))
 }
 
-/// Judges the attachment that an access is.
+/// Checks the attachment that an access uses.
 pub(super) fn check_attachment(checker: &mut Checker<'_>, index: usize, attachment: &AttachmentRow) {
     let access = &checker.frame.accesses()[index];
     let row = checker.tables.accesses[index];
@@ -135,7 +135,7 @@ pub(super) fn check_attachment(checker: &mut Checker<'_>, index: usize, attachme
     }
 }
 
-/// The access of the pass that says what becomes of earlier contents of an aspect, where several attach it: the one that replaces them.
+/// The access that determines what happens to earlier contents of an aspect: if several attach it, the one that replaces them.
 fn beginning<'a>(checker: &Checker<'a>, access: &'a Access, aspect: vk::ImageAspectFlags) -> &'a Access {
     let mut accesses = checker.frame.accesses_of(access.pass).iter();
     let replaces = |other: &&Access| {
@@ -146,7 +146,7 @@ fn beginning<'a>(checker: &Checker<'a>, access: &'a Access, aspect: vk::ImageAsp
     accesses.find(replaces).unwrap_or(access)
 }
 
-/// What of a clear value counts for an aspect.
+/// The part of a clear value that applies to an aspect.
 fn cleared(value: ClearValue, aspect: vk::ImageAspectFlags) -> ClearValue {
     match value {
         ClearValue::DepthStencil(depth, _) if aspect == vk::ImageAspectFlags::DEPTH => {
@@ -171,7 +171,7 @@ pub(super) fn operations_of(attachment: &AttachmentRow, aspects: vk::ImageAspect
     operations
 }
 
-/// Load operations do what is declared. Whether enough is stored, the replay finds out.
+/// Checks that load operations do what is declared. The replay checks that enough is stored.
 fn check_operations(at: &mut At<'_, '_>, access: &Access, operations: Operations) {
     use vk::AttachmentLoadOp as Load;
     use vk::AttachmentStoreOp as Store;
@@ -179,7 +179,7 @@ fn check_operations(at: &mut At<'_, '_>, access: &Access, operations: Operations
     let (needs, fits) = match access.load_op {
         _ if !access.writes || access.load_op == LoadOp::Load => ("LOAD", load == Load::LOAD),
         LoadOp::Clear(_) => ("CLEAR", load == Load::CLEAR),
-        // To load what is not declared as read would be a read that no barrier expects.
+        // Loading what is not declared as read would add a read that no barrier expects.
         _ => ("DONT_CARE", load == Load::DONT_CARE || access.reads),
     };
     at.demand(fits, "loadOp", load, needs);

@@ -1,4 +1,4 @@
-//! Barriers and semaphores: what Vulkan demands of each by itself.
+//! Barriers and semaphores: Vulkan's rules for each one by itself.
 
 use ash::vk::{self, ImageLayout as L, ImageUsageFlags as I, PipelineStageFlags2 as S};
 
@@ -13,7 +13,7 @@ use crate::profile::Features;
 use crate::scopes::{unmade, unsupported};
 use crate::units::{Bytes, Run};
 
-/// What a barrier does besides ordering.
+/// The effect of a barrier besides ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BarrierKind {
     /// Nothing.
@@ -26,7 +26,7 @@ pub(super) enum BarrierKind {
     Acquire,
 }
 
-/// What a barrier of these families does on a queue.
+/// The kind of a barrier with these families on a queue.
 pub(super) fn kind_of(
     checker: &Checker<'_>,
     queue: DeviceQueueIndex,
@@ -42,12 +42,12 @@ pub(super) fn kind_of(
     }
 }
 
-/// Whether a family is none of the device's, but one that resources come from and go to.
+/// Whether a family is not one of the device's, but one that resources are acquired from and released to.
 pub(super) fn is_outside(family: u32) -> bool {
     [vk::QUEUE_FAMILY_EXTERNAL, vk::QUEUE_FAMILY_FOREIGN_EXT].contains(&family)
 }
 
-/// Judges the barriers of one dependency, recorded at a pass.
+/// Checks the barriers of one dependency, recorded at a pass.
 pub(super) fn check(checker: &mut Checker<'_>, queue: DeviceQueueIndex, pass: PassId, row: DependencyRow) {
     let tables = checker.tables;
     let images = row.images.of(&tables.image_barriers);
@@ -94,7 +94,7 @@ fn barrier_of<'c, 'a>(checker: &'c mut Checker<'a>, object: Object, pass: PassId
     checker.at(format!("a barrier of `{name}` at pass `{pass}`"))
 }
 
-/// The scopes that count: the second of a release and the first of an acquire are ignored by Vulkan.
+/// Checks the scopes that count: Vulkan ignores the second scope of a release and the first scope of an acquire.
 fn check_scopes(at: &mut At<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, kind: BarrierKind) {
     let source = (
         scopes.src_stages,
@@ -131,7 +131,7 @@ fn stages_of_queue(at: &mut At<'_, '_>, parameter: &'static str, queue: DeviceQu
     }
 }
 
-/// A transfer is between two families, one of which is the queue's, and of what is not shared.
+/// Checks that a transfer is between two families, one of them the queue's, and only of resources that are not shared.
 fn check_families(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, families: Families) {
     let ignored = vk::QUEUE_FAMILY_IGNORED;
     let Families { src, dst } = families;
@@ -190,7 +190,7 @@ fn check_range(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
     );
 }
 
-/// Layouts that the image's usage allows; an imported one may have more usage than the frame knows.
+/// Checks that the image's usage allows the layouts; an imported image may have more usage than the frame knows.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-oldLayout-01208 to -01213, -newLayout-01198.
 fn check_layouts(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
@@ -223,7 +223,7 @@ fn check_layouts(at: &mut At<'_, '_>, barrier: &ImageBarrierRow) {
     );
 }
 
-/// Waits and signals of a batch: those that the frame declares, at its stages at least, and points on queues that exist.
+/// Checks the waits and signals of a batch: those that the frame declares, with at least its stages, and points on queues that exist.
 pub(super) fn check_semaphores(
     checker: &mut Checker<'_>,
     batch: usize,

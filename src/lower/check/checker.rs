@@ -15,34 +15,34 @@ use crate::lower::tables::objects::Binding;
 use crate::lower::tables::{DeviceQueueIndex, Lowered, Object};
 use crate::plan::MemoryKind;
 
-/// The tables being checked, what they are judged by, and the errors found so far.
+/// The tables being checked, the inputs that they are checked against, and the errors found so far.
 pub(super) struct Checker<'a> {
     pub(super) tables: &'a Lowered,
     pub(super) frame: &'a Frame,
     pub(super) situation: &'a Situation,
     pub(super) device: &'a DeviceFacts,
-    /// The parts of images that are told apart; known once the tables refer to each other soundly.
+    /// The parts of images that are distinguished; known once the references between tables are valid.
     pub(super) parts: Parts,
     pub(super) errors: Vec<CheckError>,
-    /// A program's own recording: then only hazards and layouts within the frame are judged.
+    /// A program's own recording: if present, only hazards and layouts within the frame are checked.
     pub(super) recorded: Option<&'a Recorded>,
 }
 
-/// A row whose parameters are judged.
+/// A row whose parameters are being checked.
 pub(super) struct At<'c, 'a> {
     pub(super) checker: &'c mut Checker<'a>,
     pub(super) what: String,
 }
 
 impl At<'_, '_> {
-    /// Reports a parameter that is not what it has to be.
+    /// Reports a parameter with a wrong value.
     pub(super) fn wrong(&mut self, parameter: &'static str, found: impl Debug, needs: impl Display) {
         let what = &self.what;
         let message = format!("{what}: {parameter} is {found:?}, and has to be {needs}");
         self.checker.report(Rule::Parameter(parameter), message);
     }
 
-    /// Reports a parameter that does not fit.
+    /// Reports a parameter unless it fits.
     pub(super) fn demand(
         &mut self,
         fits: bool,
@@ -55,7 +55,7 @@ impl At<'_, '_> {
         }
     }
 
-    /// Reports a parameter that is not equal to what it has to be.
+    /// Reports a parameter that does not equal the required value.
     pub(super) fn equal<T: PartialEq + Debug>(&mut self, parameter: &'static str, found: T, needs: T) {
         self.demand(found == needs, parameter, &found, format_args!("{needs:?}"));
     }
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
         self.report_of(rule, Vec::new(), message);
     }
 
-    /// The same of uses of these resources.
+    /// Adds an error about uses of these resources, once.
     pub(super) fn report_of(&mut self, rule: Rule, resources: Vec<ResourceId>, message: String) {
         let error = CheckError {
             rule,
@@ -79,7 +79,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// To judge the parameters of a row, by the names of the frame.
+    /// Starts checking the parameters of a row, with the names of the frame.
     pub(super) fn at(&mut self, what: String) -> At<'_, 'a> {
         At { checker: self, what }
     }
@@ -174,7 +174,7 @@ impl<'a> Checker<'a> {
         self.objects().filter(of_resource).collect()
     }
 
-    /// Whether an object can be what an access of this version uses: of a history's two, the first is current in even frames.
+    /// Whether an access to this version can use an object: of a history's two objects, the first is current in even frames.
     pub(super) fn holds(&self, object: Object, resource: ResourceId, version: Version) -> bool {
         let all = self.objects_of(resource);
         let history = self.is_history(resource);
@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
         self.situation.queues.family(queue)
     }
 
-    /// What a queue can do.
+    /// The capabilities of a queue.
     pub(super) fn flags(&self, queue: DeviceQueueIndex) -> vk::QueueFlags {
         self.device.families[self.family(queue) as usize]
     }

@@ -8,27 +8,27 @@ use crate::frame::PassId;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::units::Bytes;
 
-/// What an image or buffer holds.
+/// The contents of an image or buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     /// What a pass wrote last; `None` for earlier work, the caller, or a clear before the first use.
     Holds(Option<PassId>),
-    /// Why they are gone.
+    /// The reason why they are lost.
     Lost(String),
 }
 
-/// Why there are none to begin with.
+/// The reason why there are none to begin with.
 const NEVER_WRITTEN: &str = "nothing wrote them";
 
-/// What every part of every image and every buffer holds; of tile memory, on every queue.
+/// The contents of every part of every image and of every buffer; for tile memory, per queue.
 pub(super) struct Contents {
     objects: Vec<Object>,
-    /// Per queue and part; of parts of the same texels, the first has it.
+    /// Per queue and part; for parts with the same texels, the first holds the state.
     states: Vec<Vec<State>>,
 }
 
 impl Contents {
-    /// Nothing is written yet.
+    /// The state before anything is written.
     pub(super) fn new(checker: &Checker<'_>) -> Contents {
         let queues = checker.situation.queues.len();
         Contents {
@@ -37,14 +37,14 @@ impl Contents {
         }
     }
 
-    /// The state of a part: what is not in tile memory is the same on every queue.
+    /// The state of a part; outside tile memory, it is the same on every queue.
     fn state(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part) -> &mut State {
         let tile = matches!(Site::of(checker, part.object, queue).place, Place::Tile(_));
         let queue = if tile { queue.0 as usize } else { 0 };
         &mut self.states[queue][checker.parts.texels(part).index]
     }
 
-    /// The contents are whole from here on, written by a pass or by what came before the frame.
+    /// Marks the contents as defined from here on, written by a pass or by work before the frame.
     pub(super) fn define(
         &mut self,
         checker: &Checker<'_>,
@@ -55,7 +55,7 @@ impl Contents {
         *self.state(checker, queue, part) = State::Holds(by);
     }
 
-    /// The contents are undefined from here on. Of several losses the first is remembered.
+    /// Marks the contents as undefined from here on. Of several losses, the first is kept.
     pub(super) fn lose(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, part: Part, loss: String) {
         let state = self.state(checker, queue, part);
         if !matches!(state, State::Lost(before) if before != NEVER_WRITTEN) {
@@ -76,7 +76,7 @@ impl Contents {
         }
     }
 
-    /// A pass needs what `writer` wrote. What is missing is reported once and taken for whole afterwards.
+    /// Checks that a pass finds what `writer` wrote. Missing contents are reported once and treated as defined afterwards.
     pub(super) fn need(
         &mut self,
         checker: &mut Checker<'_>,
@@ -97,7 +97,7 @@ impl Contents {
         checker.report(Rule::Contents, message);
     }
 
-    /// An action command on `queue`: tile memory outside of what is bound forgets.
+    /// An action command on `queue`: the contents of tile memory outside the bound object become undefined.
     pub(super) fn act(
         &mut self,
         checker: &Checker<'_>,
@@ -136,7 +136,7 @@ impl Contents {
         }
     }
 
-    /// Loses what there is of all parts.
+    /// Marks all contents of an object's parts as lost.
     fn lose_held(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, object: Object, loss: &str) {
         for part in checker.parts.of(object) {
             let state = self.state(checker, queue, part);
@@ -146,8 +146,8 @@ impl Contents {
         }
     }
 
-    /// The objects that lose their bytes when `writer` writes, or changes its layout: any of them, since where a part of an image is in
-    /// its bytes is not known.
+    /// The objects that lose their contents when `writer` is written or changes its layout: all others that share its memory, since the
+    /// position of a part of an image within its bytes is not known.
     pub(super) fn overwrite(
         &mut self,
         checker: &Checker<'_>,

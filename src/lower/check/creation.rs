@@ -76,7 +76,7 @@ fn check_memory(checker: &mut Checker<'_>, row: usize) {
     check_dedicated(&mut at, row as u32, memory);
 }
 
-/// A dedicated allocation is for the one image or buffer that is bound to it.
+/// Checks that a dedicated allocation is only for the image or buffer that is bound to it.
 ///
 /// Source: VUID-VkMemoryDedicatedAllocateInfo-image-01432, VUID-VkBindImageMemoryInfo-memory-02628.
 fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
@@ -96,7 +96,7 @@ fn check_dedicated(at: &mut At<'_, '_>, row: u32, memory: MemoryRow) {
     at.demand(fits, "VkMemoryDedicatedAllocateInfo", wanted, needs);
 }
 
-/// Whether a resource may have usage beyond what the frame describes: that of clears.
+/// Whether a resource may have more usage than the frame describes: the usage that clears need.
 fn is_cleared(checker: &Checker<'_>, object: Object) -> bool {
     checker.is_history(checker.resource_of(object))
 }
@@ -283,7 +283,7 @@ fn check_sharing(checker: &mut Checker<'_>, object: Object) {
     }
 }
 
-/// What shares a memory object may do so; images that share contents say so.
+/// Checks that resources in the same memory object may share it, and that images that share contents have the alias flag.
 fn check_company(checker: &mut Checker<'_>) {
     let objects: Vec<Object> = checker.objects().collect();
     for (index, &a) in objects.iter().enumerate() {
@@ -329,7 +329,7 @@ fn check_company(checker: &mut Checker<'_>) {
     }
 }
 
-/// Levels or layers are some of those that there are.
+/// Checks that levels or layers are not empty and exist.
 pub(super) fn demand_inside(at: &mut At<'_, '_>, parameter: &'static str, run: Run, count: u32) {
     let fits = !run.is_empty() && run.end <= count;
     at.demand(
@@ -388,7 +388,7 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
     at.demand(viewed.intersects(image.usage), "usage", image.usage, needs);
 }
 
-/// A clear of all of an object to zero, on a queue that can record it.
+/// Checks a clear of a whole object to zero, on a queue that can record it.
 pub(super) fn check_clear(at: &mut At<'_, '_>, queue: DeviceQueueIndex, object: Object, value: ClearValue) {
     use vk::QueueFlags as Q;
     let tables = at.checker.tables;

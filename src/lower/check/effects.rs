@@ -1,4 +1,4 @@
-//! Effects: what a pass does to memory, with its load and store operations.
+//! Effects: what a pass does to memory, including its load and store operations.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -10,20 +10,20 @@ use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, LoadOp};
 use crate::lower::tables::objects::AccessRow;
 
-/// What an access does to memory.
+/// The effect of an access on memory.
 pub(super) struct Effect {
     pub(super) row: AccessRow,
     /// The frame's access.
     pub(super) index: usize,
     /// Stages that make the access.
     pub(super) stages: S,
-    /// Its accesses, those of the load and store operations included.
+    /// Its accesses, including those of the load and store operations.
     pub(super) access: A,
     /// Whether memory may be written.
     pub(super) writes: bool,
     /// Whether contents from before the pass are needed.
     pub(super) needs: bool,
-    /// Whether it writes less than it names: contents from before the pass are kept where there are some.
+    /// Whether it writes only part of what it names: existing contents from before the pass are kept.
     pub(super) in_part: bool,
     /// The aspects whose contents are undefined after the pass.
     pub(super) drops: vk::ImageAspectFlags,
@@ -43,12 +43,12 @@ impl Effect {
     }
 }
 
-/// What an access does to memory with the operations that the tables give it.
+/// The effect of an access on memory, with the operations that the tables give it.
 ///
-/// A store writes, also of an attachment that is only tested against: unless it is `NONE`, a read-only attachment is
-/// written at the end of the pass (Vulkan specification, "Render Pass Store Operations").
+/// A store writes, even to an attachment that is only tested against: unless it is `NONE`, a read-only attachment is written at the end of
+/// the pass (Vulkan specification, "Render Pass Store Operations").
 ///
-/// What shaders read in place, the render pass loads and stores too. `instance` is the row of the pass.
+/// The render pass also loads and stores what shaders read in place. `instance` is the row of the pass.
 pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize) -> Effect {
     let access = &checker.frame.accesses()[index];
     let row = checker.tables.accesses[index];
@@ -112,7 +112,7 @@ pub(super) fn effect(checker: &Checker<'_>, instance: Option<u32>, index: usize)
     }
 }
 
-/// The resolve at the end of a render pass reads the samples as colour attachments are read, those of depth too.
+/// The resolve at the end of a render pass reads samples with colour attachment reads, even those of depth.
 ///
 /// Source: Vulkan specification, "Render Pass Multisample Resolve Operations".
 pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
@@ -132,7 +132,7 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
     parts.unwrap_or_default().into_iter().map(of_part).collect()
 }
 
-/// Whether a pass renders to less than the attachment's texels: a smaller area, some of the views.
+/// Whether a pass renders to only some of the attachment's texels: a smaller area, or some of the views.
 fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     let (pass, resource) = (frame.pass(access.pass), frame.resource(access.resource));
     let ResourceKind::Image { extent, .. } = resource.kind else {
@@ -145,8 +145,9 @@ fn writes_in_part(frame: &Frame, access: &Access) -> bool {
     access.kind.is_attachment() && (area || views)
 }
 
-/// Whether the access needs what earlier passes wrote: it reads, or writes a part; but an input or tile attachment that the same
-/// pass clears or overwrites reads what the pass itself makes, and so does what goes on with an earlier subpass.
+/// Whether the access needs what earlier passes wrote: it reads, or writes only a part. An input or tile attachment that the same pass
+/// clears or overwrites does not, since it reads what the pass itself wrote; nor does an attachment that an earlier subpass cleared or
+/// overwrote.
 fn needs_contents(frame: &Frame, access: &Access) -> bool {
     let in_place = matches!(
         access.kind,

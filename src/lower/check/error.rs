@@ -1,35 +1,35 @@
-//! What is wrong with tables.
+//! Errors found in tables.
 
 use crate::frame::ResourceId;
 
-/// What is wrong with tables.
+/// An error found in tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct CheckError {
-    /// The rule that is broken.
+    /// The broken rule.
     pub rule: Rule,
-    /// Of a hazard, the resources that are used.
+    /// For a hazard, the resources involved.
     pub resources: Vec<ResourceId>,
-    /// How: with the names, the demand and the limit.
+    /// Description with the names, the demand and the limit.
     pub message: String,
 }
 
-/// The rules of tables, in the order in which they are judged.
+/// The rules for tables, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rule {
     /// Structure: indices and runs are inside their tables.
     Index,
-    /// Structure: a table has as many rows as the frame has of it.
+    /// Structure: a table has as many rows as the frame requires.
     Rows,
-    /// Structure: each row is what the frame has there, once and in order.
+    /// Structure: the rows match the frame's items, each once and in order.
     Order,
     /// Structure: an access names an image or buffer that holds the version that it declares.
     Object,
-    /// A parameter, by its name, is one that the frame, the device and the specification allow.
+    /// The named parameter has a value that the frame, the device and the specification allow.
     Parameter(&'static str),
-    /// Contents that are needed are there.
+    /// Contents that are needed are defined.
     Contents,
     /// Layout: a barrier names the layout that the image is in (VUID-VkImageMemoryBarrier2-oldLayout-01197).
     OldLayout,
@@ -41,14 +41,14 @@ pub enum Rule {
     NotReleased,
     /// Layout: a release is acquired before the next use.
     NotAcquired,
-    /// Hazard: of two uses of the same bytes, one of which writes, the later one waits for the earlier.
+    /// Hazard: if one of two uses of the same bytes writes, the later one waits for the earlier.
     Execution,
-    /// Hazard: and what was written is made available and visible to it.
+    /// Hazard: what the earlier use wrote is made available and visible to the later one.
     Memory,
-    /// What the frame leaves: a history in the state that `after` says.
+    /// What the frame leaves: a history is in the state that `after` gives.
     AfterContents,
-    /// What the frame leaves: whatever waits for the uses that `after` lists waits for all.
+    /// What the frame leaves: waiting for the uses that `after` lists implies waiting for all uses.
     AfterUncovered,
-    /// What the frame leaves: uses at values that the frame reaches.
+    /// What the frame leaves: listed uses have values that the frame reaches.
     AfterPoint,
 }

@@ -1,4 +1,4 @@
-//! What the checker has to know of a device.
+//! Device properties that the checker needs.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::lower::situation::DeviceQueues;
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
-/// A device as the checker judges tables by it: none of it comes from a plan.
+/// The device that tables are checked against; nothing in it comes from a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceFacts {
     /// Heaps, memory types, tile heap, limits and features.
     pub profile: Arc<DeviceProfile>,
-    /// Per resource of the frame, what it needs of memory.
+    /// Per resource of the frame, its memory requirements.
     pub requirements: Arc<Requirements>,
     /// Per queue family, its capabilities (`VkQueueFamilyProperties::queueFlags`).
     pub families: Vec<vk::QueueFlags>,
 }
 
 impl DeviceFacts {
-    /// A device whose queue families can do what the frame declares of the queues on them, and no more: for presets and estimates,
-    /// which know no families.
+    /// A device whose queue families have exactly the capabilities that the frame declares for the queues on them: for presets and
+    /// estimates, which have no queue families.
     pub fn declared(
         profile: &Arc<DeviceProfile>,
         requirements: &Arc<Requirements>,

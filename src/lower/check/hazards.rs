@@ -1,4 +1,4 @@
-//! Hazards: for every use of bytes, which later uses have been made to wait for it, and see what it wrote.
+//! Hazards: for every use of bytes, which later uses wait for it and see what it wrote.
 //!
 //! ```text
 //!        write ──► barrier A ──────────────► barrier B ─────────► read
@@ -6,10 +6,10 @@
 //!                    → reached: FRAGMENT       is reached           its access visible
 //!                    → visible: FRAGMENT/READ  → reached: + COMPUTE
 //! ```
-//! Every use leaves a record per stage, what earlier work left among them. A barrier reaches what its second scope holds, for each record
-//! that its first scope holds, or that an earlier dependency has brought into its first scope: this is how chains form. Execution is
-//! ordered by any barrier on the device queue; memory only by barriers of the same image or buffer, by memory barriers and by semaphores.
-//! A write replaces the records of the bytes it takes, since whatever waits for it waits for them too.
+//! Every use leaves a record per stage, as does earlier work. If a record is in a barrier's first scope, or an earlier dependency has
+//! brought it there, the barrier reaches its own second scope for that record: this is how chains form. Execution is ordered by any barrier
+//! on the device queue; memory only by barriers of the same image or buffer, by memory barriers and by semaphores. A write replaces the
+//! records of the bytes it takes, since whatever waits for it waits for them too.
 //!
 //! Source: Vulkan specification, "Execution and Memory Dependencies".
 
@@ -32,7 +32,7 @@ use crate::units::Bytes;
 /// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
     pub(super) part: Part,
-    /// The access that it is of.
+    /// The access that makes it.
     pub(super) index: Option<usize>,
     pub(super) stages: S,
     pub(super) access: A,
@@ -61,7 +61,7 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    /// What earlier work left; `holder` is the object whose contents are kept there, if one is.
+    /// Records what earlier work left; `holder` is the object whose contents are kept there, if any.
     pub(super) fn begin(
         &mut self,
         checker: &Checker<'_>,
@@ -186,7 +186,7 @@ impl Hazards {
         }
     }
 
-    /// The uses of one pass, which are in no order among themselves.
+    /// The uses of one pass, which are not ordered among themselves.
     pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
         for access in uses {
             let by = if access.writes {
@@ -256,7 +256,7 @@ impl Hazards {
         }
     }
 
-    /// What a transition overwrites must have been waited for by the barrier itself, and be available by it or by a memory barrier next
+    /// Checks that what a transition overwrites is waited for by the barrier itself, and made available by it or by a memory barrier next
     /// to it.
     fn demand_of_transition(
         &self,
@@ -270,8 +270,8 @@ impl Hazards {
             .iter()
             .flat_map(|record| barrier.parts.iter().flatten().map(move |part| (record, part)))
         {
-            // Those of one queue are in the order of submission by themselves ("Image Layout Transitions"); a plan's have barriers between them
-            // all the same.
+            // Transitions on one queue are in submission order by themselves ("Image Layout Transitions"); a plan nevertheless puts
+            // barriers between them.
             let ordered = record.user.by == UsedBy::Transition && record.queue == here.queue;
             if ordered && checker.recorded.is_some() || !touches(checker, record, (part, None), here.queue) {
                 continue;
@@ -291,7 +291,7 @@ impl Hazards {
         }
     }
 
-    /// A use at `stage` has to wait for every record that it conflicts with, and to see what those wrote.
+    /// Checks that a use at `stage` waits for every record that it conflicts with, and sees what those wrote.
     fn demand(
         &self,
         checker: &mut Checker<'_>,
@@ -320,7 +320,7 @@ impl Hazards {
         }
     }
 
-    /// A write to a part replaces what is recorded of its bytes.
+    /// A write to a part replaces the records of its bytes.
     fn supersede(
         &mut self,
         checker: &Checker<'_>,
@@ -342,7 +342,7 @@ impl Hazards {
                     let (first, end) = mine.seen_by(record.site, granularity);
                     let mut left = Vec::new();
                     for &(from, to) in &record.bytes {
-                        // Ranges of no bytes vanish.
+                        // Empty ranges are dropped below.
                         left.push((from, to.min(first)));
                         left.push((from.max(end), to));
                     }
@@ -396,7 +396,7 @@ impl Record {
     }
 }
 
-/// What a program's own recording says of an access.
+/// The entry of an access in a program's own recording.
 fn recorded<'a>(checker: &Checker<'a>, index: Option<usize>) -> Option<&'a RecordedAccess> {
     checker.recorded.zip(index)?.0.accesses.get(index?)
 }
@@ -412,7 +412,7 @@ fn are_apart(checker: &Checker<'_>, a: Option<usize>, b: Option<usize>) -> bool 
     !a.is_empty() && !b.is_empty() && !a.iter().any(|a| b.iter().any(|b| meet(a, b)))
 }
 
-/// Whether one access to a part has all that another one has.
+/// Whether one access to a part covers all that another one uses.
 fn holds(checker: &Checker<'_>, all: Option<usize>, some: Option<usize>) -> bool {
     let (all, some) = (regions(checker, all), regions(checker, some));
     let inside =
@@ -421,7 +421,7 @@ fn holds(checker: &Checker<'_>, all: Option<usize>, some: Option<usize>) -> bool
     all.is_empty() || !some.is_empty() && some.iter().all(held)
 }
 
-/// Whether some of the bytes that a record still stands for are the part's, used on `queue`.
+/// Whether a part, used on `queue`, overlaps bytes that a record still covers.
 fn touches(
     checker: &Checker<'_>,
     record: &Record,
@@ -442,7 +442,7 @@ fn touches(
     record.bytes.iter().any(|&(from, to)| from < end && first < to)
 }
 
-/// Whether two parts of one image are one; `None` for those of different images.
+/// Whether two parts of one image are the same; `None` for parts of different images.
 fn same_texels(checker: &Checker<'_>, a: Part, b: Part) -> Option<bool> {
     let (a, b) = (checker.parts.texels(a), checker.parts.texels(b));
     (a.object == b.object).then_some(a == b)

@@ -53,7 +53,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     check_access_views(checker);
 }
 
-/// A store reads the pass's first access and writes its second one, by the shader for the format's texels.
+/// A store reads the pass's first access and writes its second one, with the shader for the format's texels.
 fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
     let accesses = checker.frame.pass(pass).accesses;
     let resource = checker
@@ -77,7 +77,7 @@ fn check_store(checker: &mut Checker<'_>, pass: PassId, store: &StoreRow) {
         }
     };
     at.equal("shader", store.shader, shader);
-    // Any number of workgroups copies all words, each in steps of all invocations.
+    // Any number of workgroups copies all words: each invocation advances by the total number of invocations.
     let fits = (words > 0) == (store.groups > 0) && store.groups <= 65_535;
     at.demand(
         fits,
@@ -126,7 +126,7 @@ fn check_parameters(at: &mut At<'_, '_>, instance: &InstanceRow) {
     at.equal("local_read", instance.local_read, local_read);
 }
 
-/// The attachments of an instance: each view once, and which of them dynamic rendering has as colour, depth and stencil.
+/// The attachments of an instance: each view once, and which of them dynamic rendering uses as colour, depth and stencil.
 fn check_list(at: &mut At<'_, '_>, instance: &InstanceRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
@@ -216,7 +216,7 @@ fn is_resolved(checker: &Checker<'_>, row: &SubpassRow, position: u32) -> bool {
         || depth.is_some_and(|depth| is_here(&references[depth as usize]))
 }
 
-/// Whether one layout stands for those of depth and of stencil.
+/// Whether one layout is equivalent to those of depth and of stencil.
 ///
 /// Source: Vulkan specification, "Image Layouts"; VUID-VkAttachmentDescription-format-06906.
 fn stands_for(format: vk::Format, combined: vk::ImageLayout, [depth, stencil]: [vk::ImageLayout; 2]) -> bool {
@@ -267,14 +267,14 @@ fn all_references(checker: &Checker<'_>, row: &SubpassRow) -> Vec<ReferenceRow> 
     rows.map(|row| references[row]).collect()
 }
 
-/// What the pipelines of a subpass are created with, what it preserves, and its locations and input attachment indices.
+/// Checks the pipeline parameters of a subpass, what it preserves, and its locations and input attachment indices.
 fn check_subpass(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
     let (tables, frame) = (at.checker.tables, at.checker.frame);
     let list = instance.attachments.of(&tables.attachments);
     let attachment = |one: &ReferenceRow| one.get().map(|position| &list[position as usize]);
     let colors = row.colors.of(&tables.references);
     let formats: Vec<vk::Format> = match instance.local_read {
-        // Pipelines name all attachments of the instance, whichever they use.
+        // Pipelines name all attachments of the instance, no matter which they use.
         true => instance
             .colors
             .of(&tables.attachments)
@@ -349,7 +349,8 @@ fn check_subpass(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: 
     }
 }
 
-/// Attachments that a subpass leaves alone between two that use them, or that are stored.
+/// Checks the attachments that a subpass preserves: those that it does not use, but earlier subpasses do, and that later subpasses use or
+/// the instance stores.
 ///
 /// Source: Vulkan specification, "Render Pass Creation", on `pPreserveAttachments`.
 fn check_preserved(at: &mut At<'_, '_>, instance: &InstanceRow, number: u32, row: &SubpassRow) {
@@ -453,7 +454,7 @@ fn check_tile_attachment(at: &mut At<'_, '_>, access: &Access, view: ViewRow) {
     at.demand(fits, "view", view, "that of an attachment of the pass");
 }
 
-/// Descriptors get a view of the image that is used, of one aspect.
+/// Descriptors have a single-aspect view of the image in use.
 fn check_access_views(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     for (row, access) in tables.accesses.iter().zip(frame.accesses()) {

@@ -1,4 +1,4 @@
-//! Layouts: in which layout every part of every image is, and which queue family owns every resource, step by step.
+//! Layouts: the layout of every part of every image, and the queue family that owns every resource, step by step.
 
 use ash::vk::ImageLayout as L;
 
@@ -13,7 +13,7 @@ use crate::lower::tables::Object;
 use crate::lower::tables::commands::{Families, ImageBarrierRow};
 use crate::plan::MemoryKind;
 
-/// In a program's own recording, of images that it has not used yet.
+/// The layout of images that a program's own recording has not used yet.
 const UNKNOWN: L = L::from_raw(-1);
 
 /// Layouts and owners of every part of every image, and of every buffer.
@@ -23,14 +23,14 @@ pub(super) struct Layouts {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Of buffers, `UNDEFINED`.
+    /// `UNDEFINED` for buffers.
     layout: L,
     owner: Owner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
-    /// It holds no contents, or those that families share.
+    /// It has no contents, or contents that families share.
     Anyone,
     Family(u32),
     /// Released, not yet acquired.
@@ -38,7 +38,7 @@ enum Owner {
 }
 
 impl Layouts {
-    /// Images are in `UNDEFINED`, but for what earlier work left.
+    /// Images start in `UNDEFINED`, except for what earlier work left.
     pub(super) fn new(checker: &Checker<'_>) -> Layouts {
         let objects = checker.objects().flat_map(|object| checker.parts.of(object));
         let first = checker.recorded.map_or(L::UNDEFINED, |_| UNKNOWN);
@@ -86,7 +86,7 @@ impl Layouts {
         }
     }
 
-    /// Another resource took the bytes: the image is as good as new.
+    /// Another resource took the bytes: the object returns to its initial state.
     pub(super) fn clobber(&mut self, object: Object) {
         self.enter(object, L::UNDEFINED, None);
     }
@@ -159,8 +159,8 @@ impl Layouts {
         }
     }
 
-    /// A pass on a queue of `family` uses a part in `layout`, or in whatever layout where it reads the aspect through no view; `fresh` if
-    /// nothing of what a buffer held is needed.
+    /// A pass on a queue of `family` uses a part in `layout`, or in any layout if it reads the aspect through no view; `fresh` if none of a
+    /// buffer's previous contents are needed.
     pub(super) fn access(
         &mut self,
         checker: &mut Checker<'_>,
@@ -188,7 +188,7 @@ impl Layouts {
         self.own(checker, part, family, pass);
     }
 
-    /// The frame ends: the used parts of external resources are as agreed.
+    /// The frame ends: the used parts of external resources must be in the agreed state.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, exit: ResourceState) {
         let needs = exit.layout;
         let owner = exit.family.map(ExternalFamily::index);
@@ -210,7 +210,7 @@ impl Layouts {
         }
     }
 
-    /// The replay ends: nothing is between families.
+    /// The replay ends: no resource may be released without being acquired.
     pub(super) fn finish(&mut self, checker: &mut Checker<'_>) {
         let parts: Vec<Part> = self.parts.iter().map(|(part, _)| *part).collect();
         parts
@@ -244,7 +244,7 @@ impl Layouts {
         self.take(checker, part, families.dst);
     }
 
-    /// A family begins with new contents.
+    /// A family becomes the owner, with new contents.
     fn take(&mut self, checker: &Checker<'_>, part: Part, family: u32) {
         self.state(part).owner = if checker.is_concurrent(part.object) {
             Owner::Anyone
@@ -270,7 +270,7 @@ impl Layouts {
         self.take(checker, part, family);
     }
 
-    /// Something else than the acquire follows a release.
+    /// Something other than the acquire follows a release.
     fn drop_release(&mut self, checker: &mut Checker<'_>, part: Part) {
         if let Owner::Between(Families { src, dst }, pass, _) = self.state(part).owner {
             let (resource, pass) = (checker.name_of(part.object), checker.pass(pass));
@@ -284,7 +284,7 @@ impl Layouts {
     }
 }
 
-/// Whether every access is allowed in its layout.
+/// Checks that every access is allowed in its layout.
 pub(super) fn check_fit(checker: &mut Checker<'_>) {
     let accesses = checker.tables.accesses.iter().zip(checker.frame.accesses());
     for (row, access) in accesses {

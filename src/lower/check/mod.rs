@@ -1,4 +1,4 @@
-//! The checker of tables: replays what Vulkan is told against the rules, and knows nothing of how it was made.
+//! The checker of tables: replays the Vulkan commands against the rules, and knows nothing of how the tables were made.
 //!
 //! ```text
 //! structure ─► created objects, render passes ─► replay, from what earlier work left ─► what is left for the next frame
@@ -9,11 +9,11 @@
 //!                                                    └ hazards    what has been waited for, on every device queue
 //! ```
 //! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is
-//! looked up where it is stated, quadratic loops are fine, and no code is shared with lowering. If the tables do not refer to each other
-//! soundly, nothing else is judged.
+//! checked where it is stated, quadratic loops are fine, and no code is shared with lowering. If references between the tables are invalid,
+//! nothing else is checked.
 //!
-//! Not judged: hazards inside a pass and semaphores of the caller's, which are the caller's. Contents, layouts and hazards are those of
-//! parts of images, slices of 3D images among them: barriers are of all slices where they cannot name some.
+//! Not checked: hazards inside a pass and the caller's semaphores, for which the caller is responsible. Contents, layouts and hazards are
+//! tracked per part of an image, including slices of 3D images: a barrier covers all slices if it cannot name individual ones.
 
 mod after;
 mod attachments;
@@ -47,7 +47,7 @@ use super::tables::Lowered;
 use crate::frame::Frame;
 
 impl Lowered {
-    /// Judges tables of any origin by the rules of the specification: edited, read from JSON, or made by another planner.
+    /// Checks tables of any origin against the rules of the specification: edited, read from JSON, or made by another planner.
     ///
     /// `frame` is the frame as it is executed: that of the plan, stores included. O(barriers x uses).
     ///
@@ -85,8 +85,8 @@ impl Lowered {
         }
     }
 
-    /// Everything that is wrong with the tables: first what is seen by looking, then what a replay meets, in the order of submission.
-    /// Empty for tables that may be executed.
+    /// All errors in the tables: first those found by inspection, then those that a replay meets, in submission order. Empty for tables
+    /// that may be executed.
     pub fn violations(&self, frame: &Frame, situation: &Situation, device: &DeviceFacts) -> Vec<CheckError> {
         let mut checker = Checker {
             tables: self,
@@ -109,10 +109,10 @@ impl Lowered {
         checker.errors
     }
 
-    /// The hazards and layouts of tables that record what a program does by itself.
+    /// The hazards and layout errors of tables that record what a program does by itself.
     ///
-    /// Of the tables only images, buffers, their memory, accesses, passes, barriers and what is submitted have to be there. Work before the
-    /// frame counts as waited for, and images are in the layout of their first use; contents, creation and other work are not judged.
+    /// Of the tables, only images, buffers, their memory, accesses, passes, barriers and submissions are required. Work before the frame
+    /// counts as waited for, and images are in the layout of their first use; contents, creation and other work are not checked.
     pub fn recorded_violations(
         &self,
         recorded: &Recorded,

@@ -1,4 +1,4 @@
-//! Parts: the ranges of images that the frame or the tables tell apart. A buffer is one part.
+//! Parts: the ranges of images that the frame or the tables distinguish. A buffer is one part.
 
 use ash::vk;
 
@@ -17,18 +17,18 @@ use crate::units::Run;
 pub(super) struct Part {
     /// Position among all parts.
     pub(super) index: usize,
-    /// What it is a part of.
+    /// The image or buffer that it belongs to.
     pub(super) object: Object,
 }
 
-/// Every part of every image and buffer: disjoint, and every range that occurs is made of whole ones.
+/// Every part of every image and buffer. Parts are disjoint, and every range that occurs consists of whole parts.
 #[derive(Default)]
 pub(super) struct Parts {
     all: Vec<(Part, SubresourceRange)>,
     /// Per image, then per buffer, its run of `all`.
     of_object: Vec<Run>,
     images: usize,
-    /// Per image, whether barriers name slices of it.
+    /// Per image, whether barriers name individual slices of it.
     by_slices: Vec<bool>,
     /// Per part, the first one of the same contents: images or buffers of one resource in the same bytes of tile memory share them.
     same_texels: Vec<Part>,
@@ -76,7 +76,7 @@ impl Parts {
         parts
     }
 
-    /// How many there are.
+    /// The number of parts.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
@@ -92,17 +92,17 @@ impl Parts {
         self.of_object[self.position(object)].of(&self.all)
     }
 
-    /// All parts of an image; a buffer.
+    /// All parts of an image; for a buffer, its one part.
     pub(super) fn of(&self, object: Object) -> Vec<Part> {
         self.entries(object).iter().map(|(part, _)| *part).collect()
     }
 
-    /// Stands for all objects of the same contents.
+    /// The object that represents all objects with the same contents.
     pub(super) fn first_alias(&self, object: Object) -> Object {
         self.texels(self.entries(object)[0].0).object
     }
 
-    /// The parts inside of a range of an image; a buffer, whatever the range.
+    /// The parts inside a range of an image; for a buffer, its one part, whatever the range.
     pub(super) fn within(&self, tables: &Lowered, object: Object, range: SubresourceRange) -> Vec<Part> {
         let Object::Image(row) = object else {
             return self.of(object);
@@ -112,7 +112,7 @@ impl Parts {
         inside.map(|(part, _)| *part).collect()
     }
 
-    /// The parts that a barrier is of: all slices of its levels where it cannot name some.
+    /// The parts that a barrier covers: all slices of its levels if it cannot name individual ones.
     pub(super) fn of_barrier(&self, tables: &Lowered, barrier: &ImageBarrierRow) -> Vec<Part> {
         let image = &tables.images[barrier.image as usize];
         let range = named(image, barrier.range, self.by_slices[barrier.image as usize]);
@@ -129,18 +129,18 @@ impl Parts {
         self.all[part.index].1
     }
 
-    /// The part that stands for all of the same texels.
+    /// The part that represents all parts with the same texels.
     pub(super) fn texels(&self, part: Part) -> Part {
         self.same_texels[part.index]
     }
 
-    /// Whether there is no other part of the image.
+    /// Whether the image has no other part.
     pub(super) fn is_whole(&self, part: Part) -> bool {
         self.of_object[self.position(part.object)].len() == 1
     }
 }
 
-/// The parts of an image that ranges tell apart.
+/// The parts of an image that ranges distinguish.
 fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<SubresourceRange> {
     let whole = whole(image);
     ranges.retain_mut(|range| {
@@ -151,7 +151,7 @@ fn cells(image: &ImageRow, mut ranges: Vec<SubresourceRange>) -> Vec<Subresource
         return vec![whole];
     }
     let layers = cuts(whole.layers, ranges.iter().map(|range| range.layers));
-    // Each level has slices of its own.
+    // Each level has its own slices.
     let levels = match is_3d(image) && layers.len() > 1 {
         true => cuts(
             whole.levels,
@@ -209,7 +209,7 @@ fn is_3d(image: &ImageRow) -> bool {
     image.image_type == vk::ImageType::TYPE_3D
 }
 
-/// Whether barriers of an image are of the slices that they name, and not of all.
+/// Whether barriers of an image cover only the slices that they name, and not all.
 ///
 /// Source: VUID-VkImageMemoryBarrier2-subresourceRange-01488, -maintenance9-10798.
 fn by_slices(image: &ImageRow, device: &DeviceFacts) -> bool {
@@ -230,7 +230,7 @@ fn whole(image: &ImageRow) -> SubresourceRange {
     }
 }
 
-/// Behind the last layer or slice of the first of some levels.
+/// One past the last layer, or past the last slice of the first of some levels.
 fn last_layer(image: &ImageRow, levels: Run) -> u32 {
     if is_3d(image) {
         (image.extent.depth >> levels.first.min(31)).max(1)
@@ -239,7 +239,7 @@ fn last_layer(image: &ImageRow, levels: Run) -> u32 {
     }
 }
 
-/// A range that covers all slices of its level, as one that covers those of level 0.
+/// Turns a range that covers all slices of its level into one that covers those of level 0.
 fn spread(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     let all = [last_layer(image, range.levels), vk::REMAINING_ARRAY_LAYERS];
     if is_3d(image) && range.layers.first == 0 && all.contains(&range.layers.end) {
@@ -249,7 +249,7 @@ fn spread(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     }
 }
 
-/// What a barrier of a range is of.
+/// The range that a barrier with this range covers.
 fn named(image: &ImageRow, range: SubresourceRange, by_slices: bool) -> SubresourceRange {
     if is_3d(image) && !by_slices {
         all_slices(image, range)
@@ -265,7 +265,7 @@ fn all_slices(image: &ImageRow, range: SubresourceRange) -> SubresourceRange {
     }
 }
 
-/// What of a range is there; what is not is reported elsewhere.
+/// The existing part of a range; the rest is reported elsewhere.
 fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange {
     let clamp = |run: Run, all: Run| Run::new(run.first.min(all.end), run.end.min(all.end));
     SubresourceRange {
@@ -275,7 +275,7 @@ fn inside(range: SubresourceRange, whole: SubresourceRange) -> SubresourceRange 
     }
 }
 
-/// `whole`, cut at the ends of all runs.
+/// `whole`, cut at both ends of all runs.
 fn cuts(whole: Run, runs: impl Iterator<Item = Run>) -> Vec<Run> {
     let mut at: Vec<u32> = runs.flat_map(|run| [run.first, run.end]).collect();
     at.extend([whole.first, whole.end]);

@@ -1,4 +1,4 @@
-//! Records: one use of bytes each, with everything that has been made to come after it.
+//! Records: one use of bytes each, with everything that is ordered after it.
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -13,36 +13,36 @@ use crate::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.
 pub(super) struct Record {
-    /// What was used; `None` if only earlier work knows.
+    /// The part that was used; `None` if only earlier work knows it.
     pub(super) part: Option<Part>,
     pub(super) site: Site,
-    /// The bytes that no later write took, in ranges `[first, end)`.
+    /// The bytes that no later write has taken, in ranges `[first, end)`.
     pub(super) bytes: Vec<(u64, u64)>,
-    /// Parts of other images that later writes took: whichever bytes those are in.
+    /// Parts of other images that later writes took, whichever bytes they occupy.
     pub(super) taken: Vec<Part>,
     pub(super) queue: DeviceQueueIndex,
-    /// The row of the pass that used them; `None` for what is outside of the frame.
+    /// The row of the pass that used them; `None` for uses outside the frame.
     pub(super) row: Option<usize>,
-    /// The access that used them, where regions of accesses are told apart.
+    /// The access that used them, if regions of accesses are distinguished.
     pub(super) index: Option<usize>,
     pub(super) user: User,
-    /// A release: semaphores at `ALL_COMMANDS` alone come after it.
+    /// A release: only semaphores at `ALL_COMMANDS` come after it.
     pub(super) release: bool,
-    /// Empty for transitions: those are at no stage, and only chains reach what follows.
+    /// Empty for transitions: these have no stage, and only chains reach what follows.
     pub(super) stage: S,
     pub(super) access: A,
     pub(super) conflicts: Conflicts,
-    /// Per device queue, what comes after.
+    /// Per device queue, what is ordered after it.
     pub(super) reach: Vec<OrderedAfter>,
     /// Semaphores that carry it to other queues.
     pub(super) carried: Vec<Semaphore>,
 }
 
-/// What uses bytes.
+/// A user of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct User {
     pub(super) by: UsedBy,
-    /// In words.
+    /// Its description for messages.
     pub(super) text: String,
 }
 
@@ -63,7 +63,7 @@ pub(super) enum UsedBy {
 }
 
 impl User {
-    /// A use of an object by a pass, or at it.
+    /// A use of an object by a pass, or by a barrier or clear recorded at it.
     pub(super) fn new(checker: &Checker<'_>, by: UsedBy, object: Object, pass: PassId) -> User {
         let (resource, pass) = (checker.name_of(object), checker.pass(pass));
         let text = match by {
@@ -80,18 +80,18 @@ impl User {
     }
 }
 
-/// What may not come after without being ordered.
+/// The later uses that have to be ordered after a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflicts {
     /// A read: writes have to wait.
     Writes,
-    /// Accesses that are not known: everything has to wait, nothing has to be made visible.
+    /// Unknown accesses: everything has to wait, nothing has to be made visible.
     AllWait,
     /// A write: everything has to wait and to see it.
     AllSee,
 }
 
-/// What comes after a use on one queue.
+/// The stages and accesses that are ordered after a use on one queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedAfter {
     /// Stages that wait for the use.
@@ -103,7 +103,7 @@ pub(super) struct OrderedAfter {
 }
 
 impl OrderedAfter {
-    /// `scope` comes after the use; what was written is `available` before it, and `visible` to it.
+    /// Orders `scope` after the use. What was written is available before it if `available`, and then visible to it if `visible`.
     pub(super) fn add(&mut self, scope: &Scope, available: bool, visible: bool) {
         self.ordered |= scope.execution;
         if available {
@@ -124,7 +124,7 @@ impl OrderedAfter {
     }
 }
 
-/// A barrier as the hazards see it.
+/// A barrier as hazard tracking uses it.
 pub(super) struct Dependency {
     /// The parts of its image, or its buffer; `None` for a memory barrier.
     pub(super) parts: Option<Vec<Part>>,
@@ -134,7 +134,7 @@ pub(super) struct Dependency {
 }
 
 impl Dependency {
-    /// Whether it covers the memory of a record: that of its own image or buffer, or all.
+    /// Whether it covers the memory of a record: that of its own image or buffer, or all memory.
     pub(super) fn covers(&self, record: &Record) -> bool {
         match &self.parts {
             None => true,
@@ -147,8 +147,8 @@ impl Record {
     /// Whether a barrier on `queue` waits for the use, and whether what it wrote is available after the barrier, given
     /// what was reached `before`.
     ///
-    /// The first scope of an acquire is ignored: what it takes over has to have come through a semaphore wait at `ALL_COMMANDS`, the
-    /// one stage that Vulkan allows there without `VK_KHR_maintenance8`.
+    /// The first scope of an acquire is ignored: what it takes over must have come through a semaphore wait at `ALL_COMMANDS`, the only
+    /// stage that Vulkan allows there without `VK_KHR_maintenance8`.
     pub(super) fn passes_through(
         &self,
         before: &OrderedAfter,
@@ -167,7 +167,7 @@ impl Record {
             && self.stage.intersects(source.named)
             && source.access.contains(self.access)
             && barrier.covers(self);
-        // What earlier work made available needs no more than to be waited for.
+        // What earlier work made available only has to be waited for.
         let known = self.user.by == UsedBy::Earlier && self.access.is_empty() && ordered;
         (ordered, makes || known || reached(before.available))
     }

@@ -24,7 +24,7 @@ use crate::plan::MemoryKind;
 use crate::scopes::Scope;
 use crate::units::{Bytes, Run};
 
-/// Replays the tables and reports what it meets.
+/// Replays the tables and reports the errors it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {
     let mut replay = Replay::new(checker);
     if checker.recorded.is_none() {
@@ -50,7 +50,7 @@ struct Replay {
     contents: Contents,
     layouts: Layouts,
     hazards: Hazards,
-    /// Per device queue, the batches that were submitted.
+    /// Per device queue, the number of batches submitted so far.
     signalled: Vec<i64>,
     /// Parts that the frame wrote.
     written: Vec<Part>,
@@ -67,7 +67,7 @@ impl Replay {
         }
     }
 
-    /// What earlier work left, and what the caller hands in.
+    /// Sets up what earlier work left, and what the caller passes in.
     fn enter(&mut self, checker: &mut Checker<'_>) {
         let before = &checker.situation.before;
         for one in &before.bytes {
@@ -98,7 +98,7 @@ impl Replay {
         }
     }
 
-    /// The caller gets back what it handed in.
+    /// Hands back to the caller what it passed in.
     fn exit(&mut self, checker: &mut Checker<'_>) {
         for (object, id, external) in externals(checker) {
             for part in checker.used_parts(object) {
@@ -144,7 +144,7 @@ impl Replay {
         }
         self.signalled[queue.0 as usize] += 1;
         for signal in batch.signals.of(&checker.tables.signals) {
-            // A signal at another value is reported, and taken for that of its batch.
+            // A signal with another value is reported, and treated as that of its batch.
             let semaphore = match signal.semaphore.queue() {
                 Some(_) => Semaphore::of_queue(queue, self.signalled[queue.0 as usize]),
                 None => signal.semaphore,
@@ -161,7 +161,7 @@ impl Replay {
         }
     }
 
-    /// The caller may hand a resource over as late as with a semaphore of the batch that uses it first.
+    /// The caller may hand over a resource as late as with a semaphore of the batch that uses it first.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
         let externals = match checker.recorded {
             Some(_) => Vec::new(),
@@ -210,7 +210,7 @@ impl Replay {
         }
     }
 
-    /// What is bound is tile memory, on a queue that can bind it, and that of every tile resource that the pass uses.
+    /// Checks that the bound memory is tile memory, on a queue that can bind it, and the memory of every tile resource that the pass uses.
     fn check_bound(&self, checker: &mut Checker<'_>, here: Here, row: PassRow) {
         let tables = checker.tables;
         let accesses = checker.frame.pass(here.pass).accesses;
@@ -266,7 +266,7 @@ impl Replay {
         for barrier in row.buffers.of(&tables.buffer_barriers) {
             let kind = kind_of(checker, here.queue, barrier.families, false);
             let size = tables.buffers[barrier.buffer as usize].size;
-            // Of one that covers a part of a buffer, nothing is taken for covered.
+            // A barrier that covers only a part of a buffer counts as covering nothing.
             let mut parts = checker.parts.of(Object::Buffer(barrier.buffer));
             parts.retain(|_| barrier.offset == Bytes::ZERO && barrier.size == size);
             dependencies.push(of(Some(parts), barrier.scopes, kind));
@@ -281,7 +281,7 @@ impl Replay {
         self.transitions(checker, here, row);
     }
 
-    /// What barriers do to layouts, owners and contents.
+    /// Applies the effects of barriers to layouts, owners and contents.
     fn transitions(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
         let family = checker.family(here.queue);
         for barrier in row.images.of(&checker.tables.image_barriers) {
@@ -290,7 +290,7 @@ impl Replay {
             let kind = kind_of(checker, here.queue, barrier.families, changes);
             let discards = barrier.old_layout == vk::ImageLayout::UNDEFINED && kind != BarrierKind::Plain;
             for part in checker.parts.of_barrier(checker.tables, barrier) {
-                // The caller of an image in `UNDEFINED` makes do with whatever is in it.
+                // A caller that passes in an image in `UNDEFINED` accepts any contents.
                 let external = checker.binding_of(object).is_imported();
                 let undefined = self.layouts.layout_of(part) == vk::ImageLayout::UNDEFINED;
                 let indifferent = external && !self.written.contains(&part) && undefined;
@@ -351,7 +351,7 @@ impl Replay {
             let access = &checker.frame.accesses()[one.index];
             for part in checker.parts_of(one.index) {
                 self.take_bytes(checker, here, part);
-                // What stores what it only tested against changes nothing.
+                // Storing an attachment that was only tested against changes nothing.
                 let by = if access.writes {
                     Some(here.pass)
                 } else {
@@ -422,7 +422,7 @@ impl Replay {
         }
     }
 
-    /// Whatever else had these bytes has lost them.
+    /// Everything else in these bytes loses its contents.
     fn take_bytes(&mut self, checker: &Checker<'_>, here: Here, part: Part) {
         for victim in self.contents.overwrite(checker, here.queue, part, here.pass) {
             self.layouts.clobber(victim);
@@ -454,7 +454,7 @@ fn layout_in(
     view.is_none_or(seen).then_some(effect.row.layout)
 }
 
-/// The pass that wrote what an access reads of a part, by the frame's description; `None` for earlier work and the caller.
+/// The pass that wrote what an access reads of a part, according to the frame; `None` for earlier work and the caller.
 fn writer_before(checker: &Checker<'_>, index: usize, part: Part) -> Option<PassId> {
     let access = &checker.frame.accesses()[index];
     let mut earlier = (0..index)

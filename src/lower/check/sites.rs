@@ -1,4 +1,4 @@
-//! Sites: which bytes an image or a buffer takes.
+//! Sites: the bytes that an image or a buffer occupies.
 
 use super::checker::Checker;
 use crate::frame::ResourceId;
@@ -8,10 +8,10 @@ use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes};
 
-/// Addresses in which equal offsets mean the same byte.
+/// An address space, in which equal offsets mean the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The tile heap as one device queue sees it: every tile object begins at its address 0, and each queue has contents of its own.
+    /// The tile heap as one device queue sees it: every tile object begins at its address 0, and each queue has its own contents.
     Tile(DeviceQueueIndex),
     /// An ordinary memory object.
     Memory(u32),
@@ -34,7 +34,7 @@ pub(super) struct Site {
     pub(super) place: Place,
     pub(super) first: u64,
     pub(super) end: u64,
-    /// Whether a buffer is there: buffers are linear, images optimally tiled. `None` if only earlier work knows.
+    /// Whether the bytes hold a buffer: buffers are linear, images optimally tiled. `None` if only earlier work knows.
     pub(super) linear: Option<bool>,
 }
 
@@ -62,7 +62,7 @@ impl Site {
         }
     }
 
-    /// Whether two sites are the same memory, in whole or in part.
+    /// Whether two sites overlap in memory.
     ///
     /// A buffer and an image in one page of `granularity` bytes alias each other even if no byte is shared (Vulkan
     /// specification, "Buffer-Image Granularity"); tile memory has no such pages.
@@ -71,7 +71,7 @@ impl Site {
         self.place == other.place && mine.0 < other.end && other.first < mine.1
     }
 
-    /// The bytes of this site as far as `other` is concerned: whole pages where one is linear and the other is not.
+    /// The bytes of this site relative to `other`: whole pages if one is linear and the other is not.
     pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
         let alike = self.linear == other.linear || self.linear.is_none() || other.linear.is_none();
         if alike || !matches!(self.place, Place::Memory(_)) {

@@ -1,4 +1,4 @@
-//! Structure: every index names a row, and the tables record the frame, all of it, once and in order.
+//! Structure: every index names a row, and the tables record the whole frame, once and in order.
 
 use std::fmt::Debug;
 
@@ -27,7 +27,7 @@ pub(super) fn check(checker: &mut Checker<'_>) {
     }
 }
 
-/// A row whose indices are judged.
+/// A row whose indices are being checked.
 struct Row<'c, 'a> {
     checker: &'c mut Checker<'a>,
     table: &'static str,
@@ -57,7 +57,7 @@ impl Row<'_, '_> {
         }
     }
 
-    /// Runs of levels and layers, which other rules limit.
+    /// Checks runs of levels and layers; other rules check their limits.
     fn range(&mut self, levels: Run, layers: Run) {
         self.run("levels", levels, u32::MAX as usize);
         self.run("layers", layers, u32::MAX as usize);
@@ -79,7 +79,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// Judges every row of a table.
+/// Checks every row of a table.
 fn each<'a, T>(
     checker: &mut Checker<'a>,
     table: &'static str,
@@ -105,7 +105,7 @@ fn order<T: PartialEq + Debug>(checker: &mut Checker<'_>, table: &str, row: usiz
     }
 }
 
-/// The queues and what earlier work left, before and after.
+/// Checks the queues, and the memory state before and after the frame.
 fn check_situation(checker: &mut Checker<'_>) {
     let (frame, situation, tables) = (checker.frame, checker.situation, checker.tables);
     let declared = situation.queues.declared();
@@ -144,7 +144,7 @@ fn check_situation(checker: &mut Checker<'_>) {
     }
 }
 
-/// Images, buffers and views.
+/// Checks images, buffers and views.
 fn check_created(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let (resources, families) = (checker.frame.resources().len(), tables.families.len());
@@ -173,7 +173,7 @@ fn check_created(checker: &mut Checker<'_>) {
     });
 }
 
-/// Render passes, passes and barriers.
+/// Checks render passes, passes and barriers.
 fn check_recorded(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let (attachments, references) = (tables.attachments.len(), tables.references.len());
@@ -256,7 +256,7 @@ fn check_recorded(checker: &mut Checker<'_>) {
     );
 }
 
-/// References are to attachments of their instance.
+/// Checks that references are to attachments of their instance.
 fn check_references(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     for instance in &tables.instances {
@@ -277,7 +277,7 @@ fn check_references(checker: &mut Checker<'_>) {
     }
 }
 
-/// Command buffers, batches and submits.
+/// Checks command buffers, batches and submits.
 fn check_submitted(checker: &mut Checker<'_>) {
     let tables = checker.tables;
     let semaphores = checker.frame.semaphores().len();
@@ -310,7 +310,7 @@ fn check_submitted(checker: &mut Checker<'_>) {
     }
 }
 
-/// Submits, batches, command buffers and passes are the frame's, each once and in its order.
+/// Checks that submits, batches, command buffers and passes are the frame's, each once and in its order.
 fn check_order(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     rows(checker, "submits", tables.submits.len(), frame.submits().len());
@@ -389,7 +389,7 @@ fn check_order(checker: &mut Checker<'_>) {
     rows(checker, "stores", tables.stores.len(), stores as usize);
 }
 
-/// Every access uses an image or buffer of its resource, the copy of its version.
+/// Checks that every access uses an image or buffer of its resource, namely the copy for its version.
 fn check_accesses(checker: &mut Checker<'_>) {
     let (tables, frame) = (checker.tables, checker.frame);
     for object in checker.objects() {

@@ -1,4 +1,4 @@
-//! Subpasses: each waits for what it uses of earlier ones, and what is dynamic keeps to the rules of local read.
+//! Subpasses: each waits for what it uses of earlier ones, and those of dynamic rendering follow the rules of local read.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
@@ -12,7 +12,7 @@ use crate::profile::Features;
 use crate::scopes::WRITES;
 use crate::units::Run;
 
-/// The stages that work on pixels: between others nothing is by region.
+/// The stages that work on pixels: dependencies between other stages are never by region.
 ///
 /// Source: Vulkan specification, "Framebuffer Region Dependencies".
 const BY_REGION: S = S::from_raw(
@@ -75,7 +75,7 @@ fn check_instance(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
     check_dependencies(at.checker, index, instance);
 }
 
-/// Whether the rules of local read are kept, where it is of colour and of one sample: no more is demanded of implementations.
+/// Checks the rules of local read, and that it covers only single-sampled colour: implementations need not support more.
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`; VUID-VkRenderingInfo-colorAttachmentCount-06106.
@@ -137,7 +137,7 @@ fn check_local_read(at: &mut At<'_, '_>, index: u32, instance: &InstanceRow) {
     }
 }
 
-/// Whether a subpass waits for all that it uses of earlier ones, by a dependency on each (chains of them are not followed).
+/// Checks that a subpass waits for everything it uses of earlier ones, by a dependency on each (chains of them are not followed).
 fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &InstanceRow) {
     let (frame, pass) = (checker.frame, instance.pass);
     let subpasses = checker.tables.subpasses_of(index);
@@ -150,7 +150,7 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
         if earlier.subpass >= later.subpass || !conflict {
             continue;
         }
-        // With local read, a barrier between two draws is behind all subpasses before it, and in front of all after it.
+        // With local read, a barrier between two draws comes after all subpasses before it, and before all subpasses after it.
         let (from, to) = (earlier.subpass, later.subpass);
         let between = subpasses.iter().flat_map(|row| {
             let rows = row.dependencies.of(&checker.tables.subpass_dependencies).iter();

@@ -9,7 +9,7 @@ use crate::lower::ids::OptionalIndex;
 use crate::names;
 use crate::units::{Bytes, Run};
 
-/// What a row of [`Lowered::passes`](super::Lowered::passes) records.
+/// The contents of a row of [`Lowered::passes`](super::Lowered::passes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -58,7 +58,7 @@ pub struct StoreRow {
     pub groups: u32,
 }
 
-/// The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded where all are empty.
+/// The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded if all are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -71,7 +71,7 @@ pub struct DependencyRow {
     pub memory: Run,
 }
 
-/// One pass as recorded: `vkCmdBindTileMemoryQCOM` where that changes, barriers, the pass, barriers.
+/// One pass as recorded: `vkCmdBindTileMemoryQCOM` if that changes, barriers, the pass, barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
@@ -86,9 +86,9 @@ pub struct PassRow {
     pub tile_memory: OptionalIndex,
     /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).
     pub instance: OptionalIndex,
-    /// Before the pass.
+    /// Barriers before the pass.
     pub before: DependencyRow,
-    /// After the pass.
+    /// Barriers after the pass.
     pub after: DependencyRow,
 }
 
@@ -129,7 +129,7 @@ pub struct Families {
 pub struct ImageBarrierRow {
     /// Row of [`Lowered::images`](super::Lowered::images).
     pub image: u32,
-    /// What it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
+    /// The subresources that it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,
@@ -180,11 +180,11 @@ pub struct MemoryBarrierRow {
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
 pub enum BarrierCause {
-    /// A write before, or a write to come, or a change of layout.
+    /// An earlier write, a later write, or a layout change.
     Hazard,
     /// First use of bytes that another resource held, in this frame or in earlier work.
     Aliasing,
-    /// The use before was of another image of the same tile memory resident.
+    /// The previous use was of another image of the same tile memory resident.
     Ladder,
     /// First use since an earlier frame.
     EarlierFrame,

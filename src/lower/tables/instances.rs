@@ -57,7 +57,7 @@ pub struct AttachmentRow {
     pub stencil: Operations,
     /// `clearValue`; ignored unless an operation clears.
     pub clear: ClearBits,
-    /// Where a dynamic render pass resolves its samples to, a row of [`Lowered::attachments`](super::Lowered::attachments).
+    /// The resolve attachment of a dynamic render pass, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub resolve: OptionalIndex,
     /// `resolveMode`; `NONE` without a resolve attachment.
     #[serde(with = "names::bits")]
@@ -99,7 +99,7 @@ impl ReferenceRow {
 pub struct SubpassDependencyRow {
     /// `srcSubpass`.
     pub src_subpass: u32,
-    /// `dstSubpass`. Equal to `src_subpass` where a subpass reads what it writes: for barriers that the caller records in it.
+    /// `dstSubpass`. Equal to `src_subpass` if a subpass reads what it writes: for barriers that the caller records in it.
     pub dst_subpass: u32,
     /// `dependencyFlags`.
     #[serde(with = "names::bits")]
@@ -115,7 +115,8 @@ pub struct SubpassDependencyRow {
 pub struct SubpassRow {
     /// Dependencies on earlier subpasses: a run of [`Lowered::subpass_dependencies`](super::Lowered::subpass_dependencies).
     pub dependencies: Run,
-    /// The run of those that begin it in dynamic rendering, with one `vkCmdPipelineBarrier2`, all with the same flags; nothing is recorded if it is empty.
+    /// The run of those that begin it in dynamic rendering, with one `vkCmdPipelineBarrier2`, all with the same flags; nothing is recorded
+    /// if it is empty.
     pub barriers: Run,
     /// `pColorAttachments`: a run of [`Lowered::references`](super::Lowered::references).
     pub colors: Run,
@@ -125,7 +126,7 @@ pub struct SubpassRow {
     pub inputs: Run,
     /// `pDepthStencilAttachment`: a row of [`Lowered::references`](super::Lowered::references).
     pub depth: OptionalIndex,
-    /// Where depth and stencil are resolved to: a row of [`Lowered::references`](super::Lowered::references).
+    /// The resolve attachment of depth and stencil: a row of [`Lowered::references`](super::Lowered::references).
     pub depth_resolve: OptionalIndex,
     /// `pPreserveAttachments`: a run of [`Lowered::indices`](super::Lowered::indices).
     pub preserved: Run,
@@ -146,7 +147,7 @@ pub struct SubpassRow {
     /// The aspects of depth and stencil that the subpass uses.
     #[serde(with = "names::bits")]
     pub depth_aspects: vk::ImageAspectFlags,
-    /// Samples of its pipelines: its attachments', or what the pass declares.
+    /// Samples of its pipelines: those of its attachments, or what the pass declares.
     #[serde(with = "names::bits")]
     pub samples: vk::SampleCountFlags,
 }
@@ -156,7 +157,7 @@ pub struct SubpassRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct InstanceRow {
-    /// The pass of the frame that it is.
+    /// The pass of the frame.
     pub pass: PassId,
     /// Begun by `vkCmdBeginRendering`, not through a render pass object.
     pub dynamic: bool,

@@ -1,4 +1,4 @@
-//! What is created before a frame runs: memory objects, images, buffers and views, and what accesses name.
+//! Objects created before a frame runs: memory objects, images, buffers and views, and what accesses name.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,8 @@ pub struct MemoryRow {
     pub memory_type: u32,
     /// `allocationSize`.
     pub size: Bytes,
-    /// Alignment of offset and size where a part of a larger allocation stands in for the memory object, the device's
-    /// `bufferImageGranularity` included. Dedicated allocations have exactly `size`.
+    /// Alignment of offset and size if part of a larger allocation stands in for the memory object, including the device's
+    /// `bufferImageGranularity`. Dedicated allocations have exactly `size`.
     pub alignment: Alignment,
     /// `VkMemoryAllocateFlagsInfo::flags`; nothing is chained for none.
     #[serde(with = "names::bits")]
@@ -59,12 +59,12 @@ pub struct Binding {
     pub memory: OptionalIndex,
     /// `memoryOffset`.
     pub offset: Bytes,
-    /// What the driver asks for.
+    /// The size that the driver requires.
     pub size: Bytes,
 }
 
 impl Binding {
-    /// The caller's.
+    /// The binding of a resource that the caller creates.
     pub const IMPORTED: Binding = Binding {
         memory: OptionalIndex::NONE,
         offset: Bytes::ZERO,
@@ -85,7 +85,7 @@ pub struct Sharing {
     /// `pQueueFamilyIndices`: a run of [`Lowered::families`](super::Lowered::families). Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
     /// `VK_SHARING_MODE_CONCURRENT`.
     pub families: Run,
-    /// Why so.
+    /// The reason for that.
     pub reason: SharingReason,
 }
 
@@ -212,11 +212,11 @@ pub struct AccessRow {
     pub kind: AccessKind,
     /// The image or buffer.
     pub object: ObjectRef,
-    /// The part of an image; of 3D images, slices.
+    /// The part of an image; for 3D images, slices.
     pub range: SubresourceRange,
     /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); none for buffers, copies and attachments.
     pub view: OptionalIndex,
-    /// The layout during the pass, of other aspects than stencil; `UNDEFINED` for buffers.
+    /// The layout during the pass, of aspects other than stencil; `UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// The layout of stencil during the pass.

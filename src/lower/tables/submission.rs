@@ -1,4 +1,4 @@
-//! What is submitted: command buffers, batches, and the semaphores that they wait for and signal.
+//! Submissions: command buffers, batches, and the semaphores that they wait for and signal.
 
 use ash::vk;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct CommandBufferRow {
     pub passes: Run,
 }
 
-/// Whose semaphore a [`Semaphore`] is.
+/// The kind of a [`Semaphore`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -37,13 +37,13 @@ pub enum SemaphoreKind {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct Semaphore {
-    /// Whose it is.
+    /// Declared, or a queue's timeline.
     pub kind: SemaphoreKind,
     /// The semaphore of the frame, or the device queue.
     pub index: u32,
-    /// Of a queue's timeline, relative to the frame's begin: 1 is the frame's first batch there, 0 the last one before it. Add the number of
-    /// batches that were submitted to the queue before the frame; a wait for a sum of 0 or less is left out. Of a declared timeline
-    /// semaphore, 0: its value is the caller's.
+    /// For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the
+    /// number of batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared
+    /// timeline semaphore, 0: its value is the caller's.
     pub value: i64,
 }
 
@@ -60,7 +60,7 @@ impl Semaphore {
         Semaphore { kind, index, value }
     }
 
-    /// The queue whose timeline it is.
+    /// The queue, if this is a queue's timeline.
     pub fn queue(self) -> Option<DeviceQueueIndex> {
         (self.kind == SemaphoreKind::Queue).then_some(DeviceQueueIndex(self.index))
     }
@@ -71,7 +71,7 @@ impl Semaphore {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct SemaphoreRow {
-    /// Which.
+    /// The semaphore and its value.
     pub semaphore: Semaphore,
     /// `stageMask`.
     #[serde(with = "names::bits")]
@@ -85,9 +85,9 @@ pub struct SemaphoreRow {
 pub struct BatchRow {
     /// The frame's batch.
     pub batch: BatchId,
-    /// The frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables were lowered,
-    /// add waits at `ALL_COMMANDS` here, for the latest value of each queue that ran it: of this queue for tile memory, of any for ordinary
-    /// memory.
+    /// Whether it is the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables
+    /// were lowered, add waits at `ALL_COMMANDS` here, for the latest value of each queue that ran it: for tile memory only this queue, for
+    /// ordinary memory any queue.
     pub is_first: bool,
     /// A run of [`Lowered::waits`](super::Lowered::waits).
     pub waits: Run,
