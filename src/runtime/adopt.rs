@@ -1,4 +1,4 @@
-//! Tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
+//! Adopts tables from elsewhere: edited, made by another program, or read from JSON; checked once, then run.
 
 use ash::vk;
 
@@ -11,17 +11,17 @@ use crate::lower::tables::instances::AttachmentRow;
 use crate::lower::{FamilyQueue, Lowered, Situation};
 
 impl BoundFrame {
-    /// What the next frame is lowered for, as long as nothing else is submitted to its queues.
+    /// The situation that the next frame is lowered for, as long as nothing else is submitted to its queues.
     pub fn situation(&mut self) -> Situation {
         self.read_situation(self.parity());
         self.situation.clone()
     }
 
-    /// Takes tables for frames in a situation, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
-    /// it is recorded and submitted by them. They are checked here, once.
+    /// Uses `tables` for frames in `situation`, instead of those that [`lower`](crate::lower::lower) would make: every frame that begins in
+    /// that situation is recorded and submitted from them. They are checked once, here.
     ///
-    /// They may order, transition, load, store and wait differently, but use what was created: memory, images, buffers and views, the
-    /// layouts of accesses and the formats of render passes are those of the bound plan.
+    /// They may differ in order, transitions, load and store operations and waits, but must use what was created: memory, images, buffers
+    /// and views, the layouts of accesses and the formats of render passes are those of the bound plan.
     ///
     /// ```no_run
     /// # use tileheap::lower::Lowered;
@@ -33,7 +33,7 @@ impl BoundFrame {
     /// ```
     ///
     /// # Errors
-    /// If the situation is on other queues, the checker refuses the tables, they use what is not created, or memory runs out.
+    /// If the situation is for other queues, the checker rejects the tables, they need objects that were not created, or memory runs out.
     pub fn adopt(&mut self, tables: Lowered, situation: &Situation) -> Result<()> {
         let other = |what: String| {
             RuntimeRule::OtherTables.broken(format!(
@@ -77,7 +77,7 @@ impl BoundFrame {
     }
 }
 
-/// The first table in which tables need other objects than those that were created.
+/// The first table that needs objects other than those that were created.
 fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
     let fixed = |one: &AttachmentRow| (one.view, one.format, one.samples, one.layout, one.resolve);
     let attachments = tables
@@ -85,7 +85,7 @@ fn difference(tables: &Lowered, own: &Lowered) -> Option<&'static str> {
         .iter()
         .map(fixed)
         .eq(own.attachments.iter().map(fixed));
-    // Render pass objects have load and store operations of their own.
+    // Render pass objects have their own load and store operations.
     let objects = || {
         let mut objects = own.instances.iter().filter(|row| !row.dynamic);
         objects.all(|row| row.attachments.of(&tables.attachments) == row.attachments.of(&own.attachments))

@@ -1,4 +1,4 @@
-//! Barriers: the tables' rows as Vulkan's structs, recorded as one call before and one after each pass.
+//! Barriers: the tables' rows as Vulkan structs, recorded as one call before and one after each pass.
 //!
 //! Recording hands out slices and builds nothing. Only imported resources change from frame to frame; their handles are written into
 //! the structs when a frame begins.
@@ -79,7 +79,7 @@ impl Barriers {
         self.write(tables, handles, |binding| binding.is_imported());
     }
 
-    /// Writes the handles of the resources that are bound so.
+    /// Writes the handles of the resources whose binding is `wanted`.
     fn write(&mut self, tables: &Lowered, handles: &Handles, wanted: impl Fn(Binding) -> bool) {
         for (row, barrier) in tables.image_barriers.iter().zip(&mut self.images) {
             if wanted(tables.images[row.image as usize].binding) {
@@ -119,7 +119,7 @@ impl Barriers {
         let (images, buffers) = (row.images.of(&self.images), row.buffers.of(&self.buffers));
         let memory = row.memory.of(&self.memory);
         if let Some(older) = &self.older {
-            // The call takes one pair of masks, for all.
+            // The call takes a single pair of stage masks for all barriers.
             let images = images.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
             let buffers = buffers.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
             let memory = memory.iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));

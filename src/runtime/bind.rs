@@ -36,10 +36,10 @@ use crate::lower::{
 use crate::measure::Requirements;
 use crate::plan::{MemoryKind, Plan};
 
-/// How often a frame is planned anew because requirements grew, before it is given up.
+/// How often a frame is planned again because requirements grew, before binding fails.
 const ATTEMPTS: usize = 3;
 
-/// What of a device a frame is bound to.
+/// The parts of a device that a frame is bound to.
 pub(super) struct Binder<'a> {
     pub(super) state: &'a Arc<DeviceState>,
     pub(super) planner: &'a DevicePlanner,
@@ -47,15 +47,15 @@ pub(super) struct Binder<'a> {
     pub(super) timelines: &'a Arc<Timelines>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
-    /// The dynamic frame that it is bound for, and the histories of which the second copy comes first.
+    /// The dynamic frame that it is bound for, and the histories whose second copy comes first.
     pub(super) series: Option<(&'a Series, &'a [ResourceId])>,
 }
 
-/// What the bound frames of a dynamic frame have in common.
+/// State shared by the bound frames of a dynamic frame.
 pub(super) struct Series {
     pub(super) borrower: Borrower,
     pub(super) progress: Arc<Mutex<Progress>>,
-    /// The families that histories are shared by; none where there is but one.
+    /// The families that share histories; empty if there is only one.
     pub(super) families: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ impl Binder<'_> {
     pub(super) fn bind(self, plan: &Arc<Plan>) -> Result<BoundFrame> {
         let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
         let state = self.state;
-        // Its fields are public: it may come from anywhere, but for those that a dynamic frame had made.
+        // Its fields are public, so it may come from anywhere, unless a dynamic frame had it made.
         check_plan(state, plan, self.series.is_none())?;
         let family_queue = |queue: &DeviceQueue| FamilyQueue {
             family: queue.family,
@@ -112,7 +112,7 @@ impl Binder<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// An error if first contents of a history are cleared on a queue that cannot.
+    /// An error if a history's first contents would be cleared on a queue that cannot clear them.
     fn check_clears(&self, plan: &Plan, tables: &Lowered) -> Result<()> {
         for commands in &tables.command_buffers {
             let declared = plan.frame.command_buffers()[commands.commands.index()].batch;
@@ -231,7 +231,7 @@ impl Binder<'_> {
             queues: self.queues,
             plan,
         };
-        // What comes before a dynamic frame cannot be told.
+        // It is not known in advance what runs before a dynamic frame.
         if bound.dynamic {
             return Ok(bound);
         }
@@ -245,7 +245,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Per queue of the device that runs some of the frame's, how far it has come.
+    /// The progress of each device queue that runs some of the frame's queues.
     fn bases(&self, queues: &DeviceQueues, tables: &Lowered) -> Vec<QueueBase> {
         let states = self.timelines.lock();
         let base = |(index, queue): (u32, FamilyQueue)| {
@@ -264,7 +264,7 @@ impl Binder<'_> {
     }
 }
 
-/// An error if a plan cannot run on a device; in full, also if it breaks a rule.
+/// An error if a plan cannot run on a device; with `in_full`, also if it breaks a rule.
 pub(super) fn check_plan(state: &DeviceState, plan: &Plan, in_full: bool) -> Result<()> {
     if plan.profile != state.profile {
         let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
@@ -295,8 +295,8 @@ fn check_stores(plan: &Plan) -> Result<()> {
     }
 }
 
-/// The requirements of the described frame's resources, where those of the planned one have grown: all parts of a split lifetime are one
-/// resource there.
+/// The requirements of the described frame's resources, from those of the planned frame after they have grown: in the described frame, all
+/// parts of a split lifetime are one resource.
 fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
     for store in plan.stores() {
         let stretch = grown.resources[store.from.index()];
@@ -306,7 +306,7 @@ fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
     grown
 }
 
-/// Per row of instances the render pass object; null where it is dynamic.
+/// The render pass object of each row of instances; null for dynamic rendering.
 pub(super) fn render_passes(
     state: &DeviceState,
     plan: &Plan,

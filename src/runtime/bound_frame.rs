@@ -54,59 +54,60 @@ pub struct BoundFrame {
     pub(super) plan: Arc<Plan>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
-    /// Per queue of the device that runs some of those.
+    /// Per device queue that runs some of those.
     pub(super) bases: Vec<QueueBase>,
-    /// What the next frame is lowered for, once it begins.
+    /// The situation that the next frame is lowered for, once it begins.
     pub(super) situation: Situation,
     pub(super) lowerer: Lowerer,
-    /// What the last frame left in memory of this plan alone, values as of its end.
+    /// What the last frame left in this plan's own memory, with values as of its end.
     pub(super) left: MemoryState,
     pub(super) handles: Handles,
     pub(super) framebuffers: Framebuffers,
-    /// Per row of instances, null where it is dynamic.
+    /// Per row of instances; null for dynamic rendering.
     pub(super) render_passes: Vec<vk::RenderPass>,
-    /// Frames as lowered so far: the first of each parity, then some of the latest.
+    /// The frames lowered so far: the first of each parity, then some of the latest.
     pub(super) encoded: Vec<EncodedFrame>,
     /// Whether something is placed in tile memory, which plans share.
     pub(super) uses_tile: bool,
     /// 2 if a pass reads a previous version.
     pub(super) parities: usize,
     pub(super) targets: Targets,
-    /// Per pass, its name as debuggers want it; empty where none listens.
+    /// Per pass, its name as a debug label; empty unless debug labels are enabled.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
     pub(super) slots: Vec<CommandSlot>,
-    /// Per pass, the render area of the frame that is recorded; `None` where it renders nothing.
+    /// Per pass, its render area in the frame being recorded; `None` if it renders nothing.
     pub(super) areas: Vec<Option<vk::Rect2D>>,
-    /// Per pass, whether the frame that is recorded has left it out.
+    /// Per pass, whether the frame being recorded skips it.
     pub(super) skipped: Vec<AtomicBool>,
     /// Per row of stores.
     pub(super) stores: Vec<StorePass>,
-    /// The number that the pool knows it by.
+    /// Its number in the pool.
     pub(super) number: u64,
     /// The parity of the next frame.
     pub(super) next: Parity,
-    /// What the next frame waits for besides: work of others, on queues that are none of its own.
+    /// Additional waits of the next frame: for work of others, on queues that this frame does not use.
     pub(super) takeover: Ends,
-    /// Of its own, or of the dynamic frame that it belongs to.
+    /// Its own progress, or that of the dynamic frame it belongs to.
     pub(super) progress: Arc<Mutex<Progress>>,
     /// Whether it belongs to a dynamic frame.
     pub(super) dynamic: bool,
     pub(super) submission: Submission,
-    /// `None` once it was destroyed or retired.
+    /// `None` after it was destroyed or retired.
     pub(super) owned: Option<OwnedObjects>,
 }
 
-/// Lowered frames that are kept beside the first ones.
+/// The number of lowered frames kept in addition to the first ones.
 const KEPT: usize = 12;
 
 impl BoundFrame {
-    /// The plan that is bound (a newer one than was given, if requirements had grown).
+    /// The bound plan (newer than the one that was given, if requirements had grown).
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
-    /// A number that no other bound frame of the device has, for what a renderer keeps for each: descriptor sets of its views, say.
+    /// A number that no other bound frame of the device has: a key for what a renderer keeps per bound frame, such as descriptor sets of
+    /// its views.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -116,29 +117,29 @@ impl BoundFrame {
         self.queues[queue.index()]
     }
 
-    /// What pipelines are created with, of all render passes.
+    /// The pipeline creation parameters of all render passes.
     pub fn targets(&self) -> &Targets {
         &self.targets
     }
 
-    /// What the pipelines of a render pass, or of its first subpass, are created with.
+    /// The pipeline creation parameters of a render pass, or of its first subpass.
     ///
     /// # Panics
-    /// If the pass is no render pass.
+    /// If the pass is not a render pass.
     pub fn target(&self, pass: PassId) -> &Target {
         self.target_in(pass, 0)
     }
 
-    /// The same of any subpass. Merged passes are subpasses of one: which, [`Arranged::subpass_in`](crate::arrange::Arranged::subpass_in)
-    /// says.
+    /// The pipeline creation parameters of any subpass. Merged passes are subpasses of one render pass;
+    /// [`Arranged::subpass_in`](crate::arrange::Arranged::subpass_in) gives the index of each.
     ///
     /// # Panics
-    /// If the pass is no render pass, or has fewer subpasses.
+    /// If the pass is not a render pass, or has fewer subpasses.
     pub fn target_in(&self, pass: PassId, subpass: u32) -> &Target {
         self.target_of(self.plan.pass_of(pass), subpass)
     }
 
-    /// The same, for a pass of the planned frame.
+    /// As [`BoundFrame::target_in`], for a pass of the planned frame.
     pub(super) fn target_of(&self, pass: PassId, subpass: u32) -> &Target {
         match self.targets.in_plan(pass, subpass) {
             Some(target) => target,
@@ -150,8 +151,8 @@ impl BoundFrame {
         }
     }
 
-    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once). Of a resource whose
-    /// lifetime is split, the one that it is stored in: [`BoundFrame::image_in`] has the one of each pass.
+    /// The image that holds the current version of `resource` in frames of `parity` (for descriptor sets written once). For a resource with
+    /// a split lifetime, this is the image that it is stored in: [`BoundFrame::image_in`] gives the image of each pass.
     ///
     /// # Panics
     /// If the resource is a buffer, external, or used by no pass.
@@ -161,8 +162,8 @@ impl BoundFrame {
 
     /// The image that a pass's access of `resource` uses in frames of `parity`.
     ///
-    /// Differs from [`BoundFrame::image`] for the previous version, for a tile resident with an alias per memory object, and where a
-    /// lifetime is split.
+    /// Differs from [`BoundFrame::image`] for the previous version, for a resource in tile memory with an alias per memory object, and for
+    /// a split lifetime.
     ///
     /// # Panics
     /// If the pass does not declare such an access, or the resource is external.
@@ -171,7 +172,7 @@ impl BoundFrame {
         self.image_of(resource, self.object_in(pass, resource, version, parity))
     }
 
-    /// What a pass sees of an image in frames of `parity`, one for each of its accesses of `resource` in the order of their declaration.
+    /// The views that a pass has of an image in frames of `parity`, one for each of its accesses of `resource` in declaration order.
     pub fn views_in(
         &self,
         pass: PassId,
@@ -194,7 +195,7 @@ impl BoundFrame {
         self.tables(Parity::Even).accesses[access].layout
     }
 
-    /// The buffer of `resource` as current version in frames of `parity`.
+    /// The buffer that holds the current version of `resource` in frames of `parity`.
     ///
     /// # Panics
     /// If the resource is an image, external, or used by no pass.
@@ -216,7 +217,7 @@ impl BoundFrame {
         self.next
     }
 
-    /// The newest frame that is complete on the device, and with it all before it; `None` before the first.
+    /// The newest frame that is complete on the device, along with all frames before it; `None` before the first.
     ///
     /// # Errors
     /// When the device is lost.
@@ -232,8 +233,8 @@ impl BoundFrame {
         lock(&self.progress).wait(&self.state, frame, timeout)
     }
 
-    /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are
-    /// recorded as render pass objects keep anything.
+    /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are recorded as render pass
+    /// objects cache anything.
     ///
     /// # Safety
     /// No frame that uses the view is in flight.
@@ -249,13 +250,14 @@ impl BoundFrame {
         }
     }
 
-    /// Gives its images, buffers and memory back to the device's pool, as dropping it does: whoever borrows them next waits on the device
-    /// for its last frame. What is its alone is destroyed by the first [`Device::collect`](super::Device::collect) after that.
+    /// Returns its images, buffers and memory to the device's pool, as dropping it does: their next user waits on the device for its last
+    /// frame. Objects that only it uses are destroyed by the first [`Device::collect`](super::Device::collect) after that frame is
+    /// complete.
     pub fn retire(self) {
         drop(self);
     }
 
-    /// Destroys everything now that no other bound frame has borrowed too.
+    /// Immediately destroys everything that no other bound frame has borrowed too.
     ///
     /// # Safety
     /// None of its frames is in flight.
@@ -274,7 +276,7 @@ impl BoundFrame {
         }
     }
 
-    /// The parity that lets every history's previous version be what was written last; `None` where some want the other one.
+    /// The parity in which every history's previous version is the one written last; `None` if the histories need different parities.
     pub(super) fn parity_for_histories(&self) -> Option<Parity> {
         let any = |parity| self.histories_for(parity).next().is_some();
         match (any(Parity::Even), any(Parity::Odd)) {
@@ -284,7 +286,7 @@ impl BoundFrame {
         }
     }
 
-    /// The histories whose previous version is what was written last in frames of `parity` alone.
+    /// The histories whose previous version is the one written last only in frames of `parity`.
     pub(super) fn histories_for(&self, parity: Parity) -> impl Iterator<Item = ResourceId> + '_ {
         let pairs = self.handles.histories.iter().filter(|history| history.paired);
         let wanted = pairs.filter(move |history| {
@@ -295,7 +297,7 @@ impl BoundFrame {
         wanted.map(|history| history.resource)
     }
 
-    /// Whether a larger block of memory has taken the place of one of its own.
+    /// Whether a larger block of memory has replaced one of its own.
     pub(super) fn is_superseded(&self) -> bool {
         let lease = self.owned.as_ref().map(|owned| &owned.lease);
         lease.is_some_and(|lease| self.state.pool.lock().is_superseded(lease))
@@ -306,7 +308,7 @@ impl BoundFrame {
         &self.encoded[parity.index() % self.parities].tables
     }
 
-    /// Finds the frame that begins among those lowered so far, or lowers it; gives its index.
+    /// Finds the frame that begins among those lowered so far, or lowers it; returns its index.
     pub(super) fn encode(&mut self, parity: Parity) -> Result<usize> {
         self.read_situation(parity);
         let index = match self.known() {
@@ -317,7 +319,7 @@ impl BoundFrame {
         Ok(index)
     }
 
-    /// Lowers the frames that come next, until they repeat, so that recording them does not.
+    /// Lowers the upcoming frames until they repeat, so that recording does not have to.
     pub(super) fn lower_ahead(&mut self) -> Result<()> {
         self.read_situation(Parity::Even);
         let counted = self.state.functions.timeline_semaphore.is_some();
@@ -382,7 +384,7 @@ impl BoundFrame {
         run(&mut self.encoded, &mut with)
     }
 
-    /// What earlier work left, now: in memory of this plan, and in the tile memory of its queues.
+    /// Reads what earlier work has left by now: in the memory of this plan, and in the tile memory of its queues.
     pub(super) fn read_situation(&mut self, parity: Parity) {
         let Situation {
             parity: current,
@@ -412,7 +414,7 @@ impl BoundFrame {
             before.bytes.extend_from_slice(&self.left.bytes);
             return;
         }
-        // Whatever others did: one lowering serves after all of them.
+        // Assumes that others used everything in any way, so that one lowering is valid after all of them.
         let memory = (0..).zip(&self.encoded[0].tables.memory);
         for (row, memory) in memory.filter(|(_, memory)| memory.kind != MemoryKind::Tile) {
             let queues = (0..self.bases.len() as u32).map(DeviceQueueIndex);
@@ -552,7 +554,7 @@ impl Drop for BoundFrame {
     fn drop(&mut self) {
         if let Some(mut owned) = self.owned.take() {
             let progress = lock(&self.progress);
-            // Without timelines, nobody could wait for its frames on the device.
+            // Without timelines, the next user could not wait for its frames on the device.
             if self.state.functions.timeline_semaphore.is_some() && !progress.has_failed() {
                 owned.give_back();
             }

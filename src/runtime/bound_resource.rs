@@ -4,20 +4,20 @@ use ash::vk;
 
 use crate::frame::{AccessKind, SubresourceRange};
 
-/// An image and its views. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
+/// An image and its views. Owned by the [`BoundFrame`](super::BoundFrame), or by the caller if the resource is external.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// The image.
     pub handle: vk::Image,
-    /// All levels and layers, to sample, load and store; of combined depth and stencil formats the depth.
+    /// A view of all levels and layers, to sample, load and store; of combined depth and stencil formats, only the depth aspect.
     ///
-    /// Null where the image's usage allows no view (transfers only).
+    /// Null if the image's usage does not allow views (transfers only).
     pub view: vk::ImageView,
-    /// Level 0 with all aspects, as an attachment.
+    /// A view of level 0 with all aspects, as an attachment.
     pub attachment: vk::ImageView,
 }
 
-/// What a pass sees of an image through one of its accesses.
+/// The part of an image that a pass accesses, and its view, for one of the pass's accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartView {
     /// The subpass that uses it.
@@ -30,16 +30,16 @@ pub struct PartView {
     pub range: SubresourceRange,
     /// A view of it for descriptors; null for attachments and copies.
     pub view: vk::ImageView,
-    /// The layout that it has during the pass.
+    /// The layout of that part during the pass.
     pub layout: vk::ImageLayout,
 }
 
-/// A buffer. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
+/// A buffer. Owned by the [`BoundFrame`](super::BoundFrame), or by the caller if the resource is external.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The buffer.
     pub handle: vk::Buffer,
-    /// First byte of the resource in it.
+    /// Offset of the resource's first byte in the buffer.
     pub offset: vk::DeviceSize,
     /// Size of the resource in bytes.
     pub size: vk::DeviceSize,

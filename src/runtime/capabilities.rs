@@ -1,4 +1,4 @@
-//! What the runtime uses of a device: one table of features and one of extensions, from which querying, enabling and reading a
+//! The device capabilities that the runtime uses: one table of features and one of extensions, from which querying, enabling and reading a
 //! caller's structs derive.
 
 use std::ffi::CStr;
@@ -18,7 +18,8 @@ use crate::ffi::{
 };
 
 bitflags! {
-    /// What a device offers ([`Support::offers`](super::Support::offers)) or has enabled ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
+    /// Capabilities that a device offers ([`Support::offers`](super::Support::offers)) or has enabled
+    /// ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Capabilities: u32 {
         /// `vkCmdPipelineBarrier2` and `vkQueueSubmit2`.
@@ -27,7 +28,7 @@ bitflags! {
         const DYNAMIC_RENDERING = 1 << 1;
         /// Timeline semaphores.
         const TIMELINE_SEMAPHORE = 1 << 2;
-        /// Requirements without creating the resource.
+        /// Memory requirements without creating the resource.
         const MAINTENANCE_4 = 1 << 3;
         /// `VK_ATTACHMENT_STORE_OP_NONE`.
         const STORE_OP_NONE = 1 << 4;
@@ -41,26 +42,26 @@ bitflags! {
         const TILE_PROPERTIES = 1 << 8;
         /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
         const TILE_SHADING = 1 << 9;
-        /// Depth and stencil of one image in layouts of their own.
+        /// Separate layouts for depth and stencil of one image.
         const SEPARATE_DEPTH_STENCIL_LAYOUTS = 1 << 10;
-        /// Several views at once ([`PassBuilder::views`](crate::frame::PassBuilder::views)).
+        /// Rendering to several views at once ([`PassBuilder::views`](crate::frame::PassBuilder::views)).
         const MULTIVIEW = 1 << 11;
         /// Input attachments and subpasses in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`).
         const LOCAL_READ = 1 << 12;
-        /// Slices of 3D images in layouts of their own.
+        /// Separate layouts for slices of 3D images.
         const MAINTENANCE_9 = 1 << 13;
     }
 }
 
 impl Capabilities {
-    /// Everything but buffer device addresses.
+    /// Everything except buffer device addresses.
     pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
 }
 
-/// In no version of Vulkan's core so far.
+/// Not in any core version of Vulkan so far.
 const NEVER: u32 = u32::MAX;
 
-/// What each capability needs below a version of Vulkan: an extension, the capability's own first.
+/// The extensions that each capability needs below a version of Vulkan, the capability's own first.
 pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
     use Capabilities as C;
     use ash::{ext, khr};
@@ -69,7 +70,7 @@ pub(super) const EXTENSIONS: [(Capabilities, u32, &CStr); 15] = {
     [
         (C::SYNCHRONIZATION_2, V1_3, khr::synchronization2::NAME),
         (C::DYNAMIC_RENDERING, V1_3, khr::dynamic_rendering::NAME),
-        // What VK_KHR_dynamic_rendering depends on below 1.2.
+        // The dependencies of VK_KHR_dynamic_rendering below 1.2.
         (C::DYNAMIC_RENDERING, V1_2, khr::depth_stencil_resolve::NAME),
         (C::DYNAMIC_RENDERING, V1_2, khr::create_renderpass2::NAME),
         (C::TIMELINE_SEMAPHORE, V1_2, khr::timeline_semaphore::NAME),
@@ -100,7 +101,7 @@ macro_rules! features {
         }
 
         impl FeatureStructs {
-            /// The structs of the capabilities for which `choose` says so, with the feature on or off.
+            /// The structs of the capabilities that `choose` selects, with the feature on or off.
             pub(super) fn new(mut choose: impl FnMut(Capabilities) -> bool, on: bool) -> FeatureStructs {
                 FeatureStructs {
                     $($field: choose(Capabilities::$capability).then(|| $struct::default().$member(on)),)*
@@ -123,7 +124,7 @@ macro_rules! features {
                 query
             }
 
-            /// `info` with the structs chained, cut off from a chain that an earlier call made.
+            /// `info` with the structs chained, detached from any chain that an earlier call made.
             pub(super) fn enable<'a>(&'a mut self, mut info: vk::DeviceCreateInfo<'a>) -> vk::DeviceCreateInfo<'a> {
                 $(if let Some(feature) = &mut self.$field {
                     feature.p_next = std::ptr::null_mut();
@@ -134,7 +135,7 @@ macro_rules! features {
         }
 
         impl ChainedFeatures {
-            /// Takes note of a struct whose `sType` is `kind`, if it is one of a single feature.
+            /// Records a struct whose `sType` is `kind`, if it is one of the structs with a single feature.
             ///
             /// # Safety
             /// `base` is the head of a struct of the type that `kind` names.

@@ -10,7 +10,7 @@ use super::instance::Instance;
 use super::support::{Support, text_of};
 use crate::Result;
 
-/// A physical device that fits, with the family of its first queue.
+/// A suitable physical device, with the family of its first queue.
 pub(super) struct Candidate {
     pub(super) physical_device: vk::PhysicalDevice,
     pub(super) support: Support,
@@ -78,7 +78,7 @@ fn rank(properties: &vk::PhysicalDeviceProperties, support: &Support) -> u32 {
     }
 }
 
-/// The device with the family of its first queue, if it has one that draws and computes (and presents).
+/// The device with the family of its first queue, if it has one for graphics and compute (and presentation).
 fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result<Option<Candidate>> {
     // SAFETY: one of the instance's, which was created with this version.
     let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) }?;
@@ -160,7 +160,7 @@ pub(super) fn create_device(
     Ok((device, capabilities))
 }
 
-/// The families that get a queue: the first queue's, then every other one that draws, computes or copies.
+/// The families that get a queue: the first queue's, then every other one that supports graphics, compute or transfers.
 fn queue_families(families: &[vk::QueueFamilyProperties], main: u32) -> impl Iterator<Item = u32> {
     let useful = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
     let others = families
@@ -181,7 +181,7 @@ pub(super) fn queues_of(device: &ash::Device, candidate: &Candidate) -> Vec<Devi
     families.map(queue).collect()
 }
 
-/// The first feature that is wanted and not offered, by name.
+/// The name of the first feature that is wanted but not offered.
 fn missing_feature(
     wanted: &vk::PhysicalDeviceFeatures,
     offered: &vk::PhysicalDeviceFeatures,

@@ -1,4 +1,4 @@
-//! Which declared command buffers of a frame are recorded.
+//! The recording state of a frame's declared command buffers.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 

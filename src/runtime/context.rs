@@ -47,12 +47,12 @@ impl Context {
         Context::on(load()?, desc)
     }
 
-    /// [`Context::new`] on a Vulkan library that is loaded already.
+    /// [`Context::new`] with an already loaded Vulkan library.
     ///
     /// # Errors
     /// As [`Context::new`].
     pub fn on(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Context> {
-        // Dropped on the way out of here, it destroys what it has.
+        // If it is dropped on an early return, it destroys what it has created.
         let mut instance = Instance::new(entry, desc)?;
         if let Some(maker) = desc.surface {
             instance.make_surface(maker)?;
@@ -110,7 +110,7 @@ impl Context {
         self.instance.surface()
     }
 
-    /// What the physical device offers.
+    /// The support of the physical device.
     pub fn support(&self) -> &Support {
         &self.support
     }
@@ -132,9 +132,9 @@ impl Context {
 
     /// Destroys the device and instance, after waiting for the device to be idle; returns the [messages](Context::messages).
     ///
-    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, every clone of [`Context::tile`] dropped, and every
-    /// object that the caller created destroyed. What still uses the device keeps it: then device and instance leak, which is said
-    /// through `tracing`.
+    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed first, every clone of [`Context::tile`] dropped, and every
+    /// object that the caller created destroyed. If anything still uses the device, device and instance leak, which is reported through
+    /// `tracing`.
     pub fn destroy(mut self) -> Vec<Message> {
         let locked = self.tile.as_ref().map(Device::lock_queues);
         // SAFETY: the context's own device, whose queues are locked: clones of its handle may submit on other threads.

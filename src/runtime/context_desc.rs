@@ -1,4 +1,4 @@
-//! What a [`Context`](super::Context) is created from.
+//! The creation parameters of a [`Context`](super::Context).
 
 use super::capabilities::Capabilities;
 
@@ -21,9 +21,9 @@ pub struct ContextDesc<'a> {
     pub validate: bool,
     /// The Vulkan version to request; 0 for the highest available (at most 1.3, the highest that `ash` has).
     pub api_version: u32,
-    /// Instance extensions beside the context's own (those of `ash_window::enumerate_required_extensions`).
+    /// Instance extensions in addition to the context's own (those of `ash_window::enumerate_required_extensions`).
     pub instance_extensions: Vec<&'a CStr>,
-    /// Device extensions beside the runtime's own.
+    /// Device extensions in addition to the runtime's own.
     pub device_extensions: Vec<&'a CStr>,
     /// Device features to enable; an error if one is not supported.
     pub features: vk::PhysicalDeviceFeatures,
@@ -31,12 +31,12 @@ pub struct ContextDesc<'a> {
     pub buffer_device_address: bool,
     /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface, which the context owns.
     pub surface: Option<SurfaceMaker<'a>>,
-    /// What not to enable even if supported: forces the fallbacks.
+    /// Capabilities not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,
 }
 
 impl ContextDesc<'_> {
-    /// From the environment: `TILEHEAP_DEVICE` (an index or part of a name) and `TILEHEAP_VALIDATE=1`.
+    /// Parameters from the environment: `TILEHEAP_DEVICE` (an index or part of a name) and `TILEHEAP_VALIDATE=1`.
     pub fn from_env(application: &str) -> ContextDesc<'static> {
         let device = std::env::var("TILEHEAP_DEVICE");
         ContextDesc {

@@ -1,4 +1,4 @@
-//! Vulkan's creation infos from the tables' rows, one small function for each kind.
+//! Vulkan creation infos from the tables' rows, one small function for each kind.
 
 use std::ffi::c_void;
 use std::ptr::null;
@@ -14,7 +14,7 @@ use crate::lower::Lowered;
 use crate::lower::tables::objects::{BufferRow, ImageRow, Sharing, SubresourceRange, ViewRow};
 use crate::plan::Plan;
 
-/// The creation info of an image, its view formats apart.
+/// The creation info of an image, without its view formats.
 pub(super) fn image_info<'a>(
     state: &DeviceState,
     row: &ImageRow,
@@ -56,7 +56,7 @@ pub(super) fn view_info(row: &ViewRow, image: vk::Image) -> vk::ImageViewCreateI
         .subresource_range(range(&row.range))
 }
 
-/// A range of an image, counts for ends.
+/// A subresource range with counts instead of ends, as Vulkan has it.
 pub(super) fn range(range: &SubresourceRange) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: range.aspects,
@@ -67,7 +67,7 @@ pub(super) fn range(range: &SubresourceRange) -> vk::ImageSubresourceRange {
     }
 }
 
-/// The families that share a resource; none for an exclusive one.
+/// The families that share a resource; empty for an exclusive one.
 pub(super) fn families(tables: &Lowered, sharing: Sharing) -> &[u32] {
     sharing.families.of(&tables.families)
 }
@@ -91,7 +91,7 @@ pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubreso
     }
 }
 
-/// A barrier of a part of an image within one queue family, by Vulkan 1.0.
+/// A Vulkan 1.0 barrier for part of an image, within one queue family.
 pub fn image_barrier(
     image: vk::Image,
     range: vk::ImageSubresourceRange,
@@ -110,13 +110,13 @@ pub fn image_barrier(
 }
 
 impl DeviceState {
-    /// What the caller's hooks give for a number; null for 0.
+    /// The chain that the caller's hooks return for a number; null for 0.
     pub(super) fn chain(&self, hook: u32, of: impl Fn(&dyn Hooks, u32) -> *const c_void) -> *const c_void {
         let hooks = self.hooks.as_deref().filter(|_| hook > 0);
         hooks.map_or(null(), |hooks| of(hooks, hook))
     }
 
-    /// An error if something is described with a hook, and there are none.
+    /// An error if something is described with a hook and there are no hooks.
     pub(super) fn check_hooks(&self, plan: &Plan) -> Result<()> {
         let has_hook =
             |kind: &ResourceKind| matches!(kind, ResourceKind::Image { desc, .. } if desc.hook > 0);

@@ -31,25 +31,26 @@ use crate::plan::{Plan, PlanOptions};
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
-/// The parameters of [`Device::new`] beside the handles.
+/// The parameters of [`Device::new`] other than the handles.
 #[derive(Clone, Default)]
 pub struct DeviceDesc {
     /// The queues that frames may be submitted to.
     ///
-    /// A frame's queues take them in order: each the first one not taken that is capable of it, else the first capable one.
+    /// They are assigned to a frame's queues in order: each queue of the frame gets the first unassigned one that is capable of it, else
+    /// the first capable one.
     pub queues: Vec<DeviceQueue>,
-    /// What is enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or the caller's own knowledge.
+    /// The capabilities enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or as the caller knows them.
     pub enabled: Capabilities,
-    /// What not to use even if enabled: forces the fallbacks.
+    /// Capabilities not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
-    /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` for one of the
+    /// The caller's allocator of blocks (an `Arc<Mutex<gpu_allocator::vulkan::Allocator>>`, or an engine's own); `None` to use the
     /// runtime's own.
     ///
     /// Its blocks must allow device addresses if frames are to use them.
     pub allocator: Option<Arc<dyn BlockAllocator>>,
-    /// The most bytes that bound frames may hold, all together; `None` for what the system allows (`VK_EXT_memory_budget`).
+    /// The maximum number of bytes that all bound frames together may hold; `None` for what the system allows (`VK_EXT_memory_budget`).
     pub memory_limit: Option<Bytes>,
-    /// What is chained to images and render passes that are described with a hook.
+    /// The structures chained to images and render passes that are described with a hook.
     pub hooks: Option<Arc<dyn Hooks>>,
 }
 
@@ -71,7 +72,7 @@ impl fmt::Debug for QueuesLocked<'_> {
     }
 }
 
-/// What the handles of a [`Device`] share.
+/// State that the handles of a [`Device`] share.
 struct Shared {
     state: Arc<DeviceState>,
     missing: Vec<Missing>,
@@ -107,7 +108,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// When the allocator of ordinary memory or a semaphore cannot be made.
+    /// When the allocator of ordinary memory or a semaphore cannot be created.
     ///
     /// # Safety
     /// - The handles are alive and belong together, and live until [`Device::destroy`] has returned.
@@ -171,7 +172,7 @@ impl Device {
         })
     }
 
-    /// What counts the frames of a dynamic frame, and what that owns.
+    /// The shared state of a dynamic frame's bound frames, and the objects that count its frames.
     pub(super) fn series(&self) -> Result<(Series, OwnedObjects)> {
         let Shared {
             state,
@@ -200,7 +201,7 @@ impl Device {
         Ok((series, guard.keep()))
     }
 
-    /// Destroys it once the device has come past the last frame.
+    /// Retires the objects of a dynamic frame: they are destroyed once the device has completed its last frame.
     pub(super) fn retire(&self, series: &Series, owned: OwnedObjects) {
         let progress = series.progress.clone();
         let submitted = lock(&progress).submitted();
@@ -226,12 +227,12 @@ impl Device {
         self.shared.state.physical_device
     }
 
-    /// The profile of the device as it was created: what plans are made for.
+    /// The profile of the device as it was created, for which plans are made.
     pub fn profile(&self) -> &Arc<DeviceProfile> {
         &self.shared.state.profile
     }
 
-    /// Why this device does not use tile memory; empty where it does.
+    /// Why this device does not use tile memory; empty if it does.
     pub fn missing(&self) -> &[Missing] {
         &self.shared.missing
     }
@@ -254,8 +255,9 @@ impl Device {
     /// Keeps every other thread from submitting through this crate, until the guard is dropped.
     ///
     /// Safe functions that submit (uploads of constants, for example) hold it for their `vkQueueSubmit`, and so does
-    /// [`FrameRecorder::submit`](super::FrameRecorder::submit): hold it too where the program submits to a queue of the device, presents
-    /// on it or waits for it to be idle by itself, if other threads may use tileheap meanwhile. Not to be called while it is held.
+    /// [`FrameRecorder::submit`](super::FrameRecorder::submit). A program that itself submits to a queue of the device, presents on it or
+    /// waits for it to be idle must hold it too, if other threads may use tileheap meanwhile. Do not call such functions, or this one, on a
+    /// thread that holds it.
     pub fn lock_queues(&self) -> QueuesLocked<'_> {
         QueuesLocked {
             _states: self.shared.timelines.lock(),
@@ -283,8 +285,8 @@ impl Device {
         }
     }
 
-    /// As [`Device::plan`], but at once: where no plan is at hand, an older one of much the same frame is repaired, or the fast mode
-    /// plans ([`Planner::plan_now`]). The exact one may follow from another thread, with [`Device::plan`].
+    /// As [`Device::plan`], but without waiting for the exact search: if there is no plan yet, an older one of a similar frame is repaired,
+    /// or the fast mode plans ([`Planner::plan_now`]). The exact plan may follow from another thread, with [`Device::plan`].
     ///
     /// # Errors
     /// As [`Device::plan`].
@@ -297,20 +299,20 @@ impl Device {
         }
     }
 
-    /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on.
-    /// See [`Planner::adopt`]. Refused, and false, where the checker finds a fault.
+    /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on. See
+    /// [`Planner::adopt`]. If the checker finds a fault, the plan is rejected and the result is false.
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
         plan.check().is_ok() && self.shared.planner.adopt(plan)
     }
 
-    /// Everything that pipelines are created from, before anything is bound: as [`Plan::targets`], with the render pass objects of passes
-    /// that are not rendered dynamically.
+    /// The pipeline creation parameters of all render passes, before anything is bound: as [`Plan::targets`], with the render pass objects
+    /// of passes that are not rendered dynamically.
     ///
-    /// Render pass objects stay until the device is destroyed, and those of a plan that is bound later are compatible if its formats,
+    /// Render pass objects live until the device is destroyed, and those of a plan that is bound later are compatible if its formats,
     /// samples and attachments are the same.
     ///
     /// # Errors
-    /// If the plan is not one for this device, or breaks a rule. When memory runs out or the device is lost.
+    /// If the plan is for another device or breaks a rule, memory runs out, or the device is lost.
     pub fn targets(&self, plan: &Plan) -> Result<Targets> {
         let Shared { state, planner, .. } = &*self.shared;
         check_plan(state, plan, true)?;
@@ -321,8 +323,8 @@ impl Device {
 
     /// Creates and binds every resource of `plan`.
     ///
-    /// If a created resource needs more than was planned, the frame is planned anew ([`BoundFrame::plan`] has the plan that holds).
-    /// Nothing is submitted: what a pass reads of a history before any frame has written it is cleared in the frame itself.
+    /// If a created resource needs more than was planned, the frame is planned again ([`BoundFrame::plan`] is the plan in effect). Nothing
+    /// is submitted: a history that a pass reads before any frame has written it is cleared in the frame itself.
     ///
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
@@ -387,8 +389,8 @@ impl Device {
         .bind(plan)
     }
 
-    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait. What the pool
-    /// holds and nobody has borrowed for some hundred frames goes too.
+    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s are still waiting. Also frees what
+    /// the pool holds and no one has borrowed for a few hundred frames.
     ///
     /// # Errors
     /// When the device is lost.
@@ -396,7 +398,7 @@ impl Device {
         self.shared.give_back(false)
     }
 
-    /// As [`Device::collect`], but all that nobody has borrowed goes, however short ago it was used.
+    /// As [`Device::collect`], but frees everything that is not borrowed, however recently it was used.
     ///
     /// # Errors
     /// When the device is lost.
@@ -414,7 +416,7 @@ impl Device {
         self.shared.state.pool.lock().created
     }
 
-    /// Whether another handle to it is there, or something that was made on it and neither retired nor destroyed.
+    /// Whether another handle to it exists, or something created on it was neither retired nor destroyed.
     pub(super) fn is_in_use(&self) -> bool {
         let Shared { state, retired, .. } = &*self.shared;
         // The device's own handle, that of its timelines, and one for each retired frame.
@@ -448,7 +450,7 @@ impl fmt::Debug for Device {
 }
 
 impl Shared {
-    /// Destroys what is not used any more, `at_once` or after a while; gives how many retired frames are.
+    /// Destroys what is no longer used, `at_once` or after a while; returns how many retired frames are still in use.
     fn give_back(&self, at_once: bool) -> Result<usize> {
         let waiting = self.retired.collect(&self.state)?;
         self.state.pool.lock().trim(&self.state, at_once)?;

@@ -9,7 +9,7 @@ pub struct DeviceQueue {
     pub handle: vk::Queue,
     /// Its family.
     pub family: u32,
-    /// What the family can do.
+    /// The capabilities of the family.
     pub capabilities: vk::QueueFlags,
 }
 

@@ -25,19 +25,19 @@ pub(super) struct DeviceState {
     pub(super) hooks: Option<Arc<dyn Hooks>>,
     pub(super) memory: MemoryAllocator,
     pub(super) pool: Pool,
-    /// What the driver has said so far.
+    /// The requirements that the driver has reported so far.
     pub(super) measured: Mutex<Measured>,
-    /// Whether the driver says how much memory is left (`VK_EXT_memory_budget`).
+    /// Whether the driver reports how much memory is left (`VK_EXT_memory_budget`).
     pub(super) says_budget: bool,
 }
 
 impl DeviceState {
-    /// Size of the tile heap; 0 where there is none.
+    /// Size of the tile heap; 0 if there is none.
     pub(super) fn tile_bytes(&self) -> Bytes {
         self.profile.tile.as_ref().map_or(Bytes::ZERO, |tile| tile.size)
     }
 
-    /// Bytes in use of a memory type's heap, and how many this process may use; `None` where the driver does not say.
+    /// Bytes in use of a memory type's heap, and how many this process may use; `None` if the driver does not report them.
     pub(super) fn budget_of(&self, memory_type: u32) -> Option<(Bytes, Bytes)> {
         if !self.says_budget {
             return None;
@@ -54,7 +54,7 @@ impl DeviceState {
         (budget > Bytes::ZERO).then_some((used, budget))
     }
 
-    /// Names an object through `VK_EXT_debug_utils`, where that is enabled. Failures are ignored.
+    /// Names an object through `VK_EXT_debug_utils`, if that is enabled. Failures are ignored.
     pub(super) fn set_name(&self, handle: impl vk::Handle, name: &str) {
         let Some(debug) = &self.functions.debug_utils else {
             return;

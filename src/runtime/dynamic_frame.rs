@@ -1,4 +1,4 @@
-//! A frame whose description may change every time: what was bound before is found again.
+//! A frame whose description may change every time; what was bound before is reused.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::lower::Parity;
 use crate::plan::{Plan, PlanOptions};
 use crate::units::Bytes;
 
-/// Frames after which a description that did not come again is given up.
+/// Frames after which a description that was not selected again is dropped.
 const IDLE_FRAMES: u64 = 1024;
 
-/// How often, in frames, what is unused is looked for.
+/// The interval, in frames, at which unused descriptions and objects are collected.
 const COLLECT_EVERY: u64 = 64;
 
 /// A frame whose description may change every time: passes come and go, images change their size.
 ///
-/// Each description is planned and bound once. All of them share the same blocks of memory, since their frames run one after the other,
-/// and images and buffers where those are the same; a new one creates what none before had. Histories are known by their names: one that
-/// the new description declares as an older one did keeps its contents, whatever other descriptions came between (its usage and queue
+/// Each description is planned and bound once. All of them share the same blocks of memory, since their frames run one after another, and
+/// images and buffers that are identical; a new description creates only what none before had. Histories are identified by name: one that
+/// the new description declares as an older one did keeps its contents, whatever other descriptions came in between (its usage and queue
 /// families have to be the same or fewer; [`ImageDesc::usage`](crate::frame::ImageDesc::usage) may declare more than a description needs).
 ///
 /// ```no_run
@@ -56,20 +56,20 @@ pub struct DynamicFrame {
     known: Vec<Known>,
     /// Frames selected so far.
     selected: u64,
-    /// What counts its frames; taken when it is dropped.
+    /// The objects that count its frames; taken when it is dropped.
     owned: Option<OwnedObjects>,
 }
 
-/// A description, and what is bound for it. One with several histories may be there twice: their copies then take turns otherwise.
+/// A description, and what is bound for it. One with several histories may occur twice, with the copies of some histories swapped.
 struct Known {
     digest: u64,
     description: FrameBuilder,
     options: PlanOptions,
     plan: Arc<Plan>,
-    /// Histories of which the second copy comes first.
+    /// Histories whose second copy comes first.
     swapped: Vec<ResourceId>,
     bound: BoundFrame,
-    /// When it was selected last.
+    /// When it was last selected.
     used: u64,
 }
 
@@ -98,26 +98,26 @@ impl Known {
 }
 
 impl DynamicFrame {
-    /// Changes what descriptions are planned with from now on; what is bound by other options stays known.
+    /// Changes the options that descriptions are planned with from now on; what was bound with other options stays known.
     pub fn set_options(&mut self, options: PlanOptions) {
         self.options = options;
     }
 
-    /// Gives up what is bound for a description, so that it is planned and bound anew when it is selected next: because
-    /// [`Device::plan`] has found a better plan meanwhile, for example. What it was made of stays in the pool for a while.
+    /// Drops what is bound for a description, so that it is planned and bound again when it is next selected: for example, because
+    /// [`Device::plan`] has found a better plan meanwhile. Its memory and objects stay in the pool for a while.
     pub fn forget(&mut self, description: &FrameBuilder) {
         let digest = description.digest();
         self.known
             .retain(|known| !known.is_for(digest, description, &self.options));
     }
 
-    /// What is bound for a description: found again, or planned ([`Device::plan`]) and bound.
+    /// The bound frame of a description: reused, or planned ([`Device::plan`]) and bound.
     ///
-    /// Finding takes a comparison, and allocates nothing. Where a frame needs a larger block of memory than all before, those are bound
-    /// anew in the larger one, and the smaller one is given back: [`BoundFrame::number`] tells what was bound anew.
+    /// Finding one to reuse takes a comparison, and allocates nothing. When a frame needs a larger block of memory than all before, those
+    /// are rebound in the larger one, and the smaller one is given back: [`BoundFrame::number`] tells what was rebound.
     ///
     /// # Errors
-    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is bound already stays so.
+    /// As [`FrameBuilder::build`], [`Device::plan`] and [`Device::bind`]; what is already bound stays bound.
     pub fn select(&mut self, description: &FrameBuilder) -> Result<&mut BoundFrame> {
         self.select_by(description, Device::plan)
     }
@@ -165,7 +165,7 @@ impl DynamicFrame {
         Ok(&mut known.bound)
     }
 
-    /// Binds a description that is not known, or not with its histories as they are.
+    /// Binds a description that is not known, or not with its histories in their current state.
     fn bind(&mut self, digest: u64, description: &FrameBuilder, plan: Arc<Plan>) -> Result<(usize, Parity)> {
         let mut swapped = Vec::new();
         let mut bound = self.device.bind_for(&plan, &self.series, &swapped)?;
@@ -207,7 +207,7 @@ impl DynamicFrame {
         Ok((self.known.len() - 1, parity))
     }
 
-    /// All that is bound.
+    /// All bound frames.
     pub fn bound(&self) -> impl ExactSizeIterator<Item = &BoundFrame> {
         self.known.iter().map(|known| &known.bound)
     }
@@ -218,7 +218,7 @@ impl DynamicFrame {
         self.device.state().pool.lock().bytes(borrower)
     }
 
-    /// The newest frame that is complete on the device, whatever its description, and with it all before it; `None` before the first.
+    /// The newest frame that is complete on the device, whatever its description, along with all frames before it; `None` before the first.
     ///
     /// # Errors
     /// When the device is lost.

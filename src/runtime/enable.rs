@@ -1,4 +1,4 @@
-//! What to add to the caller's `VkDeviceCreateInfo`.
+//! Additions to the caller's `VkDeviceCreateInfo`.
 
 use std::ffi::{CStr, c_char};
 
@@ -26,13 +26,13 @@ use super::support::Support;
 #[derive(Debug)]
 pub struct Enable {
     capabilities: Capabilities,
-    /// The caller's names, then what they lacked.
+    /// The caller's names, then the missing ones.
     names: Vec<*const c_char>,
     features: FeatureStructs,
 }
 
 impl Support {
-    /// What to add to the creation of a device to enable everything in `wanted` that is supported.
+    /// The additions to a device's creation info that enable everything in `wanted` that is supported.
     ///
     /// # Safety
     /// The names and the `pNext` chain of `info` are valid.
@@ -97,7 +97,7 @@ impl Enable {
             self.capabilities.contains(*capability) && support.version() < *core
         });
         let mut names: Vec<&'static CStr> = needed.map(|(_, _, name)| *name).collect();
-        // Must be enabled where it is listed (VUID-VkDeviceCreateInfo-pProperties-04451).
+        // Must be enabled if it is listed (VUID-VkDeviceCreateInfo-pProperties-04451).
         if support.lists(ash::khr::portability_subset::NAME) {
             names.push(ash::khr::portability_subset::NAME);
         }

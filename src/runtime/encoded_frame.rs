@@ -1,4 +1,4 @@
-//! A lowered frame as Vulkan's structs, so that recording builds nothing.
+//! A lowered frame as Vulkan structs, so that recording builds nothing.
 
 use ash::vk;
 
@@ -15,9 +15,9 @@ use crate::lower::tables::commands::{PassContents, PassRow};
 use crate::lower::{Checked, Lowered, MemoryState, Parity};
 use crate::plan::Plan;
 
-/// Tables, and their structs.
+/// Lowered tables and their Vulkan structs.
 pub(super) struct EncodedFrame {
-    /// What the tables were lowered for.
+    /// The parity that the tables were lowered for.
     pub(super) parity: Parity,
     pub(super) before: MemoryState,
     pub(super) tables: Checked<Lowered>,
@@ -34,14 +34,14 @@ pub(super) struct EncodedFrame {
     pub(super) adopted: bool,
 }
 
-/// What the structs of a frame are made with.
+/// The inputs that the structs of a frame are made from.
 pub(super) struct Encoding<'a> {
     pub(super) state: &'a DeviceState,
     pub(super) plan: &'a Plan,
     pub(super) owned: &'a mut OwnedObjects,
     pub(super) handles: &'a Handles,
     pub(super) framebuffers: &'a mut Framebuffers,
-    /// Per row of instances, null where it is dynamic.
+    /// Per row of instances; null for dynamic rendering.
     pub(super) render_passes: &'a [vk::RenderPass],
 }
 
@@ -98,13 +98,13 @@ impl EncodedFrame {
         &self.renderings[row as usize]
     }
 
-    /// The view for descriptors of an access of the frame; null where it has none.
+    /// The descriptor view of an access of the frame; null if it has none.
     pub(super) fn view_of(&self, access: usize) -> vk::ImageView {
         let view = self.tables.accesses[access].view.get();
         view.map_or(vk::ImageView::null(), |view| self.views[view as usize])
     }
 
-    /// Which pass of the planned frame a row belongs to: a clear to the pass that it comes before.
+    /// The pass of the planned frame that a row belongs to; a clear belongs to the pass that follows it.
     pub(super) fn label(&self, row: u32) -> usize {
         self.rows.partition_point(|&other| other < row)
     }

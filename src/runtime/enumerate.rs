@@ -35,7 +35,7 @@ pub struct DeviceSupport {
 /// # Errors
 /// If there is no Vulkan loader or no device.
 pub fn enumerate_devices() -> Result<Vec<DeviceSupport>> {
-    // Dropped at the end of this function, it destroys itself.
+    // It destroys itself when it is dropped at the end of this function.
     let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }

@@ -13,25 +13,25 @@ pub enum RuntimeError {
     Vulkan {
         /// The call.
         call: &'static str,
-        /// What it returned.
+        /// The result that it returned.
         result: vk::Result,
         /// The object that it was called for.
         what: String,
     },
-    /// The allocator of blocks failed for another reason than memory that has run out.
+    /// The allocator of blocks failed for a reason other than running out of memory.
     #[error("the allocator failed for {what}: {source}")]
     Allocator {
-        /// What it was to allocate.
+        /// The object that it should have allocated memory for.
         what: String,
         /// Its error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A budget would be exceeded, and nothing unused is left to give back.
+    /// A budget would be exceeded, and nothing unused is left to free.
     #[error("{what} does not fit into the {budget}: {held} of {limit} are in use")]
     OverBudget {
-        /// What was to be allocated.
+        /// The object that needs memory.
         what: String,
-        /// Whose limit it is.
+        /// The budget that would be exceeded.
         budget: &'static str,
         /// Bytes in use.
         held: Bytes,
@@ -43,7 +43,7 @@ pub enum RuntimeError {
         "no Vulkan loader: install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch), and a driver ({reason})"
     )]
     NoLoader {
-        /// What the system's linker said.
+        /// The message of the dynamic linker.
         reason: String,
     },
     /// There is no device, or no suitable one.
@@ -81,7 +81,7 @@ pub enum RuntimeError {
     NoQueue {
         /// The frame's queue.
         queue: String,
-        /// What it has to be capable of.
+        /// The capabilities that it needs.
         needs: vk::QueueFlags,
     },
     /// A resource that the device cannot create.
@@ -100,7 +100,7 @@ pub enum RuntimeError {
         /// The demand and the limit.
         why: &'static str,
     },
-    /// What the caller hands in or calls does not fit together.
+    /// The caller's arguments or calls do not match each other or what is bound.
     #[error("{message}")]
     Misuse {
         /// The rule.
@@ -110,13 +110,13 @@ pub enum RuntimeError {
     },
 }
 
-/// What has to fit together.
+/// The rules that a [`RuntimeError::Misuse`] can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeRule {
     /// Tables from elsewhere that do not belong to what is bound.
     OtherTables,
-    /// A frame on several device queues, and nothing to order its frames with.
+    /// A frame on several device queues, without timelines to order its frames.
     QueuesWithoutTimelines,
     /// A plan for another device.
     OtherDevice,
@@ -124,7 +124,7 @@ pub enum RuntimeRule {
     NotImported,
     /// Two external resources are the same part of one image.
     ImportedTwice,
-    /// An import is of a resource that is not external, or not of that kind.
+    /// An import for a resource that is not external, or not of that kind.
     NotExternal,
     /// A pass was recorded out of order.
     Order,
@@ -132,11 +132,11 @@ pub enum RuntimeRule {
     Contents,
     /// A render area that is empty, or not inside of the described one; or commands for a pass that renders nothing in this frame.
     RenderArea,
-    /// A pass was left out that is not optional.
+    /// A pass that is not optional was skipped.
     NotOptional,
     /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
     Recording,
-    /// A wait for a frame that is not submitted.
+    /// A wait for a frame that was not submitted.
     NotSubmitted,
     /// Requirements of created resources kept growing.
     Grown,

@@ -24,9 +24,9 @@ use crate::units::Bytes;
 
 /// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
-/// A recorder that is dropped instead of submitted has no effect: the next one has its number and parity.
+/// A recorder that is dropped instead of submitted has no effect: the next one reuses its number and parity.
 ///
-/// Recordings end before their frame is submitted, one frame is recorded at a time, and what is retired records nothing:
+/// Recordings end before their frame is submitted, only one frame is recorded at a time, and a retired frame cannot be recorded:
 /// ```compile_fail,E0505
 /// # use tileheap::runtime::{Commands, FrameRecorder};
 /// # fn f(recorder: FrameRecorder<'_>, begin: impl for<'a> Fn(&'a FrameRecorder<'_>) -> Commands<'a>) {
@@ -56,20 +56,20 @@ pub struct FrameRecorder<'a> {
     bound: &'a mut BoundFrame,
     number: FrameNumber,
     parity: Parity,
-    /// Index of the frame as lowered.
+    /// Index of the lowered frame.
     encoded: usize,
 }
 
 impl BoundFrame {
-    /// Begins a frame. Frames before it may still run on the device; how many, the caller decides by [`BoundFrame::wait`].
+    /// Begins a frame. Earlier frames may still run on the device; the caller limits how many with [`BoundFrame::wait`].
     ///
     /// # Errors
     /// When an external resource or semaphore that the frame uses is not imported, or an earlier submission has failed.
     ///
     /// # Safety
     /// - The handles in `imports` are alive until the frame is complete, and in the declared entry states.
-    /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are kept
-    ///   by their views' handles, which a driver may give to a new view.
+    /// - Views that were imported into an earlier frame and destroyed since were [forgotten](BoundFrame::forget): framebuffers are cached
+    ///   by the handles of their views, and a driver may reuse a handle for a new view.
     pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = lock(&self.progress).next()?;
         let parity = self.parity();
@@ -100,19 +100,19 @@ impl FrameRecorder<'_> {
         self.number
     }
 
-    /// Which copies of history resources are current in this frame.
+    /// The parity of this frame, which selects the current copies of history resources.
     pub fn parity(&self) -> Parity {
         self.parity
     }
 
-    /// Renders a pass to a part of its described area in this frame, so that a resolution that changes every frame needs no other plan and
-    /// no other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::arrange::Strip::within) that
-    /// is outside; such a pass is not begun, and [`Commands::skip`] leaves it out, whether it is optional or not.
+    /// Restricts a pass to a part of its described area in this frame, so that a resolution that changes every frame needs neither another
+    /// plan nor other objects: describe the frame for the largest one. `None` renders nothing, for a [strip](crate::arrange::Strip::within)
+    /// that is outside; such a pass is not begun, and [`Commands::skip`] skips it, whether it is optional or not.
     ///
-    /// Clears, load and store operations and resolves apply to the area alone. Outside of it, an attachment that the pass
+    /// Clears, load and store operations and resolves apply only to the area. Outside of it, an attachment that the pass
     /// [loads](crate::frame::LoadOp::Load) keeps its contents; one that it clears or does not care about is undefined, whatever was there
-    /// before. What reads it later, in this frame or as a history in the next, must not look there: clamp filters and kernels to the area.
-    /// The commands of the pass set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and
+    /// before. Later reads, in this frame or as a history in the next, must stay inside the area: clamp filters and kernels to it. The
+    /// commands of the pass set viewport and scissor to [`PassCommands::viewport`](super::PassCommands::viewport) and
     /// [`area`](super::PassCommands::area). Multiples of `vkGetRenderAreaGranularity` may be faster.
     ///
     /// ```no_run
@@ -137,8 +137,8 @@ impl FrameRecorder<'_> {
     /// ```
     ///
     /// # Errors
-    /// When the pass is no render pass, the area is empty or not inside of the described one, or the pass's command buffer is already
-    /// recorded in this frame. The area stays what it was.
+    /// When the pass is not a render pass, the area is empty or not inside the described one, or the pass's command buffer is already
+    /// recorded in this frame. The area then stays unchanged.
     ///
     /// Source: Vulkan specification, "Render Pass Load Operations"; VUID-VkRenderingInfo-pNext-06079, VUID-VkRenderingInfo-None-08994,
     /// VUID-VkRenderPassBeginInfo-pNext-02852, VUID-VkRenderPassBeginInfo-None-08996.
@@ -168,17 +168,17 @@ impl FrameRecorder<'_> {
         Err(RuntimeRule::RenderArea.broken(message))
     }
 
-    /// The render area of a pass in this frame, for the viewports of its secondary command buffers; `None` where it renders nothing.
+    /// The render area of a pass in this frame, for the viewports of its secondary command buffers; `None` if it renders nothing.
     ///
     /// # Panics
-    /// If the pass is no render pass.
+    /// If the pass is not a render pass.
     pub fn area(&self, pass: PassId) -> Option<vk::Rect2D> {
         let pass = self.bound.plan.pass_of(pass);
         self.bound.target_of(pass, 0);
         self.bound.areas[pass.index()]
     }
 
-    /// Whether a pass was [left out](Commands::skip) so far.
+    /// Whether a pass has been [skipped](Commands::skip) so far.
     pub fn is_skipped(&self, pass: PassId) -> bool {
         self.bound.skipped[self.bound.plan.pass_of(pass).index()].load(Ordering::Acquire)
     }
@@ -187,12 +187,12 @@ impl FrameRecorder<'_> {
         &self.bound.encoded[self.encoded]
     }
 
-    /// The tables that are recorded: what each pass binds, waits for and attaches.
+    /// The lowered tables of this frame: what each pass binds, waits for and attaches.
     pub fn lowered(&self) -> &Checked<Lowered> {
         &self.encoded().tables
     }
 
-    /// What the frame runs on.
+    /// The bound frame that is recorded.
     pub fn bound(&self) -> &BoundFrame {
         self.bound
     }
@@ -213,7 +213,7 @@ impl FrameRecorder<'_> {
         self.bound.buffer(resource, self.parity)
     }
 
-    /// Begins to record a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
+    /// Begins recording a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
     ///
     /// # Errors
     /// When it was already recorded in this frame, or the driver fails.
@@ -255,8 +255,8 @@ impl FrameRecorder<'_> {
         ))
     }
 
-    /// Begins a secondary command buffer for the contents of a subpass of a render pass (0 where it has one), with the inheritance
-    /// it needs (tile memory included). The caller records draws and ends it, then hands it to [`Commands::pass_secondary`].
+    /// Begins a secondary command buffer for the contents of a subpass of a render pass (0 if it has only one), with the inheritance it
+    /// needs (tile memory included). The caller records draws and ends it, then passes it to [`Commands::pass_secondary`].
     ///
     /// # Errors
     /// When the driver fails.
@@ -298,7 +298,7 @@ impl FrameRecorder<'_> {
     /// Calls `with` with the inheritance that secondary command buffers of a subpass of a render pass need.
     ///
     /// # Panics
-    /// If the pass is no render pass, or has no such subpass.
+    /// If the pass is not a render pass, or has no such subpass.
     pub fn inheritance<R>(
         &self,
         pass: PassId,
@@ -345,8 +345,8 @@ impl FrameRecorder<'_> {
         with(&info)
     }
 
-    /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render
-    /// passes: to call before its first action command. Records nothing where the pass runs unbound.
+    /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render passes: call
+    /// it before the first action command. Records nothing if the pass runs without bound tile memory.
     ///
     /// # Safety
     /// `command_buffer` is a secondary one in the recording state.
@@ -358,9 +358,9 @@ impl FrameRecorder<'_> {
         }
     }
 
-    /// Submits the frame: each declared submit as one call, with its semaphores, and what counts frames.
+    /// Submits the frame: each declared submit as one call, with its semaphores and the timelines or fence that count frames.
     ///
-    /// Where fences count frames, the fifth in flight waits here for the first.
+    /// If fences count frames, a fifth frame in flight waits here for the first.
     ///
     /// # Errors
     /// When a declared command buffer was not recorded, or the driver fails.
@@ -376,7 +376,7 @@ impl FrameRecorder<'_> {
         })
     }
 
-    /// [`FrameRecorder::submit`] for programs that submit themselves: `submit` makes each call, in the order given.
+    /// [`FrameRecorder::submit`] for programs that make the calls themselves: `submit` makes each call, in the order given.
     ///
     /// # Errors
     /// When a declared command buffer was not recorded, or `submit` fails.
@@ -391,15 +391,15 @@ impl FrameRecorder<'_> {
         self.bound.submit_by(self.encoded, |_, one| submit(one))
     }
 
-    /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
+    /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds for it.
     ///
-    /// `None` where `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
+    /// `None` if `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///
     /// # Errors
     /// The driver's.
     ///
     /// # Panics
-    /// If the pass is no render pass.
+    /// If the pass is not a render pass.
     pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
         let bound: &BoundFrame = self.bound();
         let frame = &bound.plan.frame;

@@ -7,10 +7,10 @@ use ash::vk;
 use super::capabilities::Capabilities;
 use crate::ffi::{tile_memory_heap, tile_properties};
 
-/// What was enabled on the device, loaded.
+/// The loaded commands of what was enabled on the device.
 ///
-/// Commands that became core are called by `ash`'s names of their extensions, whichever name they were loaded by; the
-/// types are the same.
+/// Commands that were promoted to core have the names that `ash` gives to their extensions, whichever name they were loaded by; the types
+/// are the same.
 pub(super) struct Functions {
     pub(super) synchronization_2: Option<ash::khr::synchronization2::DeviceFn>,
     pub(super) dynamic_rendering: Option<ash::khr::dynamic_rendering::DeviceFn>,
@@ -24,7 +24,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// Loads what `capabilities` names. `version` is the lower of the instance's and the device's.
+    /// Loads the commands of `capabilities`. `version` is the lower of the instance's and the device's.
     pub(super) fn load(
         instance: &ash::Instance,
         device: &ash::Device,
@@ -32,7 +32,7 @@ impl Functions {
         capabilities: Capabilities,
     ) -> Functions {
         use Capabilities as C;
-        // What is core from `core` on loads by its core name there, and by its KHR name below.
+        // A command that is core from version `core` on is loaded by its core name there, and by its KHR name below.
         let loader = |core: u32| {
             move |name: &CStr| -> *const c_void {
                 let mut core_name = name.to_bytes_with_nul().to_vec();

@@ -19,7 +19,7 @@ use crate::profile::Features;
 pub struct Imports<'a> {
     /// One for every external image that a pass uses.
     pub images: &'a [ImportedImage],
-    /// Views of parts of external images that passes see in several parts.
+    /// Views of parts of external images that passes access as several parts.
     pub views: &'a [ImportedView],
     /// One for every external buffer that a pass uses.
     pub buffers: &'a [ImportedBuffer],
@@ -34,7 +34,8 @@ pub struct ImportedImage {
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
-    /// A view of it: as attachment, if the frame uses it so. Where all passes use one part of the image, a view of that part.
+    /// A view of it, usable as an attachment if the frame uses it as one. If all passes use a single part of the image, a view of that
+    /// part.
     pub view: vk::ImageView,
 }
 
@@ -43,7 +44,7 @@ pub struct ImportedImage {
 pub struct ImportedView {
     /// The external resource.
     pub resource: ResourceId,
-    /// Its levels and layers, as accesses of the frame name them; aspects do not count.
+    /// Its levels and layers, as accesses of the frame name them; aspects are ignored.
     pub range: SubresourceRange,
     /// The view.
     pub view: vk::ImageView,
@@ -157,7 +158,7 @@ impl BoundFrame {
         let frame = &self.plan.frame;
         let signals = self.submission.semaphores_mut();
         for (signal, declared) in signals.iter_mut().zip(frame.semaphores()) {
-            // Timelines of the frame count like the frames do; binary ones ignore it.
+            // Timelines of the frame count as its frames do; binary semaphores ignore the value.
             signal.value = number.0 + 1;
             if declared.external {
                 signal.handle = vk::Semaphore::null();
@@ -190,7 +191,7 @@ impl BoundFrame {
     }
 }
 
-/// Every part of an imported image that a pass sees has its view.
+/// Checks that every part of an imported image that a pass accesses has a view.
 fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()> {
     for view in &tables.views {
         let image = &tables.images[view.image as usize];
@@ -213,13 +214,13 @@ fn check_views(frame: &Frame, tables: &Lowered, handles: &Handles) -> Result<()>
     Ok(())
 }
 
-/// No part of an image is imported twice: the frame orders only what it knows to be the same.
+/// Checks that no part of an image is imported twice: the frame orders only what it knows to be the same.
 fn check_once(frame: &Frame, features: Features, images: &[ImportedImage]) -> Result<()> {
     let used = |import: &ImportedImage| {
         let resource = frame.resource(import.resource);
         let united = resource.is_3d() && !frame.has_slice_layouts(import.resource, features);
         let range = move |access: &Access| match united {
-            // Slices without layouts of their own change them together.
+            // Without separate layouts, all slices change theirs together.
             true => SubresourceRange {
                 layers: resource.whole().layers,
                 ..access.range

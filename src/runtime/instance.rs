@@ -28,7 +28,7 @@ pub struct Message {
 /// Collects messages; the messenger holds its address, so it stays where it is.
 type Messages = Box<Mutex<Vec<Message>>>;
 
-/// An instance with what is destroyed together with it: surface, messenger, and the device once there is one.
+/// An instance and everything that is destroyed with it: surface, messenger, and the device once there is one.
 pub(super) struct Instance {
     pub(super) entry: ash::Entry,
     pub(super) raw: ash::Instance,
@@ -39,17 +39,17 @@ pub(super) struct Instance {
     messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
-    /// Whether dropping it destroys it: until its context is complete.
+    /// Whether dropping it destroys it: true until its context is complete.
     unfinished: bool,
 }
 
-/// What the installation offers, and what of it is enabled.
+/// The version and extensions to create the instance with, of those that the installation offers.
 struct Offer {
     api_version: u32,
     names: Vec<&'static CStr>,
     debug: bool,
     portability: bool,
-    /// Whether the validation layer takes `VkLayerSettingsCreateInfoEXT`; `None` without it.
+    /// Whether the validation layer accepts `VkLayerSettingsCreateInfoEXT`; `None` without it.
     validation: Option<bool>,
 }
 
@@ -101,7 +101,7 @@ impl Instance {
         }
         // SAFETY: names, layers and structs were looked up; everything chained is alive.
         let raw = match unsafe { entry.create_instance(&create, None) } {
-            // What the loader says where no driver is installed.
+            // The loader's result if no driver is installed.
             Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => return Err(no_device().into()),
             raw => raw.with_call("vkCreateInstance", || desc.application.as_str())?,
         };
@@ -211,13 +211,13 @@ pub(super) fn load() -> Result<ash::Entry> {
     Ok(entry.map_err(no_loader)?)
 }
 
-/// There is Vulkan, and nothing to run it on.
+/// The error for a Vulkan installation without a device to run on.
 pub(super) fn no_device() -> RuntimeError {
     let (wanted, found) = ("at all".to_owned(), "none".to_owned());
     RuntimeError::NoDevice { wanted, found }
 }
 
-/// What is there of what the context wants; an error for what the caller wants and is not.
+/// Looks up which of the context's own extensions are available; an error if something that the caller requested is missing.
 fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     // SAFETY: the loader is loaded.
     let version = unsafe { entry.try_enumerate_instance_version() }
@@ -253,7 +253,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
             ash::ext::validation_features::NAME
         });
     }
-    // The validation layer brings the extension itself where the loader does not.
+    // The validation layer provides the extension if the loader does not.
     let debug = (has(ash::ext::debug_utils::NAME) || desc.validate)
         && !desc.without.contains(Capabilities::DEBUG_UTILS);
     let asked = desc.instance_extensions.contains(&ash::ext::debug_utils::NAME);
@@ -277,14 +277,14 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     })
 }
 
-/// Whether the validation layer takes layer settings.
+/// Whether the validation layer accepts layer settings.
 fn find_validation(entry: &ash::Entry) -> Result<bool> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .with_call("vkEnumerateInstanceLayerProperties", || "the loader")?;
     let mut names = layers.iter().map(|layer| layer.layer_name_as_c_str());
     if !names.any(|name| name == Ok(VALIDATION)) {
-        // The usual reason where it is installed.
+        // The usual reason if it is installed.
         let what = match std::env::var_os("VK_LAYER_PATH") {
             Some(_) => {
                 "VK_LAYER_KHRONOS_validation (VK_LAYER_PATH is set and hides the layers of the system: VK_ADD_LAYER_PATH adds to them)"
@@ -318,7 +318,7 @@ fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'
         .user_data(messages.cast_mut().cast())
 }
 
-/// Takes a message into the list that `user_data` points to.
+/// Adds a message to the list that `user_data` points to.
 unsafe extern "system" fn collect(
     severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     _kind: vk::DebugUtilsMessageTypeFlagsEXT,

@@ -1,10 +1,10 @@
-//! The flags and structs of Vulkan 1.1 for those of synchronization2.
+//! Converts the flags and structs of synchronization2 to those of Vulkan 1.1.
 
 use ash::vk;
 
 use crate::ffi;
 
-/// The older access flags. Those that synchronization2 split are joined again.
+/// The older access flags. Those that synchronization2 split are merged again.
 ///
 /// Source: VK_KHR_synchronization2, "Interactions": the low 32 bits are the same flags.
 pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
@@ -21,12 +21,12 @@ pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
     old
 }
 
-/// The older stages that are waited for; the top of the pipe where there are none.
+/// The older stages that are waited for; the top of the pipe if there are none.
 pub(super) fn source_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
     stages(flags, vk::PipelineStageFlags::TOP_OF_PIPE)
 }
 
-/// The older stages that wait; the bottom of the pipe where there are none.
+/// The older stages that wait; the bottom of the pipe if there are none.
 pub(super) fn destination_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
     stages(flags, vk::PipelineStageFlags::BOTTOM_OF_PIPE)
 }
@@ -87,10 +87,10 @@ pub(super) struct OlderBatch {
     signal_values: Vec<u64>,
 }
 
-/// The list behind a pointer and its count.
+/// The slice that a pointer and a count describe.
 ///
 /// # Safety
-/// They are those of one slice, which is alive.
+/// They come from one slice, which is alive.
 unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
     if count == 0 {
         return &[];

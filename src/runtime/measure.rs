@@ -22,7 +22,7 @@ use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
-/// Descriptions of which the requirements are remembered: a frame of another size has some tens more.
+/// The number of descriptions whose requirements are cached: a frame of another size adds a few dozen.
 const REMEMBERED: usize = 1 << 13;
 
 /// The image or the buffer of a resource, in memory of a kind.
@@ -30,7 +30,7 @@ fn rows(id: ResourceId, resource: &Resource, memory: MemoryKind) -> (Option<Imag
     (image(id, resource, memory, false), buffer(id, resource, memory))
 }
 
-/// Of what [`rows`] gives, one is there.
+/// [`rows`] returns exactly one of the two.
 const KIND: &str = "a resource is an image or a buffer";
 
 /// No memory: external resources bring their own, unused ones get none.
@@ -99,7 +99,7 @@ impl DeviceState {
         })
     }
 
-    /// What it requires of the tile heap; `None` where the extension or the driver does not allow it.
+    /// A resource's requirements in the tile heap; `None` if the extension or the driver does not allow it there.
     fn measure_tile(&self, id: ResourceId, resource: &Resource) -> Result<Option<TileRequirements>> {
         let Some(tile) = &self.profile.tile else {
             return Ok(None);
@@ -107,8 +107,8 @@ impl DeviceState {
         let (image, buffer) = rows(id, resource, MemoryKind::Tile);
         let answer = if let Some(row) = image {
             let info = image_info(self, &row, &[]);
-            // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
-            // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
+            // Queried even within the set of parameters that the extension guarantees: a driver may reject a format, and an image that it
+            // rejects must be neither created nor queried (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
             if !self.supports_image(&resource.name, (&info, row.hook))? {
                 return Ok(None);
             }
@@ -126,7 +126,7 @@ impl DeviceState {
             .filter(|_| answer.memory_type_bits >> tile.memory_type & 1 == 1))
     }
 
-    /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
+    /// The lazily allocated memory types for it as a transient attachment; 0 if it is used otherwise.
     fn measure_lazy(&self, id: ResourceId, resource: &Resource) -> Result<u32> {
         let lazy = self.profile.lazy_type_bits();
         let (Some(row), _) = rows(id, resource, MemoryKind::Lazy) else {
@@ -144,7 +144,7 @@ impl DeviceState {
         Ok(self.image_requirements(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
-    /// Whether the device can create images of this kind, this large.
+    /// Whether the device can create images of this kind and size.
     pub(super) fn supports_image(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl DeviceState {
             .usage(info.usage)
             .flags(info.flags);
         let mut answer = vk::ImageFormatProperties2::default();
-        // SAFETY: the physical device is one of the instance; the tile usage bit is asked about only where the feature is on.
+        // SAFETY: the physical device is one of the instance; the tile usage bit is queried only if the feature is on.
         let asked = unsafe {
             self.instance.get_physical_device_image_format_properties2(
                 self.physical_device,
@@ -214,7 +214,7 @@ impl DeviceState {
         Err(RuntimeError::unsupported(&resource.name, why))
     }
 
-    /// What an image created so needs; the image itself is created only where the driver must see it.
+    /// The requirements of an image with this creation info; an image is created only if the driver cannot tell without one.
     pub(super) fn image_requirements(
         &self,
         name: &str,
@@ -237,7 +237,7 @@ impl DeviceState {
         Ok(answer)
     }
 
-    /// What a buffer created so needs.
+    /// The requirements of a buffer with this creation info.
     pub(super) fn buffer_requirements(
         &self,
         name: &str,
@@ -260,7 +260,7 @@ impl DeviceState {
         Ok(answer)
     }
 
-    /// What a created image requires; `usage` as it was created.
+    /// The requirements of a created image; `usage` is what it was created with.
     pub(super) fn requirements_of_image(
         &self,
         image: vk::Image,
@@ -274,7 +274,7 @@ impl DeviceState {
         })
     }
 
-    /// What a created buffer requires; `usage` as it was created.
+    /// The requirements of a created buffer; `usage` is what it was created with.
     pub(super) fn requirements_of_buffer(
         &self,
         buffer: vk::Buffer,
@@ -306,7 +306,7 @@ impl MemoryRequirements {
             (vk::FALSE, _) => Dedicated::Preferred,
             _ => Dedicated::Required,
         };
-        // Size and alignment 0: refused.
+        // Size and alignment 0 mean that the driver refuses.
         let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);
         MemoryRequirements {
             size: Bytes(needs.size),

@@ -1,8 +1,8 @@
 //! Device memory: the one place that allocates it.
 //!
-//! Ordinary memory comes in blocks from a [`BlockAllocator`], which is only ever shown one memory type at a time, the planned one, and
-//! that is never a tile type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy objects are
-//! the driver's own, since a tile object must be exactly as large as planned and start at 0 of the heap.
+//! Ordinary memory comes in blocks from a [`BlockAllocator`], which is only ever offered a single memory type, the planned one, and never a
+//! tile type: [`DeviceProfile::ordinary_type_bits`] masks those out, for the planner and here. Tile and lazy objects are allocated from the
+//! driver directly, since a tile object must be exactly as large as planned and start at 0 of the heap.
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -20,16 +20,16 @@ use crate::units::{Alignment, Bytes};
 
 /// Allocates blocks of ordinary device memory: gpu-allocator ([`Mutex`] of its `Allocator`), or an engine's own allocator.
 ///
-/// It must leave memory types outside [`DeviceProfile::ordinary_type_bits`] alone, which is what a request's `memory_type_bits` says.
+/// It must not use memory types outside [`DeviceProfile::ordinary_type_bits`]: a request's `memory_type_bits` leaves them out.
 ///
 /// # Safety
-/// What [`allocate`](BlockAllocator::allocate) returns is memory of the device, of one of the requested types, at least as large and aligned
-/// as requested, mapped where it says so, and nobody else's until it is freed.
+/// Memory that [`allocate`](BlockAllocator::allocate) returns belongs to the device, is of one of the requested types, is at least as large
+/// and aligned as requested, is mapped if it says so, and is not handed to anyone else until it is freed.
 pub unsafe trait BlockAllocator: Send + Sync {
     /// Allocates a block.
     ///
     /// # Errors
-    /// [`BlockError::OutOfMemory`], for which unused memory is given back and the request made again; or any other.
+    /// [`BlockError::OutOfMemory`], after which unused memory is freed and the request repeated; or any other.
     fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError>;
 
     /// Frees a block that it allocated.
@@ -39,12 +39,12 @@ pub unsafe trait BlockAllocator: Send + Sync {
     unsafe fn free(&self, block: AllocatedBlock);
 }
 
-/// A block that is requested of a [`BlockAllocator`].
+/// A request for a block from a [`BlockAllocator`].
 #[derive(Clone, Copy, Debug)]
 pub struct BlockRequest<'a> {
     /// Its name in reports.
     pub name: &'a str,
-    /// Size, alignment and the memory types, of which one is allowed.
+    /// Size, alignment and memory types, exactly one of which is allowed.
     pub requirements: vk::MemoryRequirements,
     /// The one resource that it is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
@@ -57,18 +57,18 @@ pub struct AllocatedBlock {
     pub memory: vk::DeviceMemory,
     /// Offset of the block's first byte in it.
     pub offset: vk::DeviceSize,
-    /// Its bytes, where the memory type is host-visible and the allocator maps it.
+    /// Its bytes, if the memory type is host-visible and the allocator maps it.
     pub mapped: Option<NonNull<[u8]>>,
-    /// What the allocator knows the block by.
+    /// The allocator's own handle of the block.
     pub token: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the block owns what is mapped, and hands it out by reference to itself alone.
+// SAFETY: the block owns what is mapped, and hands it out only by reference to itself.
 unsafe impl Send for AllocatedBlock {}
 // SAFETY: as above.
 unsafe impl Sync for AllocatedBlock {}
 
-/// Why a [`BlockAllocator`] gives no block.
+/// Why a [`BlockAllocator`] returns no block.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {
@@ -80,7 +80,7 @@ pub enum BlockError {
     Other(#[from] Box<dyn std::error::Error + Send + Sync>),
 }
 
-// SAFETY: gpu-allocator's allocations are as requested, and freed by the one who has the token.
+// SAFETY: gpu-allocator's allocations are as requested, and are freed only by the holder of the token.
 unsafe impl BlockAllocator for Mutex<Allocator> {
     fn allocate(&self, request: &BlockRequest<'_>) -> std::result::Result<AllocatedBlock, BlockError> {
         let desc = AllocationCreateDesc {
@@ -160,11 +160,11 @@ impl MemoryBlock {
 
     /// Its bytes, to write; `None` if its memory type is not host-visible. The device must not use them meanwhile.
     pub fn mapped_mut(&mut self) -> Option<&mut [u8]> {
-        // SAFETY: as above; the block is borrowed alone.
+        // SAFETY: as above; the block is borrowed exclusively.
         self.mapping().map(|mut bytes| unsafe { bytes.as_mut() })
     }
 
-    /// The memory object, if it is this block's alone.
+    /// The memory object, if only this block uses it.
     pub(super) fn own_object(&self) -> Option<vk::DeviceMemory> {
         match self.0 {
             Source::Allocated(_) => None,
@@ -173,18 +173,18 @@ impl MemoryBlock {
     }
 }
 
-/// What an image or a buffer requires of memory, as the driver reports it (`VkMemoryRequirements2` and what extends it).
+/// The memory requirements of an image or a buffer, as the driver reports them (`VkMemoryRequirements2` and its extensions).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryRequirements {
     /// Size in ordinary memory.
     pub size: Bytes,
     /// Alignment in ordinary memory.
     pub alignment: Alignment,
-    /// The memory types that it can be bound to, a bit each.
+    /// The memory types that it can be bound to, one bit each.
     pub memory_type_bits: u32,
-    /// Whether the driver wants an allocation for it alone.
+    /// Whether the driver wants a dedicated allocation for it.
     pub dedicated: Dedicated,
-    /// What it requires of tile memory; `None` without the tile usage bit, and where the driver refuses it.
+    /// Its requirements in tile memory; `None` without the tile usage bit, and if the driver refuses it.
     pub tile: Option<TileRequirements>,
 }
 
@@ -208,11 +208,11 @@ pub struct MemoryDesc<'a> {
     pub size: Bytes,
     /// A multiple of the alignment of everything that is bound to it.
     pub alignment: Alignment,
-    /// Whether it is a memory object of its own, of exactly this size: so it has to be in tile memory.
+    /// Whether it is a memory object of its own, of exactly this size, as tile memory requires.
     pub own_object: bool,
     /// The one resource that it is for, if the driver wants a dedicated allocation.
     pub dedicated_to: Option<DedicatedTo>,
-    /// Whether the device address of a buffer in it is used; only a memory object of its own needs to be told.
+    /// Whether the device address of a buffer in it is used; matters only for a memory object of its own.
     pub device_address: bool,
 }
 
@@ -233,7 +233,7 @@ impl<'a> MemoryDesc<'a> {
 
 /// The allocator of a device.
 pub(super) struct MemoryAllocator {
-    /// Taken when the runtime's own is destroyed.
+    /// Taken when the runtime's own allocator is destroyed.
     allocator: Mutex<Option<Arc<dyn BlockAllocator>>>,
     /// Whether the caller brought it.
     shared: bool,
@@ -338,7 +338,7 @@ impl MemoryAllocator {
         }
     }
 
-    /// Destroys the runtime's own allocator, or lets go of the caller's.
+    /// Destroys the runtime's own allocator, or releases the caller's.
     ///
     /// # Safety
     /// Every block was freed, or will not be used again.
@@ -386,7 +386,7 @@ fn raw(device: &ash::Device, desc: &MemoryDesc<'_>) -> Result<MemoryBlock> {
 /// When memory runs out.
 ///
 /// # Safety
-/// `memory_type` is one of the device's, and `size` not 0 nor above its heap's.
+/// `memory_type` is one of the device's, and `size` is neither 0 nor larger than its heap.
 pub unsafe fn allocate_memory(
     device: &ash::Device,
     size: Bytes,

@@ -41,11 +41,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # What it needs, and what it does without
-//! Vulkan 1.1. `synchronization2`, `dynamicRendering`, timeline semaphores and `maintenance4` are used where they are
-//! enabled; without them barriers are `vkCmdPipelineBarrier`, passes are `VkRenderPass` objects, frames are counted by fences, and
-//! requirements come from resources created for the question. [`DeviceDesc::without`] forces each of these ways. A pass
-//! with input attachments is always a `VkRenderPass`, since only that gives input attachments on every device.
+//! # Requirements and fallbacks
+//! Vulkan 1.1. `synchronization2`, `dynamicRendering`, timeline semaphores and `maintenance4` are used if they are enabled; without them
+//! barriers are `vkCmdPipelineBarrier`, passes are `VkRenderPass` objects, frames are counted by fences, and requirements are queried from
+//! temporary resources. [`DeviceDesc::without`] forces each of these fallbacks. A pass with input attachments or several subpasses is rendered
+//! dynamically if `VK_KHR_dynamic_rendering_local_read` covers it, and through a `VkRenderPass` otherwise.
 //!
 //! # Not done
 //! Sparse resources, protected memory, multi-planar formats, device groups.
@@ -104,12 +104,12 @@ mod support;
 mod tiles;
 mod timelines;
 
-/// What passes see of images part by part.
+/// Views of the parts of images that passes access.
 pub mod parts {
     pub use super::bound_resource::PartView;
 }
 
-/// Devices of this machine, and what to enable on them.
+/// Detects the devices of this machine, and what to enable on them.
 pub mod detect {
     pub use super::enable::Enable;
     pub use super::enumerate::{DeviceSupport, enumerate_devices};

@@ -13,10 +13,10 @@ use crate::plan::Plan;
 /// Whether the crate was built with the shaders for stores.
 pub(super) const AVAILABLE: bool = false;
 
-/// What is recorded inside a store pass.
+/// The commands recorded inside a store pass.
 pub(super) enum StorePass {}
 
-/// Everything that the stores of a plan are recorded with.
+/// Creates everything that is needed to record a plan's stores.
 pub(super) fn create(
     _: &DeviceState,
     _: &Plan,
@@ -32,7 +32,7 @@ impl StorePass {
     /// Records the draw or the dispatch.
     ///
     /// # Safety
-    /// None: there is none.
+    /// None: there is no store pass.
     pub(super) unsafe fn record(&self, _: &DeviceState, _: vk::CommandBuffer, _: usize) {
         match *self {}
     }

@@ -6,7 +6,7 @@
 //!                                        ──► destroy
 //! ```
 //! Memory comes from the runtime's allocator (or the caller's, [`DeviceDesc::allocator`](super::DeviceDesc::allocator)), never from
-//! tile memory types unless the caller says so. Submitting is the caller's own, or [`OneShotCommands`] for uploads.
+//! tile memory types unless the caller says so. The caller submits by itself, or with [`OneShotCommands`] for uploads.
 
 use ash::vk;
 
@@ -37,7 +37,7 @@ impl Device {
         self.state().supports_image(name, (info, 0))
     }
 
-    /// What an image requires of memory, before it is created.
+    /// The memory requirements of an image, before it is created.
     ///
     /// # Errors
     /// If the driver fails.
@@ -52,7 +52,7 @@ impl Device {
         self.state().image_requirements(name, info)
     }
 
-    /// What a buffer requires of memory, before it is created.
+    /// The memory requirements of a buffer, before it is created.
     ///
     /// # Errors
     /// If the driver fails.
@@ -67,7 +67,7 @@ impl Device {
         self.state().buffer_requirements(name, info)
     }
 
-    /// Names an object for debuggers (`VK_EXT_debug_utils`), where that is enabled.
+    /// Names an object for debuggers (`VK_EXT_debug_utils`), if that is enabled.
     ///
     /// # Safety
     /// The object is alive, this device's, and not used by another thread meanwhile.

@@ -30,7 +30,7 @@ pub struct OneShotCommands<'a> {
 }
 
 impl<'a> OneShotCommands<'a> {
-    /// Begins to record commands for a queue, an index into [`Device::queues`]; `name` is for error messages.
+    /// Begins recording commands for a queue, an index into [`Device::queues`]; `name` is for error messages.
     ///
     /// # Errors
     /// When memory runs out.
@@ -78,7 +78,7 @@ impl<'a> OneShotCommands<'a> {
     /// Ends the recording, submits it with [the queues locked](Device::lock_queues), and waits until it is complete.
     ///
     /// # Errors
-    /// When memory runs out or the device is lost. Nothing of it is in use on the device afterwards either way.
+    /// When memory runs out or the device is lost. In either case, nothing of it is in use on the device afterwards.
     ///
     /// # Safety
     /// What was recorded is valid, and everything it uses is alive and used by no other queue meanwhile.
@@ -97,8 +97,8 @@ impl<'a> OneShotCommands<'a> {
         // SAFETY: the fence was just submitted.
         let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
         if waited.is_err() {
-            // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
-            // that fails too, the device is lost or as good as lost.
+            // What the commands use is destroyed next, and a wait can fail because memory ran out: wait once more, with a call that needs
+            // less. If that fails too, the device is lost or as good as lost.
             let _locked = self.owner.lock_queues();
             // SAFETY: the queues are locked.
             let _ = unsafe { device.queue_wait_idle(queue) };

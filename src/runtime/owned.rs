@@ -49,7 +49,7 @@ pub struct OwnedObjects {
     pub(super) pipelines: Vec<vk::Pipeline>,
     pub(super) semaphores: Vec<vk::Semaphore>,
     pub(super) fences: Vec<vk::Fence>,
-    /// Of a bound frame, what it has borrowed of the pool.
+    /// What a bound frame has borrowed from the pool.
     pub(super) lease: Lease,
 }
 
@@ -72,7 +72,7 @@ impl OwnedObjects {
         }
     }
 
-    /// Creates an image without memory; returns what it requires of memory.
+    /// Creates an image without memory; returns its memory requirements.
     ///
     /// # Errors
     /// If `vkCreateImage` fails.
@@ -92,7 +92,7 @@ impl OwnedObjects {
         Ok((image, self.state.requirements_of_image(image, info.usage)))
     }
 
-    /// Creates a buffer without memory; returns what it requires of memory.
+    /// Creates a buffer without memory; returns its memory requirements.
     ///
     /// # Errors
     /// If `vkCreateBuffer` fails.
@@ -135,8 +135,8 @@ impl OwnedObjects {
     /// Allocates a block of memory.
     ///
     /// # Errors
-    /// When memory runs out; if it has no bytes, its memory type is none of the device's, or it is dedicated to an object that is none of
-    /// these.
+    /// When memory runs out; if the block has no bytes, its memory type is not one of the device's, or it is dedicated to an object that is
+    /// not one of these.
     pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
         self.check(desc)?;
         let DeviceState {

@@ -1,4 +1,4 @@
-//! Plans for a device, remembered by their inputs.
+//! Plans for a device, cached by their inputs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +26,7 @@ impl DevicePlanner {
         }
     }
 
-    /// The options, less what this build cannot do.
+    /// The options, without what this build does not support.
     pub(super) fn supported(options: &PlanOptions) -> PlanOptions {
         let split = options.split && store::AVAILABLE;
         if options.split && !split {
@@ -43,7 +43,7 @@ impl DevicePlanner {
         self.lock().known(frame, &self.profile, options)
     }
 
-    /// Plans, and remembers the plan.
+    /// Plans, and caches the plan.
     pub(super) fn plan(
         &self,
         frame: &Frame,

@@ -1,12 +1,13 @@
-//! The pool of a device: blocks of memory, and what is bound to them, found again by what they are.
+//! The pool of a device: blocks of memory and what is bound to them, looked up by their parameters.
 //!
 //! ```text
 //! block        type and size       ◄─ a memory object of a plan: any block of its type that is large enough
 //!   resident   offset, parameters  ◄─ a placement: the image or buffer that was bound there before, with its views
 //! ```
-//! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has its blocks to itself, and its bound frames run
-//! one after the other. Each block knows who used it last, and how far on each queue: whoever comes next waits for that on the
-//! device, never on the host. What nobody borrows is given back after a number of frames, or when memory is short.
+//! A [`Borrower`] (a bound frame, or all that a [`DynamicFrame`](super::DynamicFrame) binds) has exclusive use of its blocks, and its bound
+//! frames run one after another. Each block records its last user and the timeline value of that use on each queue: the block's next user
+//! waits for those values on the device, never on the host. What is not borrowed is freed after a number of frames, or when memory is
+//! short.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,11 +28,11 @@ pub(super) type Ends = Vec<(usize, u64)>;
 #[derive(Default)]
 pub(super) struct Pool {
     contents: Mutex<PoolContents>,
-    /// Per queue of the device, its timeline; none on devices without them, where what is given back is not in use any more.
+    /// Per queue of the device, its timeline; none on devices without them, where what is given back is no longer in use.
     pub(super) timelines: OnceLock<Vec<vk::Semaphore>>,
 }
 
-/// What a pool holds.
+/// The contents of a pool.
 #[derive(Default)]
 pub(super) struct PoolContents {
     pub(super) blocks: Vec<Option<Block>>,
@@ -45,21 +46,21 @@ pub(super) struct PoolContents {
     pub(super) created: u64,
     /// The last number given to a borrower or a bound frame.
     pub(super) number: u64,
-    /// The most bytes that blocks may have.
+    /// The maximum number of bytes that blocks may have.
     pub(super) limit: Option<Bytes>,
-    /// For [`PoolContents::trim`].
+    /// Scratch space of [`PoolContents::trim`].
     pub(super) values: Vec<u64>,
 }
 
-/// For whom blocks are borrowed.
+/// The user that blocks are borrowed for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Borrower {
     pub(super) number: u64,
-    /// Whether it binds one plan after the other: blocks are made a little larger, and histories are kept for the next plan.
+    /// Whether it binds one plan after another: blocks are made a little larger, and histories are kept for the next plan.
     pub(super) dynamic: bool,
 }
 
-/// What a bound frame has borrowed.
+/// The blocks and residents that a bound frame has borrowed.
 #[derive(Default)]
 pub(super) struct Lease {
     /// The number of the bound frame.
@@ -77,15 +78,15 @@ pub(super) struct Block {
     pub(super) references: u32,
     /// The lease that took it last.
     pub(super) lease: u64,
-    /// A larger one of its kind has taken its place.
+    /// Whether a larger one of its kind has replaced it.
     pub(super) superseded: bool,
     /// Frames submitted when it was given back.
     pub(super) idle_since: u64,
     /// The bound frame that used it last; 0 for none.
     pub(super) user: u64,
-    /// How far that one's queues have to come.
+    /// The timeline values at which that use is complete.
     pub(super) ends: Ends,
-    /// What a history holds.
+    /// The state of a history's contents.
     pub(super) contents: Vec<ContentState>,
     /// Frames submitted when it was written, that one included; 0 for never.
     pub(super) written: u64,
@@ -104,7 +105,7 @@ pub(super) struct PooledResource {
     /// The lease that took it last.
     pub(super) lease: u64,
     pub(super) idle_since: u64,
-    /// How far queues had to come when it was given back.
+    /// The timeline values that queues had to reach when it was given back.
     pub(super) ends: Ends,
 }
 
@@ -122,7 +123,7 @@ impl Pool {
         pool
     }
 
-    /// Says what counts the batches of each queue.
+    /// Sets the timelines that count the batches of each queue.
     pub(super) fn count_by(&self, timelines: Vec<vk::Semaphore>) {
         let _ = self.timelines.set(timelines);
     }
@@ -157,7 +158,7 @@ impl PoolContents {
             .expect("a borrowed resident stays")
     }
 
-    /// Bytes of all blocks, or of those that a borrower has; what is in tile memory is in nobody's way.
+    /// Bytes of all blocks, or of one borrower's; those in tile memory do not count, since they do not compete for memory.
     pub(super) fn bytes(&self, borrower: Option<u64>) -> Bytes {
         let ordinary = |block: &&Block| !matches!(block.key, BlockKey::Shared(_, Some(_)));
         let blocks = self.blocks.iter().flatten().filter(ordinary);
@@ -189,7 +190,7 @@ impl PoolContents {
             } else {
                 made == resource
             };
-            // A history's contents first; else one of nobody's.
+            // Prefer the block with the history's contents, otherwise one that is not borrowed.
             if fits && (same || (block.borrower.is_none() && found.is_none())) {
                 found = Some(index);
                 if same {
@@ -245,7 +246,7 @@ impl PoolContents {
         (resident.handle, resident.address)
     }
 
-    /// Takes over an image or a buffer that was bound to a borrowed block.
+    /// Takes ownership of an image or a buffer that was bound to a borrowed block.
     pub(super) fn insert_resident(
         &mut self,
         (block, offset): (u32, Bytes),
@@ -277,7 +278,8 @@ impl PoolContents {
         self.block(block).memory.location()
     }
 
-    /// Whether another than `user` used a borrowed block last; and what it has to wait for on queues of which `is_own` is false.
+    /// Whether a user other than `user` used a borrowed block last; `waits` receives what to wait for on queues for which `is_own` is
+    /// false.
     pub(super) fn taken_over(
         &self,
         lease: &Lease,
@@ -303,7 +305,7 @@ impl PoolContents {
         taken
     }
 
-    /// A frame of `user` was submitted.
+    /// Records that a frame of `user` was submitted.
     pub(super) fn used(&mut self, lease: &Lease, user: u64, ends: &[(usize, u64)]) {
         self.frames += 1;
         for &index in &lease.blocks {
@@ -314,17 +316,17 @@ impl PoolContents {
         }
     }
 
-    /// What the history in a borrowed block holds.
+    /// The contents of the history in a borrowed block.
     pub(super) fn contents(&self, block: u32) -> &[ContentState] {
         &self.block(block).contents
     }
 
-    /// The frame that wrote it last; 0 for none.
+    /// The frame that last wrote it; 0 for none.
     pub(super) fn written(&self, block: u32) -> u64 {
         self.block(block).written
     }
 
-    /// What the frame that was submitted last has left in it.
+    /// Keeps what the last submitted frame has left in it.
     pub(super) fn keep_contents(
         &mut self,
         index: u32,
@@ -344,12 +346,12 @@ impl PoolContents {
         }));
     }
 
-    /// Whether a larger block has taken the place of one that is borrowed.
+    /// Whether a larger block has replaced a borrowed one.
     pub(super) fn is_superseded(&self, lease: &Lease) -> bool {
         lease.blocks.iter().any(|&index| self.block(index).superseded)
     }
 
-    /// Gives everything back. Without timelines, nothing of it may be in use on the device.
+    /// Gives everything back. Without timelines, none of it may be in use on the device.
     pub(super) fn give_back(&mut self, lease: &mut Lease) {
         let frames = self.frames;
         for index in lease.residents.drain(..) {
@@ -371,7 +373,7 @@ impl PoolContents {
         }
     }
 
-    /// A borrower is gone: its histories are nobody's.
+    /// Removes a borrower: its histories no longer belong to anyone.
     pub(super) fn forget(&mut self, borrower: u64) {
         for block in self
             .blocks
@@ -394,13 +396,13 @@ impl Block {
         self.borrower.is_none_or(|other| other == borrower.number)
     }
 
-    /// Whether the queue families of what is in it share it.
+    /// Whether several queue families share the resource in it.
     fn is_concurrent(&self) -> bool {
         matches!(&self.key, BlockKey::Own(_, resource) if resource.is_concurrent())
     }
 }
 
-/// Puts a value into the first empty place; gives that.
+/// Puts a value into the first empty place; returns the index.
 pub(super) fn insert<T>(places: &mut Vec<Option<T>>, value: T) -> u32 {
     let empty = places.iter().position(Option::is_none);
     let index = empty.unwrap_or(places.len());

@@ -1,4 +1,4 @@
-//! What things in the pool are, so that they are found again.
+//! Keys by which blocks, images and buffers are found in the pool.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::lower::tables::objects::{Binding, BufferRow, ImageRow, Sharing};
 use crate::measure::ResourceRequirements;
 use crate::units::{Bytes, Run};
 
-/// What a block is for.
+/// The purpose of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum BlockKey {
-    /// Resources at offsets, in memory of a type; of a memory object of exactly so many bytes, with device addresses or without.
+    /// Resources at offsets, in memory of a type; for a memory object of its own, its exact size, and whether it has device addresses.
     Shared(u32, Option<(Bytes, bool)>),
     /// One resource.
     Own(Label, ResourceKey),
 }
 
-/// What a block for one resource is besides.
+/// Further properties of a block for one resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Label {
     pub(super) memory_type: u32,
@@ -29,7 +29,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// Whether a block serves as well: whatever history it held.
+    /// Whether a block can serve instead, whatever history it held.
     pub(super) fn is_like(&self, other: &Label) -> bool {
         (self.memory_type, self.lazy) == (other.memory_type, other.lazy)
     }
@@ -42,7 +42,7 @@ pub(super) enum Row {
     Buffer(BufferRow),
 }
 
-/// The requirements of images and buffers, in ordinary memory and in tile memory, and whether of histories.
+/// The requirements of images and buffers, in ordinary memory and in tile memory; the flag tells histories apart.
 pub(super) type Measured = HashMap<(Row, bool), ResourceRequirements>;
 
 impl From<ImageRow> for Row {
@@ -68,7 +68,7 @@ impl From<BufferRow> for Row {
     }
 }
 
-/// All that an image or a buffer is created with.
+/// All parameters that an image or a buffer is created with.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ResourceKey {
     pub(super) row: Row,
@@ -93,7 +93,7 @@ impl ResourceKey {
         }
     }
 
-    /// Whether it was created so, or for more usages and more families.
+    /// Whether it was created with the same parameters, or for more usages and more families.
     pub(super) fn covers(&self, other: &ResourceKey) -> bool {
         let row = match (self.row, other.row) {
             (Row::Image(one), Row::Image(other)) => {

@@ -1,4 +1,4 @@
-//! What the pool takes from the driver, and gives back to it.
+//! The pool's allocations from the driver, and their release.
 
 use ash::vk;
 
@@ -13,14 +13,14 @@ use crate::Result;
 use crate::lower::tables::objects::ViewRow;
 use crate::units::Bytes;
 
-/// Frames after which what nobody borrows is given back.
+/// Frames after which anything that is not borrowed is freed.
 const IDLE_FRAMES: u64 = 240;
 
 impl Pool {
     /// Destroys everything.
     ///
     /// # Safety
-    /// Nothing of it is in use on the device, nor borrowed.
+    /// None of it is in use on the device or borrowed.
     pub(super) unsafe fn destroy(&self, state: &DeviceState) {
         let mut contents = self.lock();
         for index in 0..contents.blocks.len() as u32 {
@@ -34,7 +34,7 @@ impl Pool {
 }
 
 impl PoolContents {
-    /// Borrows a block that several resources may share, or that is the memory object that tile memory wants.
+    /// Borrows a block that several resources may share, or that is the memory object that tile memory requires.
     pub(super) fn borrow_shared(
         &mut self,
         state: &DeviceState,
@@ -91,7 +91,7 @@ impl PoolContents {
         if !row.usage.is_empty() {
             info = info.push_next(&mut usage);
         }
-        // SAFETY: the image is alive and bound, and its usage goes through views.
+        // SAFETY: the image is alive and bound, and its usage allows views.
         let view =
             unsafe { state.device.create_image_view(&info, None) }.with_call("vkCreateImageView", || name)?;
         resident.views.push((row, view));
@@ -100,7 +100,7 @@ impl PoolContents {
         Ok(view)
     }
 
-    /// Gives everything back, and frees what nobody else has borrowed.
+    /// Gives everything back, and frees what no one else has borrowed.
     ///
     /// # Safety
     /// No frame of `user`, whose lease it is, is in flight.
@@ -109,7 +109,7 @@ impl PoolContents {
         self.give_back(lease);
         for index in blocks {
             let block = self.block(index);
-            // Who came before has finished before `user` began.
+            // Earlier users had finished before `user` began.
             if block.references == 0 && [0, user].contains(&block.user) {
                 self.free_block(state, index);
             }
@@ -151,14 +151,14 @@ impl PoolContents {
         Ok(insert(&mut self.blocks, block))
     }
 
-    /// Keeps to the caller's budget and to the system's: what is unused goes first.
+    /// Stays within the caller's budget and the system's by freeing unused memory.
     fn make_room(&mut self, state: &DeviceState, desc: &MemoryDesc<'_>) -> Result<()> {
         if state
             .profile
             .tile
             .is_some_and(|tile| tile.memory_type == desc.memory_type)
         {
-            // Every tile memory object begins at byte 0 of the tile heap: they are in one another's way in no budget.
+            // Every tile memory object begins at byte 0 of the tile heap: they do not add up in any budget.
             return Ok(());
         }
         let is_over = |pool: &PoolContents| {
@@ -186,9 +186,9 @@ impl PoolContents {
         }
     }
 
-    /// Gives back to the driver what has been unused for a while; all of it `at_once`, if asked.
+    /// Frees what has been unused for a while, or everything unused if `at_once`.
     pub(super) fn trim(&mut self, state: &DeviceState, at_once: bool) -> Result<()> {
-        // How far each queue has come.
+        // The timeline value that each queue has reached.
         let mut values = std::mem::take(&mut self.values);
         values.clear();
         for semaphore in state.pool.timelines.get().into_iter().flatten() {
@@ -234,7 +234,7 @@ impl PoolContents {
         }
         for (_, view) in resident.views {
             self.passes.forget(&state.device, view);
-            // SAFETY: nobody borrows it, and the device has come past its last use.
+            // SAFETY: it is not borrowed, and the device has completed its last use.
             unsafe { state.device.destroy_image_view(view, None) };
         }
         let Handle { image, buffer } = resident.handle;
@@ -262,7 +262,7 @@ impl PoolContents {
     }
 }
 
-/// Up to the next eighth of a power of two: a block then serves frames that differ a little.
+/// Rounds up to the next eighth of a power of two, so that a block serves frames that differ a little.
 fn rounded(bytes: Bytes) -> Bytes {
     let step = (bytes.0 / 8 + 1).next_power_of_two() / 2;
     Bytes(bytes.0.next_multiple_of(step.max(1)))

@@ -1,6 +1,7 @@
-//! Render pass objects and framebuffers in the pool, found again by their parameters.
+//! Render pass objects and framebuffers in the pool, looked up by their parameters.
 //!
-//! Render passes stay until the device is destroyed, since pipelines are created with them; a framebuffer goes with the first of its views.
+//! Render passes live until the device is destroyed, since pipelines are created with them; a framebuffer is destroyed with the first of
+//! its views.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +10,14 @@ use ash::vk::Handle;
 
 use crate::Result;
 
-/// Render passes by their parameters as words; framebuffers by render pass, size and views, of which none is imported.
+/// Render passes by their parameters as words; framebuffers by render pass, size and views, none of them imported.
 #[derive(Default)]
 pub(super) struct PooledPasses {
     pub(super) render_passes: BTreeMap<Vec<u32>, vk::RenderPass>,
     pub(super) framebuffers: BTreeMap<Vec<u64>, vk::Framebuffer>,
 }
 
-/// What is there for a key, created if nothing is.
+/// The object for a key, created if there is none.
 pub(super) fn find_or_create<K: Ord, V: Copy>(
     known: &mut BTreeMap<K, V>,
     key: K,
@@ -30,7 +31,7 @@ pub(super) fn find_or_create<K: Ord, V: Copy>(
     Ok(created)
 }
 
-/// The parameters of a render pass as words, but for what is chained.
+/// The parameters of a render pass as words, without its `pNext` chain.
 ///
 /// # Safety
 /// Its arrays are alive.
@@ -61,16 +62,16 @@ pub(super) unsafe fn words_of(info: &vk::RenderPassCreateInfo<'_>) -> Vec<u32> {
     words
 }
 
-/// Appends `count`, 0 where there is no array, and the words of so many rows.
+/// Appends `count` (0 if there is no array) and the words of that many rows.
 ///
 /// # Safety
-/// If there is an array, it has so many rows, made of 32-bit words without padding.
+/// If there is an array, it has `count` rows, made of 32-bit words without padding.
 unsafe fn add<T>(words: &mut Vec<u32>, rows: *const T, count: u32) {
     let count = count * u32::from(!rows.is_null());
     words.push(count);
     if count > 0 {
         let count = count as usize * size_of::<T>() / size_of::<u32>();
-        // SAFETY: the caller's duty; such rows are aligned as words are.
+        // SAFETY: the caller's duty; such rows have the alignment of words.
         words.extend_from_slice(unsafe { std::slice::from_raw_parts(rows.cast(), count) });
     }
 }
@@ -79,7 +80,7 @@ impl PooledPasses {
     /// Destroys the framebuffers of a view that nothing on the device uses any more.
     pub(super) fn forget(&mut self, device: &ash::Device, view: vk::ImageView) {
         self.framebuffers.retain(|key, framebuffer| {
-            // Behind the render pass and the size.
+            // After the render pass and the size.
             let is_gone = key[4..].contains(&view.as_raw());
             if is_gone {
                 // SAFETY: only frames that borrow the images of its views use it.

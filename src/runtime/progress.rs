@@ -1,4 +1,4 @@
-//! How far the device has come: frames counted by timeline semaphores, or by fences where there are none.
+//! The progress of the device: frames counted by timeline semaphores, or by fences if there are none.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::Result;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
-/// The progress that several may share, for a moment.
+/// Locks progress that several bound frames may share.
 pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -23,15 +23,15 @@ pub(super) fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
 #[derive(Default)]
 pub(super) struct Progress {
     submitted: u64,
-    /// A submission failed halfway: no count holds any more.
+    /// Set if a submission failed halfway: counts are not valid any more.
     failed: Option<(&'static str, vk::Result)>,
     counting: Counting,
 }
 
-/// What counts the frames.
+/// The objects that count frames.
 enum Counting {
-    /// Per queue that frames are submitted to, its timeline, the queue's number and the value it reaches last; and per frame not known
-    /// to be complete, the oldest first, the values that they reach.
+    /// For each queue that frames are submitted to, its timeline, the queue's number and the last value it reaches; and for each frame that
+    /// is not known to be complete, oldest first, the values that they reach.
     Timelines {
         semaphores: Vec<vk::Semaphore>,
         numbers: Vec<usize>,
@@ -48,11 +48,11 @@ impl Default for Counting {
     }
 }
 
-/// Frames that can be in flight where fences count them; one more waits for the oldest.
+/// How many frames can be in flight if fences count them; one more waits for the oldest.
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    /// Counts by the timelines of these queues (number and semaphore); by fences where there are none.
+    /// Counts by the timelines of these queues (number and semaphore); by fences if there are none.
     pub(super) fn new(
         state: &DeviceState,
         queues: impl Iterator<Item = (usize, vk::Semaphore)>,
@@ -100,7 +100,7 @@ impl Progress {
         }
     }
 
-    /// Makes the next frame's fence ready, if fences count; waits for the oldest frame if none is free. Forgets frames that are complete.
+    /// Prepares the next frame's fence, if fences count; waits for the oldest frame if none is free. Forgets frames that are complete.
     pub(super) fn prepare(&mut self, state: &DeviceState) -> Result<()> {
         if let Counting::Fences(fences) = &self.counting {
             let Some(oldest) = self.submitted.checked_sub(FENCED_FRAMES as u64) else {
@@ -124,7 +124,7 @@ impl Progress {
         Ok(())
     }
 
-    /// The fence for the last submission of the next frame; null where semaphores count.
+    /// The fence for the last submission of the next frame; null if semaphores count.
     pub(super) fn fence(&self) -> vk::Fence {
         match &self.counting {
             Counting::Timelines { .. } => vk::Fence::null(),
@@ -132,7 +132,7 @@ impl Progress {
         }
     }
 
-    /// The next frame was submitted, and reaches `reached` on the queues' timelines; each with the queue's number.
+    /// Records that the next frame was submitted, and reaches `reached` on the queues' timelines, each with the queue's number.
     pub(super) fn advance(&mut self, reached: &[(usize, u64)]) -> FrameNumber {
         if let Counting::Timelines {
             numbers,
@@ -152,7 +152,7 @@ impl Progress {
         FrameNumber(self.submitted - 1)
     }
 
-    /// The next frame failed to be submitted.
+    /// Records that the next frame failed to be submitted.
     pub(super) fn fail(&mut self, error: RuntimeError) -> crate::Error {
         if let RuntimeError::Vulkan { call, result, .. } = &error {
             self.failed = Some((call, *result));
@@ -209,7 +209,7 @@ impl Progress {
         let back = (submitted - number) as usize;
         let waited = match &self.counting {
             Counting::Timelines { semaphores, ends, .. } => {
-                // Frames that are not listed any more are complete.
+                // Frames that are no longer listed are complete.
                 let values = ends.len().checked_sub(back * semaphores.len());
                 let values = values.map(|first| ends.range(first..first + semaphores.len()).copied());
                 wait_for_values(state, semaphores, values.into_iter().flatten(), timeout)
@@ -232,7 +232,7 @@ impl Progress {
     }
 }
 
-/// One after the other: the values are those of one frame, and waiting needs no list then.
+/// Waits for one value after the other: they all belong to one frame, and this way no list is needed.
 fn wait_for_values(
     state: &DeviceState,
     semaphores: &[vk::Semaphore],

@@ -2,14 +2,14 @@
 
 use ash::vk;
 
-/// What a frame knows of one of its queues while it is recorded and submitted.
+/// A frame's data about one of its queues while it is recorded and submitted.
 #[derive(Clone, Copy, Default)]
 pub(super) struct QueueBase {
     /// Number of the queue on the device.
     pub(super) number: usize,
     /// Its timeline.
     pub(super) semaphore: vk::Semaphore,
-    /// Batches of the frame there.
+    /// Batches of the frame on it.
     pub(super) batches: u64,
     /// Batches submitted to it when the frame began, or when the frame before ended.
     pub(super) seen: u64,
@@ -23,7 +23,7 @@ impl QueueBase {
         self.submitted != self.seen
     }
 
-    /// A value of the timeline that is relative to the frame's begin.
+    /// The timeline value for a value relative to the beginning of the frame.
     pub(super) fn value(&self, relative: i64) -> u64 {
         let base = if relative > 0 { self.submitted } else { self.seen };
         base.saturating_add_signed(relative)

@@ -1,7 +1,7 @@
 //! Record: one command buffer's passes, with bindings, barriers and render passes around the caller's commands.
 //!
-//! Nothing here allocates: barriers and attachments were made into Vulkan's structs when the frame was lowered. Nothing is decided:
-//! the tables say it all.
+//! Nothing here allocates: barriers and attachments were turned into Vulkan structs when the frame was lowered. Nothing is decided here:
+//! the tables determine everything.
 
 use std::cell::Cell;
 use std::fmt;
@@ -48,22 +48,22 @@ pub struct Commands<'a> {
     parity: Parity,
     handle: vk::CommandBuffer,
     id: CommandBufferId,
-    /// The row of the pass that comes next; the run of the command buffer's passes ends at `end`.
+    /// The row of the next pass; the run of the command buffer's passes ends at `end`.
     next: u32,
     end: u32,
     tile: Cell<TileBinding>,
-    /// The subpass that is recorded.
+    /// The subpass that is being recorded.
     subpass: Cell<u32>,
-    /// A pass was begun, and has not ended: afterwards only where the caller's commands panicked.
+    /// A pass was begun, and has not ended: remains set only if the caller's commands panicked.
     inside: bool,
-    /// Of the recording, in which its passes are; a command buffer may change threads in between.
+    /// The recording's span, which contains those of its passes; a command buffer may change threads in between.
     span: tracing::Span,
 }
 
 /// The tile memory bound in a command buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TileBinding {
-    /// This, or nothing: a command buffer begins with nothing bound.
+    /// This row, or nothing: a command buffer begins with nothing bound.
     Known(Option<u32>),
     /// Secondary command buffers have left it undefined.
     Unknown,
@@ -113,10 +113,9 @@ impl<'a> Commands<'a> {
         Ok(result)
     }
 
-    /// Leaves an optional pass out of this frame: its barriers are recorded, its tile memory is bound and its attachments are loaded,
-    /// cleared and stored as ever, but there are no commands in it. What becomes of its outputs, the pass
-    /// [declares](crate::frame::tables::Pass::optional). A pass that [renders nothing](super::FrameRecorder::set_area) loads, clears and
-    /// stores nothing either.
+    /// Skips an optional pass in this frame: its barriers are recorded, its tile memory is bound and its attachments are loaded, cleared
+    /// and stored as usual, but it contains no commands. The pass [declares](crate::frame::tables::Pass::optional) what happens to its
+    /// outputs. A pass that [renders nothing](super::FrameRecorder::set_area) does not load, clear or store anything either.
     ///
     /// # Errors
     /// When another pass is next, or it renders and is not [optional](crate::frame::PassBuilder::optional).
@@ -142,7 +141,7 @@ impl<'a> Commands<'a> {
     /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
     ///
     /// # Errors
-    /// When another pass is next, its contents are declared inline, or it has more subpasses or fewer.
+    /// When another pass is next, its contents are declared inline, or it has a different number of subpasses.
     ///
     /// # Safety
     /// The command buffers are executable, begun for their subpass of this pass in this frame, and not pending elsewhere.
@@ -230,7 +229,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// Whether `pass` comes next, with such contents.
+    /// Whether `pass` comes next, with contents of this kind.
     fn check_contents(&self, pass: PassId, recorded: Contents) -> Result<()> {
         self.check_next(pass)?;
         let frame = &self.bound.plan.frame;
@@ -260,7 +259,8 @@ impl<'a> Commands<'a> {
         &self.encoded.tables.passes[self.next as usize]
     }
 
-    /// What begins the pass that comes next, and its area in this frame; `None` for other passes, and those that render nothing.
+    /// The rendering of the next pass, and its area in this frame; `None` for passes that are not render passes, and those that render
+    /// nothing.
     fn rendering(&self) -> Option<(&'a Rendering, vk::Rect2D)> {
         let row = self.row();
         let index = row.instance.get()?;
@@ -271,7 +271,7 @@ impl<'a> Commands<'a> {
         Some((self.encoded.rendering(index), area))
     }
 
-    /// The pass of the caller's that comes next.
+    /// The caller's pass that comes next.
     fn next_pass(&self) -> Option<PassId> {
         let row = (self.next < self.end).then(|| self.row())?;
         (row.contents == PassContents::Described).then_some(row.pass)
@@ -282,7 +282,7 @@ impl<'a> Commands<'a> {
         self.next_pass().map_or("no pass".to_owned(), name)
     }
 
-    /// Records the passes that come next and are the runtime's, not the caller's.
+    /// Records the passes that come next and belong to the runtime, not to the caller.
     fn own_passes(&mut self) {
         while self.next < self.end {
             match self.row().contents {
@@ -305,7 +305,7 @@ impl<'a> Commands<'a> {
     }
 
     /// # Safety
-    /// Recording outside render passes; the object is in the layout for it.
+    /// Recording outside render passes; the object is in the layout for clearing.
     unsafe fn clear(&self, clear: &ClearRow) {
         let BoundFrame { state, handles, .. } = self.bound;
         let (device, layout) = (&state.device, clear.layout);
@@ -332,7 +332,7 @@ impl<'a> Commands<'a> {
             }
             Object::Buffer(index) => {
                 let buffer = handles.buffers[index as usize].handle;
-                // SAFETY: the caller's duty; the size's rest below 4 bytes is left out.
+                // SAFETY: the caller's duty; a remainder below 4 bytes is not filled.
                 unsafe { device.cmd_fill_buffer(self.handle, buffer, 0, vk::WHOLE_SIZE, 0) };
             }
         }
@@ -351,7 +351,7 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// How many subpasses the pass that comes next has.
+    /// The number of subpasses of the next pass.
     fn subpasses(&self) -> u32 {
         let subpasses = |instance| self.encoded.tables.subpasses_of(instance).len() as u32;
         self.row().instance.get().map_or(1, subpasses)
@@ -367,7 +367,7 @@ impl<'a> Commands<'a> {
                 panic!("{name} has no subpass {next}")
             });
         self.subpass.set(next);
-        // SAFETY: recording inside of the subpass before.
+        // SAFETY: recording inside the previous subpass.
         unsafe { rendering.next(&state.device, &state.functions, self.handle, next, secondary) };
     }
 
@@ -395,7 +395,7 @@ impl<'a> Commands<'a> {
         unsafe { barriers.record(row, &state.device, &state.functions, self.handle) };
     }
 
-    /// Binds what a pass runs with, if something else is bound.
+    /// Binds the tile memory that a pass runs with, unless it is already bound.
     fn bind_tile(&self, memory: Option<u32>) {
         if self.tile.get() == TileBinding::Known(memory) || self.bound.state.functions.tile_memory.is_none() {
             return;
@@ -447,7 +447,7 @@ impl BoundFrame {
     }
 }
 
-/// What a pass's closure records into and looks things up in.
+/// The command buffer and the resources of a pass, for the closure that records it.
 #[derive(Debug)]
 pub struct PassCommands<'a> {
     commands: &'a Commands<'a>,
@@ -475,11 +475,11 @@ impl PassCommands<'_> {
         viewport(self.area())
     }
 
-    /// Begins the next subpass of a render pass ([`PassBuilder::next_subpass`](crate::frame::PassBuilder::next_subpass)), for which
-    /// pipelines are made by [`BoundFrame::target_in`]. Those that the commands do not begin are empty.
+    /// Begins the next subpass of a render pass ([`PassBuilder::next_subpass`](crate::frame::PassBuilder::next_subpass)), whose pipelines
+    /// are created with [`BoundFrame::target_in`]. Subpasses that the commands do not begin are empty.
     ///
     /// # Panics
-    /// If the pass has no further one.
+    /// If the pass has no further subpass.
     pub fn next_subpass(&self) {
         self.commands.next_subpass(false);
     }
@@ -492,7 +492,7 @@ impl PassCommands<'_> {
         self.commands.bound.image_of(resource, self.object(resource))
     }
 
-    /// What this pass sees of an image, one for each of its accesses of `resource` in the order of their declaration.
+    /// The views that this pass has of an image, one for each of its accesses of `resource` in declaration order.
     pub fn views(&self, resource: ResourceId) -> impl Iterator<Item = PartView> + '_ {
         let Commands { bound, encoded, .. } = self.commands;
         bound.part_views(encoded, self.pass, resource)

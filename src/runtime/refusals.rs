@@ -20,7 +20,7 @@ impl RuntimeError {
 }
 
 impl RuntimeRule {
-    /// The error that the rule is broken, in these words.
+    /// The error for breaking this rule, with `message`.
     pub(super) fn broken(self, message: String) -> crate::Error {
         RuntimeError::Misuse { rule: self, message }.into()
     }

@@ -131,7 +131,7 @@ impl PassObject {
     }
 }
 
-/// What a subpass is begun for.
+/// The kind of contents that a subpass is begun with.
 pub(super) fn contents(secondary: bool) -> vk::SubpassContents {
     match secondary {
         true => vk::SubpassContents::SECONDARY_COMMAND_BUFFERS,
@@ -151,7 +151,7 @@ struct Framebuffer {
 }
 
 impl Framebuffers {
-    /// Forgets the framebuffers with `view`; gives them to be destroyed.
+    /// Removes the framebuffers with `view`, and returns them to be destroyed.
     pub(super) fn forget(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
         let mut gone = Vec::new();
         self.0.retain(|known| {
@@ -163,7 +163,7 @@ impl Framebuffers {
     }
 }
 
-/// The references of a subpass.
+/// The attachment references of a subpass.
 struct Subpass<'a> {
     colors: Vec<vk::AttachmentReference>,
     resolves: Vec<vk::AttachmentReference>,
@@ -265,7 +265,7 @@ pub(super) fn create(
     })
 }
 
-/// What a subpass waits for; before and after the render pass stand the tables' barriers.
+/// The dependency of a subpass; the tables' barriers cover what comes before and after the render pass.
 fn dependency(one: &SubpassDependencyRow) -> vk::SubpassDependency {
     vk::SubpassDependency::default()
         .src_subpass(one.src_subpass)

@@ -29,13 +29,13 @@ pub(super) enum Rendering {
 /// The structs of a dynamic render pass.
 pub(super) struct Dynamic {
     row: InstanceRow,
-    /// Per subpass; none where shaders read nothing in place.
+    /// Per subpass; empty if shaders read no attachments in place.
     local: Vec<LocalSubpass>,
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
     tiles: Tiles,
-    /// Where the pass is described with a hook.
+    /// Set if the pass is described with a hook.
     hooks: Option<Arc<dyn Hooks>>,
 }
 
@@ -136,7 +136,7 @@ impl Dynamic {
         }
     }
 
-    /// Calls `with` with the structure that begins the rendering, all that concerns its tiles chained.
+    /// Calls `with` with the structure that begins the rendering, with everything about its tiles chained.
     pub(super) fn with_info<R>(
         &self,
         area: vk::Rect2D,
@@ -192,7 +192,7 @@ impl LocalSubpass {
 }
 
 impl Rendering {
-    /// Begins the render pass, for an area inside of its row's.
+    /// Begins the render pass, for an area inside its row's.
     ///
     /// # Safety
     /// `commands` is recording outside a render pass, and every attachment is in its layout.
@@ -226,7 +226,7 @@ impl Rendering {
     /// Begins the next subpass, `number`.
     ///
     /// # Safety
-    /// `commands` is recording inside the subpass before, of this render pass.
+    /// `commands` is recording inside the previous subpass of this render pass.
     pub(super) unsafe fn next(
         &self,
         device: &ash::Device,
@@ -246,7 +246,7 @@ impl Rendering {
                     .as_ref()
                     .filter(|_| !subpass.barriers.is_empty());
                 if let Some(functions) = barriers {
-                    // SAFETY: the caller's duty; inside of a render pass, barriers by region may be recorded.
+                    // SAFETY: the caller's duty; by-region barriers may be recorded inside a render pass.
                     unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
                 }
                 // SAFETY: the caller's duty.

@@ -1,4 +1,4 @@
-//! The images and buffers of a frame's tables: found in the pool, or created, asked about again, given memory; seen through views.
+//! The images and buffers of a frame's tables: found in the pool, or created, queried again and bound to memory; then given views.
 
 use std::sync::MutexGuard;
 
@@ -23,7 +23,7 @@ use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Plan};
 use crate::units::{Alignment, Bytes};
 
-/// The Vulkan objects that the rows of tables stand for.
+/// The Vulkan objects of the tables' rows.
 #[derive(Default)]
 pub(super) struct Handles {
     /// Per row of memory.
@@ -36,9 +36,9 @@ pub(super) struct Handles {
     pub(super) buffers: Vec<Buffer>,
     /// Histories whose contents the pool keeps.
     pub(super) histories: Vec<History>,
-    /// Per row of images, what it is in the pool; of imported ones nothing.
+    /// Per row of images, its resident in the pool; unused for imported ones.
     residents: Vec<u32>,
-    /// Per view of a part of an imported image, the row of the image, its levels and layers, and itself.
+    /// Per view of a part of an imported image, the row of the image, its levels and layers, and the view.
     pub(super) imported_views: Vec<(u32, SubresourceRange, vk::ImageView)>,
 }
 
@@ -57,7 +57,7 @@ impl Handles {
         view.unwrap_or(self.images[row.image as usize].view)
     }
 
-    /// The view of a row, created if there is none like it; of an imported image the caller's.
+    /// The view of a row, created if there is none like it; for an imported image, the caller's view.
     pub(super) fn view(
         &self,
         row: &ViewRow,
@@ -78,31 +78,31 @@ impl Handles {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct History {
     pub(super) resource: ResourceId,
-    /// Its copies, each with its block: the current one of even frames, and of odd ones where the previous version is read.
+    /// Its copies, each with its block: the current one of even frames, then that of odd frames if the previous version is read.
     pub(super) copies: [(Object, u32); 2],
-    /// Whether there are two.
+    /// Whether there are two copies.
     pub(super) paired: bool,
     /// Whether a frame writes it.
     pub(super) written: bool,
 }
 
-/// In place of the block of a row of memory that is for one resource, until that is there.
+/// Placeholder for the block of a row of memory that is for one resource, until that block exists.
 const OWN: u32 = u32::MAX;
 
-/// What became of creating a frame's resources.
+/// The result of creating a frame's resources.
 pub(super) enum Created {
-    /// All are there; imported ones are empty.
+    /// All were created; imported ones are empty.
     All(Handles),
     /// Something needs more than was planned.
     Grown {
-        /// What everything needs now.
+        /// The requirements of everything now.
         requirements: Requirements,
         /// The first to have grown.
         error: crate::Error,
     },
 }
 
-/// One that is not imported: where it is to be bound, and what the driver asks for.
+/// A resource that is not imported: where it will be bound, and what the driver requires.
 struct UnboundRow {
     resource: ResourceId,
     handle: Handle,
@@ -118,15 +118,15 @@ struct Place {
     size: Bytes,
 }
 
-/// For whom resources are created.
+/// The inputs that resources are created from.
 pub(super) struct Creation<'a> {
     pub(super) state: &'a DeviceState,
     pub(super) plan: &'a Plan,
     pub(super) tables: &'a Lowered,
     pub(super) borrower: Borrower,
-    /// Queue families that may use a history, whatever this plan does: none if there is but one.
+    /// Queue families that may use a history, whatever this plan does; empty if there is only one.
     pub(super) families: &'a [u32],
-    /// Histories of which the second copy comes first.
+    /// Histories whose second copy comes first.
     pub(super) swapped: &'a [ResourceId],
 }
 
@@ -191,7 +191,7 @@ struct Creator<'a> {
     creation: &'a Creation<'a>,
     pool: MutexGuard<'a, PoolContents>,
     handles: Handles,
-    /// The requirements to plan with anew, and the first to have grown.
+    /// The requirements to plan again with, and the error about the first that grew.
     grown: Option<(Requirements, crate::Error)>,
 }
 
@@ -204,10 +204,10 @@ impl<'a> Creator<'a> {
         self.resource(id).persistence == Persistence::History
     }
 
-    /// A block for each row of memory that several resources may share; the others get theirs with the one resource in them.
+    /// Borrows a block for each row of memory that several resources may share; other rows get theirs together with their only resource.
     fn borrow_blocks(&mut self, lease: &mut Lease) -> Result<()> {
         let tables = self.creation.tables;
-        // Per row: how many resources there are, and whether of histories.
+        // Per row: how many resources there are, and whether they are histories.
         let mut facts = vec![(0, false); tables.memory.len()];
         let images = tables.images.iter().map(|row| (row.resource, row.binding));
         let buffers = tables.buffers.iter().map(|row| (row.resource, row.binding));
@@ -246,7 +246,7 @@ impl<'a> Creator<'a> {
         format!("{kind:?} {memory} of frame `{}`", self.creation.plan.frame.name())
     }
 
-    /// The families that share a resource: of a history that is carried from plan to plan, all.
+    /// The families that share a resource; all of them for a history that is carried from plan to plan.
     fn families(&self, sharing: Sharing, resource: ResourceId) -> &'a [u32] {
         match self.creation.families {
             all if self.is_history(resource) && !all.is_empty() => all,
@@ -254,7 +254,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Finds an image or a buffer in the pool, or creates it and binds it to memory; null for an imported one. Its address too, if
+    /// Finds an image or a buffer in the pool, or creates it and binds it to memory; null for an imported one. Also returns its address, if
     /// that is used.
     fn borrow(
         &mut self,
@@ -290,7 +290,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// The same of one with a block of its own.
+    /// As `borrow`, for a resource with a block of its own.
     fn borrow_own(
         &mut self,
         key: ResourceKey,
@@ -307,7 +307,7 @@ impl<'a> Creator<'a> {
         let label = Label {
             memory_type: row.memory_type,
             lazy: row.kind == MemoryKind::Lazy,
-            // Nobody comes after a bound frame of its own.
+            // A bound frame that is not part of a dynamic one has no successor.
             history: (history && creation.borrower.dynamic)
                 .then(|| (self.resource(resource).name.clone(), copy)),
         };
@@ -359,7 +359,7 @@ impl<'a> Creator<'a> {
         Ok(resident)
     }
 
-    /// Creates an image or a buffer without memory; says what it requires.
+    /// Creates an image or a buffer without memory; returns its requirements.
     fn create(
         &self,
         key: &ResourceKey,
@@ -376,7 +376,7 @@ impl<'a> Creator<'a> {
                     info = info.push_next(&mut list);
                 }
                 if self.creation.tables.memory[memory as usize].kind != MemoryKind::Tile {
-                    // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
+                    // Tile memory was granted when measuring, by the extension's guarantee or by the driver.
                     state.image_is_supported(resource, (&info, row.hook))?;
                 }
                 // SAFETY: within the device's limits for such images.
@@ -395,7 +395,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Whether something needs more than its row gives, which is to be planned for anew.
+    /// Whether a resource needs more than its row provides, so that the frame must be planned again.
     fn has_grown(&mut self, resident: &UnboundRow) -> bool {
         let Some(needed) = self.needs_more(resident) else {
             return false;
@@ -418,7 +418,7 @@ impl<'a> Creator<'a> {
         true
     }
 
-    /// What a created resource needs, if its row does not give it.
+    /// What a created resource needs, if its row does not provide it.
     fn needs_more(&self, resident: &UnboundRow) -> Option<String> {
         let UnboundRow { answer, place, .. } = resident;
         let Place {
@@ -446,7 +446,7 @@ impl<'a> Creator<'a> {
         (!fits).then(|| format!("{size} at alignment {alignment}"))
     }
 
-    /// Binds one that was created to its place in a block; from then on it is the pool's.
+    /// Binds a created resource to its place in a block; the pool owns it from then on.
     fn bind(
         &mut self,
         resident: &UnboundRow,
@@ -495,7 +495,7 @@ fn has_address(row: &BufferRow) -> bool {
     row.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS)
 }
 
-/// Bytes from which on a history has an allocation of its own.
+/// The size from which a history has an allocation of its own.
 const LARGE: Bytes = Bytes(1 << 18);
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
@@ -516,7 +516,7 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, row: &MemoryRow, only: &UnboundRow) 
     });
 }
 
-/// Raises what was planned with to what is needed.
+/// Raises the planned requirements to what is needed.
 fn grow(planned: &mut ResourceRequirements, memory: MemoryKind, answer: &MemoryRequirements) {
     let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
         *size = Ord::max(*size, new.0);

@@ -24,7 +24,7 @@ impl RetiredFrames {
         self.lock().push(frame);
     }
 
-    /// Destroys what is complete; returns how many frames are not.
+    /// Destroys the frames that are complete; returns how many are not.
     pub(super) fn collect(&self, state: &DeviceState) -> Result<usize> {
         let mut retired = self.lock();
         let mut index = 0;
@@ -43,7 +43,7 @@ impl RetiredFrames {
         Ok(retired.len())
     }
 
-    /// How many there are.
+    /// The number of retired frames.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }

@@ -57,7 +57,7 @@ impl StoreShader {
 
 const _: () = assert!(STORE_COMP.local_size[0] as u64 == STORE_GROUP);
 
-/// What is recorded inside a store pass.
+/// The commands recorded inside a store pass.
 pub(super) struct StorePass {
     pipeline: vk::Pipeline,
     layout: vk::PipelineLayout,
@@ -67,7 +67,7 @@ pub(super) struct StorePass {
     groups: u32,
 }
 
-/// Everything that the stores of a plan are recorded with, per row of stores.
+/// Creates everything that is needed to record a plan's stores, per row of stores.
 pub(super) fn create(
     state: &DeviceState,
     plan: &Plan,
@@ -136,7 +136,7 @@ impl StorePass {
 }
 
 fn create_pool(state: &DeviceState, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
-    // As many as there are of either kind, if all stores were of that kind.
+    // Enough of each kind, as if all stores were of that kind.
     let of = |shader: &'static Shader| pool_sizes(&set_layout_bindings(&[shader], 0), sets);
     let sizes = [of(&STORE_FLOAT_FRAG), of(&STORE_COMP)].concat();
     let info = vk::DescriptorPoolCreateInfo::default()
@@ -170,7 +170,7 @@ fn create_layouts(
     Ok((set_layout, layout))
 }
 
-/// A set with what the store reads and, of buffers, what it writes.
+/// A descriptor set with what the store reads and, for buffers, what it writes.
 fn write_set(
     state: &DeviceState,
     encoded: &EncodedFrame,
@@ -186,7 +186,7 @@ fn write_set(
     // SAFETY: pool and layout are alive, and the pool has room for all sets.
     let sets = unsafe { state.device.allocate_descriptor_sets(&info) };
     let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
-    // Of an image's accesses the second is the attachment, which no descriptor is for.
+    // The second access of an image is the attachment, which has no descriptor.
     for (binding, access) in row.shader.reader().bindings.iter().zip([row.source, row.target]) {
         let row = &encoded.tables.accesses[access as usize];
         let write = vk::WriteDescriptorSet::default()
@@ -329,7 +329,7 @@ impl<'a> Module<'a> {
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
-        // SAFETY: pipelines keep nothing of it.
+        // SAFETY: pipelines do not need it once they are created.
         unsafe { self.state.device.destroy_shader_module(self.handle, None) };
     }
 }

@@ -11,7 +11,7 @@ use crate::lower::Lowered;
 use crate::plan::Plan;
 use crate::units::Run;
 
-/// The semaphores of a bound plan, and the lists that submitting fills again and again.
+/// The semaphores of a bound plan, and the lists that are refilled for every submission.
 #[derive(Default)]
 pub(super) struct Submission {
     /// Per semaphore of the frame; external ones change from frame to frame.
@@ -40,7 +40,7 @@ pub(super) struct Lists {
 /// One submission call, as [`FrameRecorder::submit_with`](super::FrameRecorder::submit_with) hands it out.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmitCall<'a> {
-    /// Where it goes.
+    /// The queue to submit to.
     pub queue: DeviceQueue,
     /// Its batches, as synchronization2 describes them (also on devices without it).
     pub batches: &'a [vk::SubmitInfo2<'a>],
@@ -77,7 +77,7 @@ impl Submission {
 }
 
 impl Lists {
-    /// Lists that never have to grow: a wait more than the tables have, for each queue.
+    /// Lists that never have to grow: for each queue, one wait more than the tables have.
     fn for_tables(tables: &Lowered) -> Lists {
         let batches = tables.batches.len();
         Lists {

@@ -23,7 +23,7 @@ use crate::lower::tables::submission::{SemaphoreRow, SubmitRow};
 use crate::units::Run;
 
 impl BoundFrame {
-    /// Submits the frame's every submit by `call`.
+    /// Makes each of the frame's submits through `call`.
     pub(super) fn submit_by(
         &mut self,
         frame: usize,
@@ -123,7 +123,7 @@ impl BoundFrame {
                 Some(queue) => {
                     let base = &bases[queue.0 as usize];
                     let (handle, value) = (base.semaphore, base.value(row.semaphore.value));
-                    // Nothing was submitted by then, or there is one queue, and fences count.
+                    // Not needed if nothing was submitted by then, or if there is one queue and fences count.
                     let needed = handle != vk::Semaphore::null() && value > 0;
                     needed.then(|| signal_info(Signal { handle, value }, row.stages))
                 }
@@ -181,7 +181,7 @@ fn function_of(state: &DeviceState) -> &'static str {
     }
 }
 
-/// Makes the call, in the way the device has.
+/// Makes the call, with the function that the device has.
 ///
 /// # Safety
 /// As `vkQueueSubmit2`: handles alive, command buffers executable, no other thread uses the queue.

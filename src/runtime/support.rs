@@ -37,7 +37,7 @@ pub enum Missing {
     NotEnabled,
 }
 
-/// What a physical device supports; not what a device created on it has enabled.
+/// The support of a physical device, which is not what a device created on it has enabled.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -125,14 +125,13 @@ impl Support {
         &self.profile
     }
 
-    /// Why there is no tile memory; empty where there is.
+    /// Why there is no tile memory; empty if there is.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// The name and version of the emulator that provides the tile heap; `None` for a driver's own
-    /// heap, for none, and below Vulkan 1.3, which cannot be queried
-    /// (`vkGetPhysicalDeviceToolProperties`).
+    /// The name and version of the emulator that provides the tile heap; `None` for a driver's own heap, without a tile heap, and below
+    /// Vulkan 1.3, where it cannot be queried (`vkGetPhysicalDeviceToolProperties`).
     pub fn emulator(&self) -> Option<&str> {
         self.emulator.as_deref()
     }
@@ -153,7 +152,7 @@ impl Support {
     }
 }
 
-/// The features of a profile that follow from what is used.
+/// The features of a profile that follow from the capabilities in use.
 pub(super) fn plan_features(capabilities: Capabilities) -> Features {
     let pairs = [
         (Capabilities::SYNCHRONIZATION_2, Features::SYNCHRONIZATION_2),
@@ -167,14 +166,14 @@ pub(super) fn plan_features(capabilities: Capabilities) -> Features {
         ),
         (Capabilities::MULTIVIEW, Features::MULTIVIEW),
         (Capabilities::MAINTENANCE_9, Features::MAINTENANCE_9),
-        // Of colour and one sample: all that every implementation has.
+        // Only for colour and one sample: that is all that every implementation supports.
         (Capabilities::LOCAL_READ, Features::LOCAL_READ),
     ];
     let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));
     held.fold(Features::empty(), |features, (_, feature)| features | feature)
 }
 
-/// Completes the profile's tile heap, or says which links are missing.
+/// Completes the profile's tile heap, or reports what is missing.
 fn missing_links(
     extensions: &BTreeSet<CString>,
     tile_feature: bool,
@@ -189,7 +188,7 @@ fn missing_links(
     }
     let heaps = profile.heaps.iter().enumerate();
     let tile_heaps = heaps.filter(|(_, heap)| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
-    // The largest; of equals the first.
+    // The largest heap; the first of equals.
     let heap = tile_heaps.rev().max_by_key(|(_, heap)| heap.size);
     let found = match heap {
         None => Err(Missing::Heap),
@@ -221,13 +220,13 @@ fn missing_links(
     missing
 }
 
-/// The block of the one driver that was ever read; used where a measured profile has to estimate.
+/// The block of the only driver whose source was read; used if a measured profile has to estimate.
 const TILE_BLOCK: TileBlock = TileBlock {
     bytes: Alignment::new(12_288).unwrap(),
     rows: 32,
 };
 
-/// A physical device that is asked.
+/// A physical device that is queried.
 struct Question<'a> {
     instance: &'a ash::Instance,
     physical_device: vk::PhysicalDevice,
@@ -240,7 +239,7 @@ impl Question<'_> {
         self.version >= core || self.extensions.contains(extension)
     }
 
-    /// What the device could enable, and whether it has the feature `tileMemoryHeap`.
+    /// The capabilities that the device could enable, and whether it has the feature `tileMemoryHeap`.
     fn features(&self) -> (Capabilities, bool) {
         use Capabilities as C;
         let listed = |capability: Capabilities| {
@@ -281,7 +280,7 @@ impl Question<'_> {
         (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
     }
 
-    /// The tool that is the tile heap's emulator.
+    /// The tool that emulates the tile heap.
     fn emulator(&self) -> Result<Option<String>> {
         if self.version < vk::API_VERSION_1_3 {
             return Ok(None);
@@ -311,7 +310,7 @@ impl Question<'_> {
         Ok(emulator.map(text))
     }
 
-    /// The device in numbers, but for the tile heap and features.
+    /// The profile of the device, without the tile heap and features.
     fn profile(&self, properties: &vk::PhysicalDeviceProperties, name: String) -> DeviceProfile {
         // SAFETY: the physical device is one of the instance.
         let memory = unsafe {
@@ -377,7 +376,7 @@ pub(super) fn version_text(version: u32) -> String {
     )
 }
 
-/// A name as Vulkan's structures have it, as text.
+/// The text of a name in a Vulkan structure.
 pub(super) fn text_of(name: Result<&CStr, FromBytesUntilNulError>) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }

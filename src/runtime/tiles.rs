@@ -1,8 +1,8 @@
 //! The tiles of a render pass: what is declared about them, and what the driver makes of it.
 //!
-//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So wherever tile properties are
-//! queried, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
-//! cannot get out of step.
+//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So whenever tile properties are queried, and in
+//! passes with tile shading, the size of what is bound is passed along (`VkTileMemorySizeInfoQCOM`), from the plan: the two cannot get out
+//! of step.
 
 use super::capabilities::Capabilities;
 use super::device_state::DeviceState;
@@ -15,11 +15,11 @@ use crate::lower::tables::instances::InstanceRow;
 use crate::plan::Plan;
 use crate::units::Bytes;
 
-/// What is chained to a render pass, or to a rendering, about its tiles.
+/// The structures about tiles that are chained to a render pass or a dynamic rendering.
 pub(super) struct Tiles {
-    /// Where tile properties can be queried.
+    /// Set if tile properties can be queried.
     pub(super) size: Option<TileMemorySizeInfoQCOM<'static>>,
-    /// In passes with tile shading.
+    /// Set in passes with tile shading.
     pub(super) shading: Option<RenderPassTileShadingCreateInfoQCOM<'static>>,
 }
 

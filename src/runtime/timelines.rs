@@ -4,7 +4,8 @@
 //! queue 0   batch 1 ─► batch 2 │ frame 7 of plan a: batches 3, 4 │ frame 2 of plan b: batch 5 …     each batch signals its number
 //! ```
 //! A frame is lowered for what earlier work left, which it reads when it begins. If another frame is submitted to one of its queues in
-//! between, its first batch there waits for all of that: what it was lowered for is then older than need be, and in order.
+//! between, its first batch there waits for all of that: the state that it was lowered for is then older than necessary, but the order is
+//! correct.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,7 +30,7 @@ pub(super) struct Timelines {
     owned: Mutex<Option<OwnedObjects>>,
 }
 
-/// How far a queue has come.
+/// The progress of a queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueState {
     /// Batches submitted: the value that the timeline semaphore reaches.
@@ -58,7 +59,7 @@ impl Timelines {
         }
         let mut states = vec![QueueState::default(); queues.len()];
         if state.functions.timeline_semaphore.is_none() {
-            // Frames that overtake each other cannot wait for each other then.
+            // Without them, frames that overtake each other cannot wait for each other.
             states
                 .iter_mut()
                 .for_each(|one| one.forget_tile(state.tile_bytes()));
@@ -105,8 +106,8 @@ impl Timelines {
 }
 
 impl QueueState {
-    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`. Those of another bound frame than
-    /// `user` count as uses of the whole `heap` by anything: so one lowering serves after whatever came before.
+    /// Adds the last uses of the queue's tile memory, as of the queue that a frame knows by `index`. Those of a bound frame other than
+    /// `user` count as uses of the whole `heap` by anything, so that one lowering is valid after whatever came before.
     pub(super) fn tile_uses(&self, index: DeviceQueueIndex, user: u64, heap: Bytes, uses: &mut Vec<ByteUse>) {
         if self.tile_user != user && !self.tile.is_empty() {
             return uses.push(any_use(Space::tile(index), heap, index));
@@ -129,7 +130,7 @@ impl QueueState {
         self.tile.extend(uses);
     }
 
-    /// What is there is not known exactly: anything may have used it.
+    /// Assumes that anything may have used the tile memory, since its last uses are not known exactly.
     pub(super) fn forget_tile(&mut self, heap: Bytes) {
         self.tile.clear();
         if heap > Bytes::ZERO {

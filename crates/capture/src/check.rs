@@ -1,7 +1,7 @@
 //! Checks a captured frame's own synchronization: the recording becomes tables, which the checker of lowered frames replays.
 //!
-//! Work before the frame counts as waited for, and images are in the layout of their first use. A wait for events orders all that is
-//! recorded before it. What the host knew to be complete comes before all of a batch. Not judged: what happens inside a pass.
+//! Work before the frame counts as waited for, and images are in the layout of their first use. A wait for events orders everything that is
+//! recorded before it. Work that the host knew to be complete comes before a whole batch. What happens inside a pass is not checked.
 
 use std::sync::Arc;
 
@@ -28,23 +28,23 @@ mod tests;
 /// An access that the program's synchronization does not cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is missing.
+    /// The rule that is broken.
     pub rule: Rule,
-    /// Whether both uses are of the same bytes for sure; of buffers only the whole is known.
+    /// Whether both uses certainly access the same bytes; for buffers, only the whole is known.
     pub certain: bool,
     /// Both uses, and what is missing between them.
     pub message: String,
 }
 
-/// A recording that does not belong to its frame, and how that shows.
+/// A recording that does not belong to its frame, with the mismatch that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the recording is not of this frame: {0}: capture it again")]
 pub struct NotOfFrame(String);
 
-/// Judges a captured frame; findings in the order of submission, each once. O(barriers x uses).
+/// Checks the synchronization of a captured frame; returns findings in submission order, each once. O(barriers x uses).
 ///
 /// # Errors
-/// The recording is of another frame.
+/// If the recording is of another frame.
 pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFrame> {
     let mut families = vec![0; frame.queues().len()];
     for (batch, sync) in frame.batches().iter().zip(&capture.batches) {
@@ -76,7 +76,7 @@ pub fn check(frame: &Frame, capture: &Capture) -> Result<Vec<Finding>, NotOfFram
 struct Recording {
     tables: Lowered,
     recorded: Recorded,
-    /// Per resource, the current one and the previous one: two of histories alone.
+    /// Per resource, the current one and the previous one: two different ones only for histories.
     objects: Vec<[Object; 2]>,
 }
 
@@ -104,7 +104,7 @@ impl Recording {
             self.objects.push([current, previous]);
         }
         let mut signals: Vec<SemaphoreUse> = Vec::new();
-        // Of command buffers without passes: they come before the queue's next one.
+        // Dependencies of command buffers without passes: they come before the queue's next command buffer.
         let mut open: Vec<Vec<DependencyRow>> = vec![Vec::new(); frame.queues().len()];
         let mut passes = frame.pass_ids();
         for (batch, sync) in frame.batches().iter().zip(&capture.batches) {
@@ -168,7 +168,7 @@ impl Recording {
                 if let Some([_, behind]) = self.recorded.around[before..].last_mut() {
                     *behind = std::mem::take(&mut open[queue]);
                 }
-                // Rows go by their position; what they are called is not looked at.
+                // Rows are identified by position; the names in them are not read.
                 let commands = frame.passes()[0].command_buffer;
                 self.tables.command_buffers.push(CommandBufferRow {
                     commands,
@@ -176,7 +176,8 @@ impl Recording {
                     passes: row,
                 });
             }
-            // A semaphore's every signal is one of its own; a wait is for the first that reaches its value, of a binary one for the last.
+            // Each signal of a semaphore becomes a semaphore of its own; a wait is for the first one that reaches its value, or, if it is
+            // binary, for the last one.
             let (first_wait, first_signal) = (self.tables.waits.len(), self.tables.signals.len());
             let by_host = sync.completed.iter().map(|&batch| completed(batch.into()));
             for wait in sync.waits.iter().copied().chain(by_host) {
@@ -221,7 +222,7 @@ impl Recording {
         Ok(())
     }
 
-    /// An image or a buffer for a resource, where the program bound it; what is not bound has memory of its own.
+    /// An image or a buffer for a resource, where the program bound it; a resource that is not bound has memory of its own.
     fn object(&mut self, resource: ResourceId, described: &Resource, placed: Option<Placement>) -> Object {
         let alone = Placement {
             object: u32::MAX - self.tables.memory.len() as u32,
@@ -279,7 +280,7 @@ impl Recording {
         }
     }
 
-    /// Dependencies that take effect together, in a batch that the host submitted behind others or not.
+    /// Dependencies that take effect together; `behind_host` says whether the host waited for others before it submitted their batch.
     fn dependency(&mut self, all: &[Dependency], behind_host: bool) -> DependencyRow {
         let tables = &mut self.tables;
         let first = [
@@ -336,7 +337,7 @@ impl Recording {
                     };
                     tables.image_barriers.push(row);
                 }
-                // A part counts as all of it: which bytes an access uses is not known either.
+                // A part counts as the whole buffer: which bytes an access uses is not known either.
                 Memory::Buffer { resource, .. } => {
                     let Some(Object::Buffer(buffer)) = object(resource) else {
                         continue;
@@ -366,8 +367,8 @@ impl Recording {
     }
 }
 
-/// What the host knows to be complete is before all of a batch, whatever the first scopes of its barriers: each holds this stage, in
-/// which nothing else happens.
+/// Work that the host knows to be complete comes before a whole batch, whatever the first scopes of its barriers: each includes this stage,
+/// in which nothing else happens.
 const HOST: S = S::HOST;
 
 /// The end of a batch as a semaphore of its own, which the host waits for.

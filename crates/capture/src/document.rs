@@ -1,4 +1,4 @@
-//! What a captured frame says besides the frame itself: the object `capture` of a frame document.
+//! Data about a captured frame besides the frame itself: the object `capture` of a frame document.
 //!
 //! ```json
 //! {
@@ -22,7 +22,7 @@ pub const FIELD: &str = "capture";
 /// The version that is written.
 pub const VERSION: u64 = 1;
 
-/// One captured frame, besides its passes and accesses.
+/// A captured frame, apart from its passes and accesses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
@@ -34,9 +34,9 @@ pub struct Capture {
     pub device: String,
     /// The version of Vulkan that the program requested: `1.3.0`.
     pub api_version: String,
-    /// Which frame of the program it is, from 0.
+    /// The index of the frame in the program, from 0.
     pub frame: u64,
-    /// What ended it.
+    /// The event that ended it.
     pub border: Border,
     /// Facts of each pass, in the frame's order.
     pub passes: Vec<PassFacts>,
@@ -44,39 +44,39 @@ pub struct Capture {
     pub resources: Vec<ResourceFacts>,
     /// Bytes of the accesses that were followed: those of every access in the frame, reads and writes counted one by one.
     pub followed_bytes: u64,
-    /// What could not be followed, by kind.
+    /// Accesses that could not be followed, by kind.
     pub unresolved: Vec<Unresolved>,
     /// Waits and signals of each batch, in the frame's order.
     pub batches: Vec<BatchSync>,
-    /// What each command buffer records, in the frame's order.
+    /// The recorded commands of each command buffer, in the frame's order.
     pub command_buffers: Vec<Vec<Command>>,
 }
 
-/// What ended a frame.
+/// The event that ended a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Border {
     /// `vkQueuePresentKHR`.
     #[default]
     Present,
-    /// The debug label or marker that was asked for.
+    /// The requested debug label or marker.
     Label,
-    /// So many submits.
+    /// The requested number of submits.
     Submits,
     /// The signal file disappeared.
     Signal,
-    /// The device was destroyed, or lost, or the program ended: what there is of a frame.
+    /// The device was destroyed, or lost, or the program ended: the capture has what was recorded until then.
     End,
 }
 
-/// What a pass does besides its accesses.
+/// Facts about a pass besides its accesses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PassFacts {
     /// Draw commands, those of indirect draws counted by their upper limit.
     #[serde(skip_serializing_if = "is_default")]
     pub draws: u64,
-    /// Of them indirect ones, whose vertices and indices are not known.
+    /// The indirect ones among them; their vertices and indices are not known.
     #[serde(skip_serializing_if = "is_default")]
     pub indirect_draws: u64,
     /// Vertices, times instances.
@@ -94,18 +94,18 @@ pub struct PassFacts {
     /// Copies, blits, resolves, fills, updates and clears.
     #[serde(skip_serializing_if = "is_default")]
     pub transfers: u64,
-    /// The index of its subpass in its render pass; of passes of one instance, the first has 0.
+    /// The index of its subpass in its render pass; the first pass of an instance has 0.
     #[serde(skip_serializing_if = "is_default")]
     pub subpass: u32,
-    /// Continues a dynamic rendering instance that another command buffer suspended.
+    /// Whether it continues a dynamic rendering instance that another command buffer suspended.
     #[serde(skip_serializing_if = "is_default")]
     pub resumes: bool,
-    /// Queries, atomics by unresolved accesses, or anything else that forbids to run it twice.
+    /// Whether it has queries, atomics by unresolved accesses, or anything else that forbids running it twice.
     #[serde(skip_serializing_if = "is_default")]
     pub has_side_effects: bool,
 }
 
-/// How long a resource was found to live.
+/// The inferred lifetime of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Inferred {
@@ -118,21 +118,21 @@ pub enum Inferred {
     External,
 }
 
-/// What was found out about a resource.
+/// Facts about a resource.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceFacts {
     /// Its lifetime.
     pub inferred: Inferred,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
     /// The memory that the program bound it to, if it was bound.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: Option<Placement>,
-    /// The tiling is linear.
+    /// Whether the tiling is linear.
     #[serde(skip_serializing_if = "is_default")]
     pub linear: bool,
-    /// An image of a swapchain.
+    /// Whether it is an image of a swapchain.
     #[serde(skip_serializing_if = "is_default")]
     pub swapchain: bool,
 }
@@ -140,11 +140,11 @@ pub struct ResourceFacts {
 /// Where a resource is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// The memory object, by a number of the capture.
+    /// The memory object, by its number in the capture.
     pub object: u32,
-    /// In bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// In bytes, as the driver requires.
+    /// Size in bytes, as the driver requires.
     pub size: u64,
 }
 
@@ -152,11 +152,11 @@ pub struct Placement {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Unresolved {
-    /// What they are.
+    /// Why they could not be followed.
     pub kind: UnresolvedKind,
-    /// How many commands make them.
+    /// The number of commands that make them.
     pub count: u64,
-    /// An upper limit of the bytes they access, where there is one.
+    /// An upper limit of the bytes they access, if there is one.
     #[serde(skip_serializing_if = "is_default")]
     pub bytes: Option<u64>,
     /// The passes that make them, in order.
@@ -173,15 +173,15 @@ pub enum UnresolvedKind {
     DeviceAddress,
     /// Through a descriptor buffer.
     DescriptorBuffer,
-    /// An array of descriptors of which a shader may use any element.
+    /// An array of descriptors, any element of which a shader may use.
     BindlessArray,
-    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines of a cache alone.
+    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that come only from a cache.
     Shader,
     /// Acceleration structures and ray tracing.
     RayTracing,
     /// Video sessions.
     Video,
-    /// Sparse memory, device generated commands, memory of others: a command that the layer does not follow.
+    /// Sparse memory, device generated commands, memory owned by others: a command that the layer does not follow.
     #[default]
     Command,
     /// A descriptor, a view or a resource that the layer has not seen created.
@@ -208,10 +208,10 @@ impl UnresolvedKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BatchSync {
-    /// Waits for them.
+    /// The semaphores that it waits for.
     #[serde(skip_serializing_if = "is_default")]
     pub waits: Vec<SemaphoreUse>,
-    /// Signals them.
+    /// The semaphores that it signals.
     #[serde(skip_serializing_if = "is_default")]
     pub signals: Vec<SemaphoreUse>,
     /// Batches of the frame that the host knew to be complete when it submitted this one, with all before them on their queues.
@@ -225,9 +225,9 @@ pub struct BatchSync {
 /// A semaphore as the program submitted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemaphoreUse {
-    /// A number of the capture: the same semaphore has the same one.
+    /// Its number in the capture: the same semaphore has the same number.
     pub semaphore: u32,
-    /// Of a timeline semaphore, its value; 0 of a binary one.
+    /// The value, for a timeline semaphore; 0 for a binary one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub value: u64,
     /// The stages that wait, or whose completion is signalled.
@@ -235,10 +235,10 @@ pub struct SemaphoreUse {
     pub stages: vk::PipelineStageFlags2,
 }
 
-/// A recorded command that accesses or synchronizes, in recording order; those of secondary command buffers where they are executed.
+/// A recorded command that accesses or synchronizes, in recording order; those of secondary command buffers appear where they are executed.
 ///
-/// What a render pass object does by itself is written out: its dependencies (those that it implies, too) and transitions of layout are
-/// barriers before, between and behind its passes.
+/// What a render pass object does implicitly is written out: its dependencies (implied ones too) and layout transitions are barriers
+/// before, between and after its passes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command<R = u32> {
@@ -248,10 +248,10 @@ pub enum Command<R = u32> {
         pass: u32,
         /// The layout in which each of its accesses finds the image, in the frame's order; `None` for buffers.
         layouts: Vec<Option<Layout>>,
-        /// The store operation of each of its accesses; `None` for what is no attachment.
+        /// The store operation of each of its accesses; `None` for accesses that are not attachments.
         #[serde(default)]
         stores: Vec<Option<Store>>,
-        /// What each of its accesses is confined to: render areas, what copies name; nothing for all of its range.
+        /// The regions that each of its accesses is confined to: render areas, the regions of copies; empty for its whole range.
         #[serde(default)]
         regions: Vec<Vec<Region>>,
     },
@@ -259,24 +259,24 @@ pub enum Command<R = u32> {
     Barrier(Vec<Dependency<R>>),
     /// An event is set.
     SetEvent {
-        /// A number of the capture.
+        /// Its number in the capture.
         event: u32,
         /// The first scope; the second one is the wait's where it is of the first kind (`vkCmdSetEvent`).
         dependencies: Vec<Dependency<R>>,
     },
     /// An event is reset.
     ResetEvent {
-        /// A number of the capture.
+        /// Its number in the capture.
         event: u32,
-        /// After these stages.
+        /// The stages after which it is reset.
         #[serde(with = "names::bits")]
         stages: vk::PipelineStageFlags2,
     },
     /// Events are waited for.
     WaitEvents {
-        /// Numbers of the capture.
+        /// Their numbers in the capture.
         events: Vec<u32>,
-        /// What they order.
+        /// The dependencies that they define.
         dependencies: Vec<Dependency<R>>,
     },
 }
@@ -291,7 +291,7 @@ pub struct Layout(#[serde(with = "names::value")] pub vk::ImageLayout);
 #[serde(transparent)]
 pub struct Store(#[serde(with = "names::value")] pub vk::AttachmentStoreOp);
 
-/// One memory dependency. `R` is what names a resource: its index.
+/// One memory dependency. `R` identifies a resource, by its index unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependency<R = u32> {
     /// First scope.
@@ -308,7 +308,7 @@ pub struct Dependency<R = u32> {
     pub dst_access: vk::AccessFlags2,
     /// The memory.
     pub memory: Memory<R>,
-    /// Whether that is of the other one of two that take turns: of what the frame before wrote.
+    /// Whether the memory belongs to the other one of two alternating resources: the one that the previous frame wrote.
     #[serde(default, skip_serializing_if = "is_default")]
     pub previous: bool,
     /// Queue families of a transfer of ownership.
@@ -331,7 +331,7 @@ pub enum Memory<R = u32> {
         resource: R,
         /// First byte.
         offset: u64,
-        /// Bytes; `None` for all behind the offset.
+        /// Number of bytes; `None` for everything from the offset on.
         #[serde(default, skip_serializing_if = "is_default")]
         size: Option<u64>,
     },
@@ -339,20 +339,20 @@ pub enum Memory<R = u32> {
     Image {
         /// The image.
         resource: R,
-        /// Its part; what is left out means all there are.
+        /// The part of it; omitted fields mean everything.
         #[serde(default, skip_serializing_if = "is_default")]
         part: SubresourceRange,
-        /// Before.
+        /// The layout before.
         #[serde(with = "names::value")]
         old: vk::ImageLayout,
-        /// After.
+        /// The layout after.
         #[serde(with = "names::value")]
         new: vk::ImageLayout,
     },
 }
 
 impl<R> Dependency<R> {
-    /// One of all memory.
+    /// A dependency of all memory.
     pub(crate) fn global(one: &dependencies::Dependency) -> Dependency<R> {
         Dependency {
             src_stages: one.src,
@@ -365,8 +365,8 @@ impl<R> Dependency<R> {
         }
     }
 
-    /// The same of resources that are named in another way, with whether that is the previous one; of those without another name, an
-    /// execution dependency.
+    /// The same dependency with its resource renamed by `name`, which also says whether that is the previous one; an execution dependency
+    /// if the resource has no other name.
     pub(crate) fn renamed<T>(&self, name: &impl Fn(&R) -> Option<(T, bool)>) -> Dependency<T> {
         let mut previous = false;
         let mut name = |resource| {
@@ -414,7 +414,7 @@ impl Capture {
     /// The object of a frame document, if it has one.
     ///
     /// # Errors
-    /// The place where the text is no JSON, or where the object is not of this form.
+    /// The position where the text is not JSON, or where the object does not have this form.
     pub fn from_json(text: &str) -> Result<Option<Capture>, JsonSyntaxError> {
         #[derive(Deserialize)]
         struct Document {
@@ -423,7 +423,7 @@ impl Capture {
         tileheap_json::parse(text).map(|document: Document| document.capture)
     }
 
-    /// The share of the accessed bytes that was followed, from 0 to 1; `None` where something was not followed whose bytes are unknown.
+    /// The share of the accessed bytes that was followed, from 0 to 1; `None` if something was not followed whose size is unknown.
     pub fn followed(&self) -> Option<f64> {
         let mut unresolved = 0u64;
         for one in &self.unresolved {

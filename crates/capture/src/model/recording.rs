@@ -10,7 +10,7 @@ use super::objects::{Buffer, Image, Resource, Set, View};
 use super::pipelines::Pipeline;
 use crate::document::{Command, Dependency, PassFacts, Region, UnresolvedKind};
 
-/// How much of what it names a write that reads nothing replaces.
+/// How much of its range a write that reads nothing replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Part,
@@ -24,25 +24,25 @@ pub(crate) enum Coverage {
 pub(crate) struct Access {
     pub(crate) resource: Resource,
     pub(crate) kind: AccessKind,
-    /// Nothing of it is left open; empty for buffers.
+    /// Fully specified; empty for buffers.
     pub(crate) range: SubresourceRange,
-    /// The format of the view, if it is another one than the image's.
+    /// The format of the view, if it differs from the image's.
     pub(crate) format: Option<vk::Format>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) coverage: Coverage,
-    /// What of its range it is confined to; all of it where there is none.
+    /// The regions of its range that it is confined to; empty for the whole range.
     pub(crate) regions: Vec<Region>,
-    /// Of attachments; else it follows from the coverage.
+    /// The load operation of an attachment; for other accesses it follows from the coverage.
     pub(crate) load: LoadOp,
-    /// Of attachments.
+    /// The store operation of an attachment.
     pub(crate) store: Option<vk::AttachmentStoreOp>,
-    /// `None` for those of the kind.
+    /// `None` for the stages of the kind.
     pub(crate) stages: Option<vk::PipelineStageFlags2>,
     pub(crate) layout: Option<vk::ImageLayout>,
-    /// Of a resolve attachment, its source.
+    /// The source of a resolve attachment.
     pub(crate) resolves: Option<Resource>,
-    /// How far a shader's read looks; `None` for what the kind says.
+    /// How far from the pixel a shader reads; `None` for the default of the kind.
     pub(crate) reach: Option<ReadReach>,
 }
 
@@ -68,7 +68,7 @@ impl Access {
         }
     }
 
-    /// Texels across and down, at the first level; of images.
+    /// Width and height of an image in texels, at the first level.
     pub(crate) fn extent(&self) -> Option<(u32, u32)> {
         let Resource::Image(image) = &self.resource else {
             return None;
@@ -77,7 +77,7 @@ impl Access {
         Some((side(image.extent.width), side(image.extent.height)))
     }
 
-    /// An attachment that nothing is rendered to outside of an area.
+    /// Confines an attachment to an area, outside of which nothing is rendered.
     pub(crate) fn confine(&mut self, area: vk::Rect2D) {
         let whole = self
             .extent()
@@ -97,12 +97,12 @@ impl Access {
         }
     }
 
-    /// Of a buffer.
+    /// An access of a buffer.
     pub(crate) fn of_buffer(buffer: &Arc<Buffer>, kind: AccessKind) -> Access {
         Access::new(Resource::Buffer(buffer.clone()), kind, SubresourceRange::ALL)
     }
 
-    /// Of part of an image.
+    /// An access of part of an image.
     pub(crate) fn of_image(
         image: &Arc<Image>,
         kind: AccessKind,
@@ -114,7 +114,7 @@ impl Access {
         access
     }
 
-    /// Through a view.
+    /// An access through a view.
     pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> Access {
         let mut access = Access::of_image(&view.image, kind, view.range, layout);
         access.format = (view.format != view.image.desc.format).then_some(view.format);
@@ -135,7 +135,7 @@ impl Access {
 /// A subpass, or a dynamic rendering instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rendering {
-    /// What the render pass synchronizes before it.
+    /// The dependencies of the render pass before it.
     pub(crate) before: Vec<Dependency<Resource>>,
     /// Colours in their order, depth and stencil, resolves.
     pub(crate) attachments: Vec<Access>,
@@ -148,10 +148,10 @@ pub(crate) struct Rendering {
 #[derive(Debug, Default)]
 pub(crate) struct Instance {
     pub(crate) subpasses: Vec<Rendering>,
-    /// What it synchronizes at its end.
+    /// The dependencies at its end.
     pub(crate) after: Vec<Dependency<Resource>>,
     pub(crate) dynamic: bool,
-    /// The first subpass is recorded in secondary command buffers.
+    /// Whether the first subpass is recorded in secondary command buffers.
     pub(crate) secondary: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) enum Op {
     Fetch(Access),
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<Access>),
-    /// What the commands since count.
+    /// The counts of the commands since the previous operation.
     Count(PassFacts),
     /// A barrier or an event.
     Sync(Command<Resource>),
@@ -193,7 +193,7 @@ pub(crate) enum Op {
 pub(crate) struct BoundState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
     pub(crate) sets: BTreeMap<u32, Arc<Set>>,
-    /// Descriptor buffers replace sets.
+    /// Whether descriptor buffers replace sets.
     pub(crate) buffers: bool,
     changed: bool,
 }
@@ -207,7 +207,7 @@ pub(crate) struct Recording {
     vertices: BTreeMap<u32, (Arc<Buffer>, Option<u32>)>,
     indices: Option<(Arc<Buffer>, u64)>,
     fetches: bool,
-    /// What was recorded by the end.
+    /// The commands recorded when recording ended.
     pub(crate) ended: Arc<Vec<Op>>,
 }
 
@@ -223,7 +223,7 @@ impl Recording {
         let keeps = matches!(op, Op::BeginLabel(_) | Op::EndLabel | Op::Unresolved(..));
         self.ops.push(op);
         if !keeps {
-            // What follows is of another pass, or part of a pass, and makes its accesses anew.
+            // What follows belongs to another pass, or part of a pass, and makes its accesses again.
             self.bound.iter_mut().for_each(|bound| bound.changed = true);
             self.fetches = true;
         }
@@ -247,7 +247,7 @@ impl Recording {
         self.fetches = true;
     }
 
-    /// Adds to what is counted of the pass.
+    /// Adds to the counts of the pass.
     pub(crate) fn count(&mut self, add: impl Fn(&mut PassFacts)) {
         if !matches!(self.ops.last(), Some(Op::Count(_))) {
             self.ops.push(Op::Count(PassFacts::default()));
@@ -269,7 +269,7 @@ impl Recording {
         }
     }
 
-    /// A draw of so many vertices or indices, by instances.
+    /// A draw with this many vertices or indices per instance.
     pub(crate) fn draw(&mut self, command: &'static str, vertices: u64, instances: u64, indexed: bool) {
         self.used(0, Op::Draw, command);
         let pipeline = self.bound[0].pipeline.clone();
@@ -283,7 +283,7 @@ impl Recording {
             let all =
                 fetched.chain(indices.map(|(buffer, _)| Access::of_buffer(buffer, AccessKind::IndexBuffer)));
             self.ops.extend(all.map(|access| Op::Fetch(access.reading())));
-            // Of draws without indices the index buffer is not an access yet.
+            // The index buffer is not an access of draws without indices, so it remains to be recorded.
             self.fetches = self.indices.is_some() && !indexed;
         }
         let fetched = |(binding, stride, by_instance): &(u32, u32, bool)| {
@@ -334,20 +334,20 @@ impl Recording {
         self.ops.extend(all.map(Op::Fetch));
     }
 
-    /// Of a command that runs at this stage.
+    /// A transfer command that runs at this stage.
     pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, mut accesses: Vec<Access>) {
         accesses.iter_mut().for_each(|access| access.stages = Some(stage));
         self.push(Op::Transfer(accesses));
         self.count(|facts| facts.transfers += 1);
     }
 
-    /// What was recorded stays, and can be submitted.
+    /// Ends the recording: what was recorded is kept, and can be submitted.
     pub(crate) fn end(&mut self) {
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
 }
 
-/// The texels from an offset on.
+/// The region of `extent` texels at `offset`.
 pub(crate) fn region(offset: vk::Offset3D, extent: vk::Extent3D) -> Region {
     let sides = [
         (offset.x, extent.width),
@@ -360,7 +360,7 @@ pub(crate) fn region(offset: vk::Offset3D, extent: vk::Extent3D) -> Region {
     })
 }
 
-/// What of a render area is inside.
+/// The part of a render area that is inside.
 pub(crate) fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
     let side = |at: i32, side: u32, limit: u32| {
         let end = (i64::from(at) + i64::from(side)).clamp(0, i64::from(limit));
