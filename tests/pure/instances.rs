@@ -1,6 +1,7 @@
 //! Render pass instances of lowered tables: attachment lists, references, locations, preserved attachments and resolves.
 
 use ash::vk;
+use tileheap::frame::tables::ViewDesc;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, ResourceId};
 use tileheap::lower::tables::instances::{InstanceRow, ReferenceRow, SubpassRow};
 use tileheap::lower::tables::objects::ViewRow;
@@ -197,7 +198,14 @@ fn layers_of_a_multisampled_array_are_resolved_one_by_one() {
 
 #[test]
 fn depth_and_stencil_that_subpasses_attach_apart_keep_their_operations() {
-    for depth_first in [true, false] {
+    use vk::ImageAspectFlags as F;
+    // The second subpass attaches the other aspect, or both.
+    for (first, second) in [
+        (F::DEPTH, F::STENCIL),
+        (F::STENCIL, F::DEPTH),
+        (F::DEPTH, F::DEPTH | F::STENCIL),
+        (F::STENCIL, F::DEPTH | F::STENCIL),
+    ] {
         let mut frame = FrameBuilder::new("apart", EXTENT);
         let both = frame.image("both", image(vk::Format::D24_UNORM_S8_UINT));
         let color = frame.image("color", image(vk::Format::R8G8B8A8_UNORM));
@@ -207,29 +215,20 @@ fn depth_and_stencil_that_subpasses_attach_apart_keep_their_operations() {
         let commands = frame.command_buffer(batch, "commands");
         let far = LoadOp::Clear(ClearValue::DepthStencil(0.5, 7));
         frame.render_pass(commands, "fill").depth(both, far);
-        let (first, second) = match depth_first {
-            true => (vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL),
-            false => (vk::ImageAspectFlags::STENCIL, vk::ImageAspectFlags::DEPTH),
-        };
-        let pass = frame.render_pass(commands, "pass");
-        let pass = pass
-            .depth(both, far)
-            .aspect(first)
-            .color(color, CLEAR)
-            .next_subpass();
-        pass.depth(both, LoadOp::Load)
-            .aspect(second)
-            .color(color, LoadOp::Load);
+        let pass = frame.render_pass(commands, "pass").depth(both, far).aspect(first);
+        let pass = pass.color(color, CLEAR).next_subpass();
+        let pass = pass.depth(both, LoadOp::Load).aspect(second);
+        pass.color(color, LoadOp::Load);
         let tables = tables(&frame.build().unwrap(), true);
         let instance = tables.instances[1];
         let attachments = instance.attachments.of(&tables.attachments);
-        let row = attachments
-            .iter()
-            .find(|row| row.format == vk::Format::D24_UNORM_S8_UINT);
-        let row = row.unwrap();
-        let (cleared, loaded) = match depth_first {
-            true => (row.operations, row.stencil),
-            false => (row.stencil, row.operations),
+        let mut rows = attachments.iter();
+        let row = rows
+            .find(|row| row.format == vk::Format::D24_UNORM_S8_UINT)
+            .unwrap();
+        let (cleared, loaded) = match first {
+            F::DEPTH => (row.operations, row.stencil),
+            _ => (row.stencil, row.operations),
         };
         assert_eq!(cleared.load, vk::AttachmentLoadOp::CLEAR);
         assert_eq!(loaded.load, vk::AttachmentLoadOp::LOAD);
@@ -237,8 +236,34 @@ fn depth_and_stencil_that_subpasses_attach_apart_keep_their_operations() {
         let ClearValue::DepthStencil(depth, stencil) = row.clear.get() else {
             panic!("{:?}", row.clear)
         };
-        assert!(if depth_first { depth == 0.5 } else { stencil == 7 });
+        assert!(if first == F::DEPTH {
+            depth == 0.5
+        } else {
+            stencil == 7
+        });
     }
+}
+
+#[test]
+fn barriers_between_subpasses_of_several_views_are_local_to_a_view() {
+    let layered = |format| ImageDesc {
+        array_layers: 2,
+        ..image(format)
+    };
+    let mut frame = FrameBuilder::new("views", EXTENT);
+    let [a, b] = ["a", "b"].map(|name| frame.image(name, layered(vk::Format::R8G8B8A8_UNORM)));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "commands");
+    let pass = frame.render_pass(commands, "pass").views(0b11).color(a, CLEAR);
+    pass.next_subpass().input(a).color(b, LoadOp::DontCare);
+    let tables = tables(&frame.build().unwrap(), true);
+    let (instance, subpasses) = only(&tables);
+    assert!(instance.local_read && instance.view_mask == 0b11 && instance.layers == 1);
+    let barriers = subpasses[1].barriers.of(&tables.subpass_dependencies);
+    let flags = vk::DependencyFlags::BY_REGION | vk::DependencyFlags::VIEW_LOCAL;
+    assert_eq!(barriers.iter().map(|one| one.flags).collect::<Vec<_>>(), [flags]);
 }
 
 #[test]
@@ -264,7 +289,7 @@ fn more_resolve_attachments_than_attachments_are_refused() {
 }
 
 #[test]
-fn views_of_images_with_extended_usage_have_the_usage_of_their_accesses() {
+fn views_that_may_not_allow_all_usage_have_that_of_their_accesses() {
     let mut frame = FrameBuilder::new("extended", EXTENT);
     let flags = vk::ImageCreateFlags::MUTABLE_FORMAT | vk::ImageCreateFlags::EXTENDED_USAGE;
     let desc = |flags| ImageDesc {
@@ -274,6 +299,7 @@ fn views_of_images_with_extended_usage_have_the_usage_of_their_accesses() {
     let extended = frame.image("extended", desc(flags));
     let plain = frame.image("plain", desc(vk::ImageCreateFlags::empty()));
     let to = frame.image("to", image(vk::Format::R8G8B8A8_UNORM));
+    let seen = frame.image("seen", image(vk::Format::R8G8B8A8_UNORM));
     let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -281,11 +307,17 @@ fn views_of_images_with_extended_usage_have_the_usage_of_their_accesses() {
     frame
         .render_pass(commands, "draw")
         .color(extended, CLEAR)
-        .color(plain, CLEAR);
+        .color(plain, CLEAR)
+        .color(seen, CLEAR);
     let pass = frame
         .render_pass(commands, "sample")
         .sampled(extended)
-        .sampled(plain);
+        .sampled(plain)
+        .sampled(seen)
+        .viewed(ViewDesc {
+            format: Some(vk::Format::R8G8B8A8_SRGB),
+            ..ViewDesc::default()
+        });
     pass.color(to, LoadOp::DontCare);
     let frame = frame.build().unwrap();
     let tables = tables(&frame, true);
@@ -302,4 +334,6 @@ fn views_of_images_with_extended_usage_have_the_usage_of_their_accesses() {
     ];
     assert_eq!(usages(extended), used.map(vk::ImageUsageFlags::as_raw));
     assert_eq!(usages(plain), [0]);
+    // A format of its own may allow less than the image's usage.
+    assert_eq!(usages(seen), [0, vk::ImageUsageFlags::SAMPLED.as_raw()]);
 }

@@ -357,8 +357,8 @@ fn check_view(checker: &mut Checker<'_>, row: usize) {
         view.range.aspects,
         format_args!("among {aspects:?}"),
     );
-    let extended = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE);
-    let fits = view.usage.is_empty() || extended && image.usage.contains(view.usage);
+    let restricts = image.flags.contains(vk::ImageCreateFlags::EXTENDED_USAGE) || view.format != image.format;
+    let fits = view.usage.is_empty() || restricts && image.usage.contains(view.usage);
     let needs = "none, or some of the image's (VUID-VkImageViewCreateInfo-pNext-02662)";
     at.demand(fits, "usage", view.usage, needs);
     let slices = image.image_type == vk::ImageType::TYPE_3D && view.view_type != V::TYPE_3D;
