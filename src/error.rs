@@ -27,6 +27,9 @@ pub enum Error {
     /// The plan cannot be lowered for these queues, or after this work.
     #[error(transparent)]
     Lower(#[from] crate::lower::LowerError),
+    /// The device does not support a resource.
+    #[error(transparent)]
+    Unsupported(#[from] crate::lower::UnsupportedResource),
     /// A text is no plan, or not one for the frame at hand.
     #[error(transparent)]
     PlanJson(#[from] crate::plan::PlanJsonError),

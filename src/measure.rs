@@ -39,6 +39,33 @@ pub struct ResourceRequirements {
     pub lazy_type_bits: u32,
 }
 
+impl ResourceRequirements {
+    /// No memory: external resources bring their own, unused ones get none.
+    pub const NONE: ResourceRequirements = ResourceRequirements {
+        size: Bytes::ZERO,
+        alignment: Alignment::ONE,
+        memory_type_bits: 0,
+        dedicated: Dedicated::No,
+        tile: None,
+        lazy_type_bits: 0,
+    };
+}
+
+/// The memory requirements of an image or a buffer, as the driver reports them (`VkMemoryRequirements2` and its extensions).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRequirements {
+    /// Size in ordinary memory.
+    pub size: Bytes,
+    /// Alignment in ordinary memory.
+    pub alignment: Alignment,
+    /// The memory types that it can be bound to, one bit each.
+    pub memory_type_bits: u32,
+    /// Whether the driver wants a dedicated allocation for it.
+    pub dedicated: Dedicated,
+    /// Its requirements in tile memory; `None` without the tile usage bit, and if the driver refuses it.
+    pub tile: Option<TileRequirements>,
+}
+
 /// `VkMemoryDedicatedRequirements`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -46,6 +46,7 @@ mod make;
 mod names;
 mod operations;
 mod placed;
+mod queries;
 mod recording;
 mod resolver;
 mod sharing;
@@ -64,6 +65,11 @@ pub use checked::Checked;
 pub use error::LowerError;
 pub use make::{Lowerer, lower};
 pub use names::Names;
+pub use queries::{
+    QueriedObject, RequirementQuery, UnsupportedResource, requirement_queries, requirements_from,
+};
+#[cfg(feature = "runtime")]
+pub(crate) use queries::{add_answer, queries_of};
 #[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use recording::STORE_GROUP;
 pub use situation::{DeviceQueues, FamilyQueue, Parity, Situation};

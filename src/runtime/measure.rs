@@ -7,41 +7,21 @@ use ash::vk;
 use super::create_info::{buffer_info, image_info};
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
-use super::memory::MemoryRequirements;
 use super::pool_key::Row;
 use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
 use crate::frame::tables::Resource;
-use crate::frame::{Frame, Persistence, ResourceId};
-use crate::lower::create::{ATTACHED, buffer, image};
-use crate::lower::tables::objects::{BufferRow, ImageRow};
-use crate::measure::{Dedicated, Requirements, ResourceRequirements};
+use crate::frame::{Frame, Persistence};
+use crate::lower::{QueriedObject, RequirementQuery, add_answer, queries_of};
+use crate::measure::{Dedicated, MemoryRequirements, Requirements, ResourceRequirements};
 use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
 /// The number of descriptions whose requirements are cached: a frame of another size adds a few dozen.
 const REMEMBERED: usize = 1 << 13;
-
-/// The image or the buffer of a resource, in memory of a kind.
-fn rows(id: ResourceId, resource: &Resource, memory: MemoryKind) -> (Option<ImageRow>, Option<BufferRow>) {
-    (image(id, resource, memory, false), buffer(id, resource, memory))
-}
-
-/// [`rows`] returns exactly one of the two.
-const KIND: &str = "a resource is an image or a buffer";
-
-/// No memory: external resources bring their own, unused ones get none.
-const NOTHING: ResourceRequirements = ResourceRequirements {
-    size: Bytes::ZERO,
-    alignment: Alignment::ONE,
-    memory_type_bits: 0,
-    dedicated: Dedicated::No,
-    tile: None,
-    lazy_type_bits: 0,
-};
 
 impl DeviceState {
     /// Queries the requirements of every resource of the frame.
@@ -56,92 +36,56 @@ impl DeviceState {
         let mut known = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
-            let external = matches!(resource.persistence, Persistence::External(_));
-            if external || frame.uses_of(id).is_empty() {
-                return Ok(NOTHING);
-            }
-            let (image, buffer) = rows(id, resource, MemoryKind::Arena);
-            let row = image.map_or_else(|| Row::from(buffer.expect(KIND)), Row::from);
+            let mut queries = queries_of(frame, id, &self.profile).peekable();
+            let Some(ordinary) = queries.peek() else {
+                return Ok(ResourceRequirements::NONE);
+            };
+            let row = match ordinary.object {
+                QueriedObject::Image(row) => Row::from(row),
+                QueriedObject::Buffer(row) => Row::from(row),
+            };
             let key = (row, resource.persistence == Persistence::History);
             if let Some(answer) = known.get(&key) {
                 return Ok(*answer);
             }
-            let answer = self.measure_one(id, resource)?;
+            let mut needs = ResourceRequirements::NONE;
+            for query in queries {
+                if let Some(answer) = self.answer(resource, &query)? {
+                    add_answer(&mut needs, query.memory, &answer, &self.profile);
+                }
+            }
             if known.len() >= REMEMBERED {
                 known.clear();
             }
-            known.insert(key, answer);
-            Ok(answer)
+            known.insert(key, needs);
+            Ok(needs)
         });
         Ok(Requirements {
             resources: measured.collect::<Result<_>>()?,
         })
     }
 
-    fn measure_one(&self, id: ResourceId, resource: &Resource) -> Result<ResourceRequirements> {
-        let (image, buffer) = rows(id, resource, MemoryKind::Arena);
-        let answer = if let Some(row) = image {
-            let info = image_info(self, &row, &[]);
-            self.image_is_supported(resource, (&info, row.hook))?;
-            self.image_requirements(&resource.name, &info)?
-        } else {
-            let info = buffer_info(&buffer.expect(KIND), &[]);
-            self.addresses_are_supported(resource, &info)?;
-            self.buffer_requirements(&resource.name, &info)?
-        };
-        Ok(ResourceRequirements {
-            size: answer.size,
-            alignment: answer.alignment,
-            memory_type_bits: answer.memory_type_bits,
-            dedicated: answer.dedicated,
-            tile: self.measure_tile(id, resource)?,
-            lazy_type_bits: self.measure_lazy(id, resource)?,
-        })
-    }
-
-    /// A resource's requirements in the tile heap; `None` if the extension or the driver does not allow it there.
-    fn measure_tile(&self, id: ResourceId, resource: &Resource) -> Result<Option<TileRequirements>> {
-        let Some(tile) = &self.profile.tile else {
-            return Ok(None);
-        };
-        let (image, buffer) = rows(id, resource, MemoryKind::Tile);
-        let answer = if let Some(row) = image {
-            let info = image_info(self, &row, &[]);
-            // Queried even within the set of parameters that the extension guarantees: a driver may reject a format, and an image that it
-            // rejects must be neither created nor queried (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
-            if !self.supports_image(&resource.name, (&info, row.hook))? {
-                return Ok(None);
+    /// The driver's answer; `None` if it does not support the resource in tile or lazily allocated memory.
+    fn answer(&self, resource: &Resource, query: &RequirementQuery) -> Result<Option<MemoryRequirements>> {
+        let name = &resource.name;
+        match &query.object {
+            QueriedObject::Image(row) => {
+                let info = image_info(self, row, &[]);
+                // Queried even within the set of parameters that the extension guarantees: a driver may reject a format, and an image that
+                // it rejects must be neither created nor queried (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
+                if query.memory == MemoryKind::Arena {
+                    self.image_is_supported(resource, (&info, row.hook))?;
+                } else if !self.supports_image(name, (&info, row.hook))? {
+                    return Ok(None);
+                }
+                self.image_requirements(name, &info).map(Some)
             }
-            self.image_requirements(&resource.name, &info)?
-        } else {
-            let info = buffer_info(&buffer.expect(KIND), &[]);
-            // What the extension does not permit must not even be queried (VUID-VkBufferCreateInfo-usage-10764).
-            if tile.buffer(&info).is_none() {
-                return Ok(None);
+            QueriedObject::Buffer(row) => {
+                let info = buffer_info(row, &[]);
+                self.addresses_are_supported(resource, &info)?;
+                self.buffer_requirements(name, &info).map(Some)
             }
-            self.buffer_requirements(&resource.name, &info)?
-        };
-        Ok(answer
-            .tile
-            .filter(|_| answer.memory_type_bits >> tile.memory_type & 1 == 1))
-    }
-
-    /// The lazily allocated memory types for it as a transient attachment; 0 if it is used otherwise.
-    fn measure_lazy(&self, id: ResourceId, resource: &Resource) -> Result<u32> {
-        let lazy = self.profile.lazy_type_bits();
-        let (Some(row), _) = rows(id, resource, MemoryKind::Lazy) else {
-            return Ok(0);
-        };
-        if lazy == 0 {
-            return Ok(0);
         }
-        let info = image_info(self, &row, &[]);
-        // VUID-VkImageCreateInfo-usage-00963
-        let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
-        if !attachment_only || !self.supports_image(&resource.name, (&info, row.hook))? {
-            return Ok(0);
-        }
-        Ok(self.image_requirements(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
     /// Whether the device can create images of this kind and size.

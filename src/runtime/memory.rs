@@ -14,8 +14,7 @@ use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, Me
 
 use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
-use crate::measure::Dedicated;
-use crate::profile::{DeviceProfile, TileRequirements};
+use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes};
 
 /// Allocates blocks of ordinary device memory: gpu-allocator ([`Mutex`] of its `Allocator`), or an engine's own allocator.
@@ -171,21 +170,6 @@ impl MemoryBlock {
             Source::Raw(memory) => Some(memory),
         }
     }
-}
-
-/// The memory requirements of an image or a buffer, as the driver reports them (`VkMemoryRequirements2` and its extensions).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryRequirements {
-    /// Size in ordinary memory.
-    pub size: Bytes,
-    /// Alignment in ordinary memory.
-    pub alignment: Alignment,
-    /// The memory types that it can be bound to, one bit each.
-    pub memory_type_bits: u32,
-    /// Whether the driver wants a dedicated allocation for it.
-    pub dedicated: Dedicated,
-    /// Its requirements in tile memory; `None` without the tile usage bit, and if the driver refuses it.
-    pub tile: Option<TileRequirements>,
 }
 
 /// The resource that a dedicated allocation is for.

@@ -18,10 +18,11 @@ pub use super::device::QueuesLocked;
 pub use super::error::VkResultExt;
 pub use super::memory::{
     AllocatedBlock, BlockAllocator, BlockError, BlockRequest, DedicatedTo, MemoryBlock, MemoryDesc,
-    MemoryRequirements, allocate_memory,
+    allocate_memory,
 };
 pub use super::one_shot::OneShotCommands;
 pub use super::owned::OwnedObjects;
+pub use crate::measure::MemoryRequirements;
 
 impl Device {
     /// An empty set of objects.

@@ -6,9 +6,10 @@ use ash::vk;
 
 use super::device_state::DeviceState;
 use super::error::{RuntimeError, VkResultExt};
-use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, MemoryRequirements};
+use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc};
 use super::pool::Lease;
 use crate::Result;
+use crate::measure::MemoryRequirements;
 use crate::units::Bytes;
 
 /// Images, buffers, views and memory that are destroyed together: [`Device::owned_objects`](super::Device::owned_objects).

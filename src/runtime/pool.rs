@@ -14,11 +14,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ash::vk;
 
-use super::memory::{MemoryBlock, MemoryRequirements};
+use super::memory::MemoryBlock;
 use super::pool_key::{BlockKey, Label, ResourceKey};
 use super::pool_passes::PooledPasses;
 use crate::lower::ContentState;
 use crate::lower::tables::objects::ViewRow;
+use crate::measure::MemoryRequirements;
 use crate::units::Bytes;
 
 /// Values of timelines, each with the number of its queue.

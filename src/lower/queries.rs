@@ -1,0 +1,156 @@
+//! Measure: the questions that a driver is asked about a frame's resources, and the requirements that follow from its answers.
+//!
+//! ```text
+//! Frame, DeviceProfile ─► RequirementQuery ─► driver ─► MemoryRequirements ─► Requirements
+//!                         per resource: in ordinary, tile and lazily allocated memory
+//! ```
+//! `runtime::Device::measure` asks them itself. An engine that creates its own objects asks them with its own functions:
+//! `vkGetPhysicalDeviceImageFormatProperties2` whether an image is supported, then `vkGetDeviceImageMemoryRequirements` or
+//! `vkGetDeviceBufferMemoryRequirements`, in tile memory with `VkTileMemoryRequirementsQCOM` chained.
+
+use ash::vk;
+
+use super::create::{ATTACHED, buffer, image};
+use super::tables::objects::{BufferRow, ImageRow};
+use crate::frame::tables::Resource;
+use crate::frame::{Frame, Persistence, ResourceId};
+use crate::measure::{MemoryRequirements, Requirements, ResourceRequirements};
+use crate::plan::MemoryKind;
+use crate::profile::{DeviceProfile, TileHeap};
+
+/// A question to a driver: the memory requirements of one resource in one kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RequirementQuery {
+    /// The resource of the frame.
+    pub resource: ResourceId,
+    /// The kind of memory: [`Arena`](MemoryKind::Arena) for ordinary memory, [`Tile`](MemoryKind::Tile) or [`Lazy`](MemoryKind::Lazy).
+    pub memory: MemoryKind,
+    /// The image or buffer as it would be created there.
+    pub object: QueriedObject,
+}
+
+/// An image or a buffer that may be created.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QueriedObject {
+    /// An image, without a list of view formats.
+    Image(ImageRow),
+    /// A buffer.
+    Buffer(BufferRow),
+}
+
+impl QueriedObject {
+    fn of(id: ResourceId, resource: &Resource, memory: MemoryKind) -> QueriedObject {
+        match (image(id, resource, memory, false), buffer(id, resource, memory)) {
+            (Some(image), _) => QueriedObject::Image(image),
+            (None, Some(buffer)) => QueriedObject::Buffer(buffer),
+            (None, None) => unreachable!("a resource is an image or a buffer"),
+        }
+    }
+}
+
+/// The questions about every resource of a frame, in the order of the resources. None about external resources, which bring their own
+/// memory, and unused ones, which get none.
+pub fn requirement_queries(frame: &Frame, profile: &DeviceProfile) -> Vec<RequirementQuery> {
+    let ids = frame.resource_ids();
+    ids.flat_map(|id| queries_of(frame, id, profile)).collect()
+}
+
+/// The questions about one resource.
+pub(crate) fn queries_of(
+    frame: &Frame,
+    id: ResourceId,
+    profile: &DeviceProfile,
+) -> impl Iterator<Item = RequirementQuery> {
+    let resource = frame.resource(id);
+    let external = matches!(resource.persistence, Persistence::External(_));
+    let needed = !external && !frame.uses_of(id).is_empty();
+    let kinds = [MemoryKind::Arena, MemoryKind::Tile, MemoryKind::Lazy];
+    let queries = kinds.map(|memory| {
+        let object = QueriedObject::of(id, resource, memory);
+        (needed && is_possible(memory, &object, profile)).then_some(RequirementQuery {
+            resource: id,
+            memory,
+            object,
+        })
+    });
+    queries.into_iter().flatten()
+}
+
+/// Whether a device may be asked about an object in a kind of memory: what the extension forbids must not even be queried.
+fn is_possible(memory: MemoryKind, object: &QueriedObject, profile: &DeviceProfile) -> bool {
+    match (memory, object) {
+        (MemoryKind::Tile, QueriedObject::Image(_)) => profile.tile.is_some(),
+        // VUID-VkBufferCreateInfo-usage-10764
+        (MemoryKind::Tile, QueriedObject::Buffer(row)) => {
+            let info = vk::BufferCreateInfo::default().size(row.size.0).usage(row.usage);
+            profile.tile.is_some_and(|tile| tile.buffer(&info).is_some())
+        }
+        // VUID-VkImageCreateInfo-usage-00963
+        (MemoryKind::Lazy, QueriedObject::Image(row)) => {
+            let allowed = ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT;
+            profile.lazy_type_bits() != 0 && allowed.contains(row.usage)
+        }
+        (MemoryKind::Lazy, QueriedObject::Buffer(_)) => false,
+        (MemoryKind::Arena | MemoryKind::Dedicated, _) => true,
+    }
+}
+
+/// Adds a driver's answer about a resource in one kind of memory to its requirements.
+pub(crate) fn add_answer(
+    needs: &mut ResourceRequirements,
+    memory: MemoryKind,
+    answer: &MemoryRequirements,
+    profile: &DeviceProfile,
+) {
+    match memory {
+        MemoryKind::Arena | MemoryKind::Dedicated => {
+            needs.size = answer.size;
+            needs.alignment = answer.alignment;
+            needs.memory_type_bits = answer.memory_type_bits;
+            needs.dedicated = answer.dedicated;
+        }
+        MemoryKind::Tile => {
+            let on_heap = |tile: TileHeap| answer.memory_type_bits >> tile.memory_type & 1 == 1;
+            needs.tile = answer.tile.filter(|_| profile.tile.is_some_and(on_heap));
+        }
+        MemoryKind::Lazy => needs.lazy_type_bits = answer.memory_type_bits & profile.lazy_type_bits(),
+    }
+}
+
+/// The requirements of a frame's resources from a driver's answers, in the order of [`requirement_queries`]; `None` for what it does not
+/// support.
+///
+/// # Errors
+/// The name of a resource that the device does not support in ordinary memory.
+///
+/// # Panics
+/// If there are not as many answers as queries.
+pub fn requirements_from(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    answers: &[Option<MemoryRequirements>],
+) -> Result<Requirements, UnsupportedResource> {
+    let queries = requirement_queries(frame, profile);
+    assert_eq!(queries.len(), answers.len(), "one answer for each query");
+    let mut resources = vec![ResourceRequirements::NONE; frame.resources().len()];
+    for (query, answer) in queries.iter().zip(answers) {
+        let needs = &mut resources[query.resource.index()];
+        match answer {
+            Some(answer) => add_answer(needs, query.memory, answer, profile),
+            None if query.memory == MemoryKind::Arena => {
+                let resource = frame.resource(query.resource).name.clone();
+                return Err(UnsupportedResource { resource });
+            }
+            None => {}
+        }
+    }
+    Ok(Requirements { resources })
+}
+
+/// A resource that the device cannot create.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("resource `{resource}`: the device does not support an image or buffer of this description")]
+pub struct UnsupportedResource {
+    /// Its name.
+    pub resource: String,
+}
