@@ -70,6 +70,11 @@ pub use error::{Error, Result};
 pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;
 
+/// Unit tests count allocations.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
+
 /// The README's example compiles.
 #[cfg(all(doctest, feature = "runtime"))]
 #[doc = include_str!("../README.md")]

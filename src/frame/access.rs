@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::access_kind::AccessKind;
 use super::reach::ReadReach;
 use super::{PassId, ResourceId, SubresourceRange};
+use crate::format::{NumericType, numeric_type};
 use crate::names;
 use crate::units::Bytes;
 use tileheap_json::is_default;
@@ -107,13 +108,10 @@ impl ClearValue {
         if !crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
             return ClearValue::DepthStencil(0.0, 0);
         }
-        let name = format!("{format:?}");
-        if name.contains("UINT") {
-            ClearValue::Uint([0; 4])
-        } else if name.contains("SINT") {
-            ClearValue::Int([0; 4])
-        } else {
-            ClearValue::ZERO
+        match numeric_type(format) {
+            NumericType::Uint => ClearValue::Uint([0; 4]),
+            NumericType::Int => ClearValue::Int([0; 4]),
+            NumericType::Float => ClearValue::ZERO,
         }
     }
 

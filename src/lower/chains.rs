@@ -308,11 +308,12 @@ impl Gather<'_> {
     ) {
         let (epochs, uses) = (own.of(&chains.epochs), &chains.uses);
         let first_pass = |epoch: &Epoch| epoch.uses.of(uses)[0].first;
-        let mut found: Vec<SliceHazard> = Vec::new();
+        let mut found: bumpalo::collections::Vec<'_, SliceHazard> =
+            bumpalo::collections::Vec::new_in(self.placed.scratch);
         for slice in slices {
             let of_slice = |access: &&Access| access.range.intersects(*slice);
             let all = accesses.iter().map(|&index| &self.all[index as usize]);
-            let mine: Vec<&Access> = all.filter(of_slice).collect();
+            let mine = bumpalo::collections::Vec::from_iter_in(all.filter(of_slice), self.placed.scratch);
             // The current use, and its writes.
             let mut last: Option<(SliceHazard, vk::AccessFlags2)> = None;
             for in_pass in mine.chunk_by(|a, b| a.pass == b.pass) {

@@ -15,7 +15,7 @@ use crate::plan::{MemoryKind, Placement};
 use crate::units::{Alignment, Run};
 
 /// Fills the tables of created objects, in the order of the plan's objects and placements.
-pub(super) fn create(placed: &Placed<'_>, shared: &Shared, lowered: &mut Lowered) {
+pub(super) fn create(placed: &Placed<'_>, shared: &Shared<'_>, lowered: &mut Lowered) {
     let objects = placed.plan.objects.iter();
     let granularity = placed.plan.profile.limits.buffer_image_granularity;
     lowered.memory.extend(objects.map(|object| MemoryRow {

@@ -6,6 +6,8 @@
 //! earlier work        a barrier: submission order covers it     a wait for the queue's timeline semaphore, and a barrier
 //! ```
 
+use bumpalo::collections::Vec;
+
 use super::chains::Chains;
 use super::error::LowerError;
 use super::placed::Placed;
@@ -16,7 +18,7 @@ use super::state::MemoryState;
 /// Computes every dependency, and what the frame leaves, into an empty `after`. Earlier contents of `found` do not matter.
 pub(super) fn dependencies(
     placed: &Placed<'_>,
-    shared: &Shared,
+    shared: &Shared<'_>,
     chains: &Chains,
     before: &MemoryState,
     found: &mut Dependencies,
@@ -34,8 +36,8 @@ pub(super) fn dependencies(
         shared,
         chains,
         before,
-        untouched: Vec::new(),
-        kept_sources: Vec::new(),
+        untouched: Vec::new_in(placed.scratch),
+        kept_sources: Vec::new_in(placed.scratch),
         found,
         after,
     };
@@ -43,10 +45,10 @@ pub(super) fn dependencies(
         resolver.within(chain);
     }
     resolver.first_uses();
-    let mut kept = std::mem::take(&mut resolver.kept_sources);
+    let mut kept = std::mem::replace(&mut resolver.kept_sources, Vec::new_in(placed.scratch));
     kept.sort_unstable_by_key(|(chain, _)| *chain);
     let mut kept = kept.into_iter().peekable();
-    let mut contents: Vec<_> = before.contents.iter().collect();
+    let mut contents = Vec::from_iter_in(&before.contents, placed.scratch);
     contents.sort_by_key(|state| state.object);
     for (index, chain) in chains.chains.iter().enumerate() {
         resolver.external(chain);

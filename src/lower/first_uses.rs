@@ -1,6 +1,7 @@
 //! First uses of bytes: whatever used them before, in this frame or in earlier work, must have finished.
 
 use ash::vk::AccessFlags2 as A;
+use bumpalo::collections::Vec;
 
 use super::chains::Epoch;
 use super::resolver::{Barrier, Resolver, Source, Wait, WaitFor};
@@ -14,12 +15,12 @@ impl Resolver<'_> {
     /// Walks every space of bytes from what earlier work left to what the frame leaves.
     pub(super) fn first_uses(&mut self) {
         let (placed, before) = (self.placed, self.before);
-        let mut used: Vec<(Space, Bytes, Bytes, u32)> = (0..)
-            .zip(&before.bytes)
-            .map(|(index, one)| (one.space, one.first, one.end, index))
-            .collect();
+        let scratch = placed.scratch;
+        let entries = (0..).zip(&before.bytes);
+        let entries = entries.map(|(index, one)| (one.space, one.first, one.end, index));
+        let mut used: Vec<'_, (Space, Bytes, Bytes, u32)> = Vec::from_iter_in(entries, scratch);
         used.sort_unstable();
-        let mut taken = Vec::with_capacity(placed.plan.placements.len());
+        let mut taken = Vec::with_capacity_in(placed.plan.placements.len(), scratch);
         for (index, placement) in (0..).zip(&placed.plan.placements) {
             // Aliases of one resident share the same bytes.
             let first = || placed.placements_of(placement.resource).first == index;
@@ -32,7 +33,8 @@ impl Resolver<'_> {
         taken.sort_unstable();
         self.after.bytes.reserve(taken.len() + used.len());
         let (mut used, mut taken) = (used.as_slice(), taken.as_slice());
-        let (mut holders, mut earlier, mut last) = (Holders::default(), Vec::new(), Vec::new());
+        let mut holders = Holders::new(scratch);
+        let (mut earlier, mut last) = (Vec::new_in(scratch), Vec::new_in(scratch));
         loop {
             let spaces = [used.first().map(|one| one.0), taken.first().map(|one| one.0)];
             let Some(space) = spaces.into_iter().flatten().min() else {
@@ -152,7 +154,7 @@ impl Resolver<'_> {
     }
 
     /// Records what holds the bytes of a space at the end of the frame. `uses` is scratch memory.
-    fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<LastUse>) {
+    fn leave(&mut self, space: Space, held: &[Held], uses: &mut Vec<'_, LastUse>) {
         for one in held {
             self.last_uses(space, one.by, uses);
             self.after.bytes.extend(uses.drain(..).map(|last| ByteUse {
@@ -165,7 +167,7 @@ impl Resolver<'_> {
     }
 
     /// Collects the last uses by a holder of bytes, one for each queue.
-    fn last_uses(&self, space: Space, holder: Holder, uses: &mut Vec<LastUse>) {
+    fn last_uses(&self, space: Space, holder: Holder, uses: &mut Vec<'_, LastUse>) {
         let mut add = |mut last: LastUse| {
             if self.is_local(space) {
                 last.value = 0;

@@ -1,6 +1,8 @@
 //! Render pass instances: attachments, operations, subpasses, and the parameters of pipelines and secondary command buffers.
 
 use ash::vk;
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
 
 use super::chains::Chains;
 use super::create::attachment_view;
@@ -19,12 +21,12 @@ use crate::units::{Bytes, Run};
 pub(super) struct Instances<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) chains: &'a Chains,
-    pub(super) operations: &'a AttachmentOperations,
-    pub(super) views: ViewRows,
+    pub(super) operations: &'a AttachmentOperations<'a>,
+    pub(super) views: ViewRows<'a>,
     /// Per access of the current pass, the row of its attachment.
-    rows: Vec<OptionalIndex>,
+    rows: Vec<'a, OptionalIndex>,
     /// Per attachment of that pass, the aspects that its accesses have declared so far.
-    declared: Vec<vk::ImageAspectFlags>,
+    declared: Vec<'a, vk::ImageAspectFlags>,
     /// The kinds of those accesses.
     kinds: Kinds,
 }
@@ -51,16 +53,16 @@ impl<'a> Instances<'a> {
     pub(super) fn new(
         placed: &'a Placed<'a>,
         chains: &'a Chains,
-        operations: &'a AttachmentOperations,
-        views: ViewRows,
+        operations: &'a AttachmentOperations<'a>,
+        views: ViewRows<'a>,
     ) -> Instances<'a> {
         Instances {
             placed,
             chains,
             operations,
             views,
-            rows: Vec::new(),
-            declared: Vec::new(),
+            rows: Vec::new_in(placed.scratch),
+            declared: Vec::new_in(placed.scratch),
             kinds: Kinds::default(),
         }
     }
@@ -113,7 +115,7 @@ impl<'a> Instances<'a> {
         }
         instance.subpasses = Run::new(first, lowered.subpasses.len() as u32);
         if described.subpasses > 1 && !dynamic {
-            preserve(&instance, lowered);
+            preserve(&instance, self.placed.scratch, lowered);
         }
         if instance.local_read {
             name_all(&instance, lowered);
@@ -482,19 +484,19 @@ fn resolve_mode(format: vk::Format) -> vk::ResolveModeFlags {
 }
 
 /// The rows of every image's views.
-pub(super) struct ViewRows {
+pub(super) struct ViewRows<'a> {
     /// Per image, its first.
-    first: Vec<OptionalIndex>,
+    first: Vec<'a, OptionalIndex>,
     /// Per row, the next one of the same image.
-    next: Vec<OptionalIndex>,
+    next: Vec<'a, OptionalIndex>,
 }
 
-impl ViewRows {
+impl<'a> ViewRows<'a> {
     /// No views yet.
-    pub(super) fn new(images: usize) -> ViewRows {
+    pub(super) fn new(images: usize, scratch: &'a Bump) -> ViewRows<'a> {
         ViewRows {
-            first: vec![OptionalIndex::NONE; images],
-            next: Vec::with_capacity(2 * images),
+            first: bumpalo::vec![in scratch; OptionalIndex::NONE; images],
+            next: Vec::with_capacity_in(2 * images, scratch),
         }
     }
 

@@ -1,5 +1,9 @@
 //! The steps of lowering.
 
+use std::sync::{Mutex, PoisonError};
+
+use bumpalo::Bump;
+
 use super::chains::Chains;
 use super::check::DeviceFacts;
 use super::checked::Checked;
@@ -33,6 +37,8 @@ pub struct Lowerer {
     found: Dependencies,
     /// Empty tables.
     spare: Lowered,
+    /// Working memory of one lowering, empty between them. A mutex makes it `Sync`; nothing locks it.
+    scratch: Mutex<Bump>,
 }
 
 impl Lowerer {
@@ -41,13 +47,31 @@ impl Lowerer {
     /// # Errors
     /// Those of [`lower`].
     pub fn lower(&mut self, plan: &Plan, situation: &Situation) -> Result<Checked<Lowered>, LowerError> {
-        let Lowerer { chains, found, spare } = self;
+        let tables = self.tables(plan, situation)?;
+        if cfg!(debug_assertions) {
+            let device =
+                DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
+            return Ok(tables.check(&plan.frame, situation, &device)?);
+        }
+        Ok(Checked::new(tables))
+    }
+
+    /// The steps of lowering. Once its memory suffices, nothing is allocated.
+    fn tables(&mut self, plan: &Plan, situation: &Situation) -> Result<Lowered, LowerError> {
+        let Lowerer {
+            chains,
+            found,
+            spare,
+            scratch,
+        } = self;
+        let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
+        scratch.reset();
         situation.check(&plan.frame)?;
         if plan.options.windows == WindowRule::WholeFrame {
             let frame = plan.frame.name().to_owned();
             return Err(LowerError::WholeFrame { frame });
         }
-        let placed = Placed::new(plan, &situation.queues, situation.parity);
+        let placed = Placed::new(plan, &situation.queues, situation.parity, scratch);
         chains.fill(&placed);
         let shared = Shared::new(&placed, chains);
         let mut lowered = std::mem::take(spare);
@@ -57,17 +81,64 @@ impl Lowerer {
         create(&placed, &shared, &mut lowered);
         record(&placed, chains, found, &mut lowered)?;
         submits(&placed, found, &mut lowered);
-        if cfg!(debug_assertions) {
-            let device =
-                DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
-            return Ok(lowered.check(&plan.frame, situation, &device)?);
-        }
-        Ok(Checked::new(lowered))
+        Ok(lowered)
     }
 
     /// Takes back tables that are no longer needed: the next ones reuse their memory.
     pub fn recycle(&mut self, tables: Checked<Lowered>) {
         self.spare = tables.into_inner();
         self.spare.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tileheap_testkit::counting;
+
+    use super::*;
+    use crate::frame::Frame;
+    use crate::frame::synthetic::{SyntheticDesc, synthetic};
+    use crate::lower::{DeviceQueues, FamilyQueue};
+    use crate::measure::estimate;
+    use crate::plan::{PlanOptions, plan};
+    use crate::profile::DeviceProfile;
+
+    /// On two queues of different families, as far as the frame declares several.
+    fn allocations_of_warm_lowering(frame: &Frame) -> usize {
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let needs = Arc::new(estimate(frame, &profile).unwrap());
+        let plan = plan(frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        let queue = |index| FamilyQueue {
+            family: index % 2,
+            index: 0,
+        };
+        let queues: Vec<FamilyQueue> = (0..frame.queues().len() as u32).map(queue).collect();
+        let mut situation = Situation::first(DeviceQueues::new(&queues));
+        let mut lowerer = Lowerer::default();
+        let mut last = 0;
+        for _ in 0..8 {
+            let before = counting::so_far();
+            let tables = lowerer.tables(&plan, &situation).unwrap();
+            last = counting::so_far() - before;
+            situation = situation.after(&tables);
+            lowerer.recycle(Checked::new(tables));
+        }
+        last
+    }
+
+    #[test]
+    fn warm_lowering_allocates_nothing() {
+        let document = |text: &str| Frame::read(text).unwrap();
+        let read = [
+            include_str!("../../tests/data/frames/granite_deferred_taa_bloom.json"),
+            include_str!("../../tests/data/frames/khronos_local_read_deferred.json"),
+            include_str!("../../tests/data/frames/qualcomm_tile_memory_sample.json"),
+        ];
+        let drawn = (0..20).map(|seed| synthetic(seed, SyntheticDesc::default()));
+        for frame in read.map(document).into_iter().chain(drawn) {
+            assert_eq!(allocations_of_warm_lowering(&frame), 0, "{}", frame.name());
+        }
     }
 }

@@ -2,6 +2,8 @@
 //! device has a store operation for that.
 
 use ash::vk;
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
 
 use super::create::ATTACHED;
 use super::tables::instances::Operations;
@@ -10,9 +12,9 @@ use crate::frame::{AccessKind, Frame, LoadOp, Persistence, ResourceId, Subresour
 use crate::profile::Features;
 
 /// The load and store operations of a frame's attachments.
-pub(super) struct AttachmentOperations {
+pub(super) struct AttachmentOperations<'a> {
     /// Per access of the frame.
-    wanted: Vec<Wanted>,
+    wanted: Vec<'a, Wanted>,
     /// The device has `VK_ATTACHMENT_STORE_OP_NONE`.
     store_none: bool,
 }
@@ -25,10 +27,10 @@ struct Wanted {
     stencil: bool,
 }
 
-impl AttachmentOperations {
-    pub(super) fn new(frame: &Frame, features: Features) -> AttachmentOperations {
+impl<'a> AttachmentOperations<'a> {
+    pub(super) fn new(frame: &Frame, features: Features, scratch: &'a Bump) -> AttachmentOperations<'a> {
         let mut operations = AttachmentOperations {
-            wanted: vec![Wanted::default(); frame.accesses().len()],
+            wanted: bumpalo::vec![in scratch; Wanted::default(); frame.accesses().len()],
             store_none: features.contains(Features::STORE_OP_NONE),
         };
         for (id, resource) in frame.resource_ids().zip(frame.resources()) {

@@ -1,5 +1,8 @@
 //! The plan's placements and passes, as named in the tables.
 
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
+
 use super::situation::{DeviceQueues, Parity};
 use super::subpasses::is_dynamic;
 use super::tables::{DeviceQueueIndex, Object};
@@ -13,21 +16,28 @@ use crate::units::Run;
 pub(super) struct Placed<'a> {
     pub(super) plan: &'a Plan,
     pub(super) queues: &'a DeviceQueues,
+    /// Working memory until the tables are made.
+    pub(super) scratch: &'a Bump,
     /// Per placement (as in even frames), the one whose memory and image or buffer it uses in odd frames: for a history pair, the other
     /// one.
-    turns: Vec<u32>,
+    turns: Vec<'a, u32>,
     /// Per placement, its row among images or buffers.
-    objects: Vec<Object>,
+    objects: Vec<'a, Object>,
     /// Per pass.
-    queue_of: Vec<DeviceQueueIndex>,
+    queue_of: Vec<'a, DeviceQueueIndex>,
     /// Per batch, the value of its queue's timeline semaphore once it has completed.
-    values: Vec<i64>,
+    values: Vec<'a, i64>,
     /// Per device queue, its batches.
-    batches_on: Vec<i64>,
+    batches_on: Vec<'a, i64>,
 }
 
 impl<'a> Placed<'a> {
-    pub(super) fn new(plan: &'a Plan, queues: &'a DeviceQueues, parity: Parity) -> Placed<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        queues: &'a DeviceQueues,
+        parity: Parity,
+        scratch: &'a Bump,
+    ) -> Placed<'a> {
         let frame = &plan.frame;
         let (mut images, mut buffers) = (0, 0);
         let object = |placement: &Placement| {
@@ -43,11 +53,12 @@ impl<'a> Placed<'a> {
         let mut placed = Placed {
             plan,
             queues,
-            turns: Vec::new(),
-            objects: plan.placements.iter().map(object).collect(),
-            queue_of: vec![DeviceQueueIndex::default(); frame.passes().len()],
-            values: Vec::with_capacity(frame.batches().len()),
-            batches_on: vec![0; queues.len()],
+            scratch,
+            turns: Vec::new_in(scratch),
+            objects: Vec::from_iter_in(plan.placements.iter().map(object), scratch),
+            queue_of: bumpalo::vec![in scratch; DeviceQueueIndex::default(); frame.passes().len()],
+            values: Vec::with_capacity_in(frame.batches().len(), scratch),
+            batches_on: bumpalo::vec![in scratch; 0; queues.len()],
         };
         if parity == Parity::Odd {
             placed.turns.extend(0..plan.placements.len() as u32);
@@ -108,7 +119,7 @@ impl<'a> Placed<'a> {
 
     /// Whether a render pass is begun dynamically.
     pub(super) fn is_dynamic(&self, pass: PassId) -> bool {
-        is_dynamic(&self.plan.frame, &self.plan.profile, pass)
+        is_dynamic(&self.plan.frame, &self.plan.profile, pass, self.scratch)
     }
 
     /// The device queue that runs a pass.

@@ -2,6 +2,8 @@
 
 use ash::vk;
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use bumpalo::Bump;
+use bumpalo::collections::Vec as ScratchVec;
 
 use super::chains::Chains;
 use super::create::{ALL_SLICES, attachment_view, in_barrier, shader_view};
@@ -34,11 +36,11 @@ pub(super) fn record(
     found: &mut Dependencies,
     lowered: &mut Lowered,
 ) -> Result<(), LowerError> {
-    let mut views = ViewRows::new(lowered.images.len());
+    let mut views = ViewRows::new(lowered.images.len(), placed.scratch);
     accesses(placed, chains, &mut views, lowered);
     let frame = &placed.plan.frame;
-    let operations = AttachmentOperations::new(frame, placed.plan.profile.features);
-    let barriers = Sides::new(&found.barriers, frame.passes().len());
+    let operations = AttachmentOperations::new(frame, placed.plan.profile.features, placed.scratch);
+    let barriers = Sides::new(&found.barriers, frame.passes().len(), placed.scratch);
     found.clears.sort_by_key(|clear| clear.pass);
     let mut clears = found.clears.as_slice();
     let mut instances = Instances::new(placed, chains, &operations, views);
@@ -90,15 +92,15 @@ pub(super) fn record(
 struct Sides<'a> {
     barriers: &'a [Barrier],
     /// Per pass, the first one before it and the first one after it.
-    first: Vec<[Option<u32>; 2]>,
+    first: ScratchVec<'a, [Option<u32>; 2]>,
     /// Per barrier, the next one on the same side.
-    next: Vec<Option<u32>>,
+    next: ScratchVec<'a, Option<u32>>,
 }
 
 impl<'a> Sides<'a> {
-    fn new(barriers: &'a [Barrier], passes: usize) -> Sides<'a> {
-        let mut first = vec![[None; 2]; passes];
-        let mut next = vec![None; barriers.len()];
+    fn new(barriers: &'a [Barrier], passes: usize, scratch: &'a Bump) -> Sides<'a> {
+        let mut first = bumpalo::vec![in scratch; [None; 2]; passes];
+        let mut next = bumpalo::vec![in scratch; None; barriers.len()];
         for (index, barrier) in barriers.iter().enumerate().rev() {
             let side = &mut first[barrier.pass.index()][usize::from(barrier.after)];
             next[index] = side.replace(index as u32);
@@ -157,7 +159,7 @@ fn store(frame: &Frame, pass: PassId, lowered: &mut Lowered) -> OptionalIndex {
 }
 
 /// Per access of the frame, what it uses and how.
-fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows, lowered: &mut Lowered) {
+fn accesses(placed: &Placed<'_>, chains: &Chains, views: &mut ViewRows<'_>, lowered: &mut Lowered) {
     let all = placed.plan.frame.accesses();
     lowered.accesses.reserve(all.len());
     let attached = all.iter().filter(|access| access.kind.is_attached()).count();

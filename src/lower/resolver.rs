@@ -85,13 +85,13 @@ pub(super) struct Dependencies {
 /// The inputs, and what was found so far.
 pub(super) struct Resolver<'a> {
     pub(super) placed: &'a Placed<'a>,
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a Shared<'a>,
     pub(super) chains: &'a Chains,
     pub(super) before: &'a MemoryState,
     /// Placements of the current space that the frame uses only in part, each with a holder of the bytes of the unused parts.
-    pub(super) untouched: Vec<(u32, Holder)>,
+    pub(super) untouched: bumpalo::collections::Vec<'a, (u32, Holder)>,
     /// Chains of previous versions of histories, each with what the first use of its bytes waits for.
-    pub(super) kept_sources: Vec<(usize, Source)>,
+    pub(super) kept_sources: bumpalo::collections::Vec<'a, (usize, Source)>,
     pub(super) found: &'a mut Dependencies,
     /// The memory state that the frame leaves.
     pub(super) after: &'a mut MemoryState,

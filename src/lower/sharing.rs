@@ -1,5 +1,7 @@
 //! Resources that several queue families share.
 
+use bumpalo::collections::Vec;
+
 use super::chains::Chains;
 use super::placed::Placed;
 use super::tables::objects::SharingReason;
@@ -9,19 +11,22 @@ use crate::frame::{Persistence, ResourceId};
 ///
 /// A resource is exclusive, with transfers between queues of different families, unless several queues read it at the same time, or it
 /// carries contents to a next frame in which another family may use it first.
-pub(super) struct Shared {
-    uses: Vec<(Vec<u32>, SharingReason)>,
+pub(super) struct Shared<'a> {
+    uses: Vec<'a, (Vec<'a, u32>, SharingReason)>,
 }
 
-impl Shared {
-    pub(super) fn new(placed: &Placed<'_>, chains: &Chains) -> Shared {
+impl<'a> Shared<'a> {
+    pub(super) fn new(placed: &Placed<'a>, chains: &Chains) -> Shared<'a> {
         let mut families = placed.queues.iter().map(|queue| queue.family);
         let first = families.next();
         if families.all(|family| Some(family) == first) {
-            return Shared { uses: Vec::new() };
+            return Shared {
+                uses: Vec::new_in(placed.scratch),
+            };
         }
         let frame = &placed.plan.frame;
-        let mut uses = vec![(Vec::new(), SharingReason::OneFamily); frame.resources().len()];
+        let none = |_| (Vec::new_in(placed.scratch), SharingReason::OneFamily);
+        let mut uses = Vec::from_iter_in((0..frame.resources().len()).map(none), placed.scratch);
         for chain in &chains.chains {
             let kept = frame.resource(chain.resource).persistence == Persistence::History
                 && placed.placements_of(chain.resource).len() == 2;

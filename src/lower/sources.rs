@@ -7,6 +7,9 @@
 //! steps  0   1   2   3
 //! ```
 
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
+
 use super::state::ByteUse;
 use crate::units::Bytes;
 
@@ -31,13 +34,21 @@ pub(super) struct Held {
 ///
 /// Ranges are sorted by first byte, and those that share a byte are the same bytes: so each take is a search, and a move of the ranges
 /// after it.
-#[derive(Debug, Default)]
-pub(super) struct Holders {
-    held: Vec<Held>,
-    fresh: Vec<Held>,
+#[derive(Debug)]
+pub(super) struct Holders<'a> {
+    held: Vec<'a, Held>,
+    fresh: Vec<'a, Held>,
 }
 
-impl Holders {
+impl<'a> Holders<'a> {
+    /// No bytes.
+    pub(super) fn new(scratch: &'a Bump) -> Holders<'a> {
+        Holders {
+            held: Vec::new_in(scratch),
+            fresh: Vec::new_in(scratch),
+        }
+    }
+
     /// Starts from what earlier work left in one space: entries of `bytes`, in the order of their first bytes.
     pub(super) fn begin(&mut self, bytes: &[ByteUse], here: impl Iterator<Item = u32>) {
         self.held.clear();
@@ -56,7 +67,8 @@ impl Holders {
 
     /// Splits ranges at the ends of all others.
     fn cut(&mut self) {
-        let mut ends: Vec<u64> = self.held.iter().flat_map(|held| [held.first, held.end]).collect();
+        let ends = self.held.iter().flat_map(|held| [held.first, held.end]);
+        let mut ends = Vec::from_iter_in(ends, self.held.bump());
         ends.sort_unstable();
         ends.dedup();
         for held in &self.held {

@@ -1,6 +1,8 @@
 //! Batches: what each waits for and signals.
 
 use ash::vk::PipelineStageFlags2 as S;
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
 
 use super::placed::Placed;
 use super::resolver::{Crossing, Dependencies, Wait, WaitFor};
@@ -14,8 +16,8 @@ use crate::units::Run;
 pub(super) fn submits(placed: &Placed<'_>, found: &mut Dependencies, lowered: &mut Lowered) {
     let frame = &placed.plan.frame;
     // The waits so far, each with the device queue that waited: its later batches need not wait again.
-    let mut waited: Vec<(DeviceQueueIndex, SemaphoreRow)> = Vec::new();
-    let ends = ends(frame);
+    let mut waited: Vec<'_, (DeviceQueueIndex, SemaphoreRow)> = Vec::new_in(placed.scratch);
+    let ends = ends(frame, placed.scratch);
     found.crossings.sort_unstable();
     found.crossings.dedup();
     found.waits.sort_by_key(|wait| wait.batch);
@@ -79,8 +81,8 @@ fn is_waited_for(known: &SemaphoreRow, wait: &SemaphoreRow) -> bool {
 }
 
 /// The waits of a batch beyond those that the frame declares, one for each queue.
-fn merged(placed: &Placed<'_>, waits: &[Wait]) -> Vec<SemaphoreRow> {
-    let mut rows: Vec<SemaphoreRow> = Vec::new();
+fn merged<'a>(placed: &Placed<'a>, waits: &[Wait]) -> Vec<'a, SemaphoreRow> {
+    let mut rows: Vec<'_, SemaphoreRow> = Vec::new_in(placed.scratch);
     for wait in waits {
         let value = match wait.on {
             WaitFor::Earlier(value) => value,
@@ -113,8 +115,8 @@ enum End {
 /// The batches that signal a semaphore and wait for it.
 type Ends = [Option<BatchId>; 2];
 
-fn ends(frame: &Frame) -> Vec<Ends> {
-    let mut ends = vec![[None; 2]; frame.semaphores().len()];
+fn ends<'a>(frame: &Frame, scratch: &'a Bump) -> Vec<'a, Ends> {
+    let mut ends = bumpalo::vec![in scratch; [None; 2]; frame.semaphores().len()];
     for (index, batch) in (0..).zip(frame.batches()) {
         for (end, ops) in [&batch.signals, &batch.waits].into_iter().enumerate() {
             for op in ops {

@@ -1,10 +1,12 @@
 //! Subpasses: whether they run by local read or in a render pass object, and what each waits for.
 
 use ash::vk;
+use bumpalo::Bump;
+use bumpalo::collections::Vec;
 
 use super::tables::Lowered;
 use super::tables::commands::Scopes;
-use super::tables::instances::{InstanceRow, SubpassDependencyRow, SubpassRow};
+use super::tables::instances::{AttachmentRow, InstanceRow, SubpassDependencyRow, SubpassRow};
 use crate::frame::tables::{Access, PassKind, ResourceKind};
 use crate::frame::{AccessKind, Frame, PassId};
 use crate::profile::{DeviceProfile, Features};
@@ -15,7 +17,7 @@ use crate::units::Run;
 ///
 /// Source: `VkPhysicalDeviceVulkan14Properties`, `dynamicRenderingLocalReadDepthStencilAttachments` and
 /// `dynamicRenderingLocalReadMultisampledAttachments`.
-pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -> bool {
+pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId, scratch: &Bump) -> bool {
     let (described, accesses) = (frame.pass(pass), frame.accesses_of(pass));
     let is_input = |access: &Access| access.kind == AccessKind::InputAttachment;
     if described.subpasses == 1 && !accesses.iter().any(is_input) {
@@ -24,7 +26,7 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -
     let needs = Features::DYNAMIC_RENDERING | Features::SYNCHRONIZATION_2 | Features::LOCAL_READ;
     let mut fits = profile.features.contains(needs) && !described.tile_shading;
     let part = |of: &Access| (of.resource, of.version, of.range.levels, of.range.layers, of.view);
-    let (mut colors, mut depths) = (Vec::new(), Vec::new());
+    let (mut colors, mut depths) = (Vec::new_in(scratch), Vec::new_in(scratch));
     for access in accesses.iter().filter(|access| access.kind.is_attached()) {
         let ResourceKind::Image { desc, usage, .. } = frame.resource(access.resource).kind else {
             continue;
@@ -45,7 +47,7 @@ pub(super) fn is_dynamic(frame: &Frame, profile: &DeviceProfile, pass: PassId) -
 }
 
 /// Makes each subpass of a render pass object preserve what earlier ones left and later ones use or the instance stores.
-pub(super) fn preserve(instance: &InstanceRow, lowered: &mut Lowered) {
+pub(super) fn preserve(instance: &InstanceRow, scratch: &Bump, lowered: &mut Lowered) {
     let uses = |lowered: &Lowered, row: &SubpassRow, attachment: u32| {
         let [colors, resolves, inputs] =
             [row.colors, row.resolves, row.inputs].map(|run| run.of(&lowered.references));
@@ -58,10 +60,10 @@ pub(super) fn preserve(instance: &InstanceRow, lowered: &mut Lowered) {
         all.any(|one| one.attachment == attachment)
     };
     let attachments = instance.attachments.of(&lowered.attachments);
-    let stored: Vec<bool> = attachments
-        .iter()
-        .map(|row| [row.operations.store, row.stencil.store] != [vk::AttachmentStoreOp::DONT_CARE; 2])
-        .collect();
+    let stores = |row: &AttachmentRow| {
+        [row.operations.store, row.stencil.store] != [vk::AttachmentStoreOp::DONT_CARE; 2]
+    };
+    let stored: Vec<'_, bool> = Vec::from_iter_in(attachments.iter().map(stores), scratch);
     for subpass in instance.subpasses.indices() {
         let first = lowered.indices.len() as u32;
         for (attachment, stored) in (0..).zip(&stored) {

@@ -1,4 +1,4 @@
-//! Texel block and aspects of a `vk::Format`.
+//! Texel block, aspects and numeric type of a `vk::Format`.
 
 use std::sync::LazyLock;
 
@@ -21,17 +21,50 @@ pub struct TexelBlock {
 ///
 /// Source: Vulkan specification, "Compatible formats" (the block sizes follow from the format's own name).
 pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
-    /// Formats of Vulkan 1.0 are numbered from 0 on, and asked for all the time.
-    static FIRST: LazyLock<Vec<Option<TexelBlock>>> = LazyLock::new(|| {
-        let last = vk::Format::ASTC_12X12_SRGB_BLOCK.as_raw();
-        (0..=last)
-            .map(|raw| block_by_name(vk::Format::from_raw(raw)))
-            .collect()
-    });
-    let known = usize::try_from(format.as_raw())
-        .ok()
-        .and_then(|raw| FIRST.get(raw));
+    static FIRST: LazyLock<Vec<Option<TexelBlock>>> = LazyLock::new(|| of_first_formats(block_by_name));
+    let known = index(format).and_then(|index| FIRST.get(index));
     known.copied().unwrap_or_else(|| block_by_name(format))
+}
+
+/// A property of the formats of Vulkan 1.0, which are numbered from 0 on, and asked for all the time.
+fn of_first_formats<T>(property: fn(vk::Format) -> T) -> Vec<T> {
+    let formats = 0..=vk::Format::ASTC_12X12_SRGB_BLOCK.as_raw();
+    formats.map(|raw| property(vk::Format::from_raw(raw))).collect()
+}
+
+fn index(format: vk::Format) -> Option<usize> {
+    usize::try_from(format.as_raw()).ok()
+}
+
+/// The numeric type of a colour format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumericType {
+    /// Floating-point, normalized and scaled formats.
+    Float,
+    /// Signed integers.
+    Int,
+    /// Unsigned integers.
+    Uint,
+}
+
+/// The numeric type of a colour format.
+///
+/// Source: Vulkan specification, "Interpretation of Numeric Format" (the type is part of the format's own name).
+pub fn numeric_type(format: vk::Format) -> NumericType {
+    static FIRST: LazyLock<Vec<NumericType>> = LazyLock::new(|| of_first_formats(type_by_name));
+    let known = index(format).and_then(|index| FIRST.get(index));
+    known.copied().unwrap_or_else(|| type_by_name(format))
+}
+
+fn type_by_name(format: vk::Format) -> NumericType {
+    let name = format!("{format:?}");
+    if name.contains("UINT") {
+        NumericType::Uint
+    } else if name.contains("SINT") {
+        NumericType::Int
+    } else {
+        NumericType::Float
+    }
 }
 
 fn block_by_name(format: vk::Format) -> Option<TexelBlock> {
