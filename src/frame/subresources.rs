@@ -7,7 +7,7 @@ use crate::names;
 use crate::units::Run;
 use tileheap_json::is_default;
 
-/// A range of an image: `VkImageSubresourceRange`. What is left empty in a description means all there are.
+/// A range of an image: `VkImageSubresourceRange`. In descriptions, what is left empty means all there are; in tables, nothing is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]

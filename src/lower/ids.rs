@@ -78,7 +78,7 @@ pub enum Object {
     Buffer(u32),
 }
 
-/// The table that an [`ObjectRef`] is a row of.
+/// A table of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum ObjectKind {
@@ -88,7 +88,7 @@ pub enum ObjectKind {
     Buffer,
 }
 
-/// An [`Object`] as rows of tables hold it.
+/// An image or a buffer: a table and a row of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Object", into = "Object")]
 #[repr(C)]

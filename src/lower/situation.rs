@@ -36,6 +36,7 @@ impl Parity {
 
 /// A queue of the device: a queue family and a queue of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[repr(C)]
 pub struct FamilyQueue {
     /// `queueFamilyIndex`.
     pub family: u32,

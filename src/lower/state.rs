@@ -23,7 +23,7 @@ pub struct MemoryState {
     pub contents: Vec<ContentState>,
 }
 
-/// The kind of a [`Space`].
+/// The kind of an address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -117,7 +117,7 @@ pub struct ContentState {
     pub range: SubresourceRange,
     /// Whether it was ever written.
     pub defined: bool,
-    /// The layout that it was left in; `UNDEFINED` for buffers.
+    /// The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// The queue family that owns it; none if families share it, or none has used it.

@@ -224,10 +224,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A run of consecutive elements in a flat table, half-open.
-///
-/// Plans and frames keep one flat vector per type and refer to it by runs: a frame of hundreds of passes is then a handful of
-/// allocations.
+/// A run of consecutive elements in a flat table, `[first, end)`; empty if both are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "[u32; 2]", into = "[u32; 2]")]
 #[repr(C)]

@@ -8,7 +8,7 @@ use crate::frame::ClearValue;
 use crate::lower::ids::ObjectRef;
 use crate::names;
 
-/// The numeric type of a [`ClearBits`].
+/// The active member of a `VkClearValue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum ClearKind {
@@ -73,9 +73,9 @@ impl From<ClearBits> for ClearValue {
 pub struct ClearRow {
     /// The image or buffer.
     pub object: ObjectRef,
-    /// The part of an image, as in [`ImageBarrierRow::range`](super::commands::ImageBarrierRow::range).
+    /// The part of an image, as barriers name it: all slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`.
     pub range: SubresourceRange,
-    /// `imageLayout`; `UNDEFINED` for buffers.
+    /// `imageLayout`; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// Zero in the format's numeric type.

@@ -82,7 +82,8 @@ pub struct PassRow {
     pub contents: PassContents,
     /// The row of a store or a clear.
     pub row: OptionalIndex,
-    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory); nothing is bound otherwise.
+    /// The tile memory that is bound, a row of [`Lowered::memory`](super::Lowered::memory). None: `vkCmdBindTileMemoryQCOM` with a null pointer,
+    /// if the command buffer has bound tile memory before; a new command buffer has nothing bound.
     pub tile_memory: OptionalIndex,
     /// The render pass, a row of [`Lowered::instances`](super::Lowered::instances).
     pub instance: OptionalIndex,
@@ -133,7 +134,7 @@ pub struct ImageBarrierRow {
     pub range: SubresourceRange,
     /// Stages and accesses.
     pub scopes: Scopes,
-    /// Layout before; `UNDEFINED` discards the contents.
+    /// Layout before; `VK_IMAGE_LAYOUT_UNDEFINED` discards the contents.
     #[serde(with = "names::value")]
     pub old_layout: vk::ImageLayout,
     /// Layout after.
@@ -184,7 +185,7 @@ pub enum BarrierCause {
     Hazard,
     /// First use of bytes that another resource held, in this frame or in earlier work.
     Aliasing,
-    /// The previous use was of another image of the same tile memory resident.
+    /// The previous use was through an image of the same resource in another tile memory object.
     Ladder,
     /// First use since an earlier frame.
     EarlierFrame,

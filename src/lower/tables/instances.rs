@@ -48,7 +48,7 @@ pub struct AttachmentRow {
     /// Stencil layout; equal to `layout` without separate layouts.
     #[serde(with = "names::value")]
     pub stencil_layout: vk::ImageLayout,
-    /// `initialLayout` and `finalLayout` of a render pass object: the equivalent of both layouts, or `UNDEFINED`.
+    /// `initialLayout` and `finalLayout` of a render pass object: the equivalent of both layouts, or `VK_IMAGE_LAYOUT_UNDEFINED`.
     #[serde(with = "names::value")]
     pub combined_layout: vk::ImageLayout,
     /// Load and store operations of colour or depth.
@@ -59,7 +59,7 @@ pub struct AttachmentRow {
     pub clear: ClearBits,
     /// The resolve attachment of a dynamic render pass, a row of [`Lowered::attachments`](super::Lowered::attachments).
     pub resolve: OptionalIndex,
-    /// `resolveMode`; `NONE` without a resolve attachment.
+    /// `resolveMode`; `VK_RESOLVE_MODE_NONE` without a resolve attachment.
     #[serde(with = "names::bits")]
     pub resolve_mode: vk::ResolveModeFlags,
 }
@@ -115,8 +115,8 @@ pub struct SubpassDependencyRow {
 pub struct SubpassRow {
     /// Dependencies on earlier subpasses: a run of [`Lowered::subpass_dependencies`](super::Lowered::subpass_dependencies).
     pub dependencies: Run,
-    /// The run of those that begin it in dynamic rendering, with one `vkCmdPipelineBarrier2`, all with the same flags; nothing is recorded
-    /// if it is empty.
+    /// The part of `dependencies` that is recorded with one `vkCmdPipelineBarrier2` before the subpass in dynamic rendering, all with the same
+    /// flags; nothing is recorded if it is empty.
     pub barriers: Run,
     /// `pColorAttachments`: a run of [`Lowered::references`](super::Lowered::references).
     pub colors: Run,
@@ -138,10 +138,10 @@ pub struct SubpassRow {
     /// Formats of the colour attachments that pipelines name, with local read those of the whole instance: a run of
     /// [`Lowered::formats`](super::Lowered::formats).
     pub color_formats: Run,
-    /// Format of the depth attachment that pipelines name, or `UNDEFINED`.
+    /// Format of the depth attachment that pipelines name, or `VK_FORMAT_UNDEFINED`.
     #[serde(with = "names::value")]
     pub depth_format: vk::Format,
-    /// Format of the stencil attachment that pipelines name, or `UNDEFINED`.
+    /// Format of the stencil attachment that pipelines name, or `VK_FORMAT_UNDEFINED`.
     #[serde(with = "names::value")]
     pub stencil_format: vk::Format,
     /// The aspects of depth and stencil that the subpass uses.
@@ -188,7 +188,7 @@ pub struct InstanceRow {
     pub stencil: OptionalIndex,
     /// Its subpasses, in order: a run of [`Lowered::subpasses`](super::Lowered::subpasses).
     pub subpasses: Run,
-    /// The number of the structure that the caller's hooks chain (`runtime::Hooks`), or 0.
+    /// The description's `hook`: a number of the caller for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,

@@ -54,7 +54,7 @@ impl MemoryRow {
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub struct Binding {
-    /// Row of [`Lowered::memory`](super::Lowered::memory). None if the caller creates the resource and hands it in for every frame; the row
+    /// Row of [`Lowered::memory`](super::Lowered::memory); none (`u32::MAX`) if the caller creates the resource and hands it in for every frame; the row
     /// then describes the required properties.
     pub memory: OptionalIndex,
     /// `memoryOffset`.
@@ -146,7 +146,7 @@ pub struct ImageRow {
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
     #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
-    /// The number of the structure that the caller's hooks chain (`runtime::Hooks`), or 0.
+    /// The description's `hook`: a number of the caller for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
@@ -216,7 +216,7 @@ pub struct AccessRow {
     pub range: SubresourceRange,
     /// The view for descriptors, a row of [`Lowered::views`](super::Lowered::views); none for buffers, copies and attachments.
     pub view: OptionalIndex,
-    /// The layout during the pass, of aspects other than stencil; `UNDEFINED` for buffers.
+    /// The layout during the pass, of aspects other than stencil; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers.
     #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// The layout of stencil during the pass.

@@ -21,7 +21,7 @@ pub struct CommandBufferRow {
     pub passes: Run,
 }
 
-/// The kind of a [`Semaphore`].
+/// Whose semaphore it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]
@@ -86,7 +86,7 @@ pub struct BatchRow {
     /// The frame's batch.
     pub batch: BatchId,
     /// Whether it is the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables
-    /// were lowered, add waits at `ALL_COMMANDS` here, for the latest value of each queue that ran it: for tile memory only this queue, for
+    /// were lowered, add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
     /// ordinary memory any queue.
     pub is_first: bool,
     /// A run of [`Lowered::waits`](super::Lowered::waits).
