@@ -65,6 +65,10 @@ class File:
             return at and at.member(path[1:], depth)
         return self.member(path, depth)
 
+    def is_own(self, name):
+        """Whether a path that begins so may lead into this crate."""
+        return name in ("crate", "self", "super") or name in self.children or name in self.defined
+
     def member(self, path, depth):
         if not path or depth > 32:
             return None
@@ -77,7 +81,7 @@ class File:
         if path[0] in self.defined:
             return self, path[0]
         whole = [list(to) + list(path[1:]) for bound, to in self.imports if bound == path[0] and list(to) != [path[0]]]
-        whole += [list(to) + list(path) for to in self.globs]
+        whole += [list(to) + list(path) for to in self.globs if self.is_own(to[0])]
         return next(filter(None, (self.definition(path, depth + 1) for path in whole)), None)
 
 
