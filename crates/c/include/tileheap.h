@@ -1,0 +1,2627 @@
+/*
+ * tileheap.h: plans which images and buffers of a frame live in on-chip tile memory (VK_QCOM_tile_memory_heap) and when, gives the others
+ * placements in shared, aliased memory, and returns the parameters of every Vulkan call.
+ *
+ * describe -> measure -> plan -> lower -> create, record and submit with your own code
+ *
+ * Written by cbindgen from crates/c; do not edit.
+ *
+ * Conventions
+ * - Zero a structure that begins with structSize, then set structSize to its size; a field that is zero has its default. Later versions add
+ *   fields at the end, and a program that was compiled with an older header works with a newer library. Structures without structSize do not
+ *   change within a SONAME.
+ * - Arrays are a count and a pointer. Strings are UTF-8 with a length; with the length TH_STRLEN they end in a zero byte.
+ * - Functions return a ThStatus, which is negative for errors. The last parameter of those that can fail for a reason is an error object, which
+ *   receives the message, or null; an invalid error object is ignored. After an error, a handle that would have been created is null, and other
+ *   outputs are as they were.
+ * - Handles are numbers. Null, destroyed and foreign ones are errors, not crashes. Objects are immutable, except error objects, planners and
+ *   lowerers, which one thread at a time may use.
+ * - The library has no settings, starts no threads, prints nothing and allocates no device memory. What calls share is the table of handles.
+ */
+
+#ifndef TILEHEAP_H
+#define TILEHEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vulkan/vulkan_core.h>
+
+#include "tileheap_vulkan.h"
+
+/** The version of this header; thGetVersion has that of the library. */
+#define TH_VERSION_MAJOR 0
+#define TH_VERSION_MINOR 1
+#define TH_VERSION_PATCH 0
+
+/** No index. */
+#define TH_NONE UINT32_MAX
+/** The length of a string that ends in a zero byte. */
+#define TH_STRLEN SIZE_MAX
+
+#ifndef TH_API
+#if defined(_WIN32) && !defined(TH_STATIC)
+#define TH_API __declspec(dllimport)
+#else
+#define TH_API
+#endif
+#endif
+
+/* In C, an enumeration is an integer of the given size; its constants have the type int. */
+#ifdef __cplusplus
+#define TH_ENUM(name, type) enum name : type
+#else
+#define TH_ENUM(name, type) typedef type name; enum name
+#endif
+
+/** The result of a function: 0 or more for success, negative for an error. */
+TH_ENUM(ThStatus, int32_t) {
+    /** The function did what it says. */
+    TH_STATUS_SUCCESS = 0,
+    /** The array was too short: it has the first elements, and the count says how many were written. */
+    TH_STATUS_INCOMPLETE = 1,
+    /** A pointer that must point to something is null. */
+    TH_STATUS_ERROR_NULL_POINTER = -1,
+    /** `structSize` of a structure is not its size in any version of the header that the library knows. */
+    TH_STATUS_ERROR_STRUCT_SIZE = -2,
+    /** A handle is null, was destroyed, or is not one of the expected type. */
+    TH_STATUS_ERROR_INVALID_HANDLE = -3,
+    /** Another thread is using an object that allows one thread at a time. */
+    TH_STATUS_ERROR_IN_USE = -4,
+    /** A number, an index, a name or a text is not one that the function accepts. */
+    TH_STATUS_ERROR_INVALID_ARGUMENT = -5,
+    /** The description of a frame breaks a rule. */
+    TH_STATUS_ERROR_INVALID_FRAME = -6,
+    /** A device profile contradicts itself, or a resource exceeds its limits. */
+    TH_STATUS_ERROR_INVALID_PROFILE = -7,
+    /** A text is not a document of the expected format. */
+    TH_STATUS_ERROR_INVALID_DOCUMENT = -8,
+    /** The frame cannot be planned for this device, for example because a pinned resource does not fit. */
+    TH_STATUS_ERROR_CANNOT_PLAN = -9,
+    /** The frame cannot run in this arrangement. */
+    TH_STATUS_ERROR_CANNOT_ARRANGE = -10,
+    /** The plan cannot be lowered for these queues, or needs more than aliasing. */
+    TH_STATUS_ERROR_CANNOT_LOWER = -11,
+    /** A checker refused a plan or tables. */
+    TH_STATUS_ERROR_CHECK_FAILED = -12,
+    /** The Vulkan driver returned an error, or lacks a function. */
+    TH_STATUS_ERROR_VULKAN = -13,
+    /** A defect of the library. The objects of the call can only be destroyed. */
+    TH_STATUS_ERROR_INTERNAL = -14,
+};
+
+/** The type of a resource. */
+TH_ENUM(ThResourceType, uint32_t) {
+    /** An image. */
+    TH_RESOURCE_TYPE_IMAGE,
+    /** A buffer. */
+    TH_RESOURCE_TYPE_BUFFER,
+};
+
+/** How long the contents of a resource are needed. */
+TH_ENUM(ThPersistence, uint32_t) {
+    /** Written and read within the frame. */
+    TH_PERSISTENCE_TRANSIENT,
+    /** Written in this frame and read in the next one, with `TH_ACCESS_FLAG_PREVIOUS`. */
+    TH_PERSISTENCE_HISTORY,
+    /** Owned by the caller; `entry` and `exit` are its states before and after the frame. */
+    TH_PERSISTENCE_EXTERNAL,
+    /** A swapchain image: contents undefined before the frame, presentable after it. `entry` and `exit` are ignored. */
+    TH_PERSISTENCE_SWAPCHAIN,
+    /** A buffer that the frame fills and the host reads after it. `entry` and `exit` are ignored. */
+    TH_PERSISTENCE_READ_BACK,
+};
+
+/** The kind of commands that a pass records. */
+TH_ENUM(ThPassType, uint32_t) {
+    /** Draws, in one render pass instance. */
+    TH_PASS_TYPE_RENDER,
+    /** Dispatches and other action commands outside of render passes. */
+    TH_PASS_TYPE_COMPUTE,
+    /** Copies, blits, fills and clears. */
+    TH_PASS_TYPE_TRANSFER,
+};
+
+/** The kind of memory a resource is placed in. */
+TH_ENUM(ThMemoryKind, uint32_t) {
+    /** A lazily allocated attachment that is used only inside one render pass. */
+    TH_MEMORY_KIND_LAZY,
+    /** An offset in the tile heap. */
+    TH_MEMORY_KIND_TILE,
+    /** An offset in a planned block of ordinary memory. */
+    TH_MEMORY_KIND_ARENA,
+    /** An allocation of its own, or the caller's. */
+    TH_MEMORY_KIND_DEDICATED,
+};
+
+/** Whether a resource needs a dedicated allocation (`VkMemoryDedicatedRequirements`). */
+TH_ENUM(ThDedicated, uint32_t) {
+    /** It shares an allocation. */
+    TH_DEDICATED_NO,
+    /** `prefersDedicatedAllocation`. */
+    TH_DEDICATED_PREFERRED,
+    /** `requiresDedicatedAllocation`. */
+    TH_DEDICATED_REQUIRED,
+};
+
+/** Which copy of history resources is current. */
+TH_ENUM(ThParity, uint32_t) {
+    /** In frames 0, 2, 4 and so on. */
+    TH_PARITY_EVEN,
+    /** In frames 1, 3, 5 and so on. */
+    TH_PARITY_ODD,
+};
+
+/**
+ * Why a resource is exclusive or shared.
+ *
+ * Drivers may store shared images without compression, so a resource is exclusive where transfers can order its uses.
+ */
+TH_ENUM(ThSharingReason, uint32_t) {
+    /** Exclusive: one queue family uses it. */
+    TH_SHARING_REASON_ONE_FAMILY,
+    /** Exclusive: several queue families use it one after the other, with transfers between them. */
+    TH_SHARING_REASON_TRANSFERS,
+    /** Shared: several queue families read it at the same time. */
+    TH_SHARING_REASON_CONCURRENT_READS,
+    /** Shared: several queue families use a history, and which one is next depends on the next frame. */
+    TH_SHARING_REASON_HISTORY,
+};
+
+/** Which of a history resource's two versions an access means. */
+TH_ENUM(ThHistoryVersion, uint32_t) {
+    /** What this frame writes. */
+    TH_HISTORY_VERSION_CURRENT,
+    /** What the frame before wrote; read only. */
+    TH_HISTORY_VERSION_PREVIOUS,
+};
+
+/** How a pass uses a resource. Stages, accesses, usages and layouts derive from it. */
+TH_ENUM(ThAccessKind, uint32_t) {
+    /** A colour attachment; the n-th of a pass is attachment n. */
+    TH_ACCESS_KIND_COLOR_ATTACHMENT,
+    /** The depth and stencil attachment. */
+    TH_ACCESS_KIND_DEPTH_STENCIL_ATTACHMENT,
+    /** Receives the resolved samples of `resolveSource`. */
+    TH_ACCESS_KIND_RESOLVE_ATTACHMENT,
+    /** Read at the fragment's own pixel. */
+    TH_ACCESS_KIND_INPUT_ATTACHMENT,
+    /** An attachment of the pass that shaders access within their tile (`VK_QCOM_tile_shading`). */
+    TH_ACCESS_KIND_TILE_ATTACHMENT,
+    /** A sampled image. */
+    TH_ACCESS_KIND_SAMPLED_IMAGE,
+    /** A fragment density map. */
+    TH_ACCESS_KIND_FRAGMENT_DENSITY_MAP,
+    /** A storage image. */
+    TH_ACCESS_KIND_STORAGE_IMAGE,
+    /** A uniform buffer. */
+    TH_ACCESS_KIND_UNIFORM_BUFFER,
+    /** A storage buffer. */
+    TH_ACCESS_KIND_STORAGE_BUFFER,
+    /** A uniform texel buffer. */
+    TH_ACCESS_KIND_UNIFORM_TEXEL_BUFFER,
+    /** A storage texel buffer. */
+    TH_ACCESS_KIND_STORAGE_TEXEL_BUFFER,
+    /** Memory reached through a buffer device address. */
+    TH_ACCESS_KIND_DEVICE_ADDRESS,
+    /** Vertex attributes. */
+    TH_ACCESS_KIND_VERTEX_BUFFER,
+    /** Indices. */
+    TH_ACCESS_KIND_INDEX_BUFFER,
+    /** Parameters of indirect draws and dispatches. */
+    TH_ACCESS_KIND_INDIRECT_BUFFER,
+    /** The source of a copy, blit or resolve command. */
+    TH_ACCESS_KIND_TRANSFER_SOURCE,
+    /** The destination of a copy, blit, fill, clear or resolve command. */
+    TH_ACCESS_KIND_TRANSFER_DESTINATION,
+};
+
+/** The active member of a `VkClearValue`. */
+TH_ENUM(ThClearKind, uint32_t) {
+    /** `VkClearColorValue::float32`. */
+    TH_CLEAR_KIND_FLOAT,
+    /** `VkClearColorValue::int32`. */
+    TH_CLEAR_KIND_INT,
+    /** `VkClearColorValue::uint32`. */
+    TH_CLEAR_KIND_UINT,
+    /** `VkClearDepthStencilValue`: a float, then an integer. */
+    TH_CLEAR_KIND_DEPTH_STENCIL,
+};
+
+/** The shaders that a store runs. */
+TH_ENUM(ThStoreShader, uint32_t) {
+    /** A triangle over the render area, to a colour attachment of a float or normalized format. */
+    TH_STORE_SHADER_FLOAT,
+    /** The same for signed integers. */
+    TH_STORE_SHADER_INT,
+    /** The same for unsigned integers. */
+    TH_STORE_SHADER_UINT,
+    /** The same for depth, written as `gl_FragDepth`. */
+    TH_STORE_SHADER_DEPTH,
+    /** A dispatch that copies a buffer in words of four bytes. */
+    TH_STORE_SHADER_BUFFER,
+};
+
+/** The contents of a row of `ThLowered::passes`. */
+TH_ENUM(ThPassContents, uint32_t) {
+    /** The caller's commands for a pass of the frame. */
+    TH_PASS_CONTENTS_DESCRIBED,
+    /** A copy out of tile memory by a draw or a dispatch: a row of `ThLowered::stores`. */
+    TH_PASS_CONTENTS_STORE,
+    /** A clear of contents that the frame reads and no earlier frame has written: a row of `ThLowered::clears`. */
+    TH_PASS_CONTENTS_CLEAR,
+};
+
+/** Why a barrier is there. */
+TH_ENUM(ThBarrierCause, uint32_t) {
+    /** An earlier write, a later write, or a layout change. */
+    TH_BARRIER_CAUSE_HAZARD,
+    /** First use of bytes that another resource held, in this frame or in earlier work. */
+    TH_BARRIER_CAUSE_ALIASING,
+    /** The previous use was through an image of the same resource in another tile memory object. */
+    TH_BARRIER_CAUSE_LADDER,
+    /** First use since an earlier frame. */
+    TH_BARRIER_CAUSE_EARLIER_FRAME,
+    /** An external resource comes in. */
+    TH_BARRIER_CAUSE_ENTRY,
+    /** An external resource goes out. */
+    TH_BARRIER_CAUSE_EXIT,
+    /** Released to another queue family. */
+    TH_BARRIER_CAUSE_RELEASE,
+    /** Acquired from another queue family. */
+    TH_BARRIER_CAUSE_ACQUIRE,
+};
+
+/** Whose semaphore it is. */
+TH_ENUM(ThSemaphoreKind, uint32_t) {
+    /** One that the frame declares. */
+    TH_SEMAPHORE_KIND_DECLARED,
+    /** The timeline semaphore of a device queue. */
+    TH_SEMAPHORE_KIND_QUEUE,
+};
+
+/** The kind of an address space. */
+TH_ENUM(ThAddressSpaceKind, uint32_t) {
+    /** The tile heap, as one device queue sees it: every tile memory object begins at its address 0. */
+    TH_ADDRESS_SPACE_KIND_TILE,
+    /** A row of `ThLowered::memory`. */
+    TH_ADDRESS_SPACE_KIND_MEMORY,
+};
+
+/** How residency in the tile heap is chosen. */
+TH_ENUM(ThStrategy, uint32_t) {
+    /** By a search that proves optimality or reports a bound. */
+    TH_STRATEGY_OPTIMAL,
+    /** Greedy by savings per byte and step, the best of several orders. */
+    TH_STRATEGY_GREEDY,
+    /** Greedy in a single order. */
+    TH_STRATEGY_FAST,
+    /** The vendor sample's policy: in order of declaration, the whole heap always bound. */
+    TH_STRATEGY_FIRST_COME,
+    /** Nothing in tile memory. */
+    TH_STRATEGY_OFF,
+};
+
+/**
+ * Whether resources with overlapping lifetimes may have several tile memory objects of different sizes, of which a smaller one is bound in passes
+ * in which fewer bytes are alive. A resource that is alive while several are bound has an image in each, at the same offset.
+ */
+TH_ENUM(ThLadder, uint32_t) {
+    /** If the model estimates a lower binning cost. */
+    TH_LADDER_AUTO,
+    /** Never. Aliasing only (`thCreateAliasing`) needs this. */
+    TH_LADDER_OFF,
+    /** Wherever fewer bytes are reserved. */
+    TH_LADDER_ALWAYS,
+};
+
+/** How a planner makes or reuses a plan. */
+TH_ENUM(ThPlanMode, uint32_t) {
+    /** Plans it as the options say; a known frame returns the known plan. */
+    TH_PLAN_MODE_PLAN,
+    /** Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`. */
+    TH_PLAN_MODE_NOW,
+    /** Improves the known plan by a search with twice as many steps as before. */
+    TH_PLAN_MODE_IMPROVE,
+};
+
+/** Whether a resource may be placed in tile memory. */
+TH_ENUM(ThTileConstraint, uint32_t) {
+    /** The planner chooses. */
+    TH_TILE_CONSTRAINT_NONE,
+    /** It must be; planning fails if it cannot be. */
+    TH_TILE_CONSTRAINT_PINNED,
+    /** It must not be. */
+    TH_TILE_CONSTRAINT_EXCLUDED,
+};
+
+/** A queue family outside of the device that owns an external resource. */
+TH_ENUM(ThExternalFamily, uint32_t) {
+    /** None: the family of the queue that uses it in the frame. */
+    TH_EXTERNAL_FAMILY_NONE,
+    /** `VK_QUEUE_FAMILY_EXTERNAL`. */
+    TH_EXTERNAL_FAMILY_EXTERNAL,
+    /** `VK_QUEUE_FAMILY_FOREIGN_EXT`. */
+    TH_EXTERNAL_FAMILY_FOREIGN,
+};
+
+/** Whether a frame may leave out a pass, and the state of its outputs then. */
+TH_ENUM(ThSkippedOutputs, uint32_t) {
+    /** It may not be left out. */
+    TH_SKIPPED_OUTPUTS_NONE,
+    /** They keep their contents, or are cleared. */
+    TH_SKIPPED_OUTPUTS_KEPT,
+    /** What the pass would overwrite is undefined. */
+    TH_SKIPPED_OUTPUTS_LOST,
+};
+
+/** What a name belongs to. */
+TH_ENUM(ThNameKind, uint32_t) {
+    /** A resource. */
+    TH_NAME_KIND_RESOURCE,
+    /** A pass. */
+    TH_NAME_KIND_PASS,
+    /** A command buffer. */
+    TH_NAME_KIND_COMMAND_BUFFER,
+    /** A semaphore. */
+    TH_NAME_KIND_SEMAPHORE,
+    /** A queue. */
+    TH_NAME_KIND_QUEUE,
+};
+
+/** The format of a report. */
+TH_ENUM(ThReportFormat, uint32_t) {
+    /** Text for people, of at most 110 columns. */
+    TH_REPORT_FORMAT_TEXT,
+    /** JSON, as the command `tileheap` writes and reads it. */
+    TH_REPORT_FORMAT_JSON,
+};
+
+/** Device features that change how a frame is planned or recorded. */
+TH_ENUM(ThFeatureFlag, uint32_t) {
+    /** `synchronization2`. */
+    TH_FEATURE_FLAG_SYNCHRONIZATION2 = (1 << 0),
+    /** `dynamicRendering`. */
+    TH_FEATURE_FLAG_DYNAMIC_RENDERING = (1 << 1),
+    /** `timelineSemaphore`. */
+    TH_FEATURE_FLAG_TIMELINE_SEMAPHORE = (1 << 2),
+    /** `maintenance4`. */
+    TH_FEATURE_FLAG_MAINTENANCE4 = (1 << 3),
+    /** `VK_ATTACHMENT_STORE_OP_NONE`. */
+    TH_FEATURE_FLAG_STORE_OP_NONE = (1 << 4),
+    /** `dynamicRenderingLocalRead`. */
+    TH_FEATURE_FLAG_LOCAL_READ = (1 << 5),
+    /** `separateDepthStencilLayouts`. */
+    TH_FEATURE_FLAG_SEPARATE_DEPTH_STENCIL_LAYOUTS = (1 << 6),
+    /** `multiview`. */
+    TH_FEATURE_FLAG_MULTIVIEW = (1 << 7),
+    /** `maintenance9`. */
+    TH_FEATURE_FLAG_MAINTENANCE9 = (1 << 8),
+    /** `tileMemoryHeap`. */
+    TH_FEATURE_FLAG_TILE_MEMORY = (1 << 16),
+};
+
+/** Properties of a resource. */
+TH_ENUM(ThResourceFlag, uint32_t) {
+    /** Each level may be an image of its own. */
+    TH_RESOURCE_FLAG_SEPARATE_LEVELS = (1 << 0),
+    /** An image is 1D. Without this flag and the next, it is 2D. */
+    TH_RESOURCE_FLAG_IMAGE1D = (1 << 1),
+    /** An image is 3D. */
+    TH_RESOURCE_FLAG_IMAGE3D = (1 << 2),
+};
+
+/** Properties of a pass. */
+TH_ENUM(ThPassFlag, uint32_t) {
+    /** Its contents are recorded in secondary command buffers. */
+    TH_PASS_FLAG_SECONDARY = (1 << 0),
+    /** It uses tile shading (`VK_QCOM_tile_shading`). */
+    TH_PASS_FLAG_TILE_SHADING = (1 << 1),
+    /** It renders to `renderArea`; without this flag, to the whole area that all attachments cover. */
+    TH_PASS_FLAG_RENDER_AREA = (1 << 2),
+    /** It can run strip by strip; one more execution costs `repeatBytes`. */
+    TH_PASS_FLAG_STRIPS = (1 << 3),
+};
+
+/** Properties of an access. */
+TH_ENUM(ThAccessFlag, uint32_t) {
+    /** It reads. */
+    TH_ACCESS_FLAG_READ = (1 << 0),
+    /** It writes. */
+    TH_ACCESS_FLAG_WRITE = (1 << 1),
+    /** It reads what the previous frame left in a history resource. */
+    TH_ACCESS_FLAG_PREVIOUS = (1 << 2),
+    /** `viewType` counts; without this flag, the type of the view follows from the image and the range. */
+    TH_ACCESS_FLAG_VIEW_TYPE = (1 << 3),
+    /** `reachTexels` counts. */
+    TH_ACCESS_FLAG_REACH = (1 << 4),
+    /** `measuredSavings` counts. */
+    TH_ACCESS_FLAG_MEASURED = (1 << 5),
+};
+
+/** What planning may not use, or may use besides. */
+TH_ENUM(ThPlanFlag, uint32_t) {
+    /** Resources do not share bytes. */
+    TH_PLAN_FLAG_NO_ALIASING = (1 << 0),
+    /** No lazily allocated memory. */
+    TH_PLAN_FLAG_NO_LAZY_MEMORY = (1 << 1),
+    /** Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), whose shaders are the caller's. */
+    TH_PLAN_FLAG_SPLIT = (1 << 2),
+    /** Reserving tile memory costs nothing; without this flag, `binCost` counts. */
+    TH_PLAN_FLAG_NO_BIN_COST = (1 << 3),
+};
+
+/** What a search for arrangements may change. */
+TH_ENUM(ThSearchFlag, uint32_t) {
+    /** The order of passes. */
+    TH_SEARCH_FLAG_ORDER = (1 << 0),
+    /** Render passes may run as one. */
+    TH_SEARCH_FLAG_MERGE = (1 << 1),
+    /** Batches may be submitted as one. */
+    TH_SEARCH_FLAG_FUSE = (1 << 2),
+    /** Passes may run strip by strip. */
+    TH_SEARCH_FLAG_STRIPS = (1 << 3),
+    /** Images may have narrower formats. */
+    TH_SEARCH_FLAG_FORMAT = (1 << 4),
+    /** Images may be smaller. */
+    TH_SEARCH_FLAG_EXTENT = (1 << 5),
+    /** Uses that keep a resource off chip may be left out. */
+    TH_SEARCH_FLAG_USAGE = (1 << 6),
+};
+
+/** The previous users of each placement's bytes. */
+typedef struct ThAliasingT ThAliasingT;
+
+/** Another way to run a frame. */
+typedef struct ThArrangementT ThArrangementT;
+
+/** Receives the messages of functions that fail. */
+typedef struct ThErrorT ThErrorT;
+
+/** A validated description of a frame. */
+typedef struct ThFrameT ThFrameT;
+
+/** Lowers plans into tables, which it owns. */
+typedef struct ThLowererT ThLowererT;
+
+/** The placement of every resource of a frame. */
+typedef struct ThPlanT ThPlanT;
+
+/** Remembers plans, so that a frame that was planned before is found again. */
+typedef struct ThPlannerT ThPlannerT;
+
+/** A device in numbers: memory heaps and types, tile memory, limits and features. */
+typedef struct ThProfileT ThProfileT;
+
+/** The memory requirements of a frame's resources on a device. */
+typedef struct ThRequirementsT ThRequirementsT;
+
+/** A text that the library wrote: a report or a document. */
+typedef struct ThTextT ThTextT;
+
+/** An error object: `thCreateError`. */
+typedef struct ThErrorT *ThError;
+
+/**
+ * A string in UTF-8. With the length `TH_STRLEN`, it ends in a zero byte. Strings that the library returns have their length, and no zero
+ * byte after it.
+ */
+typedef struct ThStringView {
+    /** The first byte; null for no string. */
+    const char *data;
+    /** The number of bytes, or `TH_STRLEN`. */
+    size_t length;
+} ThStringView;
+
+/** A text: reports and documents. */
+typedef struct ThTextT *ThText;
+
+/** A device profile: `thCreateProfile`. */
+typedef struct ThProfileT *ThProfile;
+
+/** A physical device whose profile is queried. */
+typedef struct ThPhysicalDeviceDesc {
+    /** `sizeof(ThPhysicalDeviceDesc)`. */
+    uint32_t structSize;
+    /** `apiVersion` of the `VkApplicationInfo` that the instance was created with; at least `VK_API_VERSION_1_1`. */
+    uint32_t apiVersion;
+    /** The loader's function. */
+    PFN_vkGetInstanceProcAddr getInstanceProcAddr;
+    /** The instance. */
+    VkInstance instance;
+    /** The physical device. */
+    VkPhysicalDevice physicalDevice;
+    /** Bits of `ThFeatureFlag` that the device is created with, `UINT32_MAX` for all that the physical device has. Plans use no others. */
+    uint32_t enabled;
+    /** Zero. */
+    uint32_t reserved;
+} ThPhysicalDeviceDesc;
+
+/** A device in numbers. */
+typedef struct ThProfileInfo {
+    /** `sizeof(ThProfileInfo)`. */
+    uint32_t structSize;
+    /** Bits of `ThFeatureFlag`. */
+    uint32_t features;
+    /** The name of the profile or the device. */
+    struct ThStringView name;
+    /** Where the numbers come from. */
+    struct ThStringView source;
+    /** The size of the tile heap in bytes; 0 without. */
+    uint64_t tileSize;
+    /** The on-chip memory that the tile heap and the driver's binning share; 0 if not known. */
+    uint64_t gmem;
+    /** The index of the tile heap, or `TH_NONE`. */
+    uint32_t tileHeap;
+    /** The index of its memory type, or `TH_NONE`. */
+    uint32_t tileMemoryType;
+    /** `queueSubmitBoundary`: contents of tile memory last until the end of a submit, not only of a batch. */
+    VkBool32 queueSubmitBoundary;
+    /** `tileBufferTransfers`: buffers in tile memory can be copied. */
+    VkBool32 tileBufferTransfers;
+} ThProfileInfo;
+
+/** The state of an external resource before or after the frame. */
+typedef struct ThExternalState {
+    /** The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter. */
+    VkImageLayout layout;
+    /** The queue family outside of the device that owns it. */
+    ThExternalFamily family;
+    /** The pipeline stages of the accesses. */
+    VkPipelineStageFlags2 stages;
+    /** The accesses. */
+    VkAccessFlags2 access;
+} ThExternalState;
+
+/** An image or a buffer. Its usage derives from the accesses. */
+typedef struct ThResourceDesc {
+    /** `sizeof(ThResourceDesc)`. */
+    uint32_t structSize;
+    /** Image or buffer. */
+    ThResourceType resourceType;
+    /** Unique in the frame. */
+    struct ThStringView name;
+    /** How long its contents are needed. */
+    ThPersistence persistence;
+    /** Whether it may be placed in tile memory. */
+    ThTileConstraint tileConstraint;
+    /** The state before the frame, of external resources. */
+    struct ThExternalState entry;
+    /** The state after the frame, of external resources. */
+    struct ThExternalState exit;
+    /** Bits of `ThResourceFlag`. */
+    uint32_t flags;
+    /** The format of an image. */
+    VkFormat format;
+    /** The size of an image in texels; depth 0 means 1. All zeros if `scale` is set. */
+    VkExtent3D extent;
+    /** The size of an image as fractions of the frame's base extent, rounded up. Zeros if `extent` is set. */
+    float scale[2];
+    /** Mip levels; 0 means 1. */
+    uint32_t mipLevels;
+    /** Array layers; 0 means 1. */
+    uint32_t arrayLayers;
+    /** Samples per texel; 0 means `VK_SAMPLE_COUNT_1_BIT`. */
+    VkSampleCountFlags samples;
+    /** Creation flags of an image besides those that follow from the plan. */
+    VkImageCreateFlags imageFlags;
+    /** Usage of an image besides that of its accesses. */
+    VkImageUsageFlags imageUsage;
+    /** Usage of a buffer besides that of its accesses. */
+    VkBufferUsageFlags bufferUsage;
+    /** A number of the caller for structures that it chains to the creation of an image; 0 for none. */
+    uint32_t hook;
+    /** Zero. */
+    uint32_t reserved;
+    /** The size of a buffer in bytes. */
+    uint64_t size;
+} ThResourceDesc;
+
+/** One use of one resource by one pass. */
+typedef struct ThAccessDesc {
+    /** `sizeof(ThAccessDesc)`. */
+    uint32_t structSize;
+    /** How the resource is used. */
+    ThAccessKind kind;
+    /** The index of the resource. */
+    uint32_t resource;
+    /** The subpass of a render pass. Accesses of a pass are listed by subpass. */
+    uint32_t subpass;
+    /**
+     * Bits of `ThAccessFlag`. Without `TH_ACCESS_FLAG_READ` and `TH_ACCESS_FLAG_WRITE`, attachments are written, and read if they are loaded;
+     * transfer destinations are written; everything else that can only be read is read. Storage resources, device addresses and tile
+     * attachments need one or both.
+     */
+    uint32_t flags;
+    /**
+     * What a written attachment does with earlier contents. Other resources keep them if they are read and written, and lose them if they are
+     * only written.
+     */
+    VkAttachmentLoadOp loadOp;
+    /** The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format. */
+    VkClearValue clear;
+    /** The pipeline stages; 0 for those that follow from the kind and the pass. */
+    VkPipelineStageFlags2 stages;
+    /**
+     * The part of an image. Zeros mean all aspects, and all levels and layers from the first on; of an attachment, level 0 only. Slices of
+     * 3D images count as layers.
+     */
+    VkImageSubresourceRange range;
+    /** The type of the view, with `TH_ACCESS_FLAG_VIEW_TYPE`. */
+    VkImageViewType viewType;
+    /** The format of the view; `VK_FORMAT_UNDEFINED` for that of the image. */
+    VkFormat viewFormat;
+    /** The index of the resource whose samples a resolve attachment receives. */
+    uint32_t resolveSource;
+    /** How far from its own pixel a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere. */
+    uint32_t reachTexels;
+    /** The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`. */
+    uint64_t measuredSavings;
+} ThAccessDesc;
+
+/** A pass: draws of one render pass instance, or dispatches or copies between barriers. */
+typedef struct ThPassDesc {
+    /** `sizeof(ThPassDesc)`. */
+    uint32_t structSize;
+    /** The kind of commands. */
+    ThPassType passType;
+    /** Unique in the frame. */
+    struct ThStringView name;
+    /** Bits of `ThPassFlag`. */
+    uint32_t flags;
+    /** Whether a frame may leave it out. */
+    ThSkippedOutputs skippedOutputs;
+    /** The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`. */
+    VkRect2D renderArea;
+    /** The views of multiview; 0 without. */
+    uint32_t viewMask;
+    /** The samples of its pipelines if they differ from those of the attachments, or 0. */
+    VkSampleCountFlags samples;
+    /** The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`. */
+    uint64_t repeatBytes;
+    /** A number of the caller for structures that it chains to the render pass; 0 for none. */
+    uint32_t hook;
+    /** The number of `accesses`. */
+    uint32_t accessCount;
+    /** Its accesses. */
+    const struct ThAccessDesc *accesses;
+} ThPassDesc;
+
+/** A semaphore that a batch waits for or signals. */
+typedef struct ThSemaphoreUse {
+    /** `sizeof(ThSemaphoreUse)`. */
+    uint32_t structSize;
+    /** The index of the semaphore. */
+    uint32_t semaphore;
+    /** The stages that wait, or whose completion is signalled. */
+    VkPipelineStageFlags2 stages;
+} ThSemaphoreUse;
+
+/** A primary command buffer. */
+typedef struct ThCommandBufferDesc {
+    /** `sizeof(ThCommandBufferDesc)`. */
+    uint32_t structSize;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** Unique in the frame. */
+    struct ThStringView name;
+    /** Its passes, in order. */
+    const struct ThPassDesc *passes;
+} ThCommandBufferDesc;
+
+/** Command buffers that are submitted together (`VkSubmitInfo2`). */
+typedef struct ThBatchDesc {
+    /** `sizeof(ThBatchDesc)`. */
+    uint32_t structSize;
+    /** The number of `waits`. */
+    uint32_t waitCount;
+    /** Semaphores that it waits for. */
+    const struct ThSemaphoreUse *waits;
+    /** The number of `signals`. */
+    uint32_t signalCount;
+    /** The number of `commandBuffers`. */
+    uint32_t commandBufferCount;
+    /** Semaphores that it signals. */
+    const struct ThSemaphoreUse *signals;
+    /** Its command buffers, in order. */
+    const struct ThCommandBufferDesc *commandBuffers;
+} ThBatchDesc;
+
+/** One call of `vkQueueSubmit2`. */
+typedef struct ThSubmitDesc {
+    /** `sizeof(ThSubmitDesc)`. */
+    uint32_t structSize;
+    /** The index of the queue. */
+    uint32_t queue;
+    /** The number of `batches`. */
+    uint32_t batchCount;
+    /** Its batches, in order. */
+    const struct ThBatchDesc *batches;
+} ThSubmitDesc;
+
+/** A queue that the frame submits to. */
+typedef struct ThQueueDesc {
+    /** `sizeof(ThQueueDesc)`. */
+    uint32_t structSize;
+    /** The capabilities that the frame needs. */
+    VkQueueFlags capabilities;
+    /** Unique in the frame. */
+    struct ThStringView name;
+} ThQueueDesc;
+
+/** A semaphore between batches. */
+typedef struct ThSemaphoreDesc {
+    /** `sizeof(ThSemaphoreDesc)`. */
+    uint32_t structSize;
+    /** Whether work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation. */
+    VkBool32 external;
+    /** Unique in the frame. */
+    struct ThStringView name;
+} ThSemaphoreDesc;
+
+/**
+ * A frame: resources, and passes in the order in which they are submitted.
+ *
+ * Either `submits` or `passes` is used. With `passes`, the frame is one command buffer on one queue; without `queues`, that is a graphics queue.
+ */
+typedef struct ThFrameDesc {
+    /** `sizeof(ThFrameDesc)`. */
+    uint32_t structSize;
+    /** The number of `resources`. */
+    uint32_t resourceCount;
+    /** The name of the frame. */
+    struct ThStringView name;
+    /** What scaled images are a fraction of, in texels. */
+    VkExtent2D baseExtent;
+    /** Images and buffers. Accesses refer to them by index. */
+    const struct ThResourceDesc *resources;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** The number of `submits`. */
+    uint32_t submitCount;
+    /** The passes of a frame of one command buffer. */
+    const struct ThPassDesc *passes;
+    /** The submits of a frame of several command buffers, batches or queues. */
+    const struct ThSubmitDesc *submits;
+    /** The number of `queues`. */
+    uint32_t queueCount;
+    /** The number of `semaphores`. */
+    uint32_t semaphoreCount;
+    /** The queues that submits refer to by index. */
+    const struct ThQueueDesc *queues;
+    /** The semaphores that batches refer to by index. */
+    const struct ThSemaphoreDesc *semaphores;
+} ThFrameDesc;
+
+/** A frame: `thCreateFrame`. */
+typedef struct ThFrameT *ThFrame;
+
+/** Sizes of a frame's tables. */
+typedef struct ThFrameInfo {
+    /** `sizeof(ThFrameInfo)`. */
+    uint32_t structSize;
+    /** The number of resources. */
+    uint32_t resourceCount;
+    /** The name of the frame. */
+    struct ThStringView name;
+    /** What scaled images are a fraction of, in texels. */
+    VkExtent2D baseExtent;
+    /** The number of passes. */
+    uint32_t passCount;
+    /** The number of accesses. */
+    uint32_t accessCount;
+    /** The number of command buffers. */
+    uint32_t commandBufferCount;
+    /** The number of batches. */
+    uint32_t batchCount;
+    /** The number of submits. */
+    uint32_t submitCount;
+    /** The number of queues. */
+    uint32_t queueCount;
+    /** The number of semaphores. */
+    uint32_t semaphoreCount;
+    /** Zero. */
+    uint32_t reserved;
+} ThFrameInfo;
+
+/** A resource of a validated frame, with the usage that its accesses need. */
+typedef struct ThResourceInfo {
+    /** `sizeof(ThResourceInfo)`. */
+    uint32_t structSize;
+    /** Image or buffer. */
+    ThResourceType resourceType;
+    /** Its name. */
+    struct ThStringView name;
+    /** How long its contents are needed. Swapchain images and buffers that are read back are external. */
+    ThPersistence persistence;
+    /** The first pass that uses it. */
+    uint32_t firstPass;
+    /** One past the last pass that uses it; `firstPass` if none does. */
+    uint32_t endPass;
+    /** The format of an image. */
+    VkFormat format;
+    /** The type of an image. */
+    VkImageType imageType;
+    /** The size of an image in texels. */
+    VkExtent3D extent;
+    /** Mip levels of an image. */
+    uint32_t mipLevels;
+    /** Array layers of an image. */
+    uint32_t arrayLayers;
+    /** Samples per texel of an image. */
+    VkSampleCountFlags samples;
+    /** The usage of an image. */
+    VkImageUsageFlags imageUsage;
+    /** The usage of a buffer. */
+    VkBufferUsageFlags bufferUsage;
+    /** Zero. */
+    uint32_t reserved;
+    /** The size of a buffer in bytes. */
+    uint64_t size;
+} ThResourceInfo;
+
+/** A pass of a validated frame. */
+typedef struct ThPassInfo {
+    /** `sizeof(ThPassInfo)`. */
+    uint32_t structSize;
+    /** The kind of commands. */
+    ThPassType passType;
+    /** Its name. */
+    struct ThStringView name;
+    /** The index of its command buffer. */
+    uint32_t commandBuffer;
+    /** The index of its queue. */
+    uint32_t queue;
+    /** The first of its accesses, a row of `ThLowered::accesses`. */
+    uint32_t firstAccess;
+    /** One past the last of its accesses. */
+    uint32_t endAccess;
+    /** The area that a render pass renders to. */
+    VkRect2D area;
+    /** The layers that a render pass renders to. */
+    uint32_t layers;
+    /** The views of multiview; 0 without. */
+    uint32_t viewMask;
+    /** The number of subpasses of a render pass; 1 for others. */
+    uint32_t subpassCount;
+    /** Zero. */
+    uint32_t reserved;
+} ThPassInfo;
+
+/**
+ * A question to the driver: the memory requirements of a resource in one kind of memory.
+ *
+ * For images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
+ * `vkGetDeviceImageMemoryRequirements` or `vkGetDeviceBufferMemoryRequirements`; without `maintenance4`, create the object and call
+ * `vkGetImageMemoryRequirements2` or `vkGetBufferMemoryRequirements2`. Chain a `VkMemoryDedicatedRequirements`, and for `TH_MEMORY_KIND_TILE` a
+ * `VkTileMemoryRequirementsQCOM`, to the `VkMemoryRequirements2`.
+ */
+typedef struct ThRequirementQuery {
+    /** `sizeof(ThRequirementQuery)`. */
+    uint32_t structSize;
+    /** The index of the resource. */
+    uint32_t resource;
+    /** The kind of memory: `TH_MEMORY_KIND_ARENA` for ordinary memory, `TH_MEMORY_KIND_TILE` or `TH_MEMORY_KIND_LAZY`. */
+    ThMemoryKind memory;
+    /** Image or buffer. */
+    ThResourceType resourceType;
+    /** The image as it would be created. */
+    VkImageCreateInfo image;
+    /** The buffer as it would be created. */
+    VkBufferCreateInfo buffer;
+    /** The number of the caller for structures that it chains to the creation of the image; 0 for none. */
+    uint32_t hook;
+    /** Zero. */
+    uint32_t reserved;
+} ThRequirementQuery;
+
+/** The driver's answer to a query. */
+typedef struct ThRequirementAnswer {
+    /** `sizeof(ThRequirementAnswer)`. */
+    uint32_t structSize;
+    /** `ThRequirementQuery::resource`. */
+    uint32_t resource;
+    /** `ThRequirementQuery::memory`. */
+    ThMemoryKind memory;
+    /** Whether the device supports the image or buffer; the fields below are ignored if not. */
+    VkBool32 supported;
+    /** From `VkMemoryDedicatedRequirements`. */
+    ThDedicated dedicated;
+    /** Zero. */
+    uint32_t reserved;
+    /** `VkMemoryRequirements2::memoryRequirements`. */
+    VkMemoryRequirements requirements;
+    /** `VkTileMemoryRequirementsQCOM::size`; 0 if the driver refuses tile memory, and for other kinds of memory. */
+    uint64_t tileSize;
+    /** `VkTileMemoryRequirementsQCOM::alignment`. */
+    uint64_t tileAlignment;
+} ThRequirementAnswer;
+
+/** Memory requirements: `thCreateRequirements`. */
+typedef struct ThRequirementsT *ThRequirements;
+
+/** The requirements of a resource. */
+typedef struct ThResourceRequirements {
+    /** `sizeof(ThResourceRequirements)`. */
+    uint32_t structSize;
+    /** The memory types that can hold it, one bit each. */
+    uint32_t memoryTypeBits;
+    /** Its size in ordinary memory. */
+    uint64_t size;
+    /** Its alignment in ordinary memory. */
+    uint64_t alignment;
+    /** Its size in tile memory; 0 if it cannot be placed there. */
+    uint64_t tileSize;
+    /** Its alignment in tile memory, any positive number; 0 if it cannot be placed there. */
+    uint64_t tileAlignment;
+    /** The lazily allocated memory types that can hold it, one bit each. */
+    uint32_t lazyTypeBits;
+    /** Whether it needs a dedicated allocation. */
+    ThDedicated dedicated;
+} ThResourceRequirements;
+
+/** A planner: `thCreatePlanner`. */
+typedef struct ThPlannerT *ThPlanner;
+
+/** Options of planning. All zeros are the defaults. */
+typedef struct ThPlanOptionsDesc {
+    /** `sizeof(ThPlanOptionsDesc)`. */
+    uint32_t structSize;
+    /** How residency in tile memory is chosen. */
+    ThStrategy strategy;
+    /** Whether overlapping lifetimes are served by several tile memory objects. */
+    ThLadder ladder;
+    /** Bits of `ThPlanFlag`. */
+    uint32_t flags;
+    /** The most steps of the search; 0 for the default of 2,000, a millisecond with 256 passes. */
+    uint64_t budget;
+    /** The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's. */
+    uint64_t binCost;
+    /** The most bytes of the tile heap that may be bound; 0 for all of it. */
+    uint64_t tileLimit;
+} ThPlanOptionsDesc;
+
+/** Inputs of planning. */
+typedef struct ThPlanDesc {
+    /** `sizeof(ThPlanDesc)`. */
+    uint32_t structSize;
+    /** How a planner makes or reuses a plan. Ignored without a planner. */
+    ThPlanMode mode;
+    /** The frame. */
+    ThFrame frame;
+    /** The memory requirements of its resources. */
+    ThRequirements requirements;
+    /** The device. */
+    ThProfile profile;
+    /** A planner, which remembers the plan, or null. */
+    ThPlanner planner;
+    /** Options, or null for the defaults. */
+    const struct ThPlanOptionsDesc *options;
+} ThPlanDesc;
+
+/** A plan: `thCreatePlan`. */
+typedef struct ThPlanT *ThPlan;
+
+/** A run of consecutive elements in a flat table, `[first, end)`; empty if both are equal. */
+typedef struct ThRun {
+    /** Index of the first element. */
+    uint32_t first;
+    /** Index after the last element. */
+    uint32_t end;
+} ThRun;
+
+/** The placement of a resource. */
+typedef struct ThPlannedResource {
+    /**
+     * Its placements, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read, one for
+     * each memory object of a tile resident with several.
+     */
+    struct ThRun placements;
+} ThPlannedResource;
+
+/** A resource at an offset of a memory object, for some passes. */
+typedef struct ThPlannedPlacement {
+    /** The index of the resource. */
+    uint32_t resource;
+    /** The kind of memory. */
+    ThMemoryKind memory;
+    /** The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources. */
+    uint32_t object;
+    /** The first pass in which the bytes are taken. */
+    uint32_t firstPass;
+    /** One past the last pass in which the bytes are taken. */
+    uint32_t endPass;
+    /** Zero. */
+    uint32_t reserved;
+    /** The offset in the memory object. */
+    uint64_t offset;
+    /** The size there. */
+    uint64_t size;
+} ThPlannedPlacement;
+
+/** A memory object. */
+typedef struct ThPlannedObject {
+    /** The kind of memory. */
+    ThMemoryKind memory;
+    /** The index of the memory type. */
+    uint32_t memoryType;
+    /** The size in bytes. A tile memory object covers the first bytes of the tile heap, as all of them do. */
+    uint64_t size;
+} ThPlannedObject;
+
+/** A pass as planned. */
+typedef struct ThPlannedPass {
+    /** The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none. */
+    uint32_t tileMemory;
+    /** The pass of the described frame; of a store, which copies out of tile memory, the one before it. */
+    uint32_t describedPass;
+    /** The bytes of tile residents alive in the pass. */
+    uint64_t liveTile;
+} ThPlannedPass;
+
+/** A plan as arrays, valid until the plan is destroyed. */
+typedef struct ThPlanArrays {
+    /** `sizeof(ThPlanArrays)`. */
+    uint32_t structSize;
+    /** The number of `resources`. */
+    uint32_t resourceCount;
+    /** Per resource of the planned frame, its placements. */
+    const struct ThPlannedResource *resources;
+    /** The number of `placements`. */
+    uint32_t placementCount;
+    /** The number of `objects`. */
+    uint32_t objectCount;
+    /** Placements in memory. */
+    const struct ThPlannedPlacement *placements;
+    /** Memory objects. */
+    const struct ThPlannedObject *objects;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** Zero. */
+    uint32_t reserved;
+    /** Per pass of the planned frame, what is bound. */
+    const struct ThPlannedPass *passes;
+} ThPlanArrays;
+
+/** Sums over a planned frame, in bytes. */
+typedef struct ThPlanTotals {
+    /** `sizeof(ThPlanTotals)`. */
+    uint32_t structSize;
+    /** Whether it is proved that no choice of tile residents saves more than this one. */
+    VkBool32 proved;
+    /** The traffic of all resources that the rules allow in tile memory, as accesses times size. */
+    uint64_t eligibleBytes;
+    /** The part of it that stays on chip. */
+    uint64_t onChipBytes;
+    /** What crosses the memory bus in a frame. */
+    uint64_t dramBytes;
+    /** The sizes of all shared blocks of ordinary memory. */
+    uint64_t arenaBytes;
+    /** What those would be if nothing shared bytes. */
+    uint64_t arenaBytesWithoutAliasing;
+    /** The size of the largest tile memory object. */
+    uint64_t tileBytes;
+    /** The most bytes alive at once in tile memory. */
+    uint64_t tilePeakLive;
+} ThPlanTotals;
+
+/** Memory traffic of a frame, in bytes. */
+typedef struct ThTraffic {
+    /** What all resources that could be on chip would move. */
+    uint64_t eligible;
+    /** Of that, what is moved. */
+    uint64_t moved;
+    /** Traffic saved on resources that are not eligible in the described frame. */
+    uint64_t savedElsewhere;
+    /** The cost of repeated passes. */
+    uint64_t repeats;
+    /** What halos of strips move. */
+    uint64_t halos;
+    /** The cost of merged passes. */
+    uint64_t merges;
+    /** The texels computed, as a factor of those of the described frame. */
+    double shaded;
+    /** The share of `eligible` that stays on chip, costs included; 1 for all of it. */
+    double share;
+} ThTraffic;
+
+/**
+ * Called with the traffic of the best arrangement so far, on the thread that searches. Returning `VK_FALSE` ends the search, which then returns
+ * that arrangement. It must neither throw nor `longjmp`.
+ */
+typedef VkBool32 (*PFN_thSearchCallback)(const struct ThTraffic *traffic,
+                                         void *data);
+
+/** Limits of a search. All zeros are the defaults. */
+typedef struct ThSearchDesc {
+    /** `sizeof(ThSearchDesc)`. */
+    uint32_t structSize;
+    /** Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips. */
+    uint32_t allow;
+    /** The most texels that may be computed, as a factor of those of the described frame; 0 for 1.5. */
+    double shaded;
+    /** The cost of one more execution of a pass in bytes of traffic, instead of what passes declare and what the profile has; 0 for those. */
+    uint64_t repeatBytes;
+    /** The most frames to look at; 0 for 20,000. */
+    uint64_t steps;
+    /** Called after each improvement, or null. */
+    PFN_thSearchCallback progress;
+    /** The second argument of `progress`. */
+    void *userData;
+} ThSearchDesc;
+
+/** An arrangement: `thSearchArrangement`. */
+typedef struct ThArrangementT *ThArrangement;
+
+/** An arrangement and its savings. */
+typedef struct ThArrangementInfo {
+    /** `sizeof(ThArrangementInfo)`. */
+    uint32_t structSize;
+    /** Zero. */
+    uint32_t reserved;
+    /** The traffic of the frame as described. */
+    struct ThTraffic described;
+    /** The traffic of the arranged frame. */
+    struct ThTraffic arranged;
+    /** An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it. */
+    double cap;
+    /** The frames that the search looked at. */
+    uint64_t steps;
+} ThArrangementInfo;
+
+/** A pass of the arranged frame. */
+typedef struct ThArrangedPass {
+    /** The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged. */
+    struct ThRun described;
+    /** The number of the strip that it computes; 0 for all of its image. */
+    uint32_t strip;
+    /** The number of strips; 1 for all of its image. */
+    uint32_t stripCount;
+    /** The area that it computes, halo included, in texels of the described image; empty for all of its image. */
+    VkRect2D area;
+    /** The texel of the described image that is texel (0, 0) of what the pass writes. */
+    VkOffset2D origin;
+    /** How far the area reaches beyond the strip's own part, in texels. */
+    uint32_t halo;
+} ThArrangedPass;
+
+/** A described pass that runs as part of a pass of the arranged frame. */
+typedef struct ThDescribedPass {
+    /** Its index in the described frame. */
+    uint32_t pass;
+    /** Its first subpass in the arranged pass. */
+    uint32_t subpass;
+} ThDescribedPass;
+
+/** A resource of the arranged frame. */
+typedef struct ThArrangedResource {
+    /** Its index in the described frame. */
+    uint32_t described;
+    /** Where its first texel lies in the described resource. */
+    VkOffset2D origin;
+} ThArrangedResource;
+
+/** The way from the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed. */
+typedef struct ThArrangementArrays {
+    /** `sizeof(ThArrangementArrays)`. */
+    uint32_t structSize;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** Per pass of the arranged frame, what it runs. */
+    const struct ThArrangedPass *passes;
+    /** The number of `described`. */
+    uint32_t describedCount;
+    /** The number of `resources`. */
+    uint32_t resourceCount;
+    /** Described passes: runs of `passes`. */
+    const struct ThDescribedPass *described;
+    /** Per resource of the arranged frame, the described one. */
+    const struct ThArrangedResource *resources;
+} ThArrangementArrays;
+
+/** A lowerer: `thCreateLowerer`. */
+typedef struct ThLowererT *ThLowerer;
+
+/** A queue of the device: a queue family and a queue of it. */
+typedef struct ThFamilyQueue {
+    /** `queueFamilyIndex`. */
+    uint32_t family;
+    /** `queueIndex`. */
+    uint32_t index;
+} ThFamilyQueue;
+
+/** Inputs of lowering. */
+typedef struct ThLowerDesc {
+    /** `sizeof(ThLowerDesc)`. */
+    uint32_t structSize;
+    /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
+    uint32_t queueCount;
+    /** The device queues. */
+    const struct ThFamilyQueue *queues;
+    /** The plan. */
+    ThPlan plan;
+    /**
+     * The lowerer that has the tables of the frame before, which may be the one that lowers; null for the first frame of a plan. The frame
+     * before has the same plan and queues.
+     */
+    ThLowerer previous;
+} ThLowerDesc;
+
+/** A position in a table, or none. None is `TH_NONE`. */
+typedef uint32_t ThOptionalIndex;
+
+/** A memory object: `VkMemoryAllocateInfo` and what is chained to it. */
+typedef struct ThMemoryRow {
+    /** Tile, lazily allocated, shared or dedicated. */
+    ThMemoryKind kind;
+    /** `memoryTypeIndex`. */
+    uint32_t memoryType;
+    /** `allocationSize`. */
+    VkDeviceSize size;
+    /**
+     * Alignment of offset and size if part of a larger allocation stands in for the memory object, including the device's
+     * `bufferImageGranularity`. Dedicated allocations have exactly `size`.
+     */
+    VkDeviceSize alignment;
+    /** `VkMemoryAllocateFlagsInfo::flags`; nothing is chained for none. */
+    VkMemoryAllocateFlags flags;
+    /** `VkMemoryDedicatedAllocateInfo::image`, a row of `ThLowered::images`. */
+    ThOptionalIndex dedicatedImage;
+    /** `VkMemoryDedicatedAllocateInfo::buffer`, a row of `ThLowered::buffers`. */
+    ThOptionalIndex dedicatedBuffer;
+} ThMemoryRow;
+
+/** How queue families share a resource. */
+typedef struct ThSharing {
+    /**
+     * `pQueueFamilyIndices`: a run of `ThLowered::families`. Empty for `VK_SHARING_MODE_EXCLUSIVE`, two or more for
+     * `VK_SHARING_MODE_CONCURRENT`.
+     */
+    struct ThRun families;
+    /** The reason for that. */
+    ThSharingReason reason;
+} ThSharing;
+
+/** Where a resource's bytes come from: `[offset, offset + size)` of a memory object, or the caller. */
+typedef struct ThMemoryBinding {
+    /**
+     * Row of `ThLowered::memory`; none (`TH_NONE`) if the caller creates the resource and hands it in for every frame; the row
+     * then describes the required properties.
+     */
+    ThOptionalIndex memory;
+    /** `memoryOffset`. */
+    VkDeviceSize offset;
+    /** The size that the driver requires. */
+    VkDeviceSize size;
+} ThMemoryBinding;
+
+/** An image: `vkCreateImage` and `vkBindImageMemory2`. */
+typedef struct ThImageRow {
+    /** The resource that it holds. */
+    uint32_t resource;
+    /** `VkImageCreateFlags`. */
+    VkImageCreateFlags flags;
+    /** 1D, 2D or 3D. */
+    VkImageType imageType;
+    /** Format of the image. */
+    VkFormat format;
+    /** Size of level 0 in texels. */
+    VkExtent3D extent;
+    /** Levels. */
+    uint32_t mipLevels;
+    /** Layers. */
+    uint32_t arrayLayers;
+    /** Samples per texel. */
+    VkSampleCountFlags samples;
+    /** Tiling. */
+    VkImageTiling tiling;
+    /** Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included. */
+    VkImageUsageFlags usage;
+    /** The description's `hook`: a number of the caller for structures that it chains, or 0. */
+    uint32_t hook;
+    /** `VkImageFormatListCreateInfo`: a run of `ThLowered::formats`, empty for none. */
+    struct ThRun viewFormats;
+    /** Exclusive, or the families that share it. */
+    struct ThSharing sharing;
+    /** Its bytes. */
+    struct ThMemoryBinding binding;
+} ThImageRow;
+
+/** A buffer: `vkCreateBuffer` and `vkBindBufferMemory2`. */
+typedef struct ThBufferRow {
+    /** The resource that it holds. */
+    uint32_t resource;
+    /** Size in bytes. */
+    VkDeviceSize size;
+    /** Usage, `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` included. */
+    VkBufferUsageFlags usage;
+    /** Exclusive, or the families that share it. */
+    struct ThSharing sharing;
+    /** Its bytes. */
+    struct ThMemoryBinding binding;
+} ThBufferRow;
+
+/** A range of an image: `VkImageSubresourceRange`. In descriptions, what is left empty means all there are; in tables, nothing is empty. */
+typedef struct ThSubresourceRange {
+    /** Aspects. */
+    VkImageAspectFlags aspects;
+    /** Levels `[first, end)`. */
+    struct ThRun levels;
+    /** Layers `[first, end)`; of 3D images, slices. */
+    struct ThRun layers;
+} ThSubresourceRange;
+
+/** An image view: `vkCreateImageView`. */
+typedef struct ThViewRow {
+    /** Row of `ThLowered::images`. */
+    uint32_t image;
+    /** Type. */
+    VkImageViewType viewType;
+    /** Format. */
+    VkFormat format;
+    /** `VkImageViewUsageCreateInfo::usage`, for views that may not allow all of the image's usage; nothing is chained if it is 0. */
+    VkImageUsageFlags usage;
+    /** `subresourceRange`. */
+    struct ThSubresourceRange range;
+} ThViewRow;
+
+/** An image or a buffer: a table and a row of it. */
+typedef struct ThObjectRef {
+    /** The table. */
+    ThResourceType kind;
+    /** Its row there. */
+    uint32_t row;
+} ThObjectRef;
+
+/** The image or buffer that an access of the frame uses, its view and its layouts. */
+typedef struct ThAccessRow {
+    /** The pass of the frame that makes it. */
+    uint32_t pass;
+    /** The subpass of a render pass. */
+    uint32_t subpass;
+    /** The resource of the frame. */
+    uint32_t resource;
+    /** The current or the previous version of a history. */
+    ThHistoryVersion version;
+    /** How it is used. */
+    ThAccessKind kind;
+    /** The image or buffer. */
+    struct ThObjectRef object;
+    /** The part of an image; for 3D images, slices. */
+    struct ThSubresourceRange range;
+    /** The view for descriptors, a row of `ThLowered::views`; none for buffers, copies and attachments. */
+    ThOptionalIndex view;
+    /** The layout during the pass, of aspects other than stencil; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
+    VkImageLayout layout;
+    /** The layout of stencil during the pass. */
+    VkImageLayout stencilLayout;
+} ThAccessRow;
+
+/** Load and store operation of an attachment, or of its stencil aspect. */
+typedef struct ThOperations {
+    /** At the beginning of the render pass. */
+    VkAttachmentLoadOp load;
+    /** At its end. */
+    VkAttachmentStoreOp store;
+} ThOperations;
+
+/** The 16 bytes of a `VkClearValue`. */
+typedef struct ThClearBits {
+    /** The active member of the union. */
+    ThClearKind kind;
+    /** The bits of the union. */
+    uint32_t words[4];
+} ThClearBits;
+
+/** An attachment of a render pass instance: `VkRenderingAttachmentInfo`, or `VkAttachmentDescription`. */
+typedef struct ThAttachmentRow {
+    /** Row of `ThLowered::views`. */
+    uint32_t view;
+    /** Format of the view. */
+    VkFormat format;
+    /** Samples per texel. */
+    VkSampleCountFlags samples;
+    /** The layout of colour or depth before, during and after a dynamic render pass. */
+    VkImageLayout layout;
+    /** Stencil layout; equal to `layout` without separate layouts. */
+    VkImageLayout stencilLayout;
+    /** `initialLayout` and `finalLayout` of a render pass object: the equivalent of both layouts, or `VK_IMAGE_LAYOUT_UNDEFINED`. */
+    VkImageLayout combinedLayout;
+    /** Load and store operations of colour or depth. */
+    struct ThOperations operations;
+    /** Load and store operations of stencil. */
+    struct ThOperations stencil;
+    /** `clearValue`; ignored unless an operation clears. */
+    struct ThClearBits clear;
+    /** The resolve attachment of a dynamic render pass, a row of `ThLowered::attachments`. */
+    ThOptionalIndex resolve;
+    /** `resolveMode`; `VK_RESOLVE_MODE_NONE` without a resolve attachment. */
+    VkResolveModeFlags resolveMode;
+} ThAttachmentRow;
+
+/** `VkAttachmentReference`. */
+typedef struct ThReferenceRow {
+    /** Position in the attachments of the instance; `VK_ATTACHMENT_UNUSED` for none. */
+    uint32_t attachment;
+    /** The attachment's `combinedLayout`. */
+    VkImageLayout layout;
+} ThReferenceRow;
+
+/** Stages and accesses on both sides of a barrier. */
+typedef struct ThScopes {
+    /** `srcStageMask`. */
+    VkPipelineStageFlags2 srcStages;
+    /** `srcAccessMask`. */
+    VkAccessFlags2 srcAccess;
+    /** `dstStageMask`. */
+    VkPipelineStageFlags2 dstStages;
+    /** `dstAccessMask`. */
+    VkAccessFlags2 dstAccess;
+} ThScopes;
+
+/** `VkSubpassDependency`, or a `VkMemoryBarrier2` between two subpasses of dynamic rendering. */
+typedef struct ThSubpassDependencyRow {
+    /** `srcSubpass`. */
+    uint32_t srcSubpass;
+    /** `dstSubpass`. Equal to `srcSubpass` if a subpass reads what it writes: for barriers that the caller records in it. */
+    uint32_t dstSubpass;
+    /** `dependencyFlags`. */
+    VkDependencyFlags flags;
+    /** Stages and accesses. */
+    struct ThScopes scopes;
+} ThSubpassDependencyRow;
+
+/** A subpass: `VkSubpassDescription`, what is recorded to begin it in dynamic rendering, and what its pipelines are created with. */
+typedef struct ThSubpassRow {
+    /** Dependencies on earlier subpasses: a run of `ThLowered::subpassDependencies`. */
+    struct ThRun dependencies;
+    /**
+     * The part of `dependencies` that is recorded with one `vkCmdPipelineBarrier2` before the subpass in dynamic rendering, all with the same
+     * flags; nothing is recorded if it is empty.
+     */
+    struct ThRun barriers;
+    /** `pColorAttachments`: a run of `ThLowered::references`. */
+    struct ThRun colors;
+    /** `pResolveAttachments`, as many as `colors` or none: a run of `ThLowered::references`. */
+    struct ThRun resolves;
+    /** `pInputAttachments`: a run of `ThLowered::references`. */
+    struct ThRun inputs;
+    /** `pDepthStencilAttachment`: a row of `ThLowered::references`. */
+    ThOptionalIndex depth;
+    /** The resolve attachment of depth and stencil: a row of `ThLowered::references`. */
+    ThOptionalIndex depthResolve;
+    /** `pPreserveAttachments`: a run of `ThLowered::indices`. */
+    struct ThRun preserved;
+    /**
+     * `VkRenderingAttachmentLocationInfo`, one for each colour attachment of an instance with local read: a run of
+     * `ThLowered::indices`.
+     */
+    struct ThRun locations;
+    /** `VkRenderingInputAttachmentIndexInfo`, likewise; the indices of depth and stencil are `VK_ATTACHMENT_UNUSED`. */
+    struct ThRun inputIndices;
+    /**
+     * Formats of the colour attachments that pipelines name, with local read those of the whole instance: a run of
+     * `ThLowered::formats`.
+     */
+    struct ThRun colorFormats;
+    /** Format of the depth attachment that pipelines name, or `VK_FORMAT_UNDEFINED`. */
+    VkFormat depthFormat;
+    /** Format of the stencil attachment that pipelines name, or `VK_FORMAT_UNDEFINED`. */
+    VkFormat stencilFormat;
+    /** The aspects of depth and stencil that the subpass uses. */
+    VkImageAspectFlags depthAspects;
+    /** Samples of its pipelines: those of its attachments, or what the pass declares. */
+    VkSampleCountFlags samples;
+} ThSubpassRow;
+
+/** A render pass instance, from `vkCmdBeginRendering` or `vkCmdBeginRenderPass` to its end. */
+typedef struct ThInstanceRow {
+    /** The pass of the frame. */
+    uint32_t pass;
+    /** Begun by `vkCmdBeginRendering`, not through a render pass object. */
+    bool dynamic;
+    /**
+     * Shaders read attachments in place in dynamic rendering (`VK_KHR_dynamic_rendering_local_read`): each subpass begins with its
+     * locations and input attachment indices.
+     */
+    bool localRead;
+    /** Its contents are in secondary command buffers. */
+    bool secondary;
+    /** `VkRenderPassTileShadingCreateInfoQCOM` is chained, with the flag to enable it. */
+    bool tileShading;
+    /** `renderArea`. */
+    VkRect2D area;
+    /** Width and height of the framebuffer of a render pass object. */
+    VkExtent2D framebuffer;
+    /** `layerCount`, and the layers of a framebuffer: 1 with a view mask. */
+    uint32_t layers;
+    /** `viewMask`; 0 without multiview. */
+    uint32_t viewMask;
+    /** Its attachments, each view once: a run of `ThLowered::attachments`. */
+    struct ThRun attachments;
+    /** `pColorAttachments` of dynamic rendering, the first of `attachments`; empty with a render pass object. */
+    struct ThRun colors;
+    /** `pDepthAttachment` of dynamic rendering: a row of `ThLowered::attachments`. */
+    ThOptionalIndex depth;
+    /** `pStencilAttachment` of dynamic rendering: a row of `ThLowered::attachments`. */
+    ThOptionalIndex stencil;
+    /** Its subpasses, in order: a run of `ThLowered::subpasses`. */
+    struct ThRun subpasses;
+    /** The description's `hook`: a number of the caller for structures that it chains, or 0. */
+    uint32_t hook;
+    /**
+     * Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,
+     * `VkTileMemorySizeInfoQCOM` is chained with it.
+     */
+    VkDeviceSize tileMemory;
+} ThInstanceRow;
+
+/** `vkCmdClearColorImage`, `vkCmdClearDepthStencilImage`, or `vkCmdFillBuffer` of a whole buffer. */
+typedef struct ThClearRow {
+    /** The image or buffer. */
+    struct ThObjectRef object;
+    /** The part of an image, as barriers name it: all slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
+    struct ThSubresourceRange range;
+    /** `imageLayout`; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
+    VkImageLayout layout;
+    /** Zero in the format's numeric type. */
+    struct ThClearBits value;
+} ThClearRow;
+
+/**
+ * A copy out of tile memory.
+ *
+ * The source is binding 0 of set 0: an image read with `texelFetch` (a combined image sampler without filter), or a storage buffer. The
+ * target is the render pass's attachment, or the storage buffer at binding 1. A draw has no vertex input and no culling, a triangle list, and
+ * viewport and scissor of the render area; for depth, the test is on with `VK_COMPARE_OP_ALWAYS`, and depth is written.
+ */
+typedef struct ThStoreRow {
+    /** The shaders of its pipeline. */
+    ThStoreShader shader;
+    /** The access that reads: a row of `ThLowered::accesses`. */
+    uint32_t source;
+    /** The access that writes: a row of `ThLowered::accesses`. */
+    uint32_t target;
+    /** Workgroups of a dispatch; 0 for a draw of three vertices. */
+    uint32_t groups;
+} ThStoreRow;
+
+/** The barriers of one `vkCmdPipelineBarrier2`; nothing is recorded if all are empty. */
+typedef struct ThDependencyRow {
+    /** A run of `ThLowered::imageBarriers`. */
+    struct ThRun images;
+    /** A run of `ThLowered::bufferBarriers`. */
+    struct ThRun buffers;
+    /** A run of `ThLowered::memoryBarriers`. */
+    struct ThRun memory;
+} ThDependencyRow;
+
+/** One pass as recorded: `vkCmdBindTileMemoryQCOM` if that changes, barriers, the pass, barriers. */
+typedef struct ThPassRow {
+    /** The pass of the frame; for a clear, the pass that it precedes. */
+    uint32_t pass;
+    /** What is recorded. */
+    ThPassContents contents;
+    /** The row of a store or a clear. */
+    ThOptionalIndex row;
+    /**
+     * The tile memory that is bound, a row of `ThLowered::memory`. None: `vkCmdBindTileMemoryQCOM` with a null pointer,
+     * if the command buffer has bound tile memory before; a new command buffer has nothing bound.
+     */
+    ThOptionalIndex tileMemory;
+    /** The render pass, a row of `ThLowered::instances`. */
+    ThOptionalIndex instance;
+    /** Barriers before the pass. */
+    struct ThDependencyRow before;
+    /** Barriers after the pass. */
+    struct ThDependencyRow after;
+} ThPassRow;
+
+/** Queue families of an ownership transfer; both are `VK_QUEUE_FAMILY_IGNORED` without one. */
+typedef struct ThFamilies {
+    /** `srcQueueFamilyIndex`. */
+    uint32_t src;
+    /** `dstQueueFamilyIndex`. */
+    uint32_t dst;
+} ThFamilies;
+
+/** `VkImageMemoryBarrier2`. */
+typedef struct ThImageBarrierRow {
+    /** Row of `ThLowered::images`. */
+    uint32_t image;
+    /** The subresources that it covers. All slices of a 3D image are layers `[0, VK_REMAINING_ARRAY_LAYERS)`. */
+    struct ThSubresourceRange range;
+    /** Stages and accesses. */
+    struct ThScopes scopes;
+    /** Layout before; `VK_IMAGE_LAYOUT_UNDEFINED` discards the contents. */
+    VkImageLayout oldLayout;
+    /** Layout after. */
+    VkImageLayout newLayout;
+    /** Families of a transfer. */
+    struct ThFamilies families;
+    /** Why it is there. */
+    ThBarrierCause cause;
+} ThImageBarrierRow;
+
+/** `VkBufferMemoryBarrier2`. */
+typedef struct ThBufferBarrierRow {
+    /** Row of `ThLowered::buffers`. */
+    uint32_t buffer;
+    /** First byte. */
+    VkDeviceSize offset;
+    /** Number of bytes. */
+    VkDeviceSize size;
+    /** Stages and accesses. */
+    struct ThScopes scopes;
+    /** Families of a transfer. */
+    struct ThFamilies families;
+    /** Why it is there. */
+    ThBarrierCause cause;
+} ThBufferBarrierRow;
+
+/** `VkMemoryBarrier2`. */
+typedef struct ThMemoryBarrierRow {
+    /** Stages and accesses. */
+    struct ThScopes scopes;
+    /** Why it is there. */
+    ThBarrierCause cause;
+} ThMemoryBarrierRow;
+
+/** A command buffer of the frame. */
+typedef struct ThCommandBufferRow {
+    /** The frame's command buffer. */
+    uint32_t commands;
+    /** The device queue that it is submitted to. */
+    uint32_t queue;
+    /** A run of `ThLowered::passes`. */
+    struct ThRun passes;
+} ThCommandBufferRow;
+
+/** A semaphore that a batch waits for or signals, and its value. */
+typedef struct ThSemaphoreValue {
+    /** Declared, or a queue's timeline. */
+    ThSemaphoreKind kind;
+    /** The semaphore of the frame, or the device queue. */
+    uint32_t index;
+    /**
+     * For a queue's timeline, relative to the start of the frame: 1 is the frame's first batch there, 0 the last one before it. Add the
+     * number of batches that were submitted to the queue before the frame; leave out a wait for a sum of 0 or less. For a declared
+     * timeline semaphore, 0: its value is the caller's.
+     */
+    int64_t value;
+} ThSemaphoreValue;
+
+/** `VkSemaphoreSubmitInfo`. */
+typedef struct ThSemaphoreRow {
+    /** The semaphore and its value. */
+    struct ThSemaphoreValue semaphore;
+    /** `stageMask`. */
+    VkPipelineStageFlags2 stages;
+} ThSemaphoreRow;
+
+/** `VkSubmitInfo2`. */
+typedef struct ThBatchRow {
+    /** The frame's batch. */
+    uint32_t batch;
+    /**
+     * Whether it is the frame's first batch on its device queue. If other work that uses the frame's memory was submitted after the tables
+     * were lowered, add waits at `VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT` here, for the latest value of each queue that ran it: for tile memory only this queue, for
+     * ordinary memory any queue.
+     */
+    bool isFirst;
+    /** A run of `ThLowered::waits`. */
+    struct ThRun waits;
+    /** A run of `ThLowered::commandBuffers`. */
+    struct ThRun commandBuffers;
+    /** A run of `ThLowered::signals`. */
+    struct ThRun signals;
+} ThBatchRow;
+
+/** `vkQueueSubmit2`. */
+typedef struct ThSubmitRow {
+    /** The frame's submit. */
+    uint32_t submit;
+    /** The queue. */
+    uint32_t queue;
+    /** A run of `ThLowered::batches`. */
+    struct ThRun batches;
+} ThSubmitRow;
+
+/** An address space, in which equal offsets mean the same byte. */
+typedef struct ThAddressSpace {
+    /** The tile heap, or a memory object. */
+    ThAddressSpaceKind kind;
+    /** The device queue, or the row of memory. */
+    uint32_t index;
+} ThAddressSpace;
+
+/** The last use of bytes or of a resource by one queue. */
+typedef struct ThLastUse {
+    /** The queue. */
+    uint32_t queue;
+    /** The value of the queue's timeline semaphore once the use has completed, relative to the start of the frame: 0 or less. */
+    int64_t value;
+    /** Stages of the use. */
+    VkPipelineStageFlags2 stages;
+    /** Writes of the use that were not made available. */
+    VkAccessFlags2 writes;
+} ThLastUse;
+
+/** The last use of some bytes by one queue. */
+typedef struct ThByteUse {
+    /** Where the bytes are. */
+    struct ThAddressSpace space;
+    /** First byte. */
+    VkDeviceSize first;
+    /** One past the last byte. */
+    VkDeviceSize end;
+    /** The use. */
+    struct ThLastUse last;
+} ThByteUse;
+
+/** Contents that outlive a frame. */
+typedef struct ThContentState {
+    /** The image or buffer. */
+    struct ThObjectRef object;
+    /** The part of an image. */
+    struct ThSubresourceRange range;
+    /** Whether it was ever written. */
+    bool defined;
+    /** The layout that it was left in; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers. */
+    VkImageLayout layout;
+    /** The queue family that owns it; none if families share it, or none has used it. */
+    ThOptionalIndex family;
+} ThContentState;
+
+/**
+ * A frame as it is executed: every parameter of every Vulkan call, in arrays. An index is the position of a row in the array that its field
+ * names, and a `ThRun` is a half-open range of positions.
+ *
+ * The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
+ * `images` and `buffers` are the same in every frame.
+ *
+ * What no row says is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+ * `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
+ */
+typedef struct ThLowered {
+    /** `sizeof(ThLowered)`. */
+    uint32_t structSize;
+    /** Which copy of history resources is current in this frame. */
+    ThParity parity;
+    /** The number of `deviceQueues`. */
+    uint32_t deviceQueueCount;
+    /** The device queues, each once, in the order of their first declared queue. Rows name device queues by their index here. */
+    const struct ThFamilyQueue *deviceQueues;
+    /** The number of `queues`. */
+    uint32_t queueCount;
+    /** Per declared queue of the frame, the number of its device queue. */
+    const uint32_t *queues;
+    /** The number of `memory`. */
+    uint32_t memoryCount;
+    /** Memory objects (`VkMemoryAllocateInfo`). */
+    const struct ThMemoryRow *memory;
+    /** The number of `images`. */
+    uint32_t imageCount;
+    /** Images (`VkImageCreateInfo`, `VkBindImageMemoryInfo`), created or imported. */
+    const struct ThImageRow *images;
+    /** The number of `buffers`. */
+    uint32_t bufferCount;
+    /** Buffers (`VkBufferCreateInfo`, `VkBindBufferMemoryInfo`), created or imported. */
+    const struct ThBufferRow *buffers;
+    /** The number of `views`. */
+    uint32_t viewCount;
+    /** Image views (`VkImageViewCreateInfo`). */
+    const struct ThViewRow *views;
+    /** The number of `families`. */
+    uint32_t familyCount;
+    /** Queue families of concurrent sharing: runs of images and buffers. */
+    const uint32_t *families;
+    /** The number of `formats`. */
+    uint32_t formatCount;
+    /** View formats of images, and colour formats of subpasses. */
+    const VkFormat *formats;
+    /** The number of `accesses`. */
+    uint32_t accessCount;
+    /** Per access of the frame, the object it uses, its view and layouts. */
+    const struct ThAccessRow *accesses;
+    /** The number of `attachments`. */
+    uint32_t attachmentCount;
+    /** Attachments of render pass instances. */
+    const struct ThAttachmentRow *attachments;
+    /** The number of `references`. */
+    uint32_t referenceCount;
+    /** References of subpasses to attachments. */
+    const struct ThReferenceRow *references;
+    /** The number of `indices`. */
+    uint32_t indexCount;
+    /** Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none. */
+    const uint32_t *indices;
+    /** The number of `subpassDependencies`. */
+    uint32_t subpassDependencyCount;
+    /** Dependencies between subpasses. */
+    const struct ThSubpassDependencyRow *subpassDependencies;
+    /** The number of `subpasses`. */
+    uint32_t subpassCount;
+    /** Subpasses of render pass instances. */
+    const struct ThSubpassRow *subpasses;
+    /** The number of `instances`. */
+    uint32_t instanceCount;
+    /** Render pass instances. */
+    const struct ThInstanceRow *instances;
+    /** The number of `clears`. */
+    uint32_t clearCount;
+    /** Clears of contents that no frame has written. */
+    const struct ThClearRow *clears;
+    /** The number of `stores`. */
+    uint32_t storeCount;
+    /** Copies out of tile memory. */
+    const struct ThStoreRow *stores;
+    /** The number of `passes`. */
+    uint32_t passCount;
+    /** Everything that is recorded, in order. */
+    const struct ThPassRow *passes;
+    /** The number of `imageBarriers`. */
+    uint32_t imageBarrierCount;
+    /** `VkImageMemoryBarrier2`. */
+    const struct ThImageBarrierRow *imageBarriers;
+    /** The number of `bufferBarriers`. */
+    uint32_t bufferBarrierCount;
+    /** `VkBufferMemoryBarrier2`. */
+    const struct ThBufferBarrierRow *bufferBarriers;
+    /** The number of `memoryBarriers`. */
+    uint32_t memoryBarrierCount;
+    /** `VkMemoryBarrier2`. */
+    const struct ThMemoryBarrierRow *memoryBarriers;
+    /** The number of `commandBuffers`. */
+    uint32_t commandBufferCount;
+    /** Command buffers. */
+    const struct ThCommandBufferRow *commandBuffers;
+    /** The number of `waits`. */
+    uint32_t waitCount;
+    /** Waits of batches (`VkSemaphoreSubmitInfo`). */
+    const struct ThSemaphoreRow *waits;
+    /** The number of `signals`. */
+    uint32_t signalCount;
+    /** Signals of batches (`VkSemaphoreSubmitInfo`). */
+    const struct ThSemaphoreRow *signals;
+    /** The number of `batches`. */
+    uint32_t batchCount;
+    /** Batches (`VkSubmitInfo2`). */
+    const struct ThBatchRow *batches;
+    /** The number of `submits`. */
+    uint32_t submitCount;
+    /** Submits (`vkQueueSubmit2`). */
+    const struct ThSubmitRow *submits;
+    /** The number of `byteUses`. */
+    uint32_t byteUseCount;
+    /** The last uses of bytes that the frame leaves, sorted by space and first byte. */
+    const struct ThByteUse *byteUses;
+    /** The number of `contents`. */
+    uint32_t contentCount;
+    /** Images and buffers whose contents outlive the frame. */
+    const struct ThContentState *contents;
+} ThLowered;
+
+/** Inputs of aliasing only. */
+typedef struct ThAliasingDesc {
+    /** `sizeof(ThAliasingDesc)`. */
+    uint32_t structSize;
+    /** The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all. */
+    uint32_t queueCount;
+    /** The device queues. */
+    const struct ThFamilyQueue *queues;
+    /** The plan, made with `TH_LADDER_OFF` and without `TH_PLAN_FLAG_SPLIT`. */
+    ThPlan plan;
+} ThAliasingDesc;
+
+/** Previous users of bytes: `thCreateAliasing`. */
+typedef struct ThAliasingT *ThAliasing;
+
+/** A placement, at one of its first passes. */
+typedef struct ThAliasingRow {
+    /** The resource that is placed. */
+    uint32_t resource;
+    /** Its placement, a row of `ThPlanArrays::placements`. */
+    uint32_t placement;
+    /**
+     * The kind of memory: images and buffers in tile memory are created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` or
+     * `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`, images in lazily allocated memory with `VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT`.
+     */
+    ThMemoryKind memory;
+    /** The memory object, a row of `ThPlanArrays::objects`. */
+    uint32_t object;
+    /**
+     * A pass that no other use of the resource comes before. Each such pass has its own row; there are several only if queues start at the
+     * same time.
+     */
+    uint32_t firstPass;
+    /** `memoryOffset` in the object. */
+    VkDeviceSize offset;
+    /** The bytes that the resource occupies there. */
+    VkDeviceSize size;
+    /** Previous users to wait for, including the resource itself in the previous frame: a run of `ThAliasingArrays::previous`. */
+    struct ThRun previous;
+    /** Whether the contents are undefined before the pass: false only for histories, which are undefined in the first frame. */
+    bool discards;
+} ThAliasingRow;
+
+/** A previous user of the bytes, with its uses on one device queue. */
+typedef struct ThPreviousUser {
+    /** The resource. */
+    uint32_t resource;
+    /** Its last pass on the queue. */
+    uint32_t lastPass;
+    /** The device queue. */
+    uint32_t queue;
+    /** Whether it used the bytes in the previous frame; such users do not count in the first frame. */
+    bool earlierFrame;
+    /** The stages of its uses on the queue. */
+    VkPipelineStageFlags2 stages;
+    /** The accesses of the uses that write. */
+    VkAccessFlags2 writes;
+} ThPreviousUser;
+
+/** Previous users of bytes as arrays, valid until the object is destroyed. */
+typedef struct ThAliasingArrays {
+    /** `sizeof(ThAliasingArrays)`. */
+    uint32_t structSize;
+    /** The number of `placements`. */
+    uint32_t placementCount;
+    /** Placements in memory of the plan, by first pass. */
+    const struct ThAliasingRow *placements;
+    /** The number of `previous`. */
+    uint32_t previousCount;
+    /** The number of `deviceQueues`. */
+    uint32_t deviceQueueCount;
+    /** Previous users: runs of `placements`. */
+    const struct ThPreviousUser *previous;
+    /** The device queues, each once: those that rows name by index. */
+    const struct ThFamilyQueue *deviceQueues;
+    /** The number of `tileMemory`: one for each pass. */
+    uint32_t tileMemoryCount;
+    /** Zero. */
+    uint32_t reserved;
+    /** Per pass of the planned frame, the tile memory object to bind, a row of `ThPlanArrays::objects`. */
+    const ThOptionalIndex *tileMemory;
+} ThAliasingArrays;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Creates an error object. Functions that fail write their message to the one that they are given.
+ *
+ * Thread safety: an error object may be used by one thread at a time.
+ */
+TH_API
+ThStatus thCreateError(ThError *error);
+
+/**
+ * Returns the message of the last function that failed with this error object: one line that names the object, the demand and the limit.
+ * Empty if none failed. The string is valid until the next function fails with the object, or it is destroyed.
+ *
+ * Thread safety: an error object may be used by one thread at a time.
+ */
+TH_API
+ThStatus thGetErrorMessage(ThError error,
+                           struct ThStringView *message);
+
+/**
+ * Destroys an error object. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the object.
+ */
+TH_API
+ThStatus thDestroyError(ThError error);
+
+/**
+ * Returns the characters of a text, which stay valid until it is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetText(ThText text,
+                   struct ThStringView *characters,
+                   ThError error);
+
+/**
+ * Destroys a text. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the text.
+ */
+TH_API
+ThStatus thDestroyText(ThText text);
+
+/**
+ * Returns the version of the library: `major << 16 | minor << 8 | patch`.
+ *
+ * Thread safety: may be called at any time.
+ */
+TH_API
+uint32_t thGetVersion(void);
+
+/**
+ * Returns the number of objects of all types that were created and not destroyed, to find those that a program forgets: leak checkers do not
+ * see them.
+ *
+ * Thread safety: may be called at any time.
+ */
+TH_API
+ThStatus thGetObjectCount(uint32_t *count,
+                          ThError error);
+
+/**
+ * Writes the names of the profiles that `thCreateProfile` knows: up to `*count` into `names`, or only their number if `names` is null. The
+ * names are valid as long as the library is loaded.
+ *
+ * Returns `TH_STATUS_INCOMPLETE` if there are more than fit.
+ *
+ * Thread safety: may be called at any time.
+ */
+TH_API
+ThStatus thGetProfileNames(uint32_t *count,
+                           struct ThStringView *names,
+                           ThError error);
+
+/**
+ * Creates the profile of a known device: `adreno-830`, `no-tile-memory`, or another of `thGetProfileNames`.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if no profile has the name; the message lists them.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateProfile(struct ThStringView name,
+                         ThProfile *profile,
+                         ThError error);
+
+/**
+ * Creates a profile from JSON, as `tileheap profile --json` and `thWriteProfile` write it.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateProfileFromJson(struct ThStringView json,
+                                 ThProfile *profile,
+                                 ThError error);
+
+/**
+ * Creates the profile of a physical device by querying it.
+ *
+ * Before the device is created, a profile with all features says what can be enabled.
+ *
+ * Fails with `TH_STATUS_ERROR_VULKAN` if the driver fails, lacks a function, or offers less than Vulkan 1.1.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateProfileFromDevice(const struct ThPhysicalDeviceDesc *desc,
+                                   ThProfile *profile,
+                                   ThError error);
+
+/**
+ * Creates a copy of a profile with a tile heap of another size, to find out what that would change.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if the profile has no tile heap, or the size is 0.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateProfileWithTileSize(ThProfile profile,
+                                     uint64_t tileSize,
+                                     ThProfile *resized,
+                                     ThError error);
+
+/**
+ * Returns a profile's tile heap and features. The strings are valid until the profile is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetProfileInfo(ThProfile profile,
+                          struct ThProfileInfo *info,
+                          ThError error);
+
+/**
+ * Writes a profile as JSON. Destroy the text with `thDestroyText`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWriteProfile(ThProfile profile,
+                        ThText *json,
+                        ThError error);
+
+/**
+ * Destroys a profile. Objects that were created from it keep what they need. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyProfile(ThProfile profile);
+
+/**
+ * Creates a frame from a description, which is validated and copied.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the description breaks a rule; the message names the pass and the resource.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateFrame(const struct ThFrameDesc *desc,
+                       ThFrame *frame,
+                       ThError error);
+
+/**
+ * Creates a frame from JSON: a document of `tileheap-frame`, as captured frames are, or a plain description with `resources` and `passes`.
+ * `baseExtent` replaces the document's base extent unless it is null.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is neither; the message names the line, or the pass and the resource.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateFrameFromJson(struct ThStringView json,
+                               const VkExtent2D *baseExtent,
+                               ThFrame *frame,
+                               ThError error);
+
+/**
+ * Writes a frame as JSON; destroy the text with `thDestroyText`. `thCreateFrameFromJson` and the command `tileheap` read it.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWriteFrame(ThFrame frame,
+                      ThText *json,
+                      ThError error);
+
+/**
+ * Returns the sizes of a frame's tables. The name is valid until the frame is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetFrameInfo(ThFrame frame,
+                        struct ThFrameInfo *info,
+                        ThError error);
+
+/**
+ * Returns a resource of a frame. Its name is valid until the frame is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetFrameResource(ThFrame frame,
+                            uint32_t resource,
+                            struct ThResourceInfo *info,
+                            ThError error);
+
+/**
+ * Returns a pass of a frame. Its name is valid until the frame is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetFramePass(ThFrame frame,
+                        uint32_t pass,
+                        struct ThPassInfo *info,
+                        ThError error);
+
+/**
+ * Returns a name of a frame, for debug names and labels. It is valid until the frame is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetFrameName(ThFrame frame,
+                        ThNameKind kind,
+                        uint32_t index,
+                        struct ThStringView *name,
+                        ThError error);
+
+/**
+ * Finds the index of a name.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thFindFrameName(ThFrame frame,
+                         ThNameKind kind,
+                         struct ThStringView name,
+                         uint32_t *index,
+                         ThError error);
+
+/**
+ * Destroys a frame. Objects that were created from it keep what they need. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyFrame(ThFrame frame);
+
+/**
+ * Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
+ * `structSize` of the first element of `queries` is set by the caller.
+ *
+ * Returns `TH_STATUS_INCOMPLETE` if there are more than fit.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetRequirementQueries(ThFrame frame,
+                                 ThProfile profile,
+                                 uint32_t *count,
+                                 struct ThRequirementQuery *queries,
+                                 ThError error);
+
+/**
+ * Creates requirements from a driver's answers, in the order of `thGetRequirementQueries`.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the device does not support a resource in ordinary memory.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateRequirements(ThFrame frame,
+                              ThProfile profile,
+                              uint32_t answerCount,
+                              const struct ThRequirementAnswer *answers,
+                              ThRequirements *requirements,
+                              ThError error);
+
+/**
+ * Creates requirements by estimating them from the profile, where no driver can be asked.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thEstimateRequirements(ThFrame frame,
+                                ThProfile profile,
+                                ThRequirements *requirements,
+                                ThError error);
+
+/**
+ * Returns the requirements of a resource. The driver is not asked about external and unused ones, whose memory is not planned: their size is 0.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetResourceRequirements(ThRequirements requirements,
+                                   uint32_t resource,
+                                   struct ThResourceRequirements *info,
+                                   ThError error);
+
+/**
+ * Destroys requirements. Plans that were made from them keep what they need. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyRequirements(ThRequirements requirements);
+
+/**
+ * Creates a planner.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreatePlanner(ThPlanner *planner,
+                         ThError error);
+
+/**
+ * Destroys a planner. Its plans stay. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyPlanner(ThPlanner planner);
+
+/**
+ * Plans a frame: the placement of every resource, and the tile memory that is bound in each pass.
+ *
+ * Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame cannot be planned for the device; the message names the resource and the rule. A
+ * resource that does not fit into tile memory is not an error: it is placed in ordinary memory, and `thGetPlacementReason` says why.
+ *
+ * Thread safety: may be called by several threads at once, with different planners.
+ */
+TH_API
+ThStatus thCreatePlan(const struct ThPlanDesc *desc,
+                      ThPlan *plan,
+                      ThError error);
+
+/**
+ * Returns the arrays of a plan, which are valid until it is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetPlan(ThPlan plan,
+                   struct ThPlanArrays *arrays,
+                   ThError error);
+
+/**
+ * Returns the sums of a plan.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetPlanTotals(ThPlan plan,
+                         struct ThPlanTotals *totals,
+                         ThError error);
+
+/**
+ * Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It has the passes that copy out of tile memory, if lifetimes are
+ * split. Indices in the arrays of plans and tables are those of this frame.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreatePlannedFrame(ThPlan plan,
+                              ThFrame *frame,
+                              ThError error);
+
+/**
+ * Returns why a resource is placed where it is, in words, with a remedy if it is not on chip. The string is valid until the plan is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetPlacementReason(ThPlan plan,
+                              uint32_t resource,
+                              struct ThStringView *reason,
+                              ThError error);
+
+/**
+ * Returns whether two plans are equal: a planner returns an equal plan for a frame that has not changed, and everything that was created for
+ * the first one can stay.
+ *
+ * Plans that the same planner returned for equal inputs are compared by identity, others by their contents.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thArePlansEqual(ThPlan plan,
+                         ThPlan other,
+                         VkBool32 *equal,
+                         ThError error);
+
+/**
+ * Makes a plan that was made elsewhere, on another thread for example, the one that a planner returns for its inputs. `adopted` is false if the
+ * planner already has one that is proved to be no worse.
+ *
+ * Thread safety: a planner may be used by one call at a time.
+ */
+TH_API
+ThStatus thAdoptPlan(ThPlanner planner,
+                     ThPlan plan,
+                     VkBool32 *adopted,
+                     ThError error);
+
+/**
+ * Checks a plan by the rules of the specification, without knowing how it was made.
+ *
+ * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCheckPlan(ThPlan plan,
+                     ThError error);
+
+/**
+ * Writes a plan: as text, with the placement of every resource, the reasons, and the tile heap drawn, or as JSON. Destroy the text with
+ * `thDestroyText`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWritePlan(ThPlan plan,
+                     ThReportFormat format,
+                     ThText *text,
+                     ThError error);
+
+/**
+ * Destroys a plan. Tables and arrangements that were made from it keep what they need. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyPlan(ThPlan plan);
+
+/**
+ * Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
+ * and strips. The plan is one of the described frame. What is found is a frame again (`thCreateArrangedFrame`), and planned like any other.
+ *
+ * It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thSearchArrangement(ThPlan plan,
+                             const struct ThSearchDesc *desc,
+                             ThArrangement *arrangement,
+                             ThError error);
+
+/**
+ * Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
+ *
+ * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
+ * run so.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateArrangementFromJson(ThPlan plan,
+                                     struct ThStringView json,
+                                     ThArrangement *arrangement,
+                                     ThError error);
+
+/**
+ * Returns the traffic before and after.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetArrangementInfo(ThArrangement arrangement,
+                              struct ThArrangementInfo *info,
+                              ThError error);
+
+/**
+ * Creates the frame that runs so, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateArrangedFrame(ThArrangement arrangement,
+                               ThFrame *frame,
+                               ThError error);
+
+/**
+ * Returns the arrays that lead from the arranged frame back to the described one. They are valid until the arrangement is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetArrangement(ThArrangement arrangement,
+                          struct ThArrangementArrays *arrays,
+                          ThError error);
+
+/**
+ * Writes an arrangement as text, batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWriteArrangement(ThArrangement arrangement,
+                            ThReportFormat format,
+                            ThText *text,
+                            ThError error);
+
+/**
+ * Destroys an arrangement. Its frame stays. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyArrangement(ThArrangement arrangement);
+
+/**
+ * Creates a lowerer. It owns the tables of the plan that it lowered last.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateLowerer(ThLowerer *lowerer,
+                         ThError error);
+
+/**
+ * Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
+ * every second frame are equal.
+ *
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still
+ * has those of the frame before.
+ *
+ * Thread safety: a lowerer, also as `previous`, may be used by one call at a time.
+ */
+TH_API
+ThStatus thLower(ThLowerer lowerer,
+                 const struct ThLowerDesc *desc,
+                 struct ThLowered *lowered,
+                 ThError error);
+
+/**
+ * Returns the tables that a lowerer lowered last.
+ *
+ * Thread safety: a lowerer may be used by one call at a time.
+ */
+TH_API
+ThStatus thGetLowered(ThLowerer lowerer,
+                      struct ThLowered *lowered,
+                      ThError error);
+
+/**
+ * Checks the tables that a lowerer lowered last by the rules of the specification, without knowing how they were made.
+ *
+ * Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
+ *
+ * Thread safety: a lowerer may be used by one call at a time.
+ */
+TH_API
+ThStatus thCheckLowered(ThLowerer lowerer,
+                        ThError error);
+
+/**
+ * Writes the tables that a lowerer lowered last: as text, in the order in which they are executed, or as JSON. Destroy the text with
+ * `thDestroyText`.
+ *
+ * Thread safety: a lowerer may be used by one call at a time.
+ */
+TH_API
+ThStatus thWriteLowered(ThLowerer lowerer,
+                        ThReportFormat format,
+                        ThText *text,
+                        ThError error);
+
+/**
+ * Destroys a lowerer and its tables. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyLowerer(ThLowerer lowerer);
+
+/**
+ * Lists the previous users of each placement's bytes, and the tile memory to bind in each pass, without layouts or barriers.
+ *
+ * Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the plan needs more than aliasing, or there is not one queue for each declared one.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thCreateAliasing(const struct ThAliasingDesc *desc,
+                          ThAliasing *aliasing,
+                          ThError error);
+
+/**
+ * Returns the arrays, which are valid until the object is destroyed.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thGetAliasing(ThAliasing aliasing,
+                       struct ThAliasingArrays *arrays,
+                       ThError error);
+
+/**
+ * Writes previous users as text or JSON. Destroy the text with `thDestroyText`.
+ *
+ * Thread safety: may be called by several threads at once.
+ */
+TH_API
+ThStatus thWriteAliasing(ThAliasing aliasing,
+                         ThReportFormat format,
+                         ThText *text,
+                         ThError error);
+
+/**
+ * Destroys the object. A null handle is ignored.
+ *
+ * Thread safety: no other thread uses the handle.
+ */
+TH_API
+ThStatus thDestroyAliasing(ThAliasing aliasing);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* TILEHEAP_H */
+
+#undef TH_ENUM

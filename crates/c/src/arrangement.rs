@@ -1,0 +1,424 @@
+//! Arrangements: other ways to run a frame, searched for or read, and the frame that runs so.
+
+use ash::vk;
+use std::ffi::c_void;
+use std::ops::ControlFlow;
+
+use tileheap::arrange::{self, Allowed, Arranged, ArrangedPass as Pass, Arrangement, Costs, Found};
+use tileheap::plan::Plan;
+use tileheap::units::{Bytes, Run};
+
+use crate::boundary::run;
+use crate::enums::{FromNumber, ReportFormat, SearchFlag, known_bits};
+use crate::frame::FrameObject;
+use crate::handles::{Handle, object};
+use crate::opaque::*;
+use crate::status::{Fault, Status};
+use crate::strings::{StringView, needed_text};
+use crate::structs::{self, begin, put, read_optional, sized, write};
+use crate::text::put_text;
+use crate::vulkan::{ReportFormatValue, SearchFlags};
+use tileheap::frame::Frame;
+
+sized! { Input: SearchDesc to user_data; }
+sized! { Output: ArrangementInfo to steps; ArrangementArrays to resources; }
+
+object!(ArrangementT, ArrangementObject: Arrangement);
+
+/// What a search found, or a document says.
+pub struct ArrangementObject {
+    pub(crate) described: Frame,
+    pub(crate) rows: ArrangementRows,
+}
+
+/// Called with the traffic of the best arrangement so far, on the thread that searches. Returning `VK_FALSE` ends the search, which then returns
+/// that arrangement. It must neither throw nor `longjmp`.
+pub type SearchCallback =
+    Option<unsafe extern "C" fn(traffic: *const Traffic, data: *mut c_void) -> vk::Bool32>;
+
+/// Limits of a search. All zeros are the defaults.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SearchDesc {
+    /// `sizeof(ThSearchDesc)`.
+    pub struct_size: u32,
+    /// Bits of `ThSearchFlag`; 0 for order, merge, fuse and strips.
+    pub allow: SearchFlags,
+    /// The most texels that may be computed, as a factor of those of the described frame; 0 for 1.5.
+    pub shaded: f64,
+    /// The cost of one more execution of a pass in bytes of traffic, instead of what passes declare and what the profile has; 0 for those.
+    pub repeat_bytes: u64,
+    /// The most frames to look at; 0 for 20,000.
+    pub steps: u64,
+    /// Called after each improvement, or null.
+    pub progress: SearchCallback,
+    /// The second argument of `progress`.
+    pub user_data: *mut c_void,
+}
+
+/// Memory traffic of a frame, in bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Traffic {
+    /// What all resources that could be on chip would move.
+    pub eligible: u64,
+    /// Of that, what is moved.
+    pub moved: u64,
+    /// Traffic saved on resources that are not eligible in the described frame.
+    pub saved_elsewhere: u64,
+    /// The cost of repeated passes.
+    pub repeats: u64,
+    /// What halos of strips move.
+    pub halos: u64,
+    /// The cost of merged passes.
+    pub merges: u64,
+    /// The texels computed, as a factor of those of the described frame.
+    pub shaded: f64,
+    /// The share of `eligible` that stays on chip, costs included; 1 for all of it.
+    pub share: f64,
+}
+
+/// An arrangement and its savings.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ArrangementInfo {
+    /// `sizeof(ThArrangementInfo)`.
+    pub struct_size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The traffic of the frame as described.
+    pub described: Traffic,
+    /// The traffic of the arranged frame.
+    pub arranged: Traffic,
+    /// An upper bound of `share` for strips: passes that read anywhere in an image cannot run in strips with the passes that write it.
+    pub cap: f64,
+    /// The frames that the search looked at.
+    pub steps: u64,
+}
+
+/// A pass of the arranged frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ArrangedPass {
+    /// The described passes that it runs, a run of `ThArrangementArrays::described`: several if passes were merged.
+    pub described: Run,
+    /// The number of the strip that it computes; 0 for all of its image.
+    pub strip: u32,
+    /// The number of strips; 1 for all of its image.
+    pub strip_count: u32,
+    /// The area that it computes, halo included, in texels of the described image; empty for all of its image.
+    pub area: vk::Rect2D,
+    /// The texel of the described image that is texel (0, 0) of what the pass writes.
+    pub origin: vk::Offset2D,
+    /// How far the area reaches beyond the strip's own part, in texels.
+    pub halo: u32,
+}
+
+/// A described pass that runs as part of a pass of the arranged frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct DescribedPass {
+    /// Its index in the described frame.
+    pub pass: u32,
+    /// Its first subpass in the arranged pass.
+    pub subpass: u32,
+}
+
+/// A resource of the arranged frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ArrangedResource {
+    /// Its index in the described frame.
+    pub described: u32,
+    /// Where its first texel lies in the described resource.
+    pub origin: vk::Offset2D,
+}
+
+/// The way from the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ArrangementArrays {
+    /// `sizeof(ThArrangementArrays)`.
+    pub struct_size: u32,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// Per pass of the arranged frame, what it runs.
+    pub passes: *const ArrangedPass,
+    /// The number of `described`.
+    pub described_count: u32,
+    /// The number of `resources`.
+    pub resource_count: u32,
+    /// Described passes: runs of `passes`.
+    pub described: *const DescribedPass,
+    /// Per resource of the arranged frame, the described one.
+    pub resources: *const ArrangedResource,
+}
+
+/// An arrangement and the frame that runs so.
+pub struct ArrangementRows {
+    found: Found,
+    arranged: Arranged,
+    passes: Vec<ArrangedPass>,
+    described: Vec<DescribedPass>,
+    resources: Vec<ArrangedResource>,
+}
+
+impl ArrangementRows {
+    fn of(found: Found, arranged: Arranged) -> ArrangementRows {
+        let (mut passes, mut described) = (Vec::new(), Vec::new());
+        for Pass {
+            described: all,
+            subpasses,
+            strip,
+        } in &arranged.passes
+        {
+            let first = described.len() as u32;
+            described.extend(all.iter().zip(subpasses).map(|(pass, subpass)| DescribedPass {
+                pass: pass.index() as u32,
+                subpass: *subpass,
+            }));
+            passes.push(ArrangedPass {
+                described: Run::new(first, described.len() as u32),
+                strip: strip.map_or(0, |strip| strip.number),
+                strip_count: strip.map_or(1, |strip| strip.of),
+                area: strip.map_or(vk::Rect2D::default(), |strip| strip.area),
+                origin: strip.map_or(vk::Offset2D::default(), |strip| strip.origin),
+                halo: strip.map_or(0, |strip| strip.halo),
+            });
+        }
+        let resources = arranged.resources.iter().zip(&arranged.origins);
+        let resources = resources.map(|(resource, origin)| ArrangedResource {
+            described: resource.index() as u32,
+            origin: *origin,
+        });
+        ArrangementRows {
+            resources: resources.collect(),
+            found,
+            arranged,
+            passes,
+            described,
+        }
+    }
+}
+
+impl Traffic {
+    fn of(traffic: &arrange::Traffic) -> Traffic {
+        Traffic {
+            eligible: traffic.eligible.0,
+            moved: traffic.moved.0,
+            saved_elsewhere: traffic.besides.0,
+            repeats: traffic.repeats.0,
+            halos: traffic.halos.0,
+            merges: traffic.merges.0,
+            shaded: traffic.shaded,
+            share: traffic.share(),
+        }
+    }
+}
+
+unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: Found) -> Result<(), Fault> {
+    let described = plan.described().clone();
+    let arranged = found.arrangement.apply(&described)?;
+    let rows = ArrangementRows::of(found, arranged);
+    let handle = ArrangementHandle::create(ArrangementObject { described, rows })?;
+    // SAFETY: null or writable.
+    unsafe { put(to, handle, "arrangement") }
+}
+
+/// Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
+/// and strips. The plan is one of the described frame. What is found is a frame again (`thCreateArrangedFrame`), and planned like any other.
+///
+/// It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thSearchArrangement")]
+pub unsafe extern "C" fn search_arrangement(
+    plan: PlanHandle,
+    desc: *const SearchDesc,
+    arrangement: *mut ArrangementHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(arrangement, "arrangement") }?;
+        let plan = &plan.get()?.plan;
+        // SAFETY: null, or the caller's structure.
+        let desc = unsafe { read_optional(desc) }?;
+        let mut allowed = Allowed {
+            costs: Costs::of(&plan.profile),
+            ..Allowed::default()
+        };
+        if let Some(desc) = &desc {
+            allow(&mut allowed, desc)?;
+        }
+        let progress = desc.and_then(|desc| Some((desc.progress?, desc.user_data)));
+        let found = arrange::search(plan, &allowed, &mut |traffic| {
+            let goes_on = progress.is_none_or(|(progress, user_data)| {
+                // SAFETY: the caller's function, with its own data.
+                unsafe { progress(&Traffic::of(traffic), user_data) != vk::FALSE }
+            });
+            if goes_on {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { create(arrangement, plan, found) }
+    })
+}
+
+fn allow(allowed: &mut Allowed, desc: &SearchDesc) -> Result<(), Fault> {
+    use SearchFlag::*;
+    let all = [Order, Merge, Fuse, Strips, Format, Extent, Usage]
+        .iter()
+        .fold(0, |all, flag| all | *flag as u32);
+    known_bits(desc.allow, all, "ThSearchFlag")?;
+    if desc.allow != 0 {
+        let has = |flag: SearchFlag| desc.allow & flag as u32 != 0;
+        (allowed.order, allowed.merge, allowed.fuse) = (has(Order), has(Merge), has(Fuse));
+        (allowed.strips, allowed.format, allowed.extent) = (has(Strips), has(Format), has(Extent));
+        allowed.usage = has(Usage);
+    }
+    match desc.shaded {
+        0.0 => {}
+        shaded if shaded >= 1.0 && shaded.is_finite() => allowed.shaded = shaded,
+        shaded => return Err(Fault::argument(format!("shaded is {shaded}, and 1 is the least"))),
+    }
+    if desc.repeat_bytes > 0 {
+        allowed.costs.repeat = Some(Bytes(desc.repeat_bytes));
+    }
+    if desc.steps > 0 {
+        allowed.steps = desc.steps;
+    }
+    Ok(())
+}
+
+/// Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
+/// run so.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateArrangementFromJson")]
+pub unsafe extern "C" fn create_arrangement_from_json(
+    plan: PlanHandle,
+    json: StringView,
+    arrangement: *mut ArrangementHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(arrangement, "arrangement") }?;
+        let plan = &plan.get()?.plan;
+        // SAFETY: the caller's text.
+        let text = unsafe { needed_text(json, "json") }?;
+        let read = Arrangement::from_json(text, plan.described())?;
+        let found = Found::of(plan, read, Costs::of(&plan.profile))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { create(arrangement, plan, found) }
+    })
+}
+
+/// Returns the traffic before and after.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetArrangementInfo")]
+pub unsafe extern "C" fn get_arrangement_info(
+    arrangement: ArrangementHandle,
+    info: *mut ArrangementInfo,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = arrangement.get()?;
+        let found = &object.rows.found;
+        let value = ArrangementInfo {
+            struct_size: 0,
+            reserved: 0,
+            described: Traffic::of(&found.described),
+            arranged: Traffic::of(&found.traffic),
+            cap: found.cap(),
+            steps: found.steps,
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(info, value) }
+    })
+}
+
+/// Creates the frame that runs so, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateArrangedFrame")]
+pub unsafe extern "C" fn create_arranged_frame(
+    arrangement: ArrangementHandle,
+    frame: *mut FrameHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(frame, "frame") }?;
+        let object = arrangement.get()?;
+        let handle = FrameHandle::create(FrameObject::new(object.rows.arranged.frame.clone()))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(frame, handle, "frame") }
+    })
+}
+
+/// Returns the arrays that lead from the arranged frame back to the described one. They are valid until the arrangement is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetArrangement")]
+pub unsafe extern "C" fn get_arrangement(
+    arrangement: ArrangementHandle,
+    arrays: *mut ArrangementArrays,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = arrangement.get()?;
+        let rows = &object.rows;
+        let value = ArrangementArrays {
+            struct_size: 0,
+            pass_count: rows.passes.len() as u32,
+            passes: structs::rows(&rows.passes),
+            described: structs::rows(&rows.described),
+            described_count: rows.described.len() as u32,
+            resource_count: rows.resources.len() as u32,
+            resources: structs::rows(&rows.resources),
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(arrays, value) }
+    })
+}
+
+/// Writes an arrangement as text, batches and their groups of passes, or as JSON. Destroy the text with `thDestroyText`.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thWriteArrangement")]
+pub unsafe extern "C" fn write_arrangement(
+    arrangement: ArrangementHandle,
+    format: ReportFormatValue,
+    text: *mut TextHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = arrangement.get()?;
+        let format = ReportFormat::from_number(format)?;
+        let arrangement = &object.rows.found.arrangement;
+        let written = || {
+            Ok(match format {
+                ReportFormat::Text => arrangement.in_words(&object.described),
+                ReportFormat::Json => arrangement.to_json(&object.described),
+            })
+        };
+        // SAFETY: null or writable.
+        unsafe { put_text(text, written) }
+    })
+}
+
+/// Destroys an arrangement. Its frame stays. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyArrangement")]
+pub extern "C" fn destroy_arrangement(arrangement: ArrangementHandle) -> Status {
+    run(std::ptr::null_mut(), || arrangement.destroy())
+}

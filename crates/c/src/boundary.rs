@@ -1,0 +1,82 @@
+//! The boundary between C and Rust: faults become a status and a message, panics end here.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use crate::error::ErrorObject;
+use crate::opaque::ErrorHandle;
+use crate::status::{Fault, Status};
+
+thread_local! {
+    /// Whether a function of the library runs on this thread.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// Where and why it panicked.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs a function's body. A fault's message goes to the error object of the caller, if there is one.
+pub(crate) fn boundary(error: ErrorHandle, body: impl FnOnce() -> Result<Status, Fault>) -> Status {
+    keep_panics_quiet();
+    let outside = INSIDE.replace(true);
+    // What a panic may leave half done is behind a mutex, which it poisons.
+    let result = panic::catch_unwind(AssertUnwindSafe(body));
+    INSIDE.set(outside);
+    let fault = match result {
+        Ok(Ok(status)) => return status,
+        Ok(Err(fault)) => fault,
+        Err(payload) => {
+            let told = PANIC.with_borrow_mut(Option::take);
+            let message = told.unwrap_or_else(|| text_of(payload.as_ref()).to_owned());
+            // The payload's own destructor may panic.
+            std::mem::forget(payload);
+            Fault::new(Status::ErrorInternal, format!("defect in tileheap: {message}"))
+        }
+    };
+    ErrorObject::set(error, fault.message);
+    fault.status
+}
+
+/// As [`boundary`], for a body that ends in success.
+pub(crate) fn run(error: ErrorHandle, body: impl FnOnce() -> Result<(), Fault>) -> Status {
+    boundary(error, || body().map(|()| Status::Success))
+}
+
+/// The library prints nothing: panics inside of its functions are kept for the error object.
+fn keep_panics_quiet() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let outside = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !INSIDE.get() {
+                return outside(info);
+            }
+            let place = info.location().map(|at| format!(", {}:{}", at.file(), at.line()));
+            let message = format!("{}{}", text_of(info.payload()), place.unwrap_or_default());
+            PANIC.with_borrow_mut(|panic| *panic = Some(message));
+        }));
+    });
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("unknown panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_status_and_a_message_with_its_place() {
+        let error = ErrorObject::create();
+        let status = run(error, || panic!("`first` is {} after `last`", 3));
+        assert_eq!(status, Status::ErrorInternal);
+        let message = ErrorObject::message_of(error).unwrap();
+        assert!(message.contains("`first` is 3 after `last`"), "{message}");
+        assert!(message.contains("boundary.rs:"), "{message}");
+        assert_eq!(run(error, || Ok(())), Status::Success);
+    }
+}

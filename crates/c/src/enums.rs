@@ -1,0 +1,438 @@
+//! Enumerations and flags of the header that the rows of tables do not have.
+
+use tileheap::frame;
+use tileheap::lower;
+use tileheap::measure;
+use tileheap::plan;
+use tileheap::profile::Features;
+
+use crate::status::Fault;
+
+/// An enumeration that arrives from C as any number.
+pub(crate) trait FromNumber: Copy + 'static {
+    const NAME: &'static str;
+    /// Every value, with its number.
+    const ALL: &'static [(u32, Self)];
+
+    /// The value of a number.
+    fn from_number(number: u32) -> Result<Self, Fault> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == number);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let (name, count) = (Self::NAME, Self::ALL.len());
+            Fault::argument(format!("{number} is not a value of {name}, which has {count}"))
+        })
+    }
+}
+
+macro_rules! values {
+    ($($name:ident: $($value:ident)*;)*) => {$(
+        impl FromNumber for $name {
+            const NAME: &'static str = concat!("Th", stringify!($name));
+            const ALL: &'static [(u32, $name)] = &[$(($name::$value as u32, $name::$value)),*];
+        }
+    )*};
+}
+
+values! {
+    Strategy: Optimal Greedy Fast FirstCome Off;
+    Ladder: Auto Off Always;
+    PlanMode: Plan Now Improve;
+    ResourceType: Image Buffer;
+    Persistence: Transient History External Swapchain ReadBack;
+    TileConstraint: None Pinned Excluded;
+    ExternalFamily: None External Foreign;
+    PassType: Render Compute Transfer;
+    SkippedOutputs: None Kept Lost;
+    Dedicated: No Preferred Required;
+    NameKind: Resource Pass CommandBuffer Semaphore Queue;
+    ReportFormat: Text Json;
+}
+
+/// The bits of flags, checked against those that the header has.
+pub(crate) fn known_bits(flags: u32, known: u32, name: &str) -> Result<(), Fault> {
+    match flags & !known {
+        0 => Ok(()),
+        unknown => Err(Fault::argument(format!("{name} has no bits {unknown:#x}"))),
+    }
+}
+
+/// How residency in the tile heap is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Strategy {
+    /// By a search that proves optimality or reports a bound.
+    Optimal,
+    /// Greedy by savings per byte and step, the best of several orders.
+    Greedy,
+    /// Greedy in a single order.
+    Fast,
+    /// The vendor sample's policy: in order of declaration, the whole heap always bound.
+    FirstCome,
+    /// Nothing in tile memory.
+    Off,
+}
+
+impl From<Strategy> for plan::Strategy {
+    fn from(strategy: Strategy) -> plan::Strategy {
+        match strategy {
+            Strategy::Optimal => plan::Strategy::Optimal,
+            Strategy::Greedy => plan::Strategy::Greedy,
+            Strategy::Fast => plan::Strategy::Fast,
+            Strategy::FirstCome => plan::Strategy::FirstCome,
+            Strategy::Off => plan::Strategy::Off,
+        }
+    }
+}
+
+/// Whether resources with overlapping lifetimes may have several tile memory objects of different sizes, of which a smaller one is bound in passes
+/// in which fewer bytes are alive. A resource that is alive while several are bound has an image in each, at the same offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Ladder {
+    /// If the model estimates a lower binning cost.
+    Auto,
+    /// Never. Aliasing only (`thCreateAliasing`) needs this.
+    Off,
+    /// Wherever fewer bytes are reserved.
+    Always,
+}
+
+impl From<Ladder> for plan::Ladder {
+    fn from(ladder: Ladder) -> plan::Ladder {
+        match ladder {
+            Ladder::Auto => plan::Ladder::Auto,
+            Ladder::Off => plan::Ladder::Off,
+            Ladder::Always => plan::Ladder::Always,
+        }
+    }
+}
+
+/// How a planner makes or reuses a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PlanMode {
+    /// Plans it as the options say; a known frame returns the known plan.
+    Plan,
+    /// Returns a plan at once: a known plan is repaired, or the frame is planned by `TH_STRATEGY_FAST`.
+    Now,
+    /// Improves the known plan by a search with twice as many steps as before.
+    Improve,
+}
+
+/// The type of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ResourceType {
+    /// An image.
+    Image,
+    /// A buffer.
+    Buffer,
+}
+
+/// How long the contents of a resource are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Persistence {
+    /// Written and read within the frame.
+    Transient,
+    /// Written in this frame and read in the next one, with `TH_ACCESS_FLAG_PREVIOUS`.
+    History,
+    /// Owned by the caller; `entry` and `exit` are its states before and after the frame.
+    External,
+    /// A swapchain image: contents undefined before the frame, presentable after it. `entry` and `exit` are ignored.
+    Swapchain,
+    /// A buffer that the frame fills and the host reads after it. `entry` and `exit` are ignored.
+    ReadBack,
+}
+
+/// Whether a resource may be placed in tile memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum TileConstraint {
+    /// The planner chooses.
+    None,
+    /// It must be; planning fails if it cannot be.
+    Pinned,
+    /// It must not be.
+    Excluded,
+}
+
+impl From<TileConstraint> for frame::TileConstraint {
+    fn from(constraint: TileConstraint) -> frame::TileConstraint {
+        match constraint {
+            TileConstraint::None => frame::TileConstraint::None,
+            TileConstraint::Pinned => frame::TileConstraint::Pinned,
+            TileConstraint::Excluded => frame::TileConstraint::Excluded,
+        }
+    }
+}
+
+/// A queue family outside of the device that owns an external resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ExternalFamily {
+    /// None: the family of the queue that uses it in the frame.
+    None,
+    /// `VK_QUEUE_FAMILY_EXTERNAL`.
+    External,
+    /// `VK_QUEUE_FAMILY_FOREIGN_EXT`.
+    Foreign,
+}
+
+/// The kind of commands that a pass records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PassType {
+    /// Draws, in one render pass instance.
+    Render,
+    /// Dispatches and other action commands outside of render passes.
+    Compute,
+    /// Copies, blits, fills and clears.
+    Transfer,
+}
+
+/// Whether a frame may leave out a pass, and the state of its outputs then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SkippedOutputs {
+    /// It may not be left out.
+    None,
+    /// They keep their contents, or are cleared.
+    Kept,
+    /// What the pass would overwrite is undefined.
+    Lost,
+}
+
+/// How a pass uses a resource. Stages, accesses, usages and layouts derive from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum AccessKind {
+    /// A colour attachment; the n-th of a pass is attachment n.
+    ColorAttachment,
+    /// The depth and stencil attachment.
+    DepthStencilAttachment,
+    /// Receives the resolved samples of `resolveSource`.
+    ResolveAttachment,
+    /// Read at the fragment's own pixel.
+    InputAttachment,
+    /// An attachment of the pass that shaders access within their tile (`VK_QCOM_tile_shading`).
+    TileAttachment,
+    /// A sampled image.
+    SampledImage,
+    /// A fragment density map.
+    FragmentDensityMap,
+    /// A storage image.
+    StorageImage,
+    /// A uniform buffer.
+    UniformBuffer,
+    /// A storage buffer.
+    StorageBuffer,
+    /// A uniform texel buffer.
+    UniformTexelBuffer,
+    /// A storage texel buffer.
+    StorageTexelBuffer,
+    /// Memory reached through a buffer device address.
+    DeviceAddress,
+    /// Vertex attributes.
+    VertexBuffer,
+    /// Indices.
+    IndexBuffer,
+    /// Parameters of indirect draws and dispatches.
+    IndirectBuffer,
+    /// The source of a copy, blit or resolve command.
+    TransferSource,
+    /// The destination of a copy, blit, fill, clear or resolve command.
+    TransferDestination,
+}
+
+/// Whether a resource needs a dedicated allocation (`VkMemoryDedicatedRequirements`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Dedicated {
+    /// It shares an allocation.
+    No,
+    /// `prefersDedicatedAllocation`.
+    Preferred,
+    /// `requiresDedicatedAllocation`.
+    Required,
+}
+
+impl From<Dedicated> for measure::Dedicated {
+    fn from(dedicated: Dedicated) -> measure::Dedicated {
+        match dedicated {
+            Dedicated::No => measure::Dedicated::No,
+            Dedicated::Preferred => measure::Dedicated::Preferred,
+            Dedicated::Required => measure::Dedicated::Required,
+        }
+    }
+}
+
+/// What a name belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum NameKind {
+    /// A resource.
+    Resource,
+    /// A pass.
+    Pass,
+    /// A command buffer.
+    CommandBuffer,
+    /// A semaphore.
+    Semaphore,
+    /// A queue.
+    Queue,
+}
+
+/// The format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ReportFormat {
+    /// Text for people, of at most 110 columns.
+    Text,
+    /// JSON, as the command `tileheap` writes and reads it.
+    Json,
+}
+
+/// Which copy of history resources is current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Parity {
+    /// In frames 0, 2, 4 and so on.
+    Even,
+    /// In frames 1, 3, 5 and so on.
+    Odd,
+}
+
+impl From<lower::Parity> for Parity {
+    fn from(parity: lower::Parity) -> Parity {
+        match parity {
+            lower::Parity::Even => Parity::Even,
+            lower::Parity::Odd => Parity::Odd,
+        }
+    }
+}
+
+/// Device features that change how a frame is planned or recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum FeatureFlag {
+    /// `synchronization2`.
+    Synchronization2 = 1 << 0,
+    /// `dynamicRendering`.
+    DynamicRendering = 1 << 1,
+    /// `timelineSemaphore`.
+    TimelineSemaphore = 1 << 2,
+    /// `maintenance4`.
+    Maintenance4 = 1 << 3,
+    /// `VK_ATTACHMENT_STORE_OP_NONE`.
+    StoreOpNone = 1 << 4,
+    /// `dynamicRenderingLocalRead`.
+    LocalRead = 1 << 5,
+    /// `separateDepthStencilLayouts`.
+    SeparateDepthStencilLayouts = 1 << 6,
+    /// `multiview`.
+    Multiview = 1 << 7,
+    /// `maintenance9`.
+    Maintenance9 = 1 << 8,
+    /// `tileMemoryHeap`.
+    TileMemory = 1 << 16,
+}
+
+const _: () = {
+    assert!(FeatureFlag::Synchronization2 as u32 == Features::SYNCHRONIZATION_2.bits());
+    assert!(FeatureFlag::DynamicRendering as u32 == Features::DYNAMIC_RENDERING.bits());
+    assert!(FeatureFlag::TimelineSemaphore as u32 == Features::TIMELINE_SEMAPHORE.bits());
+    assert!(FeatureFlag::Maintenance4 as u32 == Features::MAINTENANCE_4.bits());
+    assert!(FeatureFlag::StoreOpNone as u32 == Features::STORE_OP_NONE.bits());
+    assert!(FeatureFlag::LocalRead as u32 == Features::LOCAL_READ.bits());
+    assert!(
+        FeatureFlag::SeparateDepthStencilLayouts as u32 == Features::SEPARATE_DEPTH_STENCIL_LAYOUTS.bits()
+    );
+    assert!(FeatureFlag::Multiview as u32 == Features::MULTIVIEW.bits());
+    assert!(FeatureFlag::Maintenance9 as u32 == Features::MAINTENANCE_9.bits());
+    assert!(Features::all().bits() < FeatureFlag::TileMemory as u32);
+};
+
+/// Properties of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ResourceFlag {
+    /// Each level may be an image of its own.
+    SeparateLevels = 1 << 0,
+    /// An image is 1D. Without this flag and the next, it is 2D.
+    Image1d = 1 << 1,
+    /// An image is 3D.
+    Image3d = 1 << 2,
+}
+
+/// Properties of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PassFlag {
+    /// Its contents are recorded in secondary command buffers.
+    Secondary = 1 << 0,
+    /// It uses tile shading (`VK_QCOM_tile_shading`).
+    TileShading = 1 << 1,
+    /// It renders to `renderArea`; without this flag, to the whole area that all attachments cover.
+    RenderArea = 1 << 2,
+    /// It can run strip by strip; one more execution costs `repeatBytes`.
+    Strips = 1 << 3,
+}
+
+/// Properties of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum AccessFlag {
+    /// It reads.
+    Read = 1 << 0,
+    /// It writes.
+    Write = 1 << 1,
+    /// It reads what the previous frame left in a history resource.
+    Previous = 1 << 2,
+    /// `viewType` counts; without this flag, the type of the view follows from the image and the range.
+    ViewType = 1 << 3,
+    /// `reachTexels` counts.
+    Reach = 1 << 4,
+    /// `measuredSavings` counts.
+    Measured = 1 << 5,
+}
+
+/// What planning may not use, or may use besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum PlanFlag {
+    /// Resources do not share bytes.
+    NoAliasing = 1 << 0,
+    /// No lazily allocated memory.
+    NoLazyMemory = 1 << 1,
+    /// Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), whose shaders are the caller's.
+    Split = 1 << 2,
+    /// Reserving tile memory costs nothing; without this flag, `binCost` counts.
+    NoBinCost = 1 << 3,
+}
+
+/// What a search for arrangements may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SearchFlag {
+    /// The order of passes.
+    Order = 1 << 0,
+    /// Render passes may run as one.
+    Merge = 1 << 1,
+    /// Batches may be submitted as one.
+    Fuse = 1 << 2,
+    /// Passes may run strip by strip.
+    Strips = 1 << 3,
+    /// Images may have narrower formats.
+    Format = 1 << 4,
+    /// Images may be smaller.
+    Extent = 1 << 5,
+    /// Uses that keep a resource off chip may be left out.
+    Usage = 1 << 6,
+}
+
+/// The access kind of a number.
+pub(crate) fn access_kind(number: u32) -> Result<frame::AccessKind, Fault> {
+    let kind = frame::AccessKind::ALL.get(number as usize).copied();
+    kind.ok_or_else(|| Fault::argument(format!("{number} is not a value of ThAccessKind")))
+}

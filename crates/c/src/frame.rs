@@ -1,0 +1,401 @@
+//! Frames: creating them, and what they have.
+
+use ash::vk;
+use tileheap::frame::tables::{PassKind, ResourceKind};
+use tileheap::frame::{self, import};
+use tileheap::lower::Names;
+
+use crate::boundary::run;
+use crate::describe;
+use crate::enums::{FromNumber, NameKind, PassType, Persistence, ResourceType};
+use crate::frame_desc::FrameDesc;
+use crate::handles::{Handle, object};
+use crate::opaque::{ErrorHandle, FrameHandle, FrameT, TextHandle};
+use crate::status::{Fault, Status};
+use crate::strings::{StringView, needed_text, view};
+use crate::structs::{self, begin, put, sized, write};
+use crate::text::put_text;
+use crate::vulkan::NameKindValue;
+
+sized! { Output: FrameInfo to reserved; ResourceInfo to size; PassInfo to reserved; }
+
+object!(FrameT, FrameObject: Frame);
+
+/// A frame, and its names where C can read them.
+pub struct FrameObject {
+    pub(crate) frame: frame::Frame,
+    pub(crate) names: Names,
+}
+
+impl FrameObject {
+    pub(crate) fn new(frame: frame::Frame) -> FrameObject {
+        let names = Names::of(&frame);
+        FrameObject { frame, names }
+    }
+}
+
+/// Sizes of a frame's tables.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameInfo {
+    /// `sizeof(ThFrameInfo)`.
+    pub struct_size: u32,
+    /// The number of resources.
+    pub resource_count: u32,
+    /// The name of the frame.
+    pub name: StringView,
+    /// What scaled images are a fraction of, in texels.
+    pub base_extent: vk::Extent2D,
+    /// The number of passes.
+    pub pass_count: u32,
+    /// The number of accesses.
+    pub access_count: u32,
+    /// The number of command buffers.
+    pub command_buffer_count: u32,
+    /// The number of batches.
+    pub batch_count: u32,
+    /// The number of submits.
+    pub submit_count: u32,
+    /// The number of queues.
+    pub queue_count: u32,
+    /// The number of semaphores.
+    pub semaphore_count: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// A resource of a validated frame, with the usage that its accesses need.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ResourceInfo {
+    /// `sizeof(ThResourceInfo)`.
+    pub struct_size: u32,
+    /// Image or buffer.
+    pub resource_type: ResourceType,
+    /// Its name.
+    pub name: StringView,
+    /// How long its contents are needed. Swapchain images and buffers that are read back are external.
+    pub persistence: Persistence,
+    /// The first pass that uses it.
+    pub first_pass: u32,
+    /// One past the last pass that uses it; `firstPass` if none does.
+    pub end_pass: u32,
+    /// The format of an image.
+    pub format: vk::Format,
+    /// The type of an image.
+    pub image_type: vk::ImageType,
+    /// The size of an image in texels.
+    pub extent: vk::Extent3D,
+    /// Mip levels of an image.
+    pub mip_levels: u32,
+    /// Array layers of an image.
+    pub array_layers: u32,
+    /// Samples per texel of an image.
+    pub samples: vk::SampleCountFlags,
+    /// The usage of an image.
+    pub image_usage: vk::ImageUsageFlags,
+    /// The usage of a buffer.
+    pub buffer_usage: vk::BufferUsageFlags,
+    /// Zero.
+    pub reserved: u32,
+    /// The size of a buffer in bytes.
+    pub size: u64,
+}
+
+/// A pass of a validated frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PassInfo {
+    /// `sizeof(ThPassInfo)`.
+    pub struct_size: u32,
+    /// The kind of commands.
+    pub pass_type: PassType,
+    /// Its name.
+    pub name: StringView,
+    /// The index of its command buffer.
+    pub command_buffer: u32,
+    /// The index of its queue.
+    pub queue: u32,
+    /// The first of its accesses, a row of `ThLowered::accesses`.
+    pub first_access: u32,
+    /// One past the last of its accesses.
+    pub end_access: u32,
+    /// The area that a render pass renders to.
+    pub area: vk::Rect2D,
+    /// The layers that a render pass renders to.
+    pub layers: u32,
+    /// The views of multiview; 0 without.
+    pub view_mask: u32,
+    /// The number of subpasses of a render pass; 1 for others.
+    pub subpass_count: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Creates a frame from a description, which is validated and copied.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the description breaks a rule; the message names the pass and the resource.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateFrame")]
+pub unsafe extern "C" fn create_frame(
+    desc: *const FrameDesc,
+    frame: *mut FrameHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(frame, "frame") }?;
+        // SAFETY: the caller's description.
+        let described = unsafe { describe::frame(desc) }?;
+        let handle = FrameHandle::create(FrameObject::new(described))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(frame, handle, "frame") }
+    })
+}
+
+/// Creates a frame from JSON: a document of `tileheap-frame`, as captured frames are, or a plain description with `resources` and `passes`.
+/// `baseExtent` replaces the document's base extent unless it is null.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is neither; the message names the line, or the pass and the resource.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateFrameFromJson")]
+pub unsafe extern "C" fn create_frame_from_json(
+    json: StringView,
+    base_extent: *const vk::Extent2D,
+    frame: *mut FrameHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(frame, "frame") }?;
+        // SAFETY: the caller's text.
+        let text = unsafe { needed_text(json, "json") }?;
+        // SAFETY: null, or the caller's extent.
+        let base_extent =
+            unsafe { structs::read_plain(base_extent, u32::from(!base_extent.is_null()), "VkExtent2D") }?
+                .pop();
+        let imported = import::read(text, base_extent)?;
+        let handle = FrameHandle::create(FrameObject::new(imported.frame))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(frame, handle, "frame") }
+    })
+}
+
+/// Writes a frame as JSON; destroy the text with `thDestroyText`. `thCreateFrameFromJson` and the command `tileheap` read it.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thWriteFrame")]
+pub unsafe extern "C" fn write_frame(
+    frame: FrameHandle,
+    json: *mut TextHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        // SAFETY: null or writable.
+        unsafe { put_text(json, || Ok(object.frame.to_json())) }
+    })
+}
+
+/// Returns the sizes of a frame's tables. The name is valid until the frame is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetFrameInfo")]
+pub unsafe extern "C" fn get_frame_info(
+    frame: FrameHandle,
+    info: *mut FrameInfo,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let frame = &object.frame;
+        let value = FrameInfo {
+            struct_size: 0,
+            resource_count: frame.resources().len() as u32,
+            name: view(frame.name()),
+            base_extent: frame.base_extent(),
+            pass_count: frame.passes().len() as u32,
+            access_count: frame.accesses().len() as u32,
+            command_buffer_count: frame.command_buffers().len() as u32,
+            batch_count: frame.batches().len() as u32,
+            submit_count: frame.submits().len() as u32,
+            queue_count: frame.queues().len() as u32,
+            semaphore_count: frame.semaphores().len() as u32,
+            reserved: 0,
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(info, value) }
+    })
+}
+
+/// Returns a resource of a frame. Its name is valid until the frame is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetFrameResource")]
+pub unsafe extern "C" fn get_frame_resource(
+    frame: FrameHandle,
+    resource: u32,
+    info: *mut ResourceInfo,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let value = resource_info(&object, resource)?;
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(info, value) }
+    })
+}
+
+fn resource_info(object: &FrameObject, index: u32) -> Result<ResourceInfo, Fault> {
+    let frame = &object.frame;
+    let id = describe::at(&frame.resource_ids().collect::<Vec<_>>(), index, "resource")?;
+    let resource = frame.resource(id);
+    let lifetime = frame.lifetime_of(id);
+    let mut info = ResourceInfo {
+        struct_size: 0,
+        resource_type: ResourceType::Buffer,
+        name: view(&object.names.resources[id.index()]),
+        persistence: match resource.persistence {
+            frame::Persistence::Transient => Persistence::Transient,
+            frame::Persistence::History => Persistence::History,
+            frame::Persistence::External(_) => Persistence::External,
+        },
+        first_pass: lifetime.first.0,
+        end_pass: lifetime.end.0,
+        format: resource.format(),
+        image_type: vk::ImageType::default(),
+        extent: vk::Extent3D::default(),
+        mip_levels: 0,
+        array_layers: 0,
+        samples: vk::SampleCountFlags::empty(),
+        image_usage: vk::ImageUsageFlags::empty(),
+        buffer_usage: vk::BufferUsageFlags::empty(),
+        reserved: 0,
+        size: 0,
+    };
+    match resource.kind {
+        ResourceKind::Image { desc, extent, usage } => {
+            info.resource_type = ResourceType::Image;
+            (info.image_type, info.extent, info.image_usage) = (desc.image_type, extent, usage);
+            (info.mip_levels, info.array_layers) = (desc.mip_levels, desc.array_layers);
+            info.samples = desc.samples;
+        }
+        ResourceKind::Buffer { desc, usage } => (info.size, info.buffer_usage) = (desc.size.0, usage),
+    }
+    Ok(info)
+}
+
+/// Returns a pass of a frame. Its name is valid until the frame is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetFramePass")]
+pub unsafe extern "C" fn get_frame_pass(
+    frame: FrameHandle,
+    pass: u32,
+    info: *mut PassInfo,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let frame = &object.frame;
+        let id = describe::at(&frame.pass_ids().collect::<Vec<_>>(), pass, "pass")?;
+        let pass = frame.pass(id);
+        let value = PassInfo {
+            struct_size: 0,
+            pass_type: match pass.kind {
+                PassKind::Render => PassType::Render,
+                PassKind::Compute => PassType::Compute,
+                PassKind::Transfer => PassType::Transfer,
+            },
+            name: view(&object.names.passes[id.index()]),
+            command_buffer: pass.command_buffer.index() as u32,
+            queue: frame.queue_of(id).index() as u32,
+            first_access: pass.accesses.first,
+            end_access: pass.accesses.end,
+            area: pass.area,
+            layers: pass.layers,
+            view_mask: pass.view_mask,
+            subpass_count: pass.subpasses,
+            reserved: 0,
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(info, value) }
+    })
+}
+
+fn names(names: &Names, kind: NameKind) -> &[String] {
+    match kind {
+        NameKind::Resource => &names.resources,
+        NameKind::Pass => &names.passes,
+        NameKind::CommandBuffer => &names.command_buffers,
+        NameKind::Semaphore => &names.semaphores,
+        NameKind::Queue => &names.queues,
+    }
+}
+
+/// Returns a name of a frame, for debug names and labels. It is valid until the frame is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetFrameName")]
+pub unsafe extern "C" fn get_frame_name(
+    frame: FrameHandle,
+    kind: NameKindValue,
+    index: u32,
+    name: *mut StringView,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let names = names(&object.names, NameKind::from_number(kind)?);
+        let known = names.get(index as usize);
+        let known = known.ok_or_else(|| {
+            Fault::argument(format!("name {index} does not exist: there are {}", names.len()))
+        })?;
+        // SAFETY: null or writable.
+        unsafe { put(name, view(known), "name") }
+    })
+}
+
+/// Finds the index of a name.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_ARGUMENT` if the frame does not have the name.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thFindFrameName")]
+pub unsafe extern "C" fn find_frame_name(
+    frame: FrameHandle,
+    kind: NameKindValue,
+    name: StringView,
+    index: *mut u32,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = frame.get()?;
+        let kind = NameKind::from_number(kind)?;
+        // SAFETY: the caller's text.
+        let name = unsafe { needed_text(name, "name") }?;
+        let found = names(&object.names, kind).iter().position(|known| known == name);
+        let frame = object.frame.name();
+        let what = match kind {
+            NameKind::Resource => "resource",
+            NameKind::Pass => "pass",
+            NameKind::CommandBuffer => "command buffer",
+            NameKind::Semaphore => "semaphore",
+            NameKind::Queue => "queue",
+        };
+        let found =
+            found.ok_or_else(|| Fault::argument(format!("frame `{frame}` has no {what} `{name}`")))?;
+        // SAFETY: null or writable.
+        unsafe { put(index, found as u32, "index") }
+    })
+}
+
+/// Destroys a frame. Objects that were created from it keep what they need. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyFrame")]
+pub extern "C" fn destroy_frame(frame: FrameHandle) -> Status {
+    run(std::ptr::null_mut(), || frame.destroy())
+}

@@ -1,0 +1,266 @@
+//! Descriptions of frames as arrays of structures. Fields that are zero have their default.
+
+use ash::vk;
+
+use crate::strings::StringView;
+use crate::structs::sized;
+use crate::vulkan::*;
+
+sized! { Input:
+    QueueDesc to name;
+    SemaphoreDesc to name;
+    ResourceDesc to size;
+    AccessDesc to measured_savings;
+    PassDesc to accesses;
+    CommandBufferDesc to passes;
+    SemaphoreUse to stages;
+    BatchDesc to command_buffers;
+    SubmitDesc to batches;
+    FrameDesc to semaphores;
+}
+
+/// A queue that the frame submits to.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct QueueDesc {
+    /// `sizeof(ThQueueDesc)`.
+    pub struct_size: u32,
+    /// The capabilities that the frame needs.
+    pub capabilities: vk::QueueFlags,
+    /// Unique in the frame.
+    pub name: StringView,
+}
+
+/// A semaphore between batches.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SemaphoreDesc {
+    /// `sizeof(ThSemaphoreDesc)`.
+    pub struct_size: u32,
+    /// Whether work outside of the frame also signals or waits for it, such as swapchain acquisition and presentation.
+    pub external: vk::Bool32,
+    /// Unique in the frame.
+    pub name: StringView,
+}
+
+/// The state of an external resource before or after the frame.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ExternalState {
+    /// The layout; `VK_IMAGE_LAYOUT_UNDEFINED` for buffers, and before the frame for contents that do not matter.
+    pub layout: vk::ImageLayout,
+    /// The queue family outside of the device that owns it.
+    pub family: ExternalFamilyValue,
+    /// The pipeline stages of the accesses.
+    pub stages: vk::PipelineStageFlags2,
+    /// The accesses.
+    pub access: vk::AccessFlags2,
+}
+
+/// An image or a buffer. Its usage derives from the accesses.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ResourceDesc {
+    /// `sizeof(ThResourceDesc)`.
+    pub struct_size: u32,
+    /// Image or buffer.
+    pub resource_type: ResourceTypeValue,
+    /// Unique in the frame.
+    pub name: StringView,
+    /// How long its contents are needed.
+    pub persistence: PersistenceValue,
+    /// Whether it may be placed in tile memory.
+    pub tile_constraint: TileConstraintValue,
+    /// The state before the frame, of external resources.
+    pub entry: ExternalState,
+    /// The state after the frame, of external resources.
+    pub exit: ExternalState,
+    /// Bits of `ThResourceFlag`.
+    pub flags: ResourceFlags,
+    /// The format of an image.
+    pub format: vk::Format,
+    /// The size of an image in texels; depth 0 means 1. All zeros if `scale` is set.
+    pub extent: vk::Extent3D,
+    /// The size of an image as fractions of the frame's base extent, rounded up. Zeros if `extent` is set.
+    pub scale: [f32; 2],
+    /// Mip levels; 0 means 1.
+    pub mip_levels: u32,
+    /// Array layers; 0 means 1.
+    pub array_layers: u32,
+    /// Samples per texel; 0 means `VK_SAMPLE_COUNT_1_BIT`.
+    pub samples: vk::SampleCountFlags,
+    /// Creation flags of an image besides those that follow from the plan.
+    pub image_flags: vk::ImageCreateFlags,
+    /// Usage of an image besides that of its accesses.
+    pub image_usage: vk::ImageUsageFlags,
+    /// Usage of a buffer besides that of its accesses.
+    pub buffer_usage: vk::BufferUsageFlags,
+    /// A number of the caller for structures that it chains to the creation of an image; 0 for none.
+    pub hook: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The size of a buffer in bytes.
+    pub size: u64,
+}
+
+/// One use of one resource by one pass.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct AccessDesc {
+    /// `sizeof(ThAccessDesc)`.
+    pub struct_size: u32,
+    /// How the resource is used.
+    pub kind: AccessKindValue,
+    /// The index of the resource.
+    pub resource: u32,
+    /// The subpass of a render pass. Accesses of a pass are listed by subpass.
+    pub subpass: u32,
+    /// Bits of `ThAccessFlag`. Without `TH_ACCESS_FLAG_READ` and `TH_ACCESS_FLAG_WRITE`, attachments are written, and read if they are loaded;
+    /// transfer destinations are written; everything else that can only be read is read. Storage resources, device addresses and tile
+    /// attachments need one or both.
+    pub flags: AccessFlags,
+    /// What a written attachment does with earlier contents. Other resources keep them if they are read and written, and lose them if they are
+    /// only written.
+    pub load_op: vk::AttachmentLoadOp,
+    /// The value for `VK_ATTACHMENT_LOAD_OP_CLEAR`, in the numeric type of the format.
+    pub clear: ClearUnion,
+    /// The pipeline stages; 0 for those that follow from the kind and the pass.
+    pub stages: vk::PipelineStageFlags2,
+    /// The part of an image. Zeros mean all aspects, and all levels and layers from the first on; of an attachment, level 0 only. Slices of
+    /// 3D images count as layers.
+    pub range: vk::ImageSubresourceRange,
+    /// The type of the view, with `TH_ACCESS_FLAG_VIEW_TYPE`.
+    pub view_type: vk::ImageViewType,
+    /// The format of the view; `VK_FORMAT_UNDEFINED` for that of the image.
+    pub view_format: vk::Format,
+    /// The index of the resource whose samples a resolve attachment receives.
+    pub resolve_source: u32,
+    /// How far from its own pixel a read looks, in texels, with `TH_ACCESS_FLAG_REACH`; `UINT32_MAX` for anywhere.
+    pub reach_texels: u32,
+    /// The bytes of memory traffic per frame that placing it on chip was measured to save, with `TH_ACCESS_FLAG_MEASURED`.
+    pub measured_savings: u64,
+}
+
+/// A pass: draws of one render pass instance, or dispatches or copies between barriers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PassDesc {
+    /// `sizeof(ThPassDesc)`.
+    pub struct_size: u32,
+    /// The kind of commands.
+    pub pass_type: PassTypeValue,
+    /// Unique in the frame.
+    pub name: StringView,
+    /// Bits of `ThPassFlag`.
+    pub flags: PassFlags,
+    /// Whether a frame may leave it out.
+    pub skipped_outputs: SkippedOutputsValue,
+    /// The area that it renders to, with `TH_PASS_FLAG_RENDER_AREA`.
+    pub render_area: vk::Rect2D,
+    /// The views of multiview; 0 without.
+    pub view_mask: u32,
+    /// The samples of its pipelines if they differ from those of the attachments, or 0.
+    pub samples: vk::SampleCountFlags,
+    /// The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`.
+    pub repeat_bytes: u64,
+    /// A number of the caller for structures that it chains to the render pass; 0 for none.
+    pub hook: u32,
+    /// The number of `accesses`.
+    pub access_count: u32,
+    /// Its accesses.
+    pub accesses: *const AccessDesc,
+}
+
+/// A primary command buffer.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct CommandBufferDesc {
+    /// `sizeof(ThCommandBufferDesc)`.
+    pub struct_size: u32,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// Unique in the frame.
+    pub name: StringView,
+    /// Its passes, in order.
+    pub passes: *const PassDesc,
+}
+
+/// A semaphore that a batch waits for or signals.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SemaphoreUse {
+    /// `sizeof(ThSemaphoreUse)`.
+    pub struct_size: u32,
+    /// The index of the semaphore.
+    pub semaphore: u32,
+    /// The stages that wait, or whose completion is signalled.
+    pub stages: vk::PipelineStageFlags2,
+}
+
+/// Command buffers that are submitted together (`VkSubmitInfo2`).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct BatchDesc {
+    /// `sizeof(ThBatchDesc)`.
+    pub struct_size: u32,
+    /// The number of `waits`.
+    pub wait_count: u32,
+    /// Semaphores that it waits for.
+    pub waits: *const SemaphoreUse,
+    /// The number of `signals`.
+    pub signal_count: u32,
+    /// The number of `commandBuffers`.
+    pub command_buffer_count: u32,
+    /// Semaphores that it signals.
+    pub signals: *const SemaphoreUse,
+    /// Its command buffers, in order.
+    pub command_buffers: *const CommandBufferDesc,
+}
+
+/// One call of `vkQueueSubmit2`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SubmitDesc {
+    /// `sizeof(ThSubmitDesc)`.
+    pub struct_size: u32,
+    /// The index of the queue.
+    pub queue: u32,
+    /// The number of `batches`.
+    pub batch_count: u32,
+    /// Its batches, in order.
+    pub batches: *const BatchDesc,
+}
+
+/// A frame: resources, and passes in the order in which they are submitted.
+///
+/// Either `submits` or `passes` is used. With `passes`, the frame is one command buffer on one queue; without `queues`, that is a graphics queue.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FrameDesc {
+    /// `sizeof(ThFrameDesc)`.
+    pub struct_size: u32,
+    /// The number of `resources`.
+    pub resource_count: u32,
+    /// The name of the frame.
+    pub name: StringView,
+    /// What scaled images are a fraction of, in texels.
+    pub base_extent: vk::Extent2D,
+    /// Images and buffers. Accesses refer to them by index.
+    pub resources: *const ResourceDesc,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// The number of `submits`.
+    pub submit_count: u32,
+    /// The passes of a frame of one command buffer.
+    pub passes: *const PassDesc,
+    /// The submits of a frame of several command buffers, batches or queues.
+    pub submits: *const SubmitDesc,
+    /// The number of `queues`.
+    pub queue_count: u32,
+    /// The number of `semaphores`.
+    pub semaphore_count: u32,
+    /// The queues that submits refer to by index.
+    pub queues: *const QueueDesc,
+    /// The semaphores that batches refer to by index.
+    pub semaphores: *const SemaphoreDesc,
+}

@@ -1,0 +1,316 @@
+//! The table of live objects: handles are looked up in it and never dereferenced, so that a destroyed or foreign one is recognised.
+//!
+//! ```text
+//! handle, 64 bits   │ kind 8 │ generation 32 │ slot 24 │       32 bits: 4, 12 and 16
+//! slots             generation, object, …                    a slot that is used again has another generation
+//! ```
+//! The table is the only data that calls share. Nothing in it lets one caller affect another.
+
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+
+use crate::status::{Fault, Status};
+
+/// The type of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Error = 1,
+    Text,
+    Profile,
+    Frame,
+    Requirements,
+    Planner,
+    Plan,
+    Arrangement,
+    Lowerer,
+    Aliasing,
+}
+
+impl Kind {
+    const ALL: [Kind; 10] = [
+        Kind::Error,
+        Kind::Text,
+        Kind::Profile,
+        Kind::Frame,
+        Kind::Requirements,
+        Kind::Planner,
+        Kind::Plan,
+        Kind::Arrangement,
+        Kind::Lowerer,
+        Kind::Aliasing,
+    ];
+
+    /// Its name in the header.
+    fn name(self) -> String {
+        format!("Th{self:?}")
+    }
+}
+
+/// What a handle stands for.
+pub(crate) trait Object: Any + Send + Sync {
+    const KIND: Kind;
+}
+
+struct Slot {
+    generation: usize,
+    object: Option<(Kind, Arc<dyn Any + Send + Sync>)>,
+}
+
+#[derive(Default)]
+struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+}
+
+static SLOTS: RwLock<Slots> = RwLock::new(Slots {
+    slots: Vec::new(),
+    free: Vec::new(),
+});
+
+const SLOT_BITS: u32 = if usize::BITS == 64 { 24 } else { 16 };
+const GENERATION_BITS: u32 = if usize::BITS == 64 { 32 } else { 12 };
+
+/// The parts of a handle.
+#[derive(Clone, Copy)]
+struct Parts {
+    kind: usize,
+    generation: usize,
+    slot: usize,
+}
+
+impl Parts {
+    fn of(handle: usize) -> Parts {
+        Parts {
+            kind: handle >> (SLOT_BITS + GENERATION_BITS),
+            generation: handle >> SLOT_BITS & ((1 << GENERATION_BITS) - 1),
+            slot: handle & ((1 << SLOT_BITS) - 1),
+        }
+    }
+
+    fn handle(self) -> usize {
+        self.kind << (SLOT_BITS + GENERATION_BITS) | self.generation << SLOT_BITS | self.slot
+    }
+}
+
+/// Adds an object to the table and returns its handle.
+pub(crate) fn insert<T: Object>(object: T) -> Result<usize, Fault> {
+    let object: Arc<dyn Any + Send + Sync> = Arc::new(object);
+    let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
+    let Slots { slots, free } = &mut *table;
+    let slot = free.pop().unwrap_or(slots.len());
+    if slot >> SLOT_BITS != 0 {
+        return Err(Fault::argument(format!(
+            "{slot} objects are alive, and no more are possible"
+        )));
+    }
+    if slot == slots.len() {
+        slots.push(Slot {
+            generation: 0,
+            object: None,
+        });
+    }
+    slots[slot].object = Some((T::KIND, object));
+    let (kind, generation) = (T::KIND as usize, slots[slot].generation);
+    Ok(Parts {
+        kind,
+        generation,
+        slot,
+    }
+    .handle())
+}
+
+/// The object of a handle.
+pub(crate) fn get<T: Object>(handle: usize) -> Result<Arc<T>, Fault> {
+    let table = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
+    let Parts { generation, slot, .. } = check::<T>(handle)?;
+    let found = table.slots.get(slot).filter(|slot| slot.generation == generation);
+    let object = found.and_then(|slot| slot.object.as_ref());
+    let typed = object
+        .filter(|(kind, _)| *kind == T::KIND)
+        .map(|(_, object)| object.clone());
+    let typed = typed.and_then(|object| object.downcast().ok());
+    typed.ok_or_else(|| gone(handle, T::KIND))
+}
+
+/// Takes an object out of the table. A call that uses it on another thread keeps it alive until that call returns.
+pub(crate) fn remove<T: Object>(handle: usize) -> Result<(), Fault> {
+    let mut table = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
+    let Parts { generation, slot, .. } = check::<T>(handle)?;
+    let Slots { slots, free } = &mut *table;
+    let found = slots.get_mut(slot).filter(|slot| slot.generation == generation);
+    let found = found.filter(|slot| slot.object.as_ref().is_some_and(|(kind, _)| *kind == T::KIND));
+    let Some(found) = found else {
+        return Err(gone(handle, T::KIND));
+    };
+    let object = found.object.take();
+    found.generation += 1;
+    // A slot whose generations are used up is never used again.
+    if found.generation >> GENERATION_BITS == 0 {
+        free.push(slot);
+    }
+    drop(table);
+    drop(object);
+    Ok(())
+}
+
+/// The number of objects in the table.
+pub(crate) fn count() -> u32 {
+    let table = SLOTS.read().unwrap_or_else(PoisonError::into_inner);
+    table.slots.iter().filter(|slot| slot.object.is_some()).count() as u32
+}
+
+/// The parts of a handle of this type.
+fn check<T: Object>(handle: usize) -> Result<Parts, Fault> {
+    let parts = Parts::of(handle);
+    if parts.kind == T::KIND as usize {
+        return Ok(parts);
+    }
+    let what = match Kind::ALL.into_iter().find(|kind| *kind as usize == parts.kind) {
+        _ if handle == 0 => "is null".to_owned(),
+        Some(other) => format!("is a {}", other.name()),
+        None => "was not created by this library".to_owned(),
+    };
+    Err(bad(handle, T::KIND, &what))
+}
+
+fn gone(handle: usize, kind: Kind) -> Fault {
+    bad(handle, kind, "was destroyed, or not created by this library")
+}
+
+fn bad(handle: usize, kind: Kind, what: &str) -> Fault {
+    let message = format!("handle {handle:#x} {what}, and a {} is needed", kind.name());
+    Fault::new(Status::ErrorInvalidHandle, message)
+}
+
+/// An object that one thread at a time may use.
+#[derive(Debug, Default)]
+pub(crate) struct Exclusive<T>(Mutex<T>);
+
+impl<T> Exclusive<T> {
+    /// The value, unless another call uses it.
+    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, T>, Fault> {
+        self.0.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Fault::new(
+                Status::ErrorInUse,
+                "another call is using the object, which allows one call at a time",
+            ),
+            TryLockError::Poisoned(_) => Fault::new(
+                Status::ErrorInternal,
+                "an earlier call left the object unusable: destroy it",
+            ),
+        })
+    }
+}
+
+/// A handle of objects of one type. It is a number; nothing is behind the address.
+pub(crate) trait Handle: Copy {
+    type Object: Object;
+    fn number(self) -> usize;
+    fn of_number(number: usize) -> Self;
+
+    /// The object.
+    fn get(self) -> Result<Arc<Self::Object>, Fault> {
+        get(self.number())
+    }
+
+    /// The object, or none for a null handle.
+    fn get_if_any(self) -> Result<Option<Arc<Self::Object>>, Fault> {
+        match self.number() {
+            0 => Ok(None),
+            number => get(number).map(Some),
+        }
+    }
+
+    /// Destroys the object; a null handle has none.
+    fn destroy(self) -> Result<(), Fault> {
+        match self.number() {
+            0 => Ok(()),
+            number => remove::<Self::Object>(number),
+        }
+    }
+
+    /// Creates an object.
+    fn create(object: Self::Object) -> Result<Self, Fault> {
+        insert(object).map(Self::of_number)
+    }
+}
+
+/// Declares the handles of objects.
+macro_rules! object {
+    ($opaque:ident, $object:ident: $kind:ident) => {
+        impl $crate::handles::Handle for *mut $opaque {
+            type Object = $object;
+
+            fn number(self) -> usize {
+                self.addr()
+            }
+
+            fn of_number(number: usize) -> Self {
+                std::ptr::without_provenance_mut(number)
+            }
+        }
+
+        impl $crate::handles::Object for $object {
+            const KIND: $crate::handles::Kind = $crate::handles::Kind::$kind;
+        }
+    };
+}
+pub(crate) use object;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Object for u32 {
+        const KIND: Kind = Kind::Text;
+    }
+
+    impl Object for u64 {
+        const KIND: Kind = Kind::Plan;
+    }
+
+    #[test]
+    fn a_destroyed_handle_stays_invalid_when_its_slot_is_used_again() {
+        let handles: Vec<usize> = (0..100).map(|n| insert(n as u32).unwrap()).collect();
+        assert_eq!(*get::<u32>(handles[7]).unwrap(), 7);
+        remove::<u32>(handles[7]).unwrap();
+        let again: Vec<usize> = (0..100).map(|n| insert(n as u32).unwrap()).collect();
+        assert!(get::<u32>(handles[7]).unwrap_err().message.contains("destroyed"));
+        assert!(remove::<u32>(handles[7]).is_err());
+        assert!(!again.contains(&handles[7]));
+        for handle in handles.into_iter().chain(again) {
+            let _ = remove::<u32>(handle);
+        }
+    }
+
+    #[test]
+    fn foreign_handles_are_told_apart() {
+        let text = insert(1_u32).unwrap();
+        let fault = get::<u64>(text).unwrap_err();
+        assert_eq!(fault.status, Status::ErrorInvalidHandle);
+        assert!(
+            fault.message.ends_with("is a ThText, and a ThPlan is needed"),
+            "{}",
+            fault.message
+        );
+        assert!(get::<u32>(0).unwrap_err().message.contains("is null"));
+        // Addresses of other objects.
+        let stack = &raw const text as usize;
+        let heap = Box::new(3);
+        for foreign in [stack, &raw const *heap as usize, usize::MAX, 1] {
+            let fault = get::<u32>(foreign).unwrap_err();
+            assert_eq!(fault.status, Status::ErrorInvalidHandle, "{foreign:#x}");
+        }
+        remove::<u32>(text).unwrap();
+    }
+
+    #[test]
+    fn a_call_keeps_the_object_that_another_thread_destroys() {
+        let handle = insert(5_u32).unwrap();
+        let held = get::<u32>(handle).unwrap();
+        std::thread::spawn(move || remove::<u32>(handle).unwrap())
+            .join()
+            .unwrap();
+        assert_eq!(*held, 5);
+    }
+}

@@ -1,0 +1,464 @@
+//! Lowering plans into tables of Vulkan's parameters.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::lower::check::DeviceFacts;
+use tileheap::lower::tables::clears::ClearRow;
+use tileheap::lower::tables::commands::*;
+use tileheap::lower::tables::instances::*;
+use tileheap::lower::tables::objects::*;
+use tileheap::lower::tables::submission::*;
+use tileheap::lower::tables::{DeviceQueueIndex, Lowered as Tables};
+use tileheap::lower::{ByteUse, Checked, ContentState, FamilyQueue, Lowerer, Situation};
+use tileheap::plan::Plan;
+
+use crate::boundary::run;
+use crate::enums::{FromNumber, Parity, ReportFormat};
+use crate::handles::{Exclusive, Handle, object};
+use crate::opaque::*;
+use crate::queues::Queues;
+use crate::status::{Fault, Status};
+use crate::structs::{self, begin, check_output, put, read, sized, write};
+use crate::text::put_text;
+use crate::vulkan::ReportFormatValue;
+
+sized! { Input: LowerDesc to previous; }
+sized! { Output: Lowered to contents; }
+
+object!(LowererT, LowererObject: Lowerer);
+
+/// A lowerer and its tables.
+#[derive(Default)]
+pub struct LowererObject {
+    pub(crate) lowering: Exclusive<Lowering>,
+}
+
+/// Inputs of lowering.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LowerDesc {
+    /// `sizeof(ThLowerDesc)`.
+    pub struct_size: u32,
+    /// The number of `queues`: one for each queue that the frame declares, or 0 for one queue of family 0 that runs them all.
+    pub queue_count: u32,
+    /// The device queues.
+    pub queues: *const FamilyQueue,
+    /// The plan.
+    pub plan: PlanHandle,
+    /// The lowerer that has the tables of the frame before, which may be the one that lowers; null for the first frame of a plan. The frame
+    /// before has the same plan and queues.
+    pub previous: LowererHandle,
+}
+
+/// A frame as it is executed: every parameter of every Vulkan call, in arrays. An index is the position of a row in the array that its field
+/// names, and a `ThRun` is a half-open range of positions.
+///
+/// The arrays are valid until the next lowering with the same lowerer, or until it is destroyed. For one plan on the same queues, `memory`,
+/// `images` and `buffers` are the same in every frame.
+///
+/// What no row says is always the same: images are created in `VK_IMAGE_LAYOUT_UNDEFINED`, views with the identity mapping of components,
+/// `vkCmdPipelineBarrier2` between passes has no dependency flags, and ranges of images in rows are never empty.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Lowered {
+    /// `sizeof(ThLowered)`.
+    pub struct_size: u32,
+    /// Which copy of history resources is current in this frame.
+    pub parity: Parity,
+    /// The number of `deviceQueues`.
+    pub device_queue_count: u32,
+    /// The device queues, each once, in the order of their first declared queue. Rows name device queues by their index here.
+    pub device_queues: *const FamilyQueue,
+    /// The number of `queues`.
+    pub queue_count: u32,
+    /// Per declared queue of the frame, the number of its device queue.
+    pub queues: *const DeviceQueueIndex,
+    /// The number of `memory`.
+    pub memory_count: u32,
+    /// Memory objects (`VkMemoryAllocateInfo`).
+    pub memory: *const MemoryRow,
+    /// The number of `images`.
+    pub image_count: u32,
+    /// Images (`VkImageCreateInfo`, `VkBindImageMemoryInfo`), created or imported.
+    pub images: *const ImageRow,
+    /// The number of `buffers`.
+    pub buffer_count: u32,
+    /// Buffers (`VkBufferCreateInfo`, `VkBindBufferMemoryInfo`), created or imported.
+    pub buffers: *const BufferRow,
+    /// The number of `views`.
+    pub view_count: u32,
+    /// Image views (`VkImageViewCreateInfo`).
+    pub views: *const ViewRow,
+    /// The number of `families`.
+    pub family_count: u32,
+    /// Queue families of concurrent sharing: runs of images and buffers.
+    pub families: *const u32,
+    /// The number of `formats`.
+    pub format_count: u32,
+    /// View formats of images, and colour formats of subpasses.
+    pub formats: *const vk::Format,
+    /// The number of `accesses`.
+    pub access_count: u32,
+    /// Per access of the frame, the object it uses, its view and layouts.
+    pub accesses: *const AccessRow,
+    /// The number of `attachments`.
+    pub attachment_count: u32,
+    /// Attachments of render pass instances.
+    pub attachments: *const AttachmentRow,
+    /// The number of `references`.
+    pub reference_count: u32,
+    /// References of subpasses to attachments.
+    pub references: *const ReferenceRow,
+    /// The number of `indices`.
+    pub index_count: u32,
+    /// Preserved attachments, locations and input attachment indices; `VK_ATTACHMENT_UNUSED` for none.
+    pub indices: *const u32,
+    /// The number of `subpassDependencies`.
+    pub subpass_dependency_count: u32,
+    /// Dependencies between subpasses.
+    pub subpass_dependencies: *const SubpassDependencyRow,
+    /// The number of `subpasses`.
+    pub subpass_count: u32,
+    /// Subpasses of render pass instances.
+    pub subpasses: *const SubpassRow,
+    /// The number of `instances`.
+    pub instance_count: u32,
+    /// Render pass instances.
+    pub instances: *const InstanceRow,
+    /// The number of `clears`.
+    pub clear_count: u32,
+    /// Clears of contents that no frame has written.
+    pub clears: *const ClearRow,
+    /// The number of `stores`.
+    pub store_count: u32,
+    /// Copies out of tile memory.
+    pub stores: *const StoreRow,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// Everything that is recorded, in order.
+    pub passes: *const PassRow,
+    /// The number of `imageBarriers`.
+    pub image_barrier_count: u32,
+    /// `VkImageMemoryBarrier2`.
+    pub image_barriers: *const ImageBarrierRow,
+    /// The number of `bufferBarriers`.
+    pub buffer_barrier_count: u32,
+    /// `VkBufferMemoryBarrier2`.
+    pub buffer_barriers: *const BufferBarrierRow,
+    /// The number of `memoryBarriers`.
+    pub memory_barrier_count: u32,
+    /// `VkMemoryBarrier2`.
+    pub memory_barriers: *const MemoryBarrierRow,
+    /// The number of `commandBuffers`.
+    pub command_buffer_count: u32,
+    /// Command buffers.
+    pub command_buffers: *const CommandBufferRow,
+    /// The number of `waits`.
+    pub wait_count: u32,
+    /// Waits of batches (`VkSemaphoreSubmitInfo`).
+    pub waits: *const SemaphoreRow,
+    /// The number of `signals`.
+    pub signal_count: u32,
+    /// Signals of batches (`VkSemaphoreSubmitInfo`).
+    pub signals: *const SemaphoreRow,
+    /// The number of `batches`.
+    pub batch_count: u32,
+    /// Batches (`VkSubmitInfo2`).
+    pub batches: *const BatchRow,
+    /// The number of `submits`.
+    pub submit_count: u32,
+    /// Submits (`vkQueueSubmit2`).
+    pub submits: *const SubmitRow,
+    /// The number of `byteUses`.
+    pub byte_use_count: u32,
+    /// The last uses of bytes that the frame leaves, sorted by space and first byte.
+    pub byte_uses: *const ByteUse,
+    /// The number of `contents`.
+    pub content_count: u32,
+    /// Images and buffers whose contents outlive the frame.
+    pub contents: *const ContentState,
+}
+
+impl Lowered {
+    fn of(current: &Current) -> Lowered {
+        let tables = &current.tables;
+        Lowered {
+            struct_size: 0,
+            parity: current.situation.parity.into(),
+            device_queue_count: current.device_queues.len() as u32,
+            device_queues: structs::rows(&current.device_queues),
+            queue_count: tables.queues.len() as u32,
+            queues: structs::rows(&tables.queues),
+            memory_count: tables.memory.len() as u32,
+            memory: structs::rows(&tables.memory),
+            image_count: tables.images.len() as u32,
+            images: structs::rows(&tables.images),
+            buffer_count: tables.buffers.len() as u32,
+            buffers: structs::rows(&tables.buffers),
+            view_count: tables.views.len() as u32,
+            views: structs::rows(&tables.views),
+            family_count: tables.families.len() as u32,
+            families: structs::rows(&tables.families),
+            format_count: tables.formats.len() as u32,
+            formats: structs::rows(&tables.formats),
+            access_count: tables.accesses.len() as u32,
+            accesses: structs::rows(&tables.accesses),
+            attachment_count: tables.attachments.len() as u32,
+            attachments: structs::rows(&tables.attachments),
+            reference_count: tables.references.len() as u32,
+            references: structs::rows(&tables.references),
+            index_count: tables.indices.len() as u32,
+            indices: structs::rows(&tables.indices),
+            subpass_dependency_count: tables.subpass_dependencies.len() as u32,
+            subpass_dependencies: structs::rows(&tables.subpass_dependencies),
+            subpass_count: tables.subpasses.len() as u32,
+            subpasses: structs::rows(&tables.subpasses),
+            instance_count: tables.instances.len() as u32,
+            instances: structs::rows(&tables.instances),
+            clear_count: tables.clears.len() as u32,
+            clears: structs::rows(&tables.clears),
+            store_count: tables.stores.len() as u32,
+            stores: structs::rows(&tables.stores),
+            pass_count: tables.passes.len() as u32,
+            passes: structs::rows(&tables.passes),
+            image_barrier_count: tables.image_barriers.len() as u32,
+            image_barriers: structs::rows(&tables.image_barriers),
+            buffer_barrier_count: tables.buffer_barriers.len() as u32,
+            buffer_barriers: structs::rows(&tables.buffer_barriers),
+            memory_barrier_count: tables.memory_barriers.len() as u32,
+            memory_barriers: structs::rows(&tables.memory_barriers),
+            command_buffer_count: tables.command_buffers.len() as u32,
+            command_buffers: structs::rows(&tables.command_buffers),
+            wait_count: tables.waits.len() as u32,
+            waits: structs::rows(&tables.waits),
+            signal_count: tables.signals.len() as u32,
+            signals: structs::rows(&tables.signals),
+            batch_count: tables.batches.len() as u32,
+            batches: structs::rows(&tables.batches),
+            submit_count: tables.submits.len() as u32,
+            submits: structs::rows(&tables.submits),
+            byte_use_count: tables.after.bytes.len() as u32,
+            byte_uses: structs::rows(&tables.after.bytes),
+            content_count: tables.after.contents.len() as u32,
+            contents: structs::rows(&tables.after.contents),
+        }
+    }
+}
+
+/// The last lowered tables, and the inputs that they were lowered from.
+#[derive(Default)]
+pub struct Lowering {
+    lowerer: Lowerer,
+    current: Option<Current>,
+    /// The situation before the current one, whose memory the next one reuses.
+    spare: Option<Situation>,
+}
+
+struct Current {
+    plan: Arc<Plan>,
+    situation: Situation,
+    device_queues: Vec<FamilyQueue>,
+    tables: Checked<Tables>,
+}
+
+impl Lowering {
+    /// Lowers a plan, and replaces the tables.
+    fn lower(&mut self, plan: Arc<Plan>, situation: Situation) -> Result<(), Fault> {
+        let mut device_queues = Vec::new();
+        if let Some(before) = self.current.take() {
+            self.spare = Some(before.situation);
+            self.lowerer.recycle(before.tables);
+            device_queues = before.device_queues;
+        }
+        let tables = self.lowerer.lower(&plan, &situation)?;
+        device_queues.clear();
+        device_queues.extend(situation.queues.iter());
+        self.current = Some(Current {
+            plan,
+            situation,
+            device_queues,
+            tables,
+        });
+        Ok(())
+    }
+
+    fn current(&self) -> Result<&Current, Fault> {
+        let current = self.current.as_ref();
+        current.ok_or_else(|| {
+            Fault::argument("the lowerer has no tables: nothing was lowered, or the last call failed")
+        })
+    }
+
+    /// The situation after the tables, in memory of `spare`.
+    fn next(&self, plan: &Arc<Plan>, queues: &Queues, spare: Option<Situation>) -> Result<Situation, Fault> {
+        let Current {
+            plan: own,
+            situation,
+            tables,
+            ..
+        } = self.current()?;
+        if !Arc::ptr_eq(own, plan) && own != plan {
+            return Err(Fault::argument(
+                "the tables before are those of another plan: begin with its first frame, without previous",
+            ));
+        }
+        let declared = situation.queues.declared().iter();
+        if !queues.are(declared.map(|index| situation.queues.queue(*index))) {
+            return Err(Fault::argument("the tables before are those of other queues"));
+        }
+        let mut next = spare.unwrap_or_else(|| Situation::first(situation.queues.clone()));
+        if next.queues != situation.queues {
+            next.queues = situation.queues.clone();
+        }
+        next.parity = situation.parity.next();
+        next.before.bytes.clone_from(&tables.after.bytes);
+        next.before.contents.clone_from(&tables.after.contents);
+        Ok(next)
+    }
+}
+
+/// Creates a lowerer. It owns the tables of the plan that it lowered last.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateLowerer")]
+pub unsafe extern "C" fn create_lowerer(lowerer: *mut LowererHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(lowerer, "lowerer") }?;
+        let handle = LowererHandle::create(LowererObject::default())?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(lowerer, handle, "lowerer") }
+    })
+}
+
+/// Lowers a plan into tables: for the first frame, or for the one after the tables of `previous`. After a few frames the tables repeat: those of
+/// every second frame are equal.
+///
+/// Fails with `TH_STATUS_ERROR_CANNOT_LOWER` if the frame cannot run on these queues. The lowerer then has no tables; after other errors it still
+/// has those of the frame before.
+///
+/// Thread safety: a lowerer, also as `previous`, may be used by one call at a time.
+#[unsafe(export_name = "thLower")]
+pub unsafe extern "C" fn lower(
+    lowerer: LowererHandle,
+    desc: *const LowerDesc,
+    lowered: *mut Lowered,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null, or the caller's structure.
+        unsafe { check_output(lowered) }?;
+        let own = lowerer.get()?;
+        // SAFETY: the caller's structure.
+        let desc = unsafe { read(desc) }?;
+        let plan = desc.plan.get()?.plan.clone();
+        // SAFETY: the caller's array.
+        let queues = unsafe { Queues::new(desc.queues, desc.queue_count) }?;
+        let mut lowering = own.lowering.lock()?;
+        let spare = lowering.spare.take();
+        let situation = if desc.previous.number() == 0 {
+            Situation::first(queues.on_device(plan.frame.queues().len()))
+        } else if desc.previous == lowerer {
+            lowering.next(&plan, &queues, spare)?
+        } else {
+            desc.previous
+                .get()?
+                .lowering
+                .lock()?
+                .next(&plan, &queues, spare)?
+        };
+        lowering.lower(plan, situation)?;
+        let current = lowering.current()?;
+        let value = Lowered::of(current);
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(lowered, value) }
+    })
+}
+
+/// Returns the tables that a lowerer lowered last.
+///
+/// Thread safety: a lowerer may be used by one call at a time.
+#[unsafe(export_name = "thGetLowered")]
+pub unsafe extern "C" fn get_lowered(
+    lowerer: LowererHandle,
+    lowered: *mut Lowered,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = lowerer.get()?;
+        let lowering = object.lowering.lock()?;
+        let current = lowering.current()?;
+        let value = Lowered::of(current);
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(lowered, value) }
+    })
+}
+
+/// Checks the tables that a lowerer lowered last by the rules of the specification, without knowing how they were made.
+///
+/// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if they break a rule; the message names the rule.
+///
+/// Thread safety: a lowerer may be used by one call at a time.
+#[unsafe(export_name = "thCheckLowered")]
+pub extern "C" fn check_lowered(lowerer: LowererHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        let object = lowerer.get()?;
+        let lowering = object.lowering.lock()?;
+        let Current {
+            plan,
+            situation,
+            tables,
+            ..
+        } = lowering.current()?;
+        let device = DeviceFacts::declared(&plan.profile, &plan.requirements, &plan.frame, &situation.queues);
+        match tables
+            .violations(&plan.frame, situation, &device)
+            .into_iter()
+            .next()
+        {
+            Some(violation) => Err(violation.into()),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Writes the tables that a lowerer lowered last: as text, in the order in which they are executed, or as JSON. Destroy the text with
+/// `thDestroyText`.
+///
+/// Thread safety: a lowerer may be used by one call at a time.
+#[unsafe(export_name = "thWriteLowered")]
+pub unsafe extern "C" fn write_lowered(
+    lowerer: LowererHandle,
+    format: ReportFormatValue,
+    text: *mut TextHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = lowerer.get()?;
+        let format = ReportFormat::from_number(format)?;
+        let lowering = object.lowering.lock()?;
+        let Current {
+            plan,
+            situation,
+            tables,
+            ..
+        } = lowering.current()?;
+        let written = || {
+            Ok(match format {
+                ReportFormat::Text => tables.text(&plan.frame),
+                ReportFormat::Json => tables.to_json(&plan.frame, situation),
+            })
+        };
+        // SAFETY: null or writable.
+        unsafe { put_text(text, written) }
+    })
+}
+
+/// Destroys a lowerer and its tables. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyLowerer")]
+pub extern "C" fn destroy_lowerer(lowerer: LowererHandle) -> Status {
+    run(std::ptr::null_mut(), || lowerer.destroy())
+}

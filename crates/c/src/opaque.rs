@@ -1,0 +1,43 @@
+//! Handles, as the header has them.
+
+/// Receives the messages of functions that fail.
+pub struct ErrorT(());
+/// A text that the library wrote: a report or a document.
+pub struct TextT(());
+/// A device in numbers: memory heaps and types, tile memory, limits and features.
+pub struct ProfileT(());
+/// A validated description of a frame.
+pub struct FrameT(());
+/// The memory requirements of a frame's resources on a device.
+pub struct RequirementsT(());
+/// Remembers plans, so that a frame that was planned before is found again.
+pub struct PlannerT(());
+/// The placement of every resource of a frame.
+pub struct PlanT(());
+/// Another way to run a frame.
+pub struct ArrangementT(());
+/// Lowers plans into tables, which it owns.
+pub struct LowererT(());
+/// The previous users of each placement's bytes.
+pub struct AliasingT(());
+
+/// An error object: `thCreateError`.
+pub type ErrorHandle = *mut ErrorT;
+/// A text: reports and documents.
+pub type TextHandle = *mut TextT;
+/// A device profile: `thCreateProfile`.
+pub type ProfileHandle = *mut ProfileT;
+/// A frame: `thCreateFrame`.
+pub type FrameHandle = *mut FrameT;
+/// Memory requirements: `thCreateRequirements`.
+pub type RequirementsHandle = *mut RequirementsT;
+/// A planner: `thCreatePlanner`.
+pub type PlannerHandle = *mut PlannerT;
+/// A plan: `thCreatePlan`.
+pub type PlanHandle = *mut PlanT;
+/// An arrangement: `thSearchArrangement`.
+pub type ArrangementHandle = *mut ArrangementT;
+/// A lowerer: `thCreateLowerer`.
+pub type LowererHandle = *mut LowererT;
+/// Previous users of bytes: `thCreateAliasing`.
+pub type AliasingHandle = *mut AliasingT;

@@ -1,0 +1,523 @@
+//! Plans: making them, their rows, and what they say.
+
+use std::sync::{Arc, OnceLock};
+
+use ash::vk;
+use tileheap::frame::ResourceId;
+use tileheap::plan::{DEFAULT_BUDGET, MemoryKind, Plan, PlanOptions, Planner, plan};
+use tileheap::units::{Bytes, Run};
+
+use crate::boundary::run;
+use crate::describe::at;
+use crate::enums::{FromNumber, Ladder, PlanFlag, PlanMode, ReportFormat, Strategy, known_bits};
+use crate::frame::FrameObject;
+use crate::handles::{Exclusive, Handle, object};
+use crate::opaque::*;
+use crate::status::{Fault, Status};
+use crate::strings::{StringView, view};
+use crate::structs::{self, begin, need, put, read, read_optional, sized, write};
+use crate::text::put_text;
+use crate::vulkan::{LadderValue, PlanFlags, PlanModeValue, ReportFormatValue, StrategyValue};
+
+sized! { Input: PlanOptionsDesc to tile_limit; PlanDesc to options; }
+sized! { Output: PlanArrays to passes; PlanTotals to tile_peak_live; }
+
+object!(PlannerT, PlannerObject: Planner);
+object!(PlanT, PlanObject: Plan);
+
+/// A planner.
+#[derive(Default)]
+pub struct PlannerObject {
+    pub(crate) planner: Exclusive<Planner>,
+}
+
+/// A plan, and what C reads of it.
+pub struct PlanObject {
+    pub(crate) plan: Arc<Plan>,
+    /// Filled when they are read first.
+    pub(crate) rows: OnceLock<PlanRows>,
+    /// Per resource, in words; filled when they are read first.
+    pub(crate) reasons: OnceLock<Vec<String>>,
+}
+
+/// Options of planning. All zeros are the defaults.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PlanOptionsDesc {
+    /// `sizeof(ThPlanOptionsDesc)`.
+    pub struct_size: u32,
+    /// How residency in tile memory is chosen.
+    pub strategy: StrategyValue,
+    /// Whether overlapping lifetimes are served by several tile memory objects.
+    pub ladder: LadderValue,
+    /// Bits of `ThPlanFlag`.
+    pub flags: PlanFlags,
+    /// The most steps of the search; 0 for the default of 2,000, a millisecond with 256 passes.
+    pub budget: u64,
+    /// The cost of each bin that reserving tile memory adds to a render pass, in bytes of traffic; 0 for the model's.
+    pub bin_cost: u64,
+    /// The most bytes of the tile heap that may be bound; 0 for all of it.
+    pub tile_limit: u64,
+}
+
+/// Inputs of planning.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PlanDesc {
+    /// `sizeof(ThPlanDesc)`.
+    pub struct_size: u32,
+    /// How a planner makes or reuses a plan. Ignored without a planner.
+    pub mode: PlanModeValue,
+    /// The frame.
+    pub frame: FrameHandle,
+    /// The memory requirements of its resources.
+    pub requirements: RequirementsHandle,
+    /// The device.
+    pub profile: ProfileHandle,
+    /// A planner, which remembers the plan, or null.
+    pub planner: PlannerHandle,
+    /// Options, or null for the defaults.
+    pub options: *const PlanOptionsDesc,
+}
+
+/// The placement of a resource.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct PlannedResource {
+    /// Its placements, a run of `ThPlanArrays::placements`: none if it is unused, two for a history whose previous version is read, one for
+    /// each memory object of a tile resident with several.
+    pub placements: Run,
+}
+
+/// A resource at an offset of a memory object, for some passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct PlannedPlacement {
+    /// The index of the resource.
+    pub resource: u32,
+    /// The kind of memory.
+    pub memory: MemoryKind,
+    /// The memory object, a row of `ThPlanArrays::objects`; `TH_NONE` for external resources.
+    pub object: u32,
+    /// The first pass in which the bytes are taken.
+    pub first_pass: u32,
+    /// One past the last pass in which the bytes are taken.
+    pub end_pass: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The offset in the memory object.
+    pub offset: u64,
+    /// The size there.
+    pub size: u64,
+}
+
+/// A memory object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct PlannedObject {
+    /// The kind of memory.
+    pub memory: MemoryKind,
+    /// The index of the memory type.
+    pub memory_type: u32,
+    /// The size in bytes. A tile memory object covers the first bytes of the tile heap, as all of them do.
+    pub size: u64,
+}
+
+/// A pass as planned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct PlannedPass {
+    /// The tile memory object that is bound, a row of `ThPlanArrays::objects`; `TH_NONE` for none.
+    pub tile_memory: u32,
+    /// The pass of the described frame; of a store, which copies out of tile memory, the one before it.
+    pub described_pass: u32,
+    /// The bytes of tile residents alive in the pass.
+    pub live_tile: u64,
+}
+
+/// A plan as arrays, valid until the plan is destroyed.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PlanArrays {
+    /// `sizeof(ThPlanArrays)`.
+    pub struct_size: u32,
+    /// The number of `resources`.
+    pub resource_count: u32,
+    /// Per resource of the planned frame, its placements.
+    pub resources: *const PlannedResource,
+    /// The number of `placements`.
+    pub placement_count: u32,
+    /// The number of `objects`.
+    pub object_count: u32,
+    /// Placements in memory.
+    pub placements: *const PlannedPlacement,
+    /// Memory objects.
+    pub objects: *const PlannedObject,
+    /// The number of `passes`.
+    pub pass_count: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Per pass of the planned frame, what is bound.
+    pub passes: *const PlannedPass,
+}
+
+/// Sums over a planned frame, in bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PlanTotals {
+    /// `sizeof(ThPlanTotals)`.
+    pub struct_size: u32,
+    /// Whether it is proved that no choice of tile residents saves more than this one.
+    pub proved: vk::Bool32,
+    /// The traffic of all resources that the rules allow in tile memory, as accesses times size.
+    pub eligible_bytes: u64,
+    /// The part of it that stays on chip.
+    pub on_chip_bytes: u64,
+    /// What crosses the memory bus in a frame.
+    pub dram_bytes: u64,
+    /// The sizes of all shared blocks of ordinary memory.
+    pub arena_bytes: u64,
+    /// What those would be if nothing shared bytes.
+    pub arena_bytes_without_aliasing: u64,
+    /// The size of the largest tile memory object.
+    pub tile_bytes: u64,
+    /// The most bytes alive at once in tile memory.
+    pub tile_peak_live: u64,
+}
+
+/// The rows of a plan.
+pub struct PlanRows {
+    resources: Vec<PlannedResource>,
+    placements: Vec<PlannedPlacement>,
+    objects: Vec<PlannedObject>,
+    passes: Vec<PlannedPass>,
+}
+
+impl PlanRows {
+    fn of(plan: &Plan) -> PlanRows {
+        let index =
+            |object: Option<tileheap::plan::ObjectId>| object.map_or(u32::MAX, |one| one.index() as u32);
+        let placements = plan.placements.iter().map(|placement| PlannedPlacement {
+            resource: placement.resource.index() as u32,
+            memory: placement.memory,
+            object: index(placement.object),
+            first_pass: placement.span.first.0,
+            end_pass: placement.span.end.0,
+            reserved: 0,
+            offset: placement.offset.0,
+            size: placement.size.0,
+        });
+        let objects = plan.objects.iter().map(|object| PlannedObject {
+            memory: object.memory,
+            memory_type: object.memory_type,
+            size: object.size.0,
+        });
+        let passes = plan.frame.pass_ids().zip(&plan.passes);
+        let passes = passes.map(|(id, pass)| PlannedPass {
+            tile_memory: index(pass.bound_object),
+            described_pass: plan.described_pass(id).index() as u32,
+            live_tile: pass.live_tile.0,
+        });
+        let resources = plan.resources.iter().map(|resource| PlannedResource {
+            placements: resource.placements,
+        });
+        PlanRows {
+            resources: resources.collect(),
+            placements: placements.collect(),
+            objects: objects.collect(),
+            passes: passes.collect(),
+        }
+    }
+}
+
+impl PlanObject {
+    fn new(plan: Arc<Plan>) -> PlanObject {
+        PlanObject {
+            plan,
+            rows: OnceLock::new(),
+            reasons: OnceLock::new(),
+        }
+    }
+}
+
+/// Creates a planner.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreatePlanner")]
+pub unsafe extern "C" fn create_planner(planner: *mut PlannerHandle, error: ErrorHandle) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(planner, "planner") }?;
+        let handle = PlannerHandle::create(PlannerObject::default())?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(planner, handle, "planner") }
+    })
+}
+
+/// Destroys a planner. Its plans stay. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyPlanner")]
+pub extern "C" fn destroy_planner(planner: PlannerHandle) -> Status {
+    run(std::ptr::null_mut(), || planner.destroy())
+}
+
+/// Plans a frame: the placement of every resource, and the tile memory that is bound in each pass.
+///
+/// Fails with `TH_STATUS_ERROR_CANNOT_PLAN` if the frame cannot be planned for the device; the message names the resource and the rule. A
+/// resource that does not fit into tile memory is not an error: it is placed in ordinary memory, and `thGetPlacementReason` says why.
+///
+/// Thread safety: may be called by several threads at once, with different planners.
+#[unsafe(export_name = "thCreatePlan")]
+pub unsafe extern "C" fn create_plan(
+    desc: *const PlanDesc,
+    plan: *mut PlanHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(plan, "plan") }?;
+        // SAFETY: the caller's structure.
+        let desc = unsafe { read(desc) }?;
+        // SAFETY: null, or the caller's structure.
+        let options = match unsafe { read_optional(desc.options) }? {
+            Some(options) => options_of(&options)?,
+            None => PlanOptions::default(),
+        };
+        let made = make(&desc, &options)?;
+        let handle = PlanHandle::create(PlanObject::new(made))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(plan, handle, "plan") }
+    })
+}
+
+fn make(desc: &PlanDesc, options: &PlanOptions) -> Result<Arc<Plan>, Fault> {
+    let (frame, requirements) = (desc.frame.get()?, desc.requirements.get()?);
+    let (profile, planner) = (desc.profile.get()?, desc.planner.get_if_any()?);
+    let mode = PlanMode::from_number(desc.mode)?;
+    requirements.check_inputs(&frame.frame, &profile.profile)?;
+    let (frame, requirements, profile) = (&frame.frame, &requirements.requirements, &profile.profile);
+    let Some(planner) = planner else {
+        return Ok(Arc::new(plan(frame, requirements, profile, options)?));
+    };
+    let mut planner = planner.planner.lock()?;
+    let made = match mode {
+        PlanMode::Plan => planner.plan(frame, requirements, profile, options),
+        PlanMode::Now => planner.plan_now(frame, requirements, profile, options),
+        PlanMode::Improve => planner.improve(frame, requirements, profile, options),
+    };
+    Ok(made?)
+}
+
+fn options_of(desc: &PlanOptionsDesc) -> Result<PlanOptions, Fault> {
+    let flags = [
+        PlanFlag::NoAliasing,
+        PlanFlag::NoLazyMemory,
+        PlanFlag::Split,
+        PlanFlag::NoBinCost,
+    ];
+    let all = flags.iter().fold(0, |all, flag| all | *flag as u32);
+    known_bits(desc.flags, all, "ThPlanFlag")?;
+    let has = |flag: PlanFlag| desc.flags & flag as u32 != 0;
+    let defaults = PlanOptions::default();
+    Ok(PlanOptions {
+        strategy: Strategy::from_number(desc.strategy)?.into(),
+        ladder: Ladder::from_number(desc.ladder)?.into(),
+        aliasing: !has(PlanFlag::NoAliasing),
+        lazy: !has(PlanFlag::NoLazyMemory),
+        split: has(PlanFlag::Split),
+        budget: if desc.budget == 0 {
+            DEFAULT_BUDGET
+        } else {
+            desc.budget
+        },
+        bin_cost: match (has(PlanFlag::NoBinCost), desc.bin_cost) {
+            (true, _) => Bytes::ZERO,
+            (false, 0) => defaults.bin_cost,
+            (false, cost) => Bytes(cost),
+        },
+        tile_limit: Some(Bytes(desc.tile_limit)).filter(|limit| *limit > Bytes::ZERO),
+        ..defaults
+    })
+}
+
+/// Returns the arrays of a plan, which are valid until it is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetPlan")]
+pub unsafe extern "C" fn get_plan(plan: PlanHandle, arrays: *mut PlanArrays, error: ErrorHandle) -> Status {
+    run(error, || {
+        let object = plan.get()?;
+        let rows = object.rows.get_or_init(|| PlanRows::of(&object.plan));
+        let value = PlanArrays {
+            struct_size: 0,
+            resource_count: rows.resources.len() as u32,
+            resources: structs::rows(&rows.resources),
+            placements: structs::rows(&rows.placements),
+            placement_count: rows.placements.len() as u32,
+            object_count: rows.objects.len() as u32,
+            objects: structs::rows(&rows.objects),
+            passes: structs::rows(&rows.passes),
+            pass_count: rows.passes.len() as u32,
+            reserved: 0,
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(arrays, value) }
+    })
+}
+
+/// Returns the sums of a plan.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetPlanTotals")]
+pub unsafe extern "C" fn get_plan_totals(
+    plan: PlanHandle,
+    totals: *mut PlanTotals,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = plan.get()?;
+        let plan = &object.plan;
+        let sums = &plan.totals;
+        let value = PlanTotals {
+            struct_size: 0,
+            proved: plan.optimality.is_some_and(|found| found.is_proved()).into(),
+            eligible_bytes: sums.eligible_bytes.0,
+            on_chip_bytes: sums.on_chip_bytes.0,
+            dram_bytes: plan.dram_traffic().0,
+            arena_bytes: sums.arena_bytes.0,
+            arena_bytes_without_aliasing: sums.arena_bytes_without_aliasing.0,
+            tile_bytes: sums.tile_bytes.0,
+            tile_peak_live: sums.tile_peak_live.0,
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(totals, value) }
+    })
+}
+
+/// Creates the frame that a plan is for; destroy it with `thDestroyFrame`. It has the passes that copy out of tile memory, if lifetimes are
+/// split. Indices in the arrays of plans and tables are those of this frame.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreatePlannedFrame")]
+pub unsafe extern "C" fn create_planned_frame(
+    plan: PlanHandle,
+    frame: *mut FrameHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(frame, "frame") }?;
+        let object = plan.get()?;
+        let handle = FrameHandle::create(FrameObject::new(object.plan.frame.clone()))?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(frame, handle, "frame") }
+    })
+}
+
+/// Returns why a resource is placed where it is, in words, with a remedy if it is not on chip. The string is valid until the plan is destroyed.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetPlacementReason")]
+pub unsafe extern "C" fn get_placement_reason(
+    plan: PlanHandle,
+    resource: u32,
+    reason: *mut StringView,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = plan.get()?;
+        let plan = &object.plan;
+        let ids: Vec<ResourceId> = plan.frame.resource_ids().collect();
+        let id = at(&ids, resource, "resource")?;
+        let reasons = object
+            .reasons
+            .get_or_init(|| ids.iter().map(|id| plan.reason_text(*id)).collect());
+        // SAFETY: null or writable.
+        unsafe { put(reason, view(&reasons[id.index()]), "reason") }
+    })
+}
+
+/// Returns whether two plans are equal: a planner returns an equal plan for a frame that has not changed, and everything that was created for
+/// the first one can stay.
+///
+/// Plans that the same planner returned for equal inputs are compared by identity, others by their contents.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thArePlansEqual")]
+pub unsafe extern "C" fn are_plans_equal(
+    plan: PlanHandle,
+    other: PlanHandle,
+    equal: *mut vk::Bool32,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let (plan, other) = (&plan.get()?.plan, &other.get()?.plan);
+        let same = Arc::ptr_eq(plan, other) || plan == other;
+        // SAFETY: null or writable.
+        unsafe { put(equal, same.into(), "equal") }
+    })
+}
+
+/// Makes a plan that was made elsewhere, on another thread for example, the one that a planner returns for its inputs. `adopted` is false if the
+/// planner already has one that is proved to be no worse.
+///
+/// Thread safety: a planner may be used by one call at a time.
+#[unsafe(export_name = "thAdoptPlan")]
+pub unsafe extern "C" fn adopt_plan(
+    planner: PlannerHandle,
+    plan: PlanHandle,
+    adopted: *mut vk::Bool32,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        need(adopted, "adopted")?;
+        let (planner, plan) = (planner.get()?, plan.get()?);
+        let taken = planner.planner.lock()?.adopt(plan.plan.clone());
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(adopted, taken.into(), "adopted") }
+    })
+}
+
+/// Checks a plan by the rules of the specification, without knowing how it was made.
+///
+/// Fails with `TH_STATUS_ERROR_CHECK_FAILED` if it breaks a rule; the message names the rule and the resources.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCheckPlan")]
+pub extern "C" fn check_plan(plan: PlanHandle, error: ErrorHandle) -> Status {
+    run(error, || Ok(plan.get()?.plan.check()?))
+}
+
+/// Writes a plan: as text, with the placement of every resource, the reasons, and the tile heap drawn, or as JSON. Destroy the text with
+/// `thDestroyText`.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thWritePlan")]
+pub unsafe extern "C" fn write_plan(
+    plan: PlanHandle,
+    format: ReportFormatValue,
+    text: *mut TextHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = plan.get()?;
+        let format = ReportFormat::from_number(format)?;
+        let written = || {
+            Ok(match format {
+                ReportFormat::Text => object.plan.to_string(),
+                ReportFormat::Json => object.plan.to_json(),
+            })
+        };
+        // SAFETY: null or writable.
+        unsafe { put_text(text, written) }
+    })
+}
+
+/// Destroys a plan. Tables and arrangements that were made from it keep what they need. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyPlan")]
+pub extern "C" fn destroy_plan(plan: PlanHandle) -> Status {
+    run(std::ptr::null_mut(), || plan.destroy())
+}

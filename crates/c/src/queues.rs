@@ -1,0 +1,47 @@
+//! The device queues that run a frame's declared queues, as callers name them.
+
+use tileheap::lower::{DeviceQueues, FamilyQueue};
+
+use crate::status::Fault;
+use crate::structs::check_array;
+
+/// An array of the caller: one queue for each declared queue, or none for one queue of family 0 that runs them all.
+pub(crate) struct Queues {
+    first: *const FamilyQueue,
+    count: u32,
+}
+
+impl Queues {
+    /// The queues of a call.
+    ///
+    /// # Safety
+    /// `first` is null or points to `count` queues as long as the result is used.
+    pub(crate) unsafe fn new(first: *const FamilyQueue, count: u32) -> Result<Queues, Fault> {
+        check_array(first, count, "ThFamilyQueue")?;
+        Ok(Queues { first, count })
+    }
+
+    fn iter(&self, declared: usize) -> impl Iterator<Item = FamilyQueue> {
+        let count = if self.count == 0 {
+            declared
+        } else {
+            self.count as usize
+        };
+        (0..count).map(|index| match self.count {
+            0 => FamilyQueue { family: 0, index: 0 },
+            // SAFETY: the array has `count` elements.
+            _ => unsafe { self.first.wrapping_add(index).read_unaligned() },
+        })
+    }
+
+    /// The queues of a device that run so many declared queues.
+    pub(crate) fn on_device(&self, declared: usize) -> DeviceQueues {
+        DeviceQueues::new(&self.iter(declared).collect::<Vec<_>>())
+    }
+
+    /// Whether they are these, in the order of the declared queues.
+    pub(crate) fn are(&self, known: impl ExactSizeIterator<Item = FamilyQueue>) -> bool {
+        let declared = known.len();
+        self.iter(declared).eq(known)
+    }
+}

@@ -1,0 +1,404 @@
+//! Memory requirements: estimated, or from the driver's answers.
+
+use ash::vk;
+use std::sync::Arc;
+
+use tileheap::lower::tables::objects::{BufferRow, ImageRow};
+use tileheap::lower::{QueriedObject, RequirementQuery as Query, requirement_queries, requirements_from};
+use tileheap::measure::{self, MemoryRequirements, Requirements, estimate};
+use tileheap::plan::MemoryKind;
+use tileheap::profile::TileRequirements;
+use tileheap::units::{Alignment, Bytes};
+
+use crate::boundary::{boundary, run};
+use crate::enums::{Dedicated, FromNumber, ResourceType};
+use crate::frame::FrameObject;
+use crate::handles::{Handle, object};
+use crate::opaque::{ErrorHandle, FrameHandle, ProfileHandle, RequirementsHandle, RequirementsT};
+use crate::profile::ProfileObject;
+use crate::status::{Fault, Status};
+use crate::structs::{self, Output, begin, need, put, read_array, write};
+use crate::vulkan::{DedicatedValue, MemoryKindValue};
+use tileheap::frame::Frame;
+use tileheap::profile::DeviceProfile;
+
+structs::sized! { Input: RequirementAnswer to tile_alignment; }
+structs::sized! { Output: RequirementQuery to reserved; ResourceRequirements to dedicated; }
+
+object!(RequirementsT, RequirementsObject: Requirements);
+
+/// Memory requirements, and what they are of.
+pub struct RequirementsObject {
+    pub(crate) requirements: Arc<Requirements>,
+    pub(crate) frame: Frame,
+    pub(crate) profile: Arc<DeviceProfile>,
+}
+
+impl RequirementsObject {
+    /// An error unless they are those of this frame on this device.
+    pub(crate) fn check_inputs(&self, frame: &Frame, profile: &Arc<DeviceProfile>) -> Result<(), Fault> {
+        let name = frame.name();
+        if self.frame != *frame {
+            return Err(Fault::argument(format!(
+                "the requirements are those of another frame than `{name}`"
+            )));
+        }
+        if !Arc::ptr_eq(&self.profile, profile) && self.profile != *profile {
+            return Err(Fault::argument(format!(
+                "the requirements of frame `{name}` are those on `{}`, and it is planned for `{}`",
+                self.profile.name, profile.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// A question to the driver: the memory requirements of a resource in one kind of memory.
+///
+/// For images, `vkGetPhysicalDeviceImageFormatProperties2` says whether the device supports `image`. Then call
+/// `vkGetDeviceImageMemoryRequirements` or `vkGetDeviceBufferMemoryRequirements`; without `maintenance4`, create the object and call
+/// `vkGetImageMemoryRequirements2` or `vkGetBufferMemoryRequirements2`. Chain a `VkMemoryDedicatedRequirements`, and for `TH_MEMORY_KIND_TILE` a
+/// `VkTileMemoryRequirementsQCOM`, to the `VkMemoryRequirements2`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RequirementQuery {
+    /// `sizeof(ThRequirementQuery)`.
+    pub struct_size: u32,
+    /// The index of the resource.
+    pub resource: u32,
+    /// The kind of memory: `TH_MEMORY_KIND_ARENA` for ordinary memory, `TH_MEMORY_KIND_TILE` or `TH_MEMORY_KIND_LAZY`.
+    pub memory: MemoryKind,
+    /// Image or buffer.
+    pub resource_type: ResourceType,
+    /// The image as it would be created.
+    pub image: vk::ImageCreateInfo<'static>,
+    /// The buffer as it would be created.
+    pub buffer: vk::BufferCreateInfo<'static>,
+    /// The number of the caller for structures that it chains to the creation of the image; 0 for none.
+    pub hook: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// The driver's answer to a query.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RequirementAnswer {
+    /// `sizeof(ThRequirementAnswer)`.
+    pub struct_size: u32,
+    /// `ThRequirementQuery::resource`.
+    pub resource: u32,
+    /// `ThRequirementQuery::memory`.
+    pub memory: MemoryKindValue,
+    /// Whether the device supports the image or buffer; the fields below are ignored if not.
+    pub supported: vk::Bool32,
+    /// From `VkMemoryDedicatedRequirements`.
+    pub dedicated: DedicatedValue,
+    /// Zero.
+    pub reserved: u32,
+    /// `VkMemoryRequirements2::memoryRequirements`.
+    pub requirements: vk::MemoryRequirements,
+    /// `VkTileMemoryRequirementsQCOM::size`; 0 if the driver refuses tile memory, and for other kinds of memory.
+    pub tile_size: u64,
+    /// `VkTileMemoryRequirementsQCOM::alignment`.
+    pub tile_alignment: u64,
+}
+
+/// The requirements of a resource.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ResourceRequirements {
+    /// `sizeof(ThResourceRequirements)`.
+    pub struct_size: u32,
+    /// The memory types that can hold it, one bit each.
+    pub memory_type_bits: u32,
+    /// Its size in ordinary memory.
+    pub size: u64,
+    /// Its alignment in ordinary memory.
+    pub alignment: u64,
+    /// Its size in tile memory; 0 if it cannot be placed there.
+    pub tile_size: u64,
+    /// Its alignment in tile memory, any positive number; 0 if it cannot be placed there.
+    pub tile_alignment: u64,
+    /// The lazily allocated memory types that can hold it, one bit each.
+    pub lazy_type_bits: u32,
+    /// Whether it needs a dedicated allocation.
+    pub dedicated: Dedicated,
+}
+
+impl RequirementQuery {
+    fn of(query: &Query) -> RequirementQuery {
+        let image = match &query.object {
+            QueriedObject::Image(row) => image_info(row),
+            QueriedObject::Buffer(_) => vk::ImageCreateInfo::default(),
+        };
+        let (buffer, resource_type) = match &query.object {
+            QueriedObject::Image(_) => (vk::BufferCreateInfo::default(), ResourceType::Image),
+            QueriedObject::Buffer(row) => (buffer_info(row), ResourceType::Buffer),
+        };
+        let hook = match &query.object {
+            QueriedObject::Image(row) => row.hook,
+            QueriedObject::Buffer(_) => 0,
+        };
+        RequirementQuery {
+            struct_size: 0,
+            resource: query.resource.index() as u32,
+            memory: query.memory,
+            resource_type,
+            image,
+            buffer,
+            hook,
+            reserved: 0,
+        }
+    }
+}
+
+fn image_info(row: &ImageRow) -> vk::ImageCreateInfo<'static> {
+    vk::ImageCreateInfo::default()
+        .flags(row.flags)
+        .image_type(row.image_type)
+        .format(row.format)
+        .extent(row.extent)
+        .mip_levels(row.mip_levels)
+        .array_layers(row.array_layers)
+        .samples(row.samples)
+        .tiling(row.tiling)
+        .usage(row.usage)
+}
+
+fn buffer_info(row: &BufferRow) -> vk::BufferCreateInfo<'static> {
+    vk::BufferCreateInfo::default().size(row.size.0).usage(row.usage)
+}
+
+/// Writes the questions whose answers `thCreateRequirements` needs: up to `*count` into `queries`, or only their number if `queries` is null.
+/// `structSize` of the first element of `queries` is set by the caller.
+///
+/// Returns `TH_STATUS_INCOMPLETE` if there are more than fit.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetRequirementQueries")]
+pub unsafe extern "C" fn get_requirement_queries(
+    frame: FrameHandle,
+    profile: ProfileHandle,
+    count: *mut u32,
+    queries: *mut RequirementQuery,
+    error: ErrorHandle,
+) -> Status {
+    boundary(error, || {
+        need(count, "count")?;
+        let (frame, profile) = (frame.get()?, profile.get()?);
+        let all = requirement_queries(&frame.frame, &profile.profile);
+        let values = all.iter().map(RequirementQuery::of);
+        // SAFETY: the caller's count and array.
+        unsafe { fill(count, queries, values) }
+    })
+}
+
+/// Writes an array of structures, as many as there is room for.
+unsafe fn fill<T: Output>(
+    count: *mut u32,
+    to: *mut T,
+    values: impl ExactSizeIterator<Item = T>,
+) -> Result<Status, Fault> {
+    let all = values.len() as u32;
+    if to.is_null() {
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { put(count, all, "count") }?;
+        return Ok(Status::Success);
+    }
+    // SAFETY: not null; the caller has set it.
+    let room = unsafe { count.read_unaligned() };
+    let written = room.min(all);
+    if written > 0 {
+        // SAFETY: the array has an element, which begins with its size.
+        let stride = unsafe { to.cast::<u32>().read_unaligned() };
+        for (index, value) in values.take(written as usize).enumerate() {
+            // SAFETY: the array has `*count` elements of `stride` bytes.
+            let at = unsafe { to.cast::<u8>().add(index * stride as usize) };
+            // SAFETY: as above.
+            unsafe { at.cast::<u32>().write_unaligned(stride) };
+            // SAFETY: as above.
+            unsafe { write(at.cast::<T>(), value) }?;
+        }
+    }
+    // SAFETY: not null.
+    unsafe { put(count, written, "count") }?;
+    Ok(if written < all {
+        Status::Incomplete
+    } else {
+        Status::Success
+    })
+}
+
+unsafe fn create(
+    to: *mut RequirementsHandle,
+    (frame, profile): (&FrameObject, &ProfileObject),
+    requirements: Requirements,
+) -> Result<(), Fault> {
+    let object = RequirementsObject {
+        requirements: Arc::new(requirements),
+        frame: frame.frame.clone(),
+        profile: profile.profile.clone(),
+    };
+    let handle = RequirementsHandle::create(object)?;
+    // SAFETY: null or writable.
+    unsafe { put(to, handle, "requirements") }
+}
+
+/// Creates requirements from a driver's answers, in the order of `thGetRequirementQueries`.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_FRAME` if the device does not support a resource in ordinary memory.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thCreateRequirements")]
+pub unsafe extern "C" fn create_requirements(
+    frame: FrameHandle,
+    profile: ProfileHandle,
+    answer_count: u32,
+    answers: *const RequirementAnswer,
+    requirements: *mut RequirementsHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(requirements, "requirements") }?;
+        let (frame, profile) = (frame.get()?, profile.get()?);
+        // SAFETY: the caller's array.
+        let answers = unsafe { read_array(answers, answer_count) }?;
+        let queries = requirement_queries(&frame.frame, &profile.profile);
+        if answers.len() != queries.len() {
+            let message = format!("there are {} queries and {answer_count} answers", queries.len());
+            return Err(Fault::argument(message));
+        }
+        let answers = answers
+            .iter()
+            .zip(&queries)
+            .enumerate()
+            .map(|(index, (answer, query))| {
+                let name = &frame.frame.resource(query.resource).name;
+                answer_of(answer, query).map_err(|fault| fault.of(&format!("answer {index}, resource"), name))
+            });
+        let answers: Result<Vec<_>, Fault> = answers.collect();
+        let found = requirements_from(&frame.frame, &profile.profile, &answers?)?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { create(requirements, (&frame, &profile), found) }
+    })
+}
+
+/// An answer to a query, in sizes that a device can have.
+fn answer_of(answer: &RequirementAnswer, query: &Query) -> Result<Option<MemoryRequirements>, Fault> {
+    let (resource, memory) = (query.resource.index() as u32, query.memory as u32);
+    if (answer.resource, answer.memory) != (resource, memory) {
+        return Err(Fault::argument(format!(
+            "it is about resource {} in memory kind {}, and the query is about resource {resource} in memory kind {memory}",
+            answer.resource, answer.memory
+        )));
+    }
+    if answer.supported == vk::FALSE {
+        return Ok(None);
+    }
+    let vk::MemoryRequirements {
+        size,
+        alignment,
+        memory_type_bits,
+    } = answer.requirements;
+    let tile = match answer.tile_size {
+        0 => None,
+        size => Some(TileRequirements {
+            size: sized("tileSize", size)?,
+            alignment: aligned("tileAlignment", answer.tile_alignment)?,
+        }),
+    };
+    let alignment = aligned("alignment", alignment)?;
+    if !alignment.get().is_power_of_two() {
+        return Err(Fault::argument(format!(
+            "alignment {alignment} is not a power of two"
+        )));
+    }
+    Ok(Some(MemoryRequirements {
+        size: sized("size", size)?,
+        alignment,
+        memory_type_bits,
+        dedicated: Dedicated::from_number(answer.dedicated)?.into(),
+        tile,
+    }))
+}
+
+/// The largest size and alignment that planning accepts: 1 TiB.
+const LARGEST: u64 = 1 << 40;
+
+fn sized(name: &str, size: u64) -> Result<Bytes, Fault> {
+    match size {
+        1..=LARGEST => Ok(Bytes(size)),
+        _ => Err(Fault::argument(format!(
+            "{name} is {size}, and 1 to {LARGEST} is possible"
+        ))),
+    }
+}
+
+fn aligned(name: &str, alignment: u64) -> Result<Alignment, Fault> {
+    let possible = Alignment::new(alignment).filter(|alignment| alignment.get() <= LARGEST);
+    possible.ok_or_else(|| Fault::argument(format!("{name} is {alignment}, and 1 to {LARGEST} is possible")))
+}
+
+/// Creates requirements by estimating them from the profile, where no driver can be asked.
+///
+/// Fails with `TH_STATUS_ERROR_INVALID_PROFILE` if a resource exceeds a limit of the profile.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thEstimateRequirements")]
+pub unsafe extern "C" fn estimate_requirements(
+    frame: FrameHandle,
+    profile: ProfileHandle,
+    requirements: *mut RequirementsHandle,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        // SAFETY: null or writable.
+        unsafe { begin(requirements, "requirements") }?;
+        let (frame, profile) = (frame.get()?, profile.get()?);
+        let found = estimate(&frame.frame, &profile.profile).map_err(tileheap::Error::from)?;
+        // SAFETY: not null; the caller lets it be written.
+        unsafe { create(requirements, (&frame, &profile), found) }
+    })
+}
+
+/// Returns the requirements of a resource. The driver is not asked about external and unused ones, whose memory is not planned: their size is 0.
+///
+/// Thread safety: may be called by several threads at once.
+#[unsafe(export_name = "thGetResourceRequirements")]
+pub unsafe extern "C" fn get_resource_requirements(
+    requirements: RequirementsHandle,
+    resource: u32,
+    info: *mut ResourceRequirements,
+    error: ErrorHandle,
+) -> Status {
+    run(error, || {
+        let object = requirements.get()?;
+        let needs = crate::describe::at(&object.requirements.resources, resource, "resource")?;
+        let value = ResourceRequirements {
+            struct_size: 0,
+            memory_type_bits: needs.memory_type_bits,
+            size: needs.size.0,
+            alignment: needs.alignment.get(),
+            tile_size: needs.tile.map_or(0, |tile| tile.size.0),
+            tile_alignment: needs.tile.map_or(0, |tile| tile.alignment.get()),
+            lazy_type_bits: needs.lazy_type_bits,
+            dedicated: match needs.dedicated {
+                measure::Dedicated::No => Dedicated::No,
+                measure::Dedicated::Preferred => Dedicated::Preferred,
+                measure::Dedicated::Required => Dedicated::Required,
+            },
+        };
+        // SAFETY: null, or the caller's structure.
+        unsafe { write(info, value) }
+    })
+}
+
+/// Destroys requirements. Plans that were made from them keep what they need. A null handle is ignored.
+///
+/// Thread safety: no other thread uses the handle.
+#[unsafe(export_name = "thDestroyRequirements")]
+pub extern "C" fn destroy_requirements(requirements: RequirementsHandle) -> Status {
+    run(std::ptr::null_mut(), || requirements.destroy())
+}

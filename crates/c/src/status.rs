@@ -1,0 +1,121 @@
+//! Results of functions.
+
+use std::fmt;
+
+/// The result of a function: 0 or more for success, negative for an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Status {
+    /// The function did what it says.
+    Success = 0,
+    /// The array was too short: it has the first elements, and the count says how many were written.
+    Incomplete = 1,
+    /// A pointer that must point to something is null.
+    ErrorNullPointer = -1,
+    /// `structSize` of a structure is not its size in any version of the header that the library knows.
+    ErrorStructSize = -2,
+    /// A handle is null, was destroyed, or is not one of the expected type.
+    ErrorInvalidHandle = -3,
+    /// Another thread is using an object that allows one thread at a time.
+    ErrorInUse = -4,
+    /// A number, an index, a name or a text is not one that the function accepts.
+    ErrorInvalidArgument = -5,
+    /// The description of a frame breaks a rule.
+    ErrorInvalidFrame = -6,
+    /// A device profile contradicts itself, or a resource exceeds its limits.
+    ErrorInvalidProfile = -7,
+    /// A text is not a document of the expected format.
+    ErrorInvalidDocument = -8,
+    /// The frame cannot be planned for this device, for example because a pinned resource does not fit.
+    ErrorCannotPlan = -9,
+    /// The frame cannot run in this arrangement.
+    ErrorCannotArrange = -10,
+    /// The plan cannot be lowered for these queues, or needs more than aliasing.
+    ErrorCannotLower = -11,
+    /// A checker refused a plan or tables.
+    ErrorCheckFailed = -12,
+    /// The Vulkan driver returned an error, or lacks a function.
+    ErrorVulkan = -13,
+    /// A defect of the library. The objects of the call can only be destroyed.
+    ErrorInternal = -14,
+}
+
+/// A status that is not success, and its message.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) status: Status,
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(status: Status, message: impl Into<String>) -> Fault {
+        let message = message.into();
+        Fault { status, message }
+    }
+
+    pub(crate) fn argument(message: impl Into<String>) -> Fault {
+        Fault::new(Status::ErrorInvalidArgument, message)
+    }
+
+    pub(crate) fn null(what: impl fmt::Display) -> Fault {
+        Fault::new(Status::ErrorNullPointer, format!("{what} is null"))
+    }
+
+    /// The fault of a named part of a description.
+    pub(crate) fn of(self, what: &str, name: &str) -> Fault {
+        let Fault { status, message } = self;
+        Fault::new(status, format!("{what} `{name}`: {message}"))
+    }
+
+    /// An error of the library with another status than its type suggests.
+    pub(crate) fn with(status: Status) -> impl Fn(tileheap::Error) -> Fault {
+        move |error| Fault::new(status, in_full(&error))
+    }
+}
+
+impl<E: Into<tileheap::Error>> From<E> for Fault {
+    fn from(error: E) -> Fault {
+        let error = error.into();
+        Fault::new(status_of(&error), in_full(&error))
+    }
+}
+
+fn status_of(error: &tileheap::Error) -> Status {
+    use tileheap::arrange::ArrangeError;
+    use tileheap::frame::FrameError;
+    use tileheap_device::Error as DeviceError;
+    match error {
+        tileheap::Error::Frame(FrameError::Json(_) | FrameError::Import(_) | FrameError::Weights(_)) => {
+            Status::ErrorInvalidDocument
+        }
+        tileheap::Error::Frame(_) | tileheap::Error::Unsupported(_) => Status::ErrorInvalidFrame,
+        tileheap::Error::Profile(DeviceError::Json(_)) => Status::ErrorInvalidDocument,
+        tileheap::Error::Profile(DeviceError::UnknownProfile { .. }) => Status::ErrorInvalidArgument,
+        tileheap::Error::Profile(_) => Status::ErrorInvalidProfile,
+        tileheap::Error::Plan(_) | tileheap::Error::Pack(_) => Status::ErrorCannotPlan,
+        tileheap::Error::PlanJson(_) => Status::ErrorInvalidDocument,
+        tileheap::Error::Arrange(
+            ArrangeError::Syntax(_) | ArrangeError::Format { .. } | ArrangeError::Unknown(_),
+        ) => Status::ErrorInvalidDocument,
+        tileheap::Error::Arrange(_) => Status::ErrorCannotArrange,
+        tileheap::Error::Lower(_) => Status::ErrorCannotLower,
+        tileheap::Error::Check(_) | tileheap::Error::CheckLowered(_) => Status::ErrorCheckFailed,
+        tileheap::Error::Runtime(_) | tileheap::Error::Ffi(_) => Status::ErrorVulkan,
+        _ => Status::ErrorInternal,
+    }
+}
+
+/// An error with everything that caused it, on one line.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !message.contains(&text) {
+            message += ": ";
+            message += &text;
+        }
+        source = cause.source();
+    }
+    message
+}

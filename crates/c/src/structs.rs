@@ -1,0 +1,259 @@
+//! Structures that begin with their size: reading and writing those of callers with older and newer headers.
+//!
+//! ```text
+//! caller's structure    │ structSize │ fields that both know │ fields of a newer header: must be zero │
+//! an older header's     │ structSize │ fields that it has    │ the rest reads as zero, is not written
+//! ```
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::status::{Fault, Status};
+
+/// A structure that begins with `structSize`, in a version of the header.
+pub(crate) trait Sized32: Copy {
+    /// Its name in the header.
+    const NAME: &'static str;
+    /// Its size in the first version of the header that has it.
+    const FIRST_SIZE: usize;
+}
+
+/// A structure that C fills in.
+///
+/// # Safety
+/// It is `repr(C)`, begins with a `u32` that is its size, and any bytes are a valid value of it: no enumerations, no `bool`.
+pub(crate) unsafe trait Input: Sized32 {}
+
+/// A structure that the library fills in.
+///
+/// # Safety
+/// It is `repr(C)` and begins with a `u32` that is its size.
+pub(crate) unsafe trait Output: Sized32 {}
+
+/// Declares structures, each with its last field in the first version of the header, where older programs end.
+macro_rules! sized {
+    ($kind:ident: $($name:ident to $last:ident;)*) => {$(
+        const _: () = assert!(std::mem::offset_of!($name, struct_size) == 0);
+
+        impl $crate::structs::Sized32 for $name {
+            const NAME: &'static str = concat!("Th", stringify!($name));
+            const FIRST_SIZE: usize =
+                $crate::structs::end_of(|value: &$name| &value.$last, std::mem::offset_of!($name, $last))
+                    .next_multiple_of(align_of::<$name>());
+        }
+
+        // No bytes after the last field: another field would begin there, and older programs leave them undefined.
+        #[cfg(target_pointer_width = "64")]
+        const _: () = assert!(
+            $crate::structs::end_of(|value: &$name| &value.$last, std::mem::offset_of!($name, $last))
+                == size_of::<$name>()
+        );
+
+        // SAFETY: `repr(C)`, begins with `struct_size`; inputs consist of integers, floats, pointers and Vulkan's structures of those.
+        unsafe impl $crate::structs::$kind for $name {}
+    )*};
+}
+pub(crate) use sized;
+
+/// The first byte after a field.
+pub(crate) const fn end_of<T, F>(_field: fn(&T) -> &F, offset: usize) -> usize {
+    offset + size_of::<F>()
+}
+
+/// No structure of any version is larger: a larger size is a mistake.
+const MAX_SIZE: usize = 4096;
+/// The most elements of an array.
+const MAX_COUNT: u32 = 1 << 22;
+
+/// The size that a structure of the caller has, checked.
+unsafe fn size_at<T: Sized32>(at: *const u8) -> Result<usize, Fault> {
+    // SAFETY: the structure begins with a `u32` (the caller's duty).
+    let size = unsafe { at.cast::<u32>().read_unaligned() } as usize;
+    if (T::FIRST_SIZE..=MAX_SIZE).contains(&size) {
+        return Ok(size);
+    }
+    let (name, known) = (T::NAME, size_of::<T>());
+    let message = format!("structSize of {name} is {size}, and sizeof({name}) is {known}");
+    Err(Fault::new(Status::ErrorStructSize, message))
+}
+
+unsafe fn read_at<T: Input>(at: *const u8, size: usize) -> Result<T, Fault> {
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller's structure has `size` bytes, and `value` has as many as are copied.
+    unsafe { ptr::copy_nonoverlapping(at, value.as_mut_ptr().cast::<u8>(), size.min(size_of::<T>())) };
+    for unknown in size_of::<T>()..size {
+        // SAFETY: the caller's structure has `size` bytes.
+        if unsafe { *at.wrapping_add(unknown) } != 0 {
+            let (name, known) = (T::NAME, size_of::<T>());
+            let message = format!(
+                "{name} has {size} bytes, this library knows {known}, and byte {unknown} is not zero: it belongs to a newer header"
+            );
+            return Err(Fault::new(Status::ErrorStructSize, message));
+        }
+    }
+    // SAFETY: all zeros is a valid value, and so is whatever C writes into integers and pointers.
+    Ok(unsafe { value.assume_init() })
+}
+
+/// Reads a structure.
+///
+/// # Safety
+/// `pointer` is null or points to a structure that begins with its size.
+pub(crate) unsafe fn read<T: Input>(pointer: *const T) -> Result<T, Fault> {
+    if pointer.is_null() {
+        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+    }
+    let at = pointer.cast::<u8>();
+    // SAFETY: not null, so it points to a structure.
+    let size = unsafe { size_at::<T>(at) }?;
+    // SAFETY: the structure has `size` bytes.
+    unsafe { read_at(at, size) }
+}
+
+/// Reads a structure that may be left out.
+///
+/// # Safety
+/// As [`read`].
+pub(crate) unsafe fn read_optional<T: Input>(pointer: *const T) -> Result<Option<T>, Fault> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's duty.
+    unsafe { read(pointer) }.map(Some)
+}
+
+/// Reads an array of structures, which all have the size of the first.
+///
+/// # Safety
+/// `pointer` is null or points to `count` structures of one size.
+pub(crate) unsafe fn read_array<T: Input>(pointer: *const T, count: u32) -> Result<Vec<T>, Fault> {
+    check_array(pointer, count, T::NAME)?;
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let first = pointer.cast::<u8>();
+    // SAFETY: there is a first element.
+    let stride = unsafe { size_at::<T>(first) }?;
+    let elements = (0..count as usize).map(|index| {
+        // SAFETY: the array has `count` elements of `stride` bytes.
+        let at = unsafe { first.add(index * stride) };
+        // SAFETY: as above.
+        let size = unsafe { size_at::<T>(at) }?;
+        if size != stride {
+            let name = T::NAME;
+            let message = format!(
+                "structSize of element {index} of an array of {name} is {size}, and that of element 0 is {stride}"
+            );
+            return Err(Fault::new(Status::ErrorStructSize, message));
+        }
+        // SAFETY: as above.
+        unsafe { read_at(at, size) }
+    });
+    elements.collect()
+}
+
+/// Reads an array of plain numbers, or of structures without a size.
+///
+/// # Safety
+/// `pointer` is null or points to `count` elements; any bytes are a valid element.
+pub(crate) unsafe fn read_plain<T: Copy>(pointer: *const T, count: u32, name: &str) -> Result<Vec<T>, Fault> {
+    check_array(pointer, count, name)?;
+    // SAFETY: the array has `count` elements.
+    let element = |index| unsafe { pointer.wrapping_add(index).read_unaligned() };
+    Ok((0..count as usize).map(element).collect())
+}
+
+/// An error for an array that cannot be read.
+pub(crate) fn check_array<T>(pointer: *const T, count: u32, name: &str) -> Result<(), Fault> {
+    if count == 0 {
+        return Ok(());
+    }
+    if count > MAX_COUNT {
+        return Err(Fault::argument(format!(
+            "an array of {name} has {count} elements, and {MAX_COUNT} are the most"
+        )));
+    }
+    if pointer.is_null() {
+        return Err(Fault::null(format_args!(
+            "the pointer to {count} elements of {name}"
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a structure, as much of it as the caller's header has.
+///
+/// # Safety
+/// `pointer` is null or points to a structure that begins with its size.
+pub(crate) unsafe fn write<T: Output>(pointer: *mut T, value: T) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+    }
+    let to = pointer.cast::<u8>();
+    // SAFETY: not null, so it points to a structure.
+    let size = unsafe { size_at::<T>(to) }?;
+    let known = size.min(size_of::<T>());
+    let after_size = size_of::<u32>();
+    let from = (&raw const value).cast::<u8>();
+    // SAFETY: both structures have `known` bytes at least; the caller's size stays.
+    unsafe {
+        ptr::copy_nonoverlapping(
+            from.wrapping_add(after_size),
+            to.wrapping_add(after_size),
+            known - after_size,
+        )
+    };
+    // SAFETY: the caller's structure has `size` bytes.
+    unsafe { ptr::write_bytes(to.wrapping_add(known), 0, size - known) };
+    Ok(())
+}
+
+/// Writes a plain value.
+///
+/// # Safety
+/// `pointer` is null or can be written.
+pub(crate) unsafe fn put<T>(pointer: *mut T, value: T, name: &str) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Err(Fault::null(format_args!("{name}")));
+    }
+    // SAFETY: not null, so it can be written.
+    unsafe { pointer.write_unaligned(value) };
+    Ok(())
+}
+
+/// An error if a structure cannot be written, before its contents are made.
+///
+/// # Safety
+/// As [`write`].
+pub(crate) unsafe fn check_output<T: Output>(pointer: *const T) -> Result<(), Fault> {
+    if pointer.is_null() {
+        return Err(Fault::null(format_args!("the pointer to {}", T::NAME)));
+    }
+    // SAFETY: not null, so it points to a structure.
+    unsafe { size_at::<T>(pointer.cast()) }.map(|_| ())
+}
+
+/// Sets a handle to null, which it stays if the function fails.
+///
+/// # Safety
+/// `pointer` is null or can be written.
+pub(crate) unsafe fn begin<T>(pointer: *mut *mut T, name: &str) -> Result<(), Fault> {
+    // SAFETY: the caller's duty.
+    unsafe { put(pointer, ptr::null_mut(), name) }
+}
+
+/// An error if a result cannot be written, before it is made.
+pub(crate) fn need<T>(pointer: *const T, name: &str) -> Result<(), Fault> {
+    match pointer.is_null() {
+        true => Err(Fault::null(name)),
+        false => Ok(()),
+    }
+}
+
+/// The first of some rows; null for none.
+pub(crate) fn rows<T>(rows: &[T]) -> *const T {
+    match rows {
+        [] => ptr::null(),
+        rows => rows.as_ptr(),
+    }
+}

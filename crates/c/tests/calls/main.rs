@@ -1,0 +1,8 @@
+//! The exported functions, called as C calls them.
+
+mod c;
+mod described;
+mod documents;
+mod misuse;
+mod planning;
+mod threads;

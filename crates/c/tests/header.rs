@@ -1,0 +1,177 @@
+//! `include/tileheap.h` is what the sources say, and compiles as C and C++.
+//!
+//! `TILEHEAP_WRITE=1 cargo test --package tileheap-c --test header` writes it.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use regex::{Captures, Regex};
+
+/// The sources whose types and functions the header has, in the order of the functions.
+const SOURCES: [&str; 25] = [
+    "crates/c/src/status.rs",
+    "crates/c/src/opaque.rs",
+    "crates/c/src/strings.rs",
+    "crates/c/src/text.rs",
+    "crates/c/src/enums.rs",
+    "crates/c/src/library.rs",
+    "crates/c/src/profile.rs",
+    "crates/c/src/frame_desc.rs",
+    "crates/c/src/frame.rs",
+    "crates/c/src/requirements.rs",
+    "crates/c/src/plan.rs",
+    "crates/c/src/arrangement.rs",
+    "crates/c/src/lowerer.rs",
+    "crates/c/src/aliasing.rs",
+    "crates/units/src/lib.rs",
+    "src/frame/access.rs",
+    "src/frame/subresources.rs",
+    "src/plan/types.rs",
+    "src/lower/ids.rs",
+    "src/lower/situation.rs",
+    "src/lower/state.rs",
+    "src/lower/aliasing.rs",
+    "src/lower/tables/clears.rs",
+    "src/lower/tables/commands.rs",
+    "src/lower/tables/instances.rs",
+];
+const MORE_SOURCES: [&str; 2] = ["src/lower/tables/objects.rs", "src/lower/tables/submission.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The header as cbindgen writes it, with comments for readers of C.
+fn generated() -> String {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(own.join("cbindgen.toml")).unwrap();
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in SOURCES.iter().chain(&MORE_SOURCES) {
+        builder = builder.with_src(root().join(source));
+    }
+    let mut header = Vec::new();
+    builder.generate().unwrap().write(&mut header);
+    for_c(&String::from_utf8(header).unwrap())
+}
+
+/// Replaces Rust's links and names in comments.
+fn for_c(header: &str) -> String {
+    let replace = |pattern: &str, text: &str, with: &str| {
+        let pattern = Regex::new(pattern).unwrap();
+        assert!(pattern.is_match(text), "the header no longer has `{pattern}`");
+        pattern.replace_all(text, with).into_owned()
+    };
+    let version = env!("CARGO_PKG_VERSION").split('.');
+    let mut text = header.to_owned();
+    for (part, number) in ["@MAJOR@", "@MINOR@", "@PATCH@"].into_iter().zip(version) {
+        text = text.replace(part, number);
+    }
+    // A row of the Rust API.
+    text = replace(r" `StoreShader::spirv` has their code[^.]*\.", &text, "");
+    text = replace(r"(?s)\[(`[^`]+`)\]\([^)]*\)", &text, "$1");
+    text = replace(r"\[(`[^`]+`)\]", &text, "$1");
+    text = replace(r"`Plan::", &text, "`ThPlanArrays::");
+    text = replace(r"`Aliasing::", &text, "`ThAliasingArrays::");
+    text = replace(r"`Lowered::", &text, "`ThLowered::");
+    // Enumerations have their size in C and C++: a macro says so once.
+    text = replace(
+        r"enum (\w+)\n#if defined\(__cplusplus\)[^\n]*\n  : (\w+)\n#endif[^\n]*\n \{",
+        &text,
+        "TH_ENUM($1, $2) {",
+    );
+    text = replace(
+        r"(?s)#ifndef __cplusplus\n#if __STDC_VERSION__.*?#endif // __cplusplus\n",
+        &text,
+        "",
+    );
+    // Constants of Rust's types.
+    text = replace(
+        r"/\*\*\n( \*[^\n]*\n)+? \*/\n#define Th\w+_[A-Z0-9]+ [^\n]*\n",
+        &text,
+        "",
+    );
+    text = replace(r"`u32::MAX`", &text, "`TH_NONE`");
+    // Comments of one line.
+    text = replace(r"(?m)^( *)/\*\*\n *\* ([^\n]*)\n *\*/$", &text, "$1/** $2 */");
+    text = replace(r"\n\n\n+", &text, "\n\n");
+    text = text.replace('…', "...");
+    // Fields have the names of C.
+    let field = Regex::new(r"`(Th\w+::)?([a-z]+(?:_[a-z0-9]+)+)`").unwrap();
+    let camel = |name: &Captures<'_>| {
+        let mut words = name[2].split('_');
+        let first = words.next().unwrap_or_default().to_owned();
+        let rest = words.map(|word| word[..1].to_uppercase() + &word[1..]);
+        format!(
+            "`{}{}`",
+            name.get(1).map_or("", |at| at.as_str()),
+            first + &rest.collect::<String>()
+        )
+    };
+    field.replace_all(&text, camel).into_owned()
+}
+
+/// Names of Vulkan's fields.
+const VULKAN: &str = "/usr/include/vulkan/vulkan_core.h";
+
+#[test]
+fn comments_name_what_c_programmers_can_find() {
+    let header = generated();
+    let code: Vec<&str> = header
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(['*', '/']))
+        .collect();
+    let vulkan = std::fs::read_to_string(VULKAN).unwrap_or_default();
+    let texts = [
+        code.join("\n"),
+        vulkan.clone(),
+        include_str!("../include/tileheap_vulkan.h").to_owned(),
+    ];
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words: HashSet<&str> = texts
+        .iter()
+        .flat_map(|text| text.split(|c| !is_word(c)))
+        .collect();
+    let word = Regex::new(r"`([A-Za-z_]\w*)(?:::(\w+))?`").unwrap();
+    let is_known = |name: &str| {
+        words.contains(name) || ["Vk", "VK_", "vk"].iter().any(|prefix| name.starts_with(prefix))
+    };
+    let mut unknown = Vec::new();
+    for found in word.captures_iter(&header) {
+        let names = [Some(&found[1]), found.get(2).map(|name| name.as_str())];
+        for name in names.into_iter().flatten() {
+            // The command, words of GLSL and C, a feature that is newer than these headers.
+            let others = [
+                "tileheap",
+                "gl_FragDepth",
+                "texelFetch",
+                "longjmp",
+                "maintenance9",
+            ];
+            if !others.contains(&name) && !vulkan.is_empty() && !is_known(name) {
+                unknown.push(found[0].to_owned());
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "the header does not have {unknown:?}");
+    assert!(header.is_ascii());
+}
+
+#[test]
+fn the_header_is_what_the_sources_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/tileheap.h");
+    let generated = generated();
+    if std::env::var_os("TILEHEAP_WRITE").is_some() {
+        std::fs::write(&path, &generated).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = committed
+        .lines()
+        .zip(generated.lines())
+        .position(|(old, new)| old != new);
+    assert!(
+        committed == generated,
+        "include/tileheap.h differs from the sources, first in line {}: \
+         TILEHEAP_WRITE=1 cargo test --package tileheap-c --test header",
+        differs.map_or(0, |line| line + 1)
+    );
+}

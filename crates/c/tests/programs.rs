@@ -1,0 +1,296 @@
+//! Programs in C and C++: the header compiles in every language that it is for, and `examples/c/plan.c` runs, linked to either library, below
+//! sanitizers and valgrind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::measure::estimate;
+use tileheap::plan::{MemoryKind, PlanOptions, plan};
+use tileheap::profile::DeviceProfile;
+use tileheap_testkit::{own_file, skip};
+
+const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
+
+fn include() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("include")
+}
+
+fn plan_c() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c/plan.c")
+}
+
+/// A folder with the libraries under the names that programs link to.
+fn libraries() -> PathBuf {
+    let built = std::env::current_exe().unwrap();
+    let built = built.parent().unwrap();
+    let folder = own_file("libtileheap");
+    std::fs::create_dir_all(&folder).unwrap();
+    let interface = concat!(
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        ".",
+        env!("CARGO_PKG_VERSION_MINOR")
+    );
+    let shared = format!("libtileheap.so.{interface}");
+    for (name, file) in [
+        ("libtileheap.so", "libtileheap_c.so"),
+        (&shared, "libtileheap_c.so"),
+        ("libtileheap.a", "libtileheap_c.a"),
+    ] {
+        // Another test may have made it.
+        let _ = std::os::unix::fs::symlink(built.join(file), folder.join(name));
+    }
+    folder
+}
+
+/// Whether a compiler is installed.
+fn is_installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+fn succeeded(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    output
+}
+
+#[test]
+fn the_headers_compile_without_warnings_as_c_and_cpp() {
+    let source = own_file("header.c");
+    std::fs::write(
+        &source,
+        "#include <tileheap.h>\nint main(void) { return thGetVersion() == 0; }\n",
+    )
+    .unwrap();
+    let compilers = [
+        ("cc", "c", ["c11", "c17", "c2x"]),
+        ("c++", "c++", ["c++17", "c++20", "c++23"]),
+        ("clang", "c", ["c11", "c17", "c2x"]),
+        ("clang++", "c++", ["c++17", "c++20", "c++2b"]),
+    ];
+    for (compiler, language, standards) in compilers {
+        if !is_installed(compiler) {
+            skip(&format!("no {compiler}"));
+            continue;
+        }
+        for standard in standards {
+            let mut command = Command::new(compiler);
+            command.arg(format!("-std={standard}")).args(WARNINGS).args([
+                "-fsyntax-only",
+                "-x",
+                language,
+                "-I",
+            ]);
+            succeeded(command.arg(include()).arg(&source));
+        }
+    }
+}
+
+/// Compiles `plan.c`, linked to a library.
+fn build(name: &str, options: &[&str], library: &[&str]) -> PathBuf {
+    let (binary, folder) = (own_file(name), libraries());
+    let mut command = Command::new("cc");
+    command
+        .args(["-std=c11", "-g"])
+        .args(WARNINGS)
+        .args(options)
+        .arg("-I")
+        .arg(include());
+    command
+        .arg(plan_c())
+        .arg("-L")
+        .arg(&folder)
+        .args(library)
+        .arg("-o")
+        .arg(&binary);
+    succeeded(command.arg(format!("-Wl,-rpath,{}", folder.display())));
+    binary
+}
+
+const SHARED: [&str; 1] = ["-ltileheap"];
+const STATIC: [&str; 5] = ["-l:libtileheap.a", "-lpthread", "-ldl", "-lm", "-lgcc_s"];
+
+/// What `plan.c` prints, from a plan that Rust makes of the same frame.
+fn expected(profile: &str) -> String {
+    let extent = vk::Extent2D {
+        width: 1280,
+        height: 720,
+    };
+    let mut frame = FrameBuilder::new("deferred", extent);
+    let image =
+        |frame: &mut FrameBuilder, name, format| frame.image(name, ImageDesc::scaled(format, 1.0, 1.0));
+    let albedo = image(&mut frame, "albedo", vk::Format::R8G8B8A8_UNORM);
+    let normal = image(&mut frame, "normal", vk::Format::R8G8B8A8_UNORM);
+    let depth = image(&mut frame, "depth", vk::Format::D32_SFLOAT);
+    let lit = image(&mut frame, "lit", vk::Format::B10G11R11_UFLOAT_PACK32);
+    let screen = ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0);
+    let screen = frame.resource("screen", screen, Persistence::External(ExternalDesc::SWAPCHAIN));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "frame");
+    let clear = LoadOp::Clear(ClearValue::ZERO);
+    let pass = frame
+        .render_pass(commands, "gbuffer")
+        .color(albedo, clear)
+        .color(normal, clear);
+    pass.depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)));
+    let pass = frame
+        .render_pass(commands, "lighting")
+        .sampled(albedo)
+        .sampled(normal)
+        .sampled(depth);
+    pass.color(lit, LoadOp::DontCare);
+    frame
+        .render_pass(commands, "tonemap")
+        .sampled(lit)
+        .color(screen, LoadOp::DontCare);
+    let frame = frame.build().unwrap();
+    let profile = Arc::new(DeviceProfile::preset(profile).unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let plan = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    let mut lines = String::new();
+    for placement in &plan.placements {
+        let name = &frame.resource(placement.resource).name;
+        let memory = match placement.memory {
+            MemoryKind::Lazy => "lazy",
+            MemoryKind::Tile => "tile",
+            MemoryKind::Arena => "arena",
+            MemoryKind::Dedicated => "dedicated",
+        };
+        let (first, end) = (placement.offset.0, placement.offset.0 + placement.size.0);
+        let (first_pass, end_pass) = (placement.span.first.0, placement.span.end.0);
+        lines += &format!("{name:<6} passes [{first_pass}, {end_pass}) ");
+        if let Some(object) = placement.object {
+            lines += &format!(
+                "object {} ({memory}) bytes [{first:>8}, {end:>8}) ",
+                object.index()
+            );
+        }
+        lines += &(plan.reason_text(placement.resource) + "\n");
+    }
+    lines
+}
+
+#[test]
+fn plan_c_prints_the_plan_that_rust_makes() {
+    for (name, library) in [("plan-shared", &SHARED[..]), ("plan-static", &STATIC)] {
+        let binary = build(name, &[], library);
+        for profile in ["adreno-830", "hostile", "no-tile-memory"] {
+            let printed = succeeded(Command::new(&binary).arg(profile));
+            assert_eq!(
+                String::from_utf8(printed.stdout).unwrap(),
+                expected(profile),
+                "{name} {profile}"
+            );
+            assert_eq!(
+                String::from_utf8(printed.stderr).unwrap(),
+                "",
+                "{name}: the library prints nothing"
+            );
+        }
+    }
+    let wrong = Command::new(own_file("plan-shared"))
+        .arg("adreno")
+        .output()
+        .unwrap();
+    assert_eq!(wrong.status.code(), Some(1));
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        said.starts_with("error: no device profile is named `adreno`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn plan_c_is_clean_below_sanitizers() {
+    let binary = build(
+        "plan-sanitized",
+        &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+        &SHARED,
+    );
+    let printed = succeeded(
+        Command::new(&binary)
+            .arg("adreno-830")
+            .env("ASAN_OPTIONS", "detect_leaks=1"),
+    );
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), expected("adreno-830"));
+}
+
+#[test]
+fn plan_c_is_clean_below_valgrind() {
+    if !is_installed("valgrind") {
+        return skip("no valgrind");
+    }
+    let binary = build("plan-valgrind", &[], &SHARED);
+    let mut command = Command::new("valgrind");
+    command.args([
+        "--quiet",
+        "--error-exitcode=9",
+        "--leak-check=full",
+        "--show-leak-kinds=definite,indirect,possible",
+    ]);
+    command
+        .arg("--errors-for-leak-kinds=definite,indirect,possible")
+        .arg(&binary)
+        .arg("adreno-830");
+    let printed = succeeded(&mut command);
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), expected("adreno-830"));
+}
+
+#[test]
+fn the_shared_library_has_a_soname_and_exports_nothing_else() {
+    let library = libraries().join("libtileheap.so");
+    if !is_installed("readelf") || !is_installed("nm") {
+        return skip("no readelf or nm");
+    }
+    let dynamic = succeeded(Command::new("readelf").arg("--dynamic").arg(&library)).stdout;
+    let interface = concat!(
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        ".",
+        env!("CARGO_PKG_VERSION_MINOR")
+    );
+    let dynamic = String::from_utf8(dynamic).unwrap();
+    assert!(
+        dynamic.contains(&format!("[libtileheap.so.{interface}]")),
+        "{dynamic}"
+    );
+    let symbols = succeeded(
+        Command::new("nm")
+            .args(["--dynamic", "--defined-only"])
+            .arg(&library),
+    )
+    .stdout;
+    let symbols = String::from_utf8(symbols).unwrap();
+    let header = include_str!("../include/tileheap.h");
+    let exported: Vec<&str> = symbols
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .collect();
+    assert!(exported.len() > 50);
+    for symbol in &exported {
+        assert!(
+            header.contains(&format!(" {symbol}(")),
+            "{symbol} is exported and not in the header"
+        );
+    }
+    for line in header
+        .lines()
+        .filter(|line| line.starts_with("ThStatus th") || line.starts_with("uint32_t th"))
+    {
+        let name = line.split_once(' ').unwrap().1.split_once('(').unwrap().0;
+        assert!(
+            exported.contains(&name),
+            "{name} is in the header and not exported"
+        );
+    }
+}
