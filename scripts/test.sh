@@ -5,8 +5,9 @@
 #
 # --all adds: the examples' pictures, the emulator's profile `hostile` on this machine's lavapipe, the emulator's own tests below validation,
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
-# --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the Python package as it is
-# released, two minutes of ANGLE, a minute of fuzzing, the packages of all published crates. docs/test_matrix.md has its last results.
+# --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
+# is shipped, the Python package as it is released, two minutes of ANGLE, a minute of fuzzing, the packages of all published crates.
+# docs/test_matrix.md has its last results.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -29,8 +30,8 @@ esac
 need_vulkan
 # A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
 need_packages chromium xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
-# Headers for the program in C++ that runs on the emulator.
-need_packages libvulkan-dev
+# Headers for programs in C and C++, and a leak checker for them.
+need_packages libvulkan-dev valgrind
 
 logs=$root/target/test-logs
 rm -rf "$logs"
@@ -129,6 +130,12 @@ judge_validation_log() {
     check validation-log awk -f scripts/judge-validation.awk crates/testkit/src/false_positives.txt "$logs/validation.log"
 }
 
+# The C interface with another compiler, and its library as it is shipped.
+run_c() {
+    local cargo_test=(cargo test --no-fail-fast --package tileheap-c)
+    run c --test header --test programs --test abi
+}
+
 # The library without features, which needs no driver.
 run_pure() {
     local cargo_test=(cargo test --no-fail-fast --package tileheap --no-default-features)
@@ -157,6 +164,9 @@ if $all; then
 fi
 if $matrix; then
     run_pure
+    need_packages clang
+    run_c
+    check c-library bash scripts/stage-c.sh
     check wheel bash scripts/test-wheel.sh
     check pack-fuzz bash scripts/fuzz.sh 60
     check package bash scripts/package.sh
