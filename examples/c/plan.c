@@ -1,11 +1,10 @@
 /* plan.c [PROFILE]: plans a deferred frame at 1280x720 without a driver, and prints where its images are placed, when, and why.
- * Build: cc plan.c -ltileheap -o plan. It needs Vulkan's headers, and nothing else of Vulkan. */
+ * Build: cc plan.c $(pkg-config --cflags --libs tileheap) -o plan. It needs Vulkan's headers, and nothing else of Vulkan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <tileheap.h>
 
 static ThError error;
-
 static void check(ThStatus status) { /* Ends the program with the message of a function that failed. */
     ThStringView message = {"the library has no memory", TH_STRLEN};
     if (status >= 0) return;
@@ -35,10 +34,9 @@ int main(int count, char **arguments) {
     const ThFrameDesc desc = {.structSize = sizeof desc, .name = NAME("deferred"), .baseExtent = {1280, 720}, .resources = images,
                               .resourceCount = IMAGES, .passes = passes, .passCount = sizeof passes / sizeof *passes};
     const ThStringView profile_name = NAME(count > 1 ? arguments[1] : "adreno-830");
-
     ThPlanDesc inputs = {.structSize = sizeof inputs};
-    ThPlan plan;
     ThPlanArrays rows = {.structSize = sizeof rows};
+    ThPlan plan;
     check(thCreateError(&error));
     check(thCreateProfile(profile_name, &inputs.profile, error));
     check(thCreateFrame(&desc, &inputs.frame, error));
@@ -46,8 +44,8 @@ int main(int count, char **arguments) {
     check(thCreatePlan(&inputs, &plan, error));
     check(thGetPlan(plan, &rows, error));
     /* An image that is alive while several tile memory objects are bound has a row, and a VkImage, for each: at the same offset. */
+    static const char *const kinds[] = {"lazy", "tile", "arena", "dedicated"};
     for (const ThPlannedPlacement *row = rows.placements; row != rows.placements + rows.placementCount; row++) {
-        static const char *const kinds[] = {"lazy", "tile", "arena", "dedicated"};
         ThStringView name, reason;
         check(thGetFrameName(inputs.frame, TH_NAME_KIND_RESOURCE, row->resource, &name, error));
         check(thGetPlacementReason(plan, row->resource, &reason, error));

@@ -11,7 +11,7 @@ use crate::names;
 use crate::units::Bytes;
 use tileheap_json::is_default;
 
-/// Which of a history resource's two versions an access means.
+/// The version of a history resource that an access refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u32)]

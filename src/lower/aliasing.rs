@@ -38,7 +38,7 @@ pub struct AliasingRow {
     pub memory: MemoryKind,
     /// The memory object, a row of [`Plan::objects`].
     pub object: u32,
-    /// A pass that no other use of the resource comes before. Each such pass has its own row; there are several only if queues start at the
+    /// A pass before which the frame does not use the resource. Each such pass has its own row; there are several only if queues start at the
     /// same time.
     pub first_pass: PassId,
     /// `memoryOffset` in the object.

@@ -11,12 +11,11 @@
  *   fields at the end, and a program that was compiled with an older header works with a newer library. Structures without structSize do not
  *   change within a SONAME.
  * - Arrays are a count and a pointer. Strings are UTF-8 with a length; with the length TH_STRLEN they end in a zero byte.
- * - Functions return a ThStatus, which is negative for errors. The last parameter of those that can fail for a reason is an error object, which
- *   receives the message, or null; an invalid error object is ignored. After an error, a handle that would have been created is null, and other
- *   outputs are as they were.
+ * - Functions return a ThStatus, which is negative for errors. The last parameter of most is an error object, which receives the message, or
+ *   null; an invalid error object is ignored. After an error, a handle that would have been created is null, and other outputs are unchanged.
  * - Handles are numbers. Null, destroyed and foreign ones are errors, not crashes. Objects are immutable, except error objects, planners and
  *   lowerers, which one thread at a time may use.
- * - The library has no settings, starts no threads, prints nothing and allocates no device memory. What calls share is the table of handles.
+ * - The library has no settings, starts no threads, prints nothing and allocates no device memory. The handle table is the only shared state.
  */
 
 #ifndef TILEHEAP_H
@@ -169,7 +168,7 @@ TH_ENUM(ThSharingReason, uint32_t) {
     TH_SHARING_REASON_HISTORY,
 };
 
-/** Which of a history resource's two versions an access means. */
+/** The version of a history resource that an access refers to. */
 TH_ENUM(ThHistoryVersion, uint32_t) {
     /** What this frame writes. */
     TH_HISTORY_VERSION_CURRENT,
@@ -263,9 +262,9 @@ TH_ENUM(ThBarrierCause, uint32_t) {
     TH_BARRIER_CAUSE_LADDER,
     /** First use since an earlier frame. */
     TH_BARRIER_CAUSE_EARLIER_FRAME,
-    /** An external resource comes in. */
+    /** The entry state of an external resource. */
     TH_BARRIER_CAUSE_ENTRY,
-    /** An external resource goes out. */
+    /** The exit state of an external resource. */
     TH_BARRIER_CAUSE_EXIT,
     /** Released to another queue family. */
     TH_BARRIER_CAUSE_RELEASE,
@@ -432,23 +431,23 @@ TH_ENUM(ThAccessFlag, uint32_t) {
     TH_ACCESS_FLAG_WRITE = (1 << 1),
     /** It reads what the previous frame left in a history resource. */
     TH_ACCESS_FLAG_PREVIOUS = (1 << 2),
-    /** `viewType` counts; without this flag, the type of the view follows from the image and the range. */
+    /** `viewType` is used; without this flag, the type of the view follows from the image and the range. */
     TH_ACCESS_FLAG_VIEW_TYPE = (1 << 3),
-    /** `reachTexels` counts. */
+    /** `reachTexels` is used. */
     TH_ACCESS_FLAG_REACH = (1 << 4),
-    /** `measuredSavings` counts. */
+    /** `measuredSavings` is used. */
     TH_ACCESS_FLAG_MEASURED = (1 << 5),
 };
 
-/** What planning may not use, or may use besides. */
+/** Restrictions and additions for planning. */
 TH_ENUM(ThPlanFlag, uint32_t) {
     /** Resources do not share bytes. */
     TH_PLAN_FLAG_NO_ALIASING = (1 << 0),
     /** No lazily allocated memory. */
     TH_PLAN_FLAG_NO_LAZY_MEMORY = (1 << 1),
-    /** Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), whose shaders are the caller's. */
+    /** Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), with shaders of the caller. */
     TH_PLAN_FLAG_SPLIT = (1 << 2),
-    /** Reserving tile memory costs nothing; without this flag, `binCost` counts. */
+    /** Reserving tile memory costs nothing; without this flag, it costs `binCost`. */
     TH_PLAN_FLAG_NO_BIN_COST = (1 << 3),
 };
 
@@ -610,7 +609,7 @@ typedef struct ThResourceDesc {
     VkImageUsageFlags imageUsage;
     /** Usage of a buffer besides that of its accesses. */
     VkBufferUsageFlags bufferUsage;
-    /** A number of the caller for structures that it chains to the creation of an image; 0 for none. */
+    /** A number that the caller chooses for structures that it chains to the creation of an image; 0 for none. */
     uint32_t hook;
     /** Zero. */
     uint32_t reserved;
@@ -680,7 +679,7 @@ typedef struct ThPassDesc {
     VkSampleCountFlags samples;
     /** The cost of one more execution, in bytes of memory traffic, with `TH_PASS_FLAG_STRIPS`. */
     uint64_t repeatBytes;
-    /** A number of the caller for structures that it chains to the render pass; 0 for none. */
+    /** A number that the caller chooses for structures that it chains to the render pass; 0 for none. */
     uint32_t hook;
     /** The number of `accesses`. */
     uint32_t accessCount;
@@ -910,7 +909,7 @@ typedef struct ThRequirementQuery {
     VkImageCreateInfo image;
     /** The buffer as it would be created. */
     VkBufferCreateInfo buffer;
-    /** The number of the caller for structures that it chains to the creation of the image; 0 for none. */
+    /** `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image; 0 for none. */
     uint32_t hook;
     /** Zero. */
     uint32_t reserved;
@@ -1202,7 +1201,7 @@ typedef struct ThArrangedResource {
     VkOffset2D origin;
 } ThArrangedResource;
 
-/** The way from the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed. */
+/** Maps the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed. */
 typedef struct ThArrangementArrays {
     /** `sizeof(ThArrangementArrays)`. */
     uint32_t structSize;
@@ -1318,7 +1317,7 @@ typedef struct ThImageRow {
     VkImageTiling tiling;
     /** Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included. */
     VkImageUsageFlags usage;
-    /** The description's `hook`: a number of the caller for structures that it chains, or 0. */
+    /** The description's `hook`: a number that the caller chooses for structures that it chains, or 0. */
     uint32_t hook;
     /** `VkImageFormatListCreateInfo`: a run of `ThLowered::formats`, empty for none. */
     struct ThRun viewFormats;
@@ -1548,7 +1547,7 @@ typedef struct ThInstanceRow {
     ThOptionalIndex stencil;
     /** Its subpasses, in order: a run of `ThLowered::subpasses`. */
     struct ThRun subpasses;
-    /** The description's `hook`: a number of the caller for structures that it chains, or 0. */
+    /** The description's `hook`: a number that the caller chooses for structures that it chains, or 0. */
     uint32_t hook;
     /**
      * Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,
@@ -1932,7 +1931,7 @@ typedef struct ThAliasingRow {
     /** The memory object, a row of `ThPlanArrays::objects`. */
     uint32_t object;
     /**
-     * A pass that no other use of the resource comes before. Each such pass has its own row; there are several only if queues start at the
+     * A pass before which the frame does not use the resource. Each such pass has its own row; there are several only if queues start at the
      * same time.
      */
     uint32_t firstPass;
@@ -2043,7 +2042,7 @@ TH_API
 uint32_t thGetVersion(void);
 
 /**
- * Returns the number of objects of all types that were created and not destroyed, to find those that a program forgets: leak checkers do not
+ * Returns the number of objects of all types that were created and not destroyed, to find leaked objects: leak checkers do not
  * see them.
  *
  * Thread safety: may be called at any time.
@@ -2437,7 +2436,7 @@ ThStatus thDestroyPlan(ThPlan plan);
 
 /**
  * Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
- * and strips. The plan is one of the described frame. What is found is a frame again (`thCreateArrangedFrame`), and planned like any other.
+ * and strips. The plan is one of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
  *
  * It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
  *
@@ -2453,7 +2452,7 @@ ThStatus thSearchArrangement(ThPlan plan,
  * Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
  *
  * Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
- * run so.
+ * run this way.
  *
  * Thread safety: may be called by several threads at once.
  */
@@ -2474,7 +2473,7 @@ ThStatus thGetArrangementInfo(ThArrangement arrangement,
                               ThError error);
 
 /**
- * Creates the frame that runs so, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
+ * Creates the arranged frame, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
  *
  * Thread safety: may be called by several threads at once.
  */

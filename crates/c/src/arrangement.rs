@@ -1,4 +1,4 @@
-//! Arrangements: other ways to run a frame, searched for or read, and the frame that runs so.
+//! Arrangements: other ways to run a frame, searched for or read, and the arranged frame.
 
 use ash::vk;
 use std::ffi::c_void;
@@ -134,7 +134,7 @@ pub struct ArrangedResource {
     pub origin: vk::Offset2D,
 }
 
-/// The way from the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed.
+/// Maps the arranged frame back to the described one, as arrays that are valid until the arrangement is destroyed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ArrangementArrays {
@@ -154,7 +154,7 @@ pub struct ArrangementArrays {
     pub resources: *const ArrangedResource,
 }
 
-/// An arrangement and the frame that runs so.
+/// An arrangement and its frame.
 pub struct ArrangementRows {
     found: Found,
     arranged: Arranged,
@@ -226,7 +226,7 @@ unsafe fn create(to: *mut ArrangementHandle, plan: &Plan, found: Found) -> Resul
 }
 
 /// Searches for another way to run a planned frame that keeps more of its traffic on chip: in another order, with merged passes, fused batches
-/// and strips. The plan is one of the described frame. What is found is a frame again (`thCreateArrangedFrame`), and planned like any other.
+/// and strips. The plan is one of the described frame. The result is a frame (`thCreateArrangedFrame`), planned like any other.
 ///
 /// It takes milliseconds to seconds; `ThSearchDesc::progress` can end it. `desc` may be null for the defaults.
 ///
@@ -297,7 +297,7 @@ fn allow(allowed: &mut Allowed, desc: &SearchDesc) -> Result<(), Fault> {
 /// Reads an arrangement from JSON, as `thWriteArrangement` and `tileheap plan --save-arrangement` write it.
 ///
 /// Fails with `TH_STATUS_ERROR_INVALID_DOCUMENT` if the text is not an arrangement, and with `TH_STATUS_ERROR_CANNOT_ARRANGE` if the frame cannot
-/// run so.
+/// run this way.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateArrangementFromJson")]
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn create_arrangement_from_json(
         unsafe { begin(arrangement, "arrangement") }?;
         let plan = &plan.get()?.plan;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, "json") }?;
+        let text = unsafe { needed_text(json, &"json") }?;
         let read = Arrangement::from_json(text, plan.described())?;
         let found = Found::of(plan, read, Costs::of(&plan.profile))?;
         // SAFETY: not null; the caller lets it be written.
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn get_arrangement_info(
     })
 }
 
-/// Creates the frame that runs so, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
+/// Creates the arranged frame, to be measured and planned; destroy it with `thDestroyFrame`. Its first resources are the described ones.
 ///
 /// Thread safety: may be called by several threads at once.
 #[unsafe(export_name = "thCreateArrangedFrame")]

@@ -16,7 +16,7 @@ use crate::enums::{
 use crate::frame_desc::*;
 use crate::status::Fault;
 use crate::strings::needed_text;
-use crate::structs::{read, read_array};
+use crate::structs::{elements, read};
 
 /// The bits of [`ResourceFlag`].
 const RESOURCE_FLAGS: u32 =
@@ -66,7 +66,7 @@ pub(crate) unsafe fn frame(desc: *const FrameDesc) -> Result<Frame, Fault> {
         ));
     }
     // SAFETY: the caller's duty.
-    let name = unsafe { needed_text(desc.name, "the name of the frame") }?;
+    let name = unsafe { needed_text(desc.name, &"the name of the frame") }?;
     let mut description = Description {
         builder: FrameBuilder::new(name, desc.base_extent),
         resources: Vec::new(),
@@ -77,9 +77,9 @@ pub(crate) unsafe fn frame(desc: *const FrameDesc) -> Result<Frame, Fault> {
     unsafe { description.declare(&desc) }?;
     if desc.submit_count > 0 {
         // SAFETY: the caller's duty.
-        for submit in unsafe { read_array(desc.submits, desc.submit_count) }? {
+        for submit in unsafe { elements(desc.submits, desc.submit_count) }? {
             // SAFETY: the caller's duty.
-            unsafe { description.submit(&submit) }?;
+            unsafe { description.submit(&submit?) }?;
         }
     } else {
         let batch = description.only_batch()?;
@@ -94,29 +94,30 @@ impl Description {
     /// Declares resources, queues and semaphores.
     unsafe fn declare(&mut self, desc: &FrameDesc) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
-        let resources = unsafe { read_array(desc.resources, desc.resource_count) }?;
-        for (index, resource) in resources.into_iter().enumerate() {
+        let resources = unsafe { elements(desc.resources, desc.resource_count) }?;
+        for (index, resource) in resources.enumerate() {
+            let resource = resource?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(resource.name, &format!("the name of resource {index}")) }?;
+            let name = unsafe { needed_text(resource.name, &format_args!("the name of resource {index}")) }?;
             let id = self
                 .resource(name, &resource)
                 .map_err(|fault| fault.of("resource", name))?;
             self.resources.push((id, resource));
         }
         // SAFETY: the caller's duty.
-        for (index, queue) in unsafe { read_array(desc.queues, desc.queue_count) }?
-            .iter()
-            .enumerate()
-        {
+        for (index, queue) in unsafe { elements(desc.queues, desc.queue_count) }?.enumerate() {
+            let queue = queue?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(queue.name, &format!("the name of queue {index}")) }?;
+            let name = unsafe { needed_text(queue.name, &format_args!("the name of queue {index}")) }?;
             self.queues.push(self.builder.queue(name, queue.capabilities));
         }
         // SAFETY: the caller's duty.
-        let semaphores = unsafe { read_array(desc.semaphores, desc.semaphore_count) }?;
-        for (index, semaphore) in semaphores.iter().enumerate() {
+        let semaphores = unsafe { elements(desc.semaphores, desc.semaphore_count) }?;
+        for (index, semaphore) in semaphores.enumerate() {
+            let semaphore = semaphore?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(semaphore.name, &format!("the name of semaphore {index}")) }?;
+            let name =
+                unsafe { needed_text(semaphore.name, &format_args!("the name of semaphore {index}")) }?;
             self.semaphores.push(match semaphore.external {
                 vk::FALSE => self.builder.semaphore(name),
                 _ => self.builder.external_semaphore(name),
@@ -167,23 +168,27 @@ impl Description {
         let queue = at(&self.queues, desc.queue, "queue")?;
         let submit = self.builder.submit(queue);
         // SAFETY: the caller's duty.
-        for batch_desc in unsafe { read_array(desc.batches, desc.batch_count) }? {
+        for batch_desc in unsafe { elements(desc.batches, desc.batch_count) }? {
+            let batch_desc = batch_desc?;
             let batch = self.builder.batch(submit);
             // SAFETY: the caller's duty.
-            for wait in unsafe { read_array(batch_desc.waits, batch_desc.wait_count) }? {
+            for wait in unsafe { elements(batch_desc.waits, batch_desc.wait_count) }? {
+                let wait = wait?;
                 let semaphore = at(&self.semaphores, wait.semaphore, "semaphore")?;
                 self.builder.wait(batch, semaphore, wait.stages);
             }
             // SAFETY: the caller's duty.
-            for signal in unsafe { read_array(batch_desc.signals, batch_desc.signal_count) }? {
+            for signal in unsafe { elements(batch_desc.signals, batch_desc.signal_count) }? {
+                let signal = signal?;
                 let semaphore = at(&self.semaphores, signal.semaphore, "semaphore")?;
                 self.builder.signal(batch, semaphore, signal.stages);
             }
             // SAFETY: the caller's duty.
-            let buffers = unsafe { read_array(batch_desc.command_buffers, batch_desc.command_buffer_count) }?;
+            let buffers = unsafe { elements(batch_desc.command_buffers, batch_desc.command_buffer_count) }?;
             for buffer in buffers {
+                let buffer = buffer?;
                 // SAFETY: the caller's duty.
-                let name = unsafe { needed_text(buffer.name, "the name of a command buffer") }?;
+                let name = unsafe { needed_text(buffer.name, &"the name of a command buffer") }?;
                 let commands = self.builder.command_buffer(batch, name);
                 // SAFETY: the caller's duty.
                 unsafe { self.passes(commands, buffer.passes, buffer.pass_count) }?;
@@ -199,12 +204,13 @@ impl Description {
         count: u32,
     ) -> Result<(), Fault> {
         // SAFETY: the caller's duty.
-        for (index, desc) in unsafe { read_array(passes, count) }?.into_iter().enumerate() {
+        for (index, desc) in unsafe { elements(passes, count) }?.enumerate() {
+            let desc = desc?;
             // SAFETY: the caller's duty.
-            let name = unsafe { needed_text(desc.name, &format!("the name of pass {index}")) }?;
+            let name = unsafe { needed_text(desc.name, &format_args!("the name of pass {index}")) }?;
             // SAFETY: the caller's duty.
-            let accesses = unsafe { read_array(desc.accesses, desc.access_count) }?;
-            self.pass(commands, name, &desc, &accesses)
+            let accesses = unsafe { elements(desc.accesses, desc.access_count) }?;
+            self.pass(commands, name, &desc, accesses)
                 .map_err(|fault| fault.of("pass", name))?;
         }
         Ok(())
@@ -215,7 +221,7 @@ impl Description {
         commands: CommandBufferId,
         name: &str,
         desc: &PassDesc,
-        accesses: &[AccessDesc],
+        accesses: impl Iterator<Item = Result<AccessDesc, Fault>>,
     ) -> Result<(), Fault> {
         known_bits(desc.flags, PASS_FLAGS, "ThPassFlag")?;
         let kind = match PassType::from_number(desc.pass_type)? {
@@ -250,8 +256,9 @@ impl Description {
             pass = pass.samples(desc.samples);
         }
         let mut subpass = 0;
-        for (index, desc) in accesses.iter().enumerate() {
-            let resource = at(&self.resources, desc.resource, "resource")?;
+        for (index, desc) in accesses.enumerate() {
+            let desc = desc?;
+            let resource = find(&self.resources, desc.resource, "resource")?;
             if desc.subpass < subpass {
                 let own = desc.subpass;
                 let message = format!(
@@ -272,11 +279,11 @@ impl Description {
             }
             let source = match access_kind(desc.kind)? {
                 AccessKind::ResolveAttachment => {
-                    Some(at(&self.resources, desc.resolve_source, "resource")?.0)
+                    Some(find(&self.resources, desc.resolve_source, "resource")?.0)
                 }
                 _ => None,
             };
-            pass = access(pass, desc, resource, source)
+            pass = access(pass, &desc, resource, source)
                 .map_err(|fault| fault.of("access", &index.to_string()))?;
         }
         Ok(())
@@ -287,7 +294,7 @@ impl Description {
 fn access<'a>(
     pass: PassBuilder<'a>,
     desc: &AccessDesc,
-    (resource, resource_desc): (ResourceId, ResourceDesc),
+    (resource, resource_desc): &(ResourceId, ResourceDesc),
     source: Option<ResourceId>,
 ) -> Result<PassBuilder<'a>, Fault> {
     known_bits(desc.flags, ACCESS_FLAGS, "ThAccessFlag")?;
@@ -297,9 +304,9 @@ fn access<'a>(
         (false, false) => usual(kind, desc.load_op)?,
         named => named,
     };
-    let load_op = load_op(desc, kind, &resource_desc, (reads, writes))?;
-    let mut pass = pass.access(resource, kind, reads, writes, load_op);
-    pass = pass.part(range(&desc.range, &resource_desc)?);
+    let load_op = load_op(desc, kind, resource_desc, (reads, writes))?;
+    let mut pass = pass.access(*resource, kind, reads, writes, load_op);
+    pass = pass.part(range(&desc.range, resource_desc)?);
     if !desc.stages.is_empty() {
         pass = pass.at(desc.stages);
     }
@@ -466,10 +473,14 @@ fn state(state: &ExternalState) -> Result<ResourceState, Fault> {
     Ok(ResourceState { family, ..plain })
 }
 
-/// An element that C names by index.
+/// A copy of an element that C names by index.
 pub(crate) fn at<T: Copy>(elements: &[T], index: u32, what: &str) -> Result<T, Fault> {
-    let found = elements.get(index as usize).copied();
-    found.ok_or_else(|| {
+    find(elements, index, what).copied()
+}
+
+/// An element that C names by index.
+fn find<'a, T>(elements: &'a [T], index: u32, what: &str) -> Result<&'a T, Fault> {
+    elements.get(index as usize).ok_or_else(|| {
         Fault::argument(format!(
             "{what} {index} does not exist: there are {}",
             elements.len()

@@ -389,15 +389,15 @@ pub enum AccessFlag {
     Write = 1 << 1,
     /// It reads what the previous frame left in a history resource.
     Previous = 1 << 2,
-    /// `viewType` counts; without this flag, the type of the view follows from the image and the range.
+    /// `viewType` is used; without this flag, the type of the view follows from the image and the range.
     ViewType = 1 << 3,
-    /// `reachTexels` counts.
+    /// `reachTexels` is used.
     Reach = 1 << 4,
-    /// `measuredSavings` counts.
+    /// `measuredSavings` is used.
     Measured = 1 << 5,
 }
 
-/// What planning may not use, or may use besides.
+/// Restrictions and additions for planning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum PlanFlag {
@@ -405,9 +405,9 @@ pub enum PlanFlag {
     NoAliasing = 1 << 0,
     /// No lazily allocated memory.
     NoLazyMemory = 1 << 1,
-    /// Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), whose shaders are the caller's.
+    /// Lifetimes may be split by a copy out of tile memory (`ThStoreRow`), with shaders of the caller.
     Split = 1 << 2,
-    /// Reserving tile memory costs nothing; without this flag, `binCost` counts.
+    /// Reserving tile memory costs nothing; without this flag, it costs `binCost`.
     NoBinCost = 1 << 3,
 }
 

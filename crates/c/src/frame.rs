@@ -171,7 +171,7 @@ pub unsafe extern "C" fn create_frame_from_json(
         // SAFETY: null or writable.
         unsafe { begin(frame, "frame") }?;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, "json") }?;
+        let text = unsafe { needed_text(json, &"json") }?;
         // SAFETY: null, or the caller's extent.
         let base_extent =
             unsafe { structs::read_plain(base_extent, u32::from(!base_extent.is_null()), "VkExtent2D") }?
@@ -375,7 +375,7 @@ pub unsafe extern "C" fn find_frame_name(
         let object = frame.get()?;
         let kind = NameKind::from_number(kind)?;
         // SAFETY: the caller's text.
-        let name = unsafe { needed_text(name, "name") }?;
+        let name = unsafe { needed_text(name, &"name") }?;
         let found = names(&object.names, kind).iter().position(|known| known == name);
         let frame = object.frame.name();
         let what = match kind {

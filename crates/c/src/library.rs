@@ -25,7 +25,7 @@ pub extern "C" fn get_version() -> u32 {
     VERSION
 }
 
-/// Returns the number of objects of all types that were created and not destroyed, to find those that a program forgets: leak checkers do not
+/// Returns the number of objects of all types that were created and not destroyed, to find leaked objects: leak checkers do not
 /// see them.
 ///
 /// Thread safety: may be called at any time.

@@ -137,8 +137,13 @@ pub unsafe extern "C" fn create_profile(
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
         // SAFETY: the caller's text.
-        let name = unsafe { needed_text(name, "name") }?;
-        let found = DeviceProfile::preset(name).map_err(tileheap::Error::from)?;
+        let name = unsafe { needed_text(name, &"name") }?;
+        let found = DeviceProfile::preset(name).map_err(|_| {
+            Fault::argument(format!(
+                "no device profile is named `{name}`: choose one of {}, or call thCreateProfileFromJson",
+                PRESETS.join(", ")
+            ))
+        })?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(profile, found) }
     })
@@ -157,7 +162,7 @@ pub unsafe extern "C" fn create_profile_from_json(
         // SAFETY: null or writable.
         unsafe { begin(profile, "profile") }?;
         // SAFETY: the caller's text.
-        let text = unsafe { needed_text(json, "json") }?;
+        let text = unsafe { needed_text(json, &"json") }?;
         let read = DeviceProfile::from_json(text).map_err(tileheap::Error::from)?;
         // SAFETY: not null; the caller lets it be written.
         unsafe { create(profile, read) }

@@ -17,7 +17,7 @@ use crate::handles::{Handle, object};
 use crate::opaque::{ErrorHandle, FrameHandle, ProfileHandle, RequirementsHandle, RequirementsT};
 use crate::profile::ProfileObject;
 use crate::status::{Fault, Status};
-use crate::structs::{self, Output, begin, need, put, read_array, write};
+use crate::structs::{self, Output, begin, elements, need, put, write};
 use crate::vulkan::{DedicatedValue, MemoryKindValue};
 use tileheap::frame::Frame;
 use tileheap::profile::DeviceProfile;
@@ -74,7 +74,7 @@ pub struct RequirementQuery {
     pub image: vk::ImageCreateInfo<'static>,
     /// The buffer as it would be created.
     pub buffer: vk::BufferCreateInfo<'static>,
-    /// The number of the caller for structures that it chains to the creation of the image; 0 for none.
+    /// `ThResourceDesc::hook`: the number for structures that the caller chains to the creation of the image; 0 for none.
     pub hook: u32,
     /// Zero.
     pub reserved: u32,
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn create_requirements(
         unsafe { begin(requirements, "requirements") }?;
         let (frame, profile) = (frame.get()?, profile.get()?);
         // SAFETY: the caller's array.
-        let answers = unsafe { read_array(answers, answer_count) }?;
+        let answers: Vec<_> = unsafe { elements(answers, answer_count) }?.collect::<Result<_, _>>()?;
         let queries = requirement_queries(&frame.frame, &profile.profile);
         if answers.len() != queries.len() {
             let message = format!("there are {} queries and {answer_count} answers", queries.len());

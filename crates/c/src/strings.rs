@@ -1,6 +1,7 @@
 //! Strings of callers and of the library.
 
 use std::ffi::c_char;
+use std::fmt::Display;
 
 use crate::status::Fault;
 
@@ -22,7 +23,7 @@ pub struct StringView {
 ///
 /// # Safety
 /// The string's bytes can be read as long as the result is used.
-pub(crate) unsafe fn text<'a>(view: StringView, what: &str) -> Result<Option<&'a str>, Fault> {
+pub(crate) unsafe fn text<'a>(view: StringView, what: &dyn Display) -> Result<Option<&'a str>, Fault> {
     let StringView { data, length } = view;
     if data.is_null() {
         return match length {
@@ -50,7 +51,7 @@ pub(crate) unsafe fn text<'a>(view: StringView, what: &str) -> Result<Option<&'a
 ///
 /// # Safety
 /// As [`text`].
-pub(crate) unsafe fn needed_text<'a>(view: StringView, what: &str) -> Result<&'a str, Fault> {
+pub(crate) unsafe fn needed_text<'a>(view: StringView, what: &dyn Display) -> Result<&'a str, Fault> {
     // SAFETY: the caller's duty.
     unsafe { text(view, what) }?.ok_or_else(|| Fault::null(what))
 }

@@ -122,19 +122,22 @@ pub(crate) unsafe fn read_optional<T: Input>(pointer: *const T) -> Result<Option
     unsafe { read(pointer) }.map(Some)
 }
 
-/// Reads an array of structures, which all have the size of the first.
+/// Reads an array of structures that begin with their size, element by element.
 ///
 /// # Safety
-/// `pointer` is null or points to `count` structures of one size.
-pub(crate) unsafe fn read_array<T: Input>(pointer: *const T, count: u32) -> Result<Vec<T>, Fault> {
+/// `pointer` is null or points to `count` structures of one size, for as long as the iterator is used.
+pub(crate) unsafe fn elements<T: Input>(
+    pointer: *const T,
+    count: u32,
+) -> Result<impl Iterator<Item = Result<T, Fault>>, Fault> {
     check_array(pointer, count, T::NAME)?;
-    if count == 0 {
-        return Ok(Vec::new());
-    }
     let first = pointer.cast::<u8>();
-    // SAFETY: there is a first element.
-    let stride = unsafe { size_at::<T>(first) }?;
-    let elements = (0..count as usize).map(|index| {
+    let stride = match count {
+        0 => 0,
+        // SAFETY: there is a first element.
+        _ => unsafe { size_at::<T>(first) }?,
+    };
+    Ok((0..count as usize).map(move |index| {
         // SAFETY: the array has `count` elements of `stride` bytes.
         let at = unsafe { first.add(index * stride) };
         // SAFETY: as above.
@@ -148,8 +151,7 @@ pub(crate) unsafe fn read_array<T: Input>(pointer: *const T, count: u32) -> Resu
         }
         // SAFETY: as above.
         unsafe { read_at(at, size) }
-    });
-    elements.collect()
+    }))
 }
 
 /// Reads an array of plain numbers, or of structures without a size.

@@ -189,9 +189,9 @@ pub enum BarrierCause {
     Ladder,
     /// First use since an earlier frame.
     EarlierFrame,
-    /// An external resource comes in.
+    /// The entry state of an external resource.
     Entry,
-    /// An external resource goes out.
+    /// The exit state of an external resource.
     Exit,
     /// Released to another queue family.
     Release,

@@ -188,7 +188,7 @@ pub struct InstanceRow {
     pub stencil: OptionalIndex,
     /// Its subpasses, in order: a run of [`Lowered::subpasses`](super::Lowered::subpasses).
     pub subpasses: Run,
-    /// The description's `hook`: a number of the caller for structures that it chains, or 0.
+    /// The description's `hook`: a number that the caller chooses for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// Size of the tile memory that is bound, also for secondary command buffers; 0 for none. With `VK_QCOM_tile_properties`,

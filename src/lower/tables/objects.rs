@@ -146,7 +146,7 @@ pub struct ImageRow {
     /// Usage, `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM` included.
     #[serde(with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
-    /// The description's `hook`: a number of the caller for structures that it chains, or 0.
+    /// The description's `hook`: a number that the caller chooses for structures that it chains, or 0.
     #[serde(default, skip_serializing_if = "tileheap_json::is_default")]
     pub hook: u32,
     /// `VkImageFormatListCreateInfo`: a run of [`Lowered::formats`](super::Lowered::formats), empty for none.
