@@ -1,0 +1,875 @@
+/*
+ * tileheap.hpp: tileheap.h for C++17: owners, spans, strings, results, and a builder for frames.
+ *
+ * Everything here is inline and calls the C functions of the same name, whose comments in tileheap.h say what they do; both can be mixed freely.
+ *
+ * Errors: functions return a Result, which has either a value or an Error with a status and a message.
+ *
+ *     auto plan = tileheap::Plan::create({frame, requirements, profile}).value();   // throws tileheap::Exception
+ *
+ *     auto plan = tileheap::Plan::create({frame, requirements, profile});           // without exceptions
+ *     if (!plan) return log(plan.error().message);
+ *     use(*plan);
+ *
+ * Handles of Vulkan-Hpp convert to those of vulkan.h, which the functions take.
+ */
+
+#ifndef TILEHEAP_HPP
+#define TILEHEAP_HPP
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tileheap.h"
+
+namespace tileheap {
+
+// Basic types
+
+/** Consecutive elements that another object owns. */
+template <class T>
+class Span {
+public:
+    constexpr Span() = default;
+    constexpr Span(T *first, size_t count) : first_(first), count_(count) {}
+    /** All elements of a container, which outlives the span. */
+    template <class Container, class Element = std::remove_pointer_t<decltype(std::declval<Container &>().data())>,
+              class = std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>>>
+    constexpr Span(Container &&container) : first_(container.data()), count_(container.size()) {}
+    template <size_t Count>
+    constexpr Span(T (&array)[Count]) : first_(array), count_(Count) {}
+
+    constexpr T *data() const { return first_; }
+    constexpr size_t size() const { return count_; }
+    constexpr bool empty() const { return count_ == 0; }
+    constexpr T *begin() const { return first_; }
+    constexpr T *end() const { return first_ + count_; }
+    constexpr T &operator[](size_t index) const { return first_[index]; }
+    /** The elements of a run. */
+    constexpr Span operator[](ThRun run) const { return {first_ + run.first, run.end - run.first}; }
+
+private:
+    T *first_ = nullptr;
+    size_t count_ = 0;
+};
+
+/** A zero-initialized structure with `structSize` set. */
+template <class Structure>
+Structure sized() {
+    Structure structure = {};
+    structure.structSize = sizeof(Structure);
+    return structure;
+}
+
+inline ThStringView to_c(std::string_view text) { return {text.data(), text.size()}; }
+
+inline std::string_view to_cpp(ThStringView text) {
+    if (!text.data) return {};
+    return text.length == TH_STRLEN ? std::string_view(text.data) : std::string_view(text.data, text.length);
+}
+
+/** The status and message of a failed call. */
+struct Error {
+    ThStatus status = TH_STATUS_SUCCESS;
+    /** One line that names the object, the demand and the limit. */
+    std::string message;
+};
+
+/** An Error as an exception. */
+class Exception : public std::runtime_error {
+public:
+    explicit Exception(const Error &error) : std::runtime_error(error.message), status(error.status) {}
+    ThStatus status;
+};
+
+/** A value or an Error. */
+template <class T>
+class [[nodiscard]] Result {
+public:
+    Result(T value) : content_(std::move(value)) {}
+    Result(Error error) : content_(std::move(error)) {}
+
+    explicit operator bool() const { return content_.index() == 0; }
+    T &operator*() & { return *std::get_if<0>(&content_); }
+    const T &operator*() const & { return *std::get_if<0>(&content_); }
+    T operator*() && { return std::move(*std::get_if<0>(&content_)); }
+    T *operator->() { return std::get_if<0>(&content_); }
+    const T *operator->() const { return std::get_if<0>(&content_); }
+    const Error &error() const { return *std::get_if<1>(&content_); }
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    /** The value; throws an Exception if there is none. */
+    T value() && {
+        check();
+        return std::move(*std::get_if<0>(&content_));
+    }
+    T &value() & {
+        check();
+        return **this;
+    }
+    const T &value() const & {
+        check();
+        return **this;
+    }
+#endif
+
+private:
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    void check() const {
+        if (!*this) throw Exception(error());
+    }
+#endif
+
+    std::variant<T, Error> content_;
+};
+
+/** The result of a function that returns nothing. */
+struct Success {};
+
+/** Owns a handle and destroys it. */
+template <class Handle, ThStatus (*Destroy)(Handle)>
+class Owner {
+public:
+    Owner() = default;
+    explicit Owner(Handle handle) : handle_(handle) {}
+    Owner(Owner &&other) noexcept : handle_(other.release()) {}
+    Owner &operator=(Owner &&other) noexcept {
+        if (this != &other) reset(other.release());
+        return *this;
+    }
+    Owner(const Owner &) = delete;
+    Owner &operator=(const Owner &) = delete;
+    ~Owner() { reset(); }
+
+    Handle get() const { return handle_; }
+    operator Handle() const { return handle_; }
+    /** Handles are compared through get(), plans through Plan::equals. */
+    friend bool operator==(const Owner &, const Owner &) = delete;
+    friend bool operator!=(const Owner &, const Owner &) = delete;
+    /** Releases ownership without destroying the handle. */
+    Handle release() { return std::exchange(handle_, nullptr); }
+    /** Destroys the handle and owns another. */
+    void reset(Handle handle = nullptr) {
+        if (Handle old = std::exchange(handle_, handle)) Destroy(old);
+    }
+
+private:
+    Handle handle_ = nullptr;
+};
+
+namespace detail {
+
+using ErrorObject = Owner<ThError, thDestroyError>;
+
+inline ErrorObject new_error() {
+    ThError error = nullptr;
+    thCreateError(&error); // Null if out of memory; errors then have no message.
+    return ErrorObject(error);
+}
+
+inline Error error_of(ThStatus status, ThError error) {
+    ThStringView message = {};
+    if (error) thGetErrorMessage(error, &message);
+    return {status, std::string(to_cpp(message))};
+}
+
+/** Calls a function, and once more with an error object if it fails, for its message: a failed call has no effect. */
+template <class Output, class Function>
+Result<Output> call(Output output, Function function) {
+    if (function(output, ThError(nullptr)) >= 0) return output;
+    const ErrorObject error = new_error();
+    const ThStatus status = function(output, error.get());
+    if (status < 0) return error_of(status, error.get());
+    return output;
+}
+
+/** Calls a function that creates an object. */
+template <class Object, class Handle, class Function>
+Result<Object> create(Function function) {
+    auto handle = call(Handle(nullptr), [&](Handle &output, ThError error) { return function(&output, error); });
+    if (!handle) return handle.error();
+    return Object(*handle);
+}
+
+/** Calls a function that has no output. */
+template <class Function>
+Result<Success> run(Function function) {
+    return call(Success(), [&](Success &, ThError error) { return function(error); });
+}
+
+/** Calls a function that writes a text. */
+template <class Function>
+Result<std::string> text(Function function) {
+    auto written = create<Owner<ThText, thDestroyText>, ThText>(function);
+    if (!written) return written.error();
+    ThStringView characters = {};
+    auto read = run([&](ThError error) { return thGetText(written->get(), &characters, error); });
+    if (!read) return read.error();
+    return std::string(to_cpp(characters));
+}
+
+} // namespace detail
+
+// Devices, frames, requirements
+
+/** A device profile: memory heaps and types, limits, features. */
+class Profile : public Owner<ThProfile, thDestroyProfile> {
+public:
+    using Owner::Owner;
+    /** thCreateProfile */
+    static Result<Profile> create(std::string_view name) {
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfile(to_c(name), out, error); });
+    }
+    /** thCreateProfileFromJson */
+    static Result<Profile> from_json(std::string_view json) {
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfileFromJson(to_c(json), out, error); });
+    }
+    /** thCreateProfileFromDevice */
+    static Result<Profile> from_device(const ThPhysicalDeviceDesc &desc) {
+        return detail::create<Profile, ThProfile>([&](auto out, auto error) { return thCreateProfileFromDevice(&desc, out, error); });
+    }
+    /** thCreateProfileWithTileSize */
+    Result<Profile> with_tile_size(uint64_t bytes) const {
+        return detail::create<Profile, ThProfile>(
+            [&](auto out, auto error) { return thCreateProfileWithTileSize(get(), bytes, out, error); });
+    }
+    /** thGetProfileInfo */
+    Result<ThProfileInfo> info() const {
+        return detail::call(sized<ThProfileInfo>(), [&](auto &out, auto error) { return thGetProfileInfo(get(), &out, error); });
+    }
+    /** thWriteProfile */
+    Result<std::string> json() const {
+        return detail::text([&](auto out, auto error) { return thWriteProfile(get(), out, error); });
+    }
+};
+
+/** A validated description of a frame. */
+class Frame : public Owner<ThFrame, thDestroyFrame> {
+public:
+    using Owner::Owner;
+    /** thCreateFrame; FrameBuilder::build is more convenient. */
+    static Result<Frame> create(const ThFrameDesc &desc) {
+        return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreateFrame(&desc, out, error); });
+    }
+    /** thCreateFrameFromJson */
+    static Result<Frame> from_json(std::string_view json, const VkExtent2D *base_extent = nullptr) {
+        return detail::create<Frame, ThFrame>(
+            [&](auto out, auto error) { return thCreateFrameFromJson(to_c(json), base_extent, out, error); });
+    }
+    /** thGetFrameInfo */
+    Result<ThFrameInfo> info() const {
+        return detail::call(sized<ThFrameInfo>(), [&](auto &out, auto error) { return thGetFrameInfo(get(), &out, error); });
+    }
+    /** thGetFrameResource */
+    Result<ThResourceInfo> resource(uint32_t index) const & {
+        return detail::call(sized<ThResourceInfo>(),
+                            [&](auto &out, auto error) { return thGetFrameResource(get(), index, &out, error); });
+    }
+    /** thGetFramePass */
+    Result<ThPassInfo> pass(uint32_t index) const & {
+        return detail::call(sized<ThPassInfo>(), [&](auto &out, auto error) { return thGetFramePass(get(), index, &out, error); });
+    }
+    /** thGetFrameName */
+    Result<std::string_view> name(ThNameKind kind, uint32_t index) const & {
+        auto name = detail::call(ThStringView{}, [&](auto &out, auto error) { return thGetFrameName(get(), kind, index, &out, error); });
+        if (!name) return name.error();
+        return to_cpp(*name);
+    }
+    /** thFindFrameName */
+    Result<uint32_t> find(ThNameKind kind, std::string_view name) const {
+        return detail::call(uint32_t(0), [&](auto &out, auto error) { return thFindFrameName(get(), kind, to_c(name), &out, error); });
+    }
+    /** thWriteFrame */
+    Result<std::string> json() const {
+        return detail::text([&](auto out, auto error) { return thWriteFrame(get(), out, error); });
+    }
+};
+
+/** The memory requirements of a frame's resources on a device. */
+class Requirements : public Owner<ThRequirements, thDestroyRequirements> {
+public:
+    using Owner::Owner;
+    /** thGetRequirementQueries: the questions to ask the driver. */
+    static Result<std::vector<ThRequirementQuery>> queries(ThFrame frame, ThProfile profile) {
+        auto count = detail::call(
+            uint32_t(0), [&](auto &out, auto error) { return thGetRequirementQueries(frame, profile, &out, nullptr, error); });
+        if (!count) return count.error();
+        std::vector<ThRequirementQuery> queries(*count, sized<ThRequirementQuery>());
+        auto written = detail::run(
+            [&](auto error) { return thGetRequirementQueries(frame, profile, &*count, queries.data(), error); });
+        if (*count > 0 && !written) return written.error();
+        return queries;
+    }
+    /** thCreateRequirements: from the driver's answers. */
+    static Result<Requirements> create(ThFrame frame, ThProfile profile, Span<const ThRequirementAnswer> answers) {
+        return detail::create<Requirements, ThRequirements>([&](auto out, auto error) {
+            return thCreateRequirements(frame, profile, uint32_t(answers.size()), answers.data(), out, error);
+        });
+    }
+    /** thEstimateRequirements: without a driver. */
+    static Result<Requirements> estimate(ThFrame frame, ThProfile profile) {
+        return detail::create<Requirements, ThRequirements>(
+            [&](auto out, auto error) { return thEstimateRequirements(frame, profile, out, error); });
+    }
+    /** thGetResourceRequirements */
+    Result<ThResourceRequirements> of(uint32_t resource) const {
+        return detail::call(sized<ThResourceRequirements>(),
+                            [&](auto &out, auto error) { return thGetResourceRequirements(get(), resource, &out, error); });
+    }
+};
+
+// Plans
+
+class Plan;
+
+/** Caches plans. */
+class Planner : public Owner<ThPlanner, thDestroyPlanner> {
+public:
+    using Owner::Owner;
+    /** thCreatePlanner */
+    static Result<Planner> create() {
+        return detail::create<Planner, ThPlanner>([](auto out, auto error) { return thCreatePlanner(out, error); });
+    }
+    /** thAdoptPlan */
+    Result<bool> adopt(ThPlan plan) {
+        auto adopted = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thAdoptPlan(get(), plan, &out, error); });
+        if (!adopted) return adopted.error();
+        return *adopted == VK_TRUE;
+    }
+};
+
+/** Inputs of planning. */
+struct PlanInputs {
+    ThFrame frame = nullptr;
+    ThRequirements requirements = nullptr;
+    ThProfile profile = nullptr;
+    /** Null for the defaults. */
+    const ThPlanOptionsDesc *options = nullptr;
+    /** Null for none. */
+    ThPlanner planner = nullptr;
+    ThPlanMode mode = TH_PLAN_MODE_PLAN;
+};
+
+/** The placement of every resource of a frame. */
+class Plan : public Owner<ThPlan, thDestroyPlan> {
+public:
+    using Owner::Owner;
+    /** thCreatePlan */
+    static Result<Plan> create(const PlanInputs &inputs) {
+        auto desc = sized<ThPlanDesc>();
+        desc.mode = inputs.mode;
+        desc.frame = inputs.frame;
+        desc.requirements = inputs.requirements;
+        desc.profile = inputs.profile;
+        desc.planner = inputs.planner;
+        desc.options = inputs.options;
+        return detail::create<Plan, ThPlan>([&](auto out, auto error) { return thCreatePlan(&desc, out, error); });
+    }
+    /** thGetPlan; Span(arrays.placements, arrays.placementCount) and so on. */
+    Result<ThPlanArrays> arrays() const & {
+        return detail::call(sized<ThPlanArrays>(), [&](auto &out, auto error) { return thGetPlan(get(), &out, error); });
+    }
+    /** thGetPlanTotals */
+    Result<ThPlanTotals> totals() const {
+        return detail::call(sized<ThPlanTotals>(), [&](auto &out, auto error) { return thGetPlanTotals(get(), &out, error); });
+    }
+    /** thCreatePlannedFrame */
+    Result<Frame> frame() const {
+        return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreatePlannedFrame(get(), out, error); });
+    }
+    /** thGetPlacementReason */
+    Result<std::string_view> reason(uint32_t resource) const & {
+        auto reason = detail::call(ThStringView{},
+                                   [&](auto &out, auto error) { return thGetPlacementReason(get(), resource, &out, error); });
+        if (!reason) return reason.error();
+        return to_cpp(*reason);
+    }
+    /** thArePlansEqual */
+    Result<bool> equals(ThPlan other) const {
+        auto equal = detail::call(VkBool32(VK_FALSE), [&](auto &out, auto error) { return thArePlansEqual(get(), other, &out, error); });
+        if (!equal) return equal.error();
+        return *equal == VK_TRUE;
+    }
+    /** thCheckPlan */
+    Result<Success> check() const {
+        return detail::run([&](auto error) { return thCheckPlan(get(), error); });
+    }
+    /** thWritePlan */
+    Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
+        return detail::text([&](auto out, auto error) { return thWritePlan(get(), format, out, error); });
+    }
+};
+
+/** A planned frame with passes reordered, merged or split into strips. */
+class Arrangement : public Owner<ThArrangement, thDestroyArrangement> {
+public:
+    using Owner::Owner;
+    /** thSearchArrangement */
+    static Result<Arrangement> search(ThPlan plan, const ThSearchDesc *desc = nullptr) {
+        return detail::create<Arrangement, ThArrangement>(
+            [&](auto out, auto error) { return thSearchArrangement(plan, desc, out, error); });
+    }
+    /** The same, calling `progress(const ThTraffic &)`, which must not throw, after each improvement; returning false ends the search. */
+    template <class Progress>
+    static Result<Arrangement> search(ThPlan plan, ThSearchDesc desc, Progress progress) {
+        desc.progress = [](const ThTraffic *traffic, void *data) -> VkBool32 {
+            return (*static_cast<Progress *>(data))(*traffic) ? VK_TRUE : VK_FALSE;
+        };
+        desc.userData = &progress;
+        return search(plan, &desc);
+    }
+    /** thCreateArrangementFromJson */
+    static Result<Arrangement> from_json(ThPlan plan, std::string_view json) {
+        return detail::create<Arrangement, ThArrangement>(
+            [&](auto out, auto error) { return thCreateArrangementFromJson(plan, to_c(json), out, error); });
+    }
+    /** thGetArrangementInfo */
+    Result<ThArrangementInfo> info() const {
+        return detail::call(sized<ThArrangementInfo>(), [&](auto &out, auto error) { return thGetArrangementInfo(get(), &out, error); });
+    }
+    /** thCreateArrangedFrame */
+    Result<Frame> frame() const {
+        return detail::create<Frame, ThFrame>([&](auto out, auto error) { return thCreateArrangedFrame(get(), out, error); });
+    }
+    /** thGetArrangement */
+    Result<ThArrangementArrays> arrays() const & {
+        return detail::call(sized<ThArrangementArrays>(), [&](auto &out, auto error) { return thGetArrangement(get(), &out, error); });
+    }
+    /** thWriteArrangement */
+    Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
+        return detail::text([&](auto out, auto error) { return thWriteArrangement(get(), format, out, error); });
+    }
+};
+
+// Tables
+
+/** ThLowered with spans; the fields have its names. */
+struct Tables {
+    Tables() = default;
+    explicit Tables(const ThLowered &of)
+        : parity(of.parity),
+          device_queues(of.deviceQueues, of.deviceQueueCount),
+          queues(of.queues, of.queueCount),
+          memory(of.memory, of.memoryCount),
+          images(of.images, of.imageCount),
+          buffers(of.buffers, of.bufferCount),
+          views(of.views, of.viewCount),
+          families(of.families, of.familyCount),
+          formats(of.formats, of.formatCount),
+          accesses(of.accesses, of.accessCount),
+          attachments(of.attachments, of.attachmentCount),
+          references(of.references, of.referenceCount),
+          indices(of.indices, of.indexCount),
+          subpass_dependencies(of.subpassDependencies, of.subpassDependencyCount),
+          subpasses(of.subpasses, of.subpassCount),
+          instances(of.instances, of.instanceCount),
+          clears(of.clears, of.clearCount),
+          stores(of.stores, of.storeCount),
+          passes(of.passes, of.passCount),
+          image_barriers(of.imageBarriers, of.imageBarrierCount),
+          buffer_barriers(of.bufferBarriers, of.bufferBarrierCount),
+          memory_barriers(of.memoryBarriers, of.memoryBarrierCount),
+          command_buffers(of.commandBuffers, of.commandBufferCount),
+          waits(of.waits, of.waitCount),
+          signals(of.signals, of.signalCount),
+          batches(of.batches, of.batchCount),
+          submits(of.submits, of.submitCount),
+          byte_uses(of.byteUses, of.byteUseCount),
+          contents(of.contents, of.contentCount) {}
+
+    ThParity parity = TH_PARITY_EVEN;
+    Span<const ThFamilyQueue> device_queues;
+    Span<const uint32_t> queues;
+    Span<const ThMemoryRow> memory;
+    Span<const ThImageRow> images;
+    Span<const ThBufferRow> buffers;
+    Span<const ThViewRow> views;
+    Span<const uint32_t> families;
+    Span<const VkFormat> formats;
+    Span<const ThAccessRow> accesses;
+    Span<const ThAttachmentRow> attachments;
+    Span<const ThReferenceRow> references;
+    Span<const uint32_t> indices;
+    Span<const ThSubpassDependencyRow> subpass_dependencies;
+    Span<const ThSubpassRow> subpasses;
+    Span<const ThInstanceRow> instances;
+    Span<const ThClearRow> clears;
+    Span<const ThStoreRow> stores;
+    Span<const ThPassRow> passes;
+    Span<const ThImageBarrierRow> image_barriers;
+    Span<const ThBufferBarrierRow> buffer_barriers;
+    Span<const ThMemoryBarrierRow> memory_barriers;
+    Span<const ThCommandBufferRow> command_buffers;
+    Span<const ThSemaphoreRow> waits;
+    Span<const ThSemaphoreRow> signals;
+    Span<const ThBatchRow> batches;
+    Span<const ThSubmitRow> submits;
+    Span<const ThByteUse> byte_uses;
+    Span<const ThContentState> contents;
+};
+
+/** The range of a row. VK_REMAINING_ARRAY_LAYERS is preserved: such ranges begin at layer 0. */
+inline VkImageSubresourceRange to_vk(const ThSubresourceRange &range) {
+    return {range.aspects, range.levels.first, range.levels.end - range.levels.first, range.layers.first,
+            range.layers.end - range.layers.first};
+}
+
+inline VkClearValue to_vk(const ThClearBits &bits) {
+    VkClearValue value;
+    static_assert(sizeof value == sizeof bits.words, "a clear value is four words");
+    std::memcpy(&value, bits.words, sizeof value);
+    return value;
+}
+
+inline VkMemoryBarrier2 to_vk(const ThScopes &scopes) {
+    return {VK_STRUCTURE_TYPE_MEMORY_BARRIER_2, nullptr, scopes.srcStages, scopes.srcAccess, scopes.dstStages, scopes.dstAccess};
+}
+
+/** The barrier of a row; `image` is the one of its row of images. */
+inline VkImageMemoryBarrier2 to_vk(const ThImageBarrierRow &row, VkImage image) {
+    return {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2, nullptr, row.scopes.srcStages, row.scopes.srcAccess, row.scopes.dstStages,
+            row.scopes.dstAccess, row.oldLayout, row.newLayout, row.families.src, row.families.dst, image, to_vk(row.range)};
+}
+
+/** The barrier of a row; `buffer` is the one of its row of buffers. */
+inline VkBufferMemoryBarrier2 to_vk(const ThBufferBarrierRow &row, VkBuffer buffer) {
+    return {VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2, nullptr, row.scopes.srcStages, row.scopes.srcAccess, row.scopes.dstStages,
+            row.scopes.dstAccess, row.families.src, row.families.dst, buffer, row.offset, row.size};
+}
+
+/** Lowers plans into tables, which it owns. */
+class Lowerer : public Owner<ThLowerer, thDestroyLowerer> {
+public:
+    using Owner::Owner;
+    /** thCreateLowerer */
+    static Result<Lowerer> create() {
+        return detail::create<Lowerer, ThLowerer>([](auto out, auto error) { return thCreateLowerer(out, error); });
+    }
+    /** thLower. The spans are valid until the next lowering; nothing is allocated after a few frames. */
+    Result<Tables> lower(ThPlan plan, Span<const ThFamilyQueue> queues = {}, ThLowerer previous = nullptr) & {
+        auto desc = sized<ThLowerDesc>();
+        desc.queueCount = uint32_t(queues.size());
+        desc.queues = queues.data();
+        desc.plan = plan;
+        desc.previous = previous;
+        auto lowered = detail::call(sized<ThLowered>(), [&](auto &out, auto error) { return thLower(get(), &desc, &out, error); });
+        if (!lowered) return lowered.error();
+        return Tables(*lowered);
+    }
+    /** thGetLowered */
+    Result<Tables> tables() const & {
+        auto lowered = detail::call(sized<ThLowered>(), [&](auto &out, auto error) { return thGetLowered(get(), &out, error); });
+        if (!lowered) return lowered.error();
+        return Tables(*lowered);
+    }
+    /** thCheckLowered */
+    Result<Success> check() const {
+        return detail::run([&](auto error) { return thCheckLowered(get(), error); });
+    }
+    /** thWriteLowered */
+    Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
+        return detail::text([&](auto out, auto error) { return thWriteLowered(get(), format, out, error); });
+    }
+};
+
+/** The previous users of each placement's bytes. */
+class Aliasing : public Owner<ThAliasing, thDestroyAliasing> {
+public:
+    using Owner::Owner;
+    /** thCreateAliasing */
+    static Result<Aliasing> create(ThPlan plan, Span<const ThFamilyQueue> queues = {}) {
+        auto desc = sized<ThAliasingDesc>();
+        desc.queueCount = uint32_t(queues.size());
+        desc.queues = queues.data();
+        desc.plan = plan;
+        return detail::create<Aliasing, ThAliasing>([&](auto out, auto error) { return thCreateAliasing(&desc, out, error); });
+    }
+    /** thGetAliasing */
+    Result<ThAliasingArrays> arrays() const & {
+        return detail::call(sized<ThAliasingArrays>(), [&](auto &out, auto error) { return thGetAliasing(get(), &out, error); });
+    }
+    /** thWriteAliasing */
+    Result<std::string> report(ThReportFormat format = TH_REPORT_FORMAT_TEXT) const {
+        return detail::text([&](auto out, auto error) { return thWriteAliasing(get(), format, out, error); });
+    }
+};
+
+// Descriptions of frames
+
+/** The load operation and clear value of an attachment. */
+struct LoadOp {
+    VkAttachmentLoadOp op = VK_ATTACHMENT_LOAD_OP_LOAD;
+    VkClearValue clear = {};
+
+    static LoadOp load() { return {}; }
+    static LoadOp dont_care() { return {VK_ATTACHMENT_LOAD_OP_DONT_CARE, {}}; }
+    static LoadOp clear_color(float red, float green, float blue, float alpha) {
+        LoadOp load = {VK_ATTACHMENT_LOAD_OP_CLEAR, {}};
+        load.clear.color = {{red, green, blue, alpha}};
+        return load;
+    }
+    static LoadOp clear_depth(float depth, uint32_t stencil = 0) {
+        LoadOp load = {VK_ATTACHMENT_LOAD_OP_CLEAR, {}};
+        load.clear.depthStencil = {depth, stencil};
+        return load;
+    }
+};
+
+/** A pass of a FrameBuilder: each function adds an access. `desc` and `accesses` can be changed directly. */
+class PassBuilder {
+public:
+    ThPassDesc desc = sized<ThPassDesc>();
+    std::vector<ThAccessDesc> accesses;
+
+    PassBuilder &color(uint32_t image, const LoadOp &load) { return attachment(TH_ACCESS_KIND_COLOR_ATTACHMENT, image, load); }
+    PassBuilder &depth(uint32_t image, const LoadOp &load) { return attachment(TH_ACCESS_KIND_DEPTH_STENCIL_ATTACHMENT, image, load); }
+    /** Tests depth without writing it. */
+    PassBuilder &depth_read_only(uint32_t image) { return access(TH_ACCESS_KIND_DEPTH_STENCIL_ATTACHMENT, image, TH_ACCESS_FLAG_READ); }
+    /** Resolves `source` into `target`. */
+    PassBuilder &resolve(uint32_t source, uint32_t target) {
+        attachment(TH_ACCESS_KIND_RESOLVE_ATTACHMENT, target, LoadOp::dont_care());
+        accesses.back().resolveSource = source;
+        return *this;
+    }
+    PassBuilder &input(uint32_t image) { return access(TH_ACCESS_KIND_INPUT_ATTACHMENT, image); }
+    PassBuilder &sampled(uint32_t image) { return access(TH_ACCESS_KIND_SAMPLED_IMAGE, image); }
+    /** Samples the previous frame's version of a history image. */
+    PassBuilder &sampled_previous(uint32_t image) { return access(TH_ACCESS_KIND_SAMPLED_IMAGE, image, TH_ACCESS_FLAG_PREVIOUS); }
+    PassBuilder &transfer_source(uint32_t resource) { return access(TH_ACCESS_KIND_TRANSFER_SOURCE, resource); }
+    PassBuilder &transfer_destination(uint32_t resource) { return access(TH_ACCESS_KIND_TRANSFER_DESTINATION, resource); }
+    /** Any access; bits of ThAccessFlag. */
+    PassBuilder &access(ThAccessKind kind, uint32_t resource, uint32_t flags = 0) {
+        auto access = sized<ThAccessDesc>();
+        access.kind = kind;
+        access.resource = resource;
+        access.flags = flags;
+        access.subpass = subpass_;
+        accesses.push_back(access);
+        return *this;
+    }
+    /** Sets the pipeline stages of the access declared last. */
+    PassBuilder &at(VkPipelineStageFlags2 stages) {
+        accesses.back().stages = stages;
+        return *this;
+    }
+    /**
+     * Restricts shader accesses declared so far without stages to the fragment shader, so that vertex shaders of later draws do not wait for
+     * them.
+     */
+    PassBuilder &fragment() {
+        for (ThAccessDesc &access : accesses) {
+            const bool is_shader = access.kind >= TH_ACCESS_KIND_SAMPLED_IMAGE && access.kind <= TH_ACCESS_KIND_DEVICE_ADDRESS &&
+                                   access.kind != TH_ACCESS_KIND_FRAGMENT_DENSITY_MAP;
+            if (is_shader && access.stages == 0) access.stages = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+        }
+        return *this;
+    }
+    /** Begins the next subpass. */
+    PassBuilder &next_subpass() {
+        subpass_++;
+        return *this;
+    }
+    /** Makes the pass optional. */
+    PassBuilder &optional(ThSkippedOutputs outputs) {
+        desc.skippedOutputs = outputs;
+        return *this;
+    }
+
+private:
+    PassBuilder &attachment(ThAccessKind kind, uint32_t image, const LoadOp &load) {
+        access(kind, image);
+        accesses.back().loadOp = load.op;
+        accesses.back().clear = load.clear;
+        return *this;
+    }
+
+    uint32_t subpass_ = 0;
+};
+
+/**
+ * Describes a frame in the order in which it is submitted. Resources, queues and semaphores are numbered from 0 in the order of declaration,
+ * and so are passes. Names are copied.
+ *
+ * Calls to submit, batch and command_buffer are optional: by default, the frame is one command buffer on a graphics queue.
+ */
+class FrameBuilder {
+public:
+    FrameBuilder(std::string_view name, VkExtent2D base_extent) : name_(keep(name)), base_extent_(base_extent) {}
+    FrameBuilder(const FrameBuilder &) = delete;
+    FrameBuilder &operator=(const FrameBuilder &) = delete;
+
+    /** An image whose size is a fraction of the base extent's. */
+    uint32_t image(std::string_view name, VkFormat format, float scale = 1.0f) {
+        auto desc = sized<ThResourceDesc>();
+        desc.format = format;
+        desc.scale[0] = desc.scale[1] = scale;
+        return resource(name, desc);
+    }
+    /** An image of a fixed size. */
+    uint32_t image(std::string_view name, VkFormat format, VkExtent2D extent) {
+        auto desc = sized<ThResourceDesc>();
+        desc.format = format;
+        desc.extent = {extent.width, extent.height, 1};
+        return resource(name, desc);
+    }
+    uint32_t buffer(std::string_view name, uint64_t size) {
+        auto desc = sized<ThResourceDesc>();
+        desc.resourceType = TH_RESOURCE_TYPE_BUFFER;
+        desc.size = size;
+        return resource(name, desc);
+    }
+    /** Any resource; its name is replaced by `name`. */
+    uint32_t resource(std::string_view name, ThResourceDesc desc) {
+        desc.name = keep(name);
+        resources_.push_back(desc);
+        return uint32_t(resources_.size() - 1);
+    }
+    /** The description of a resource, to change it; the reference is valid until the next resource is declared. */
+    ThResourceDesc &operator[](uint32_t resource) { return resources_[resource]; }
+
+    uint32_t queue(std::string_view name, VkQueueFlags capabilities) {
+        auto desc = sized<ThQueueDesc>();
+        desc.name = keep(name);
+        desc.capabilities = capabilities;
+        queues_.push_back(desc);
+        return uint32_t(queues_.size() - 1);
+    }
+    /** A semaphore between batches; external if work outside of the frame also waits for it or signals it. */
+    uint32_t semaphore(std::string_view name, bool external = false) {
+        auto desc = sized<ThSemaphoreDesc>();
+        desc.name = keep(name);
+        desc.external = external;
+        semaphores_.push_back(desc);
+        return uint32_t(semaphores_.size() - 1);
+    }
+
+    /** Begins a submit to a queue. */
+    void submit(uint32_t queue) {
+        submits_.push_back({sized<ThSubmitDesc>(), {}, {}});
+        submits_.back().desc.queue = queue;
+    }
+    /** Begins a batch. */
+    void batch() {
+        if (submits_.empty()) submit(queues_.empty() ? queue("graphics", VK_QUEUE_GRAPHICS_BIT) : 0);
+        submits_.back().batches.push_back({sized<ThBatchDesc>(), {}, {}, {}, {}});
+    }
+    /** The batch waits for a semaphore. */
+    void wait(uint32_t semaphore, VkPipelineStageFlags2 stages) { current_batch().waits.push_back(use(semaphore, stages)); }
+    /** The batch signals a semaphore. */
+    void signal(uint32_t semaphore, VkPipelineStageFlags2 stages) { current_batch().signals.push_back(use(semaphore, stages)); }
+    /** Begins a command buffer. */
+    void command_buffer(std::string_view name) {
+        auto desc = sized<ThCommandBufferDesc>();
+        desc.name = keep(name);
+        current_batch().command_buffers.push_back({desc, {}, {}});
+        command_buffer_count_++;
+    }
+
+    /** Begins a render pass. */
+    PassBuilder &render_pass(std::string_view name) { return pass(TH_PASS_TYPE_RENDER, name); }
+    PassBuilder &compute_pass(std::string_view name) { return pass(TH_PASS_TYPE_COMPUTE, name); }
+    PassBuilder &transfer_pass(std::string_view name) { return pass(TH_PASS_TYPE_TRANSFER, name); }
+    /** Begins a pass; the reference is valid as long as the builder. */
+    PassBuilder &pass(ThPassType type, std::string_view name) {
+        Batch &batch = current_batch();
+        if (batch.command_buffers.empty()) command_buffer(default_name());
+        PassBuilder &pass = passes_.emplace_back();
+        pass.desc.passType = type;
+        pass.desc.name = keep(name);
+        batch.command_buffers.back().passes.push_back(&pass);
+        return pass;
+    }
+
+    /** Validates the description: thCreateFrame. */
+    Result<Frame> build() {
+        for (Submit &submit : submits_) {
+            submit.batch_descs.clear();
+            for (Batch &batch : submit.batches) {
+                batch.command_buffer_descs.clear();
+                for (CommandBuffer &commands : batch.command_buffers) {
+                    commands.pass_descs.clear();
+                    for (PassBuilder *pass : commands.passes) {
+                        point(pass->desc.accesses, pass->desc.accessCount, pass->accesses);
+                        commands.pass_descs.push_back(pass->desc);
+                    }
+                    point(commands.desc.passes, commands.desc.passCount, commands.pass_descs);
+                    batch.command_buffer_descs.push_back(commands.desc);
+                }
+                point(batch.desc.waits, batch.desc.waitCount, batch.waits);
+                point(batch.desc.signals, batch.desc.signalCount, batch.signals);
+                point(batch.desc.commandBuffers, batch.desc.commandBufferCount, batch.command_buffer_descs);
+                submit.batch_descs.push_back(batch.desc);
+            }
+            point(submit.desc.batches, submit.desc.batchCount, submit.batch_descs);
+        }
+        std::vector<ThSubmitDesc> submits;
+        for (const Submit &submit : submits_) submits.push_back(submit.desc);
+        auto desc = sized<ThFrameDesc>();
+        desc.name = name_;
+        desc.baseExtent = base_extent_;
+        point(desc.resources, desc.resourceCount, resources_);
+        point(desc.submits, desc.submitCount, submits);
+        point(desc.queues, desc.queueCount, queues_);
+        point(desc.semaphores, desc.semaphoreCount, semaphores_);
+        return Frame::create(desc);
+    }
+
+private:
+    struct CommandBuffer {
+        ThCommandBufferDesc desc;
+        std::vector<PassBuilder *> passes;
+        std::vector<ThPassDesc> pass_descs;
+    };
+    struct Batch {
+        ThBatchDesc desc;
+        std::vector<ThSemaphoreUse> waits;
+        std::vector<ThSemaphoreUse> signals;
+        std::vector<CommandBuffer> command_buffers;
+        std::vector<ThCommandBufferDesc> command_buffer_descs;
+    };
+    struct Submit {
+        ThSubmitDesc desc;
+        std::vector<Batch> batches;
+        std::vector<ThBatchDesc> batch_descs;
+    };
+
+    template <class Element>
+    static void point(const Element *&first, uint32_t &count, const std::vector<Element> &elements) {
+        first = elements.data();
+        count = uint32_t(elements.size());
+    }
+    static ThSemaphoreUse use(uint32_t semaphore, VkPipelineStageFlags2 stages) {
+        auto use = sized<ThSemaphoreUse>();
+        use.semaphore = semaphore;
+        use.stages = stages;
+        return use;
+    }
+    ThStringView keep(std::string_view name) { return to_c(names_.emplace_back(name)); }
+    /** Names are unique in a frame. */
+    std::string default_name() const { return command_buffer_count_ == 0 ? "frame" : "frame " + std::to_string(command_buffer_count_); }
+    Batch &current_batch() {
+        if (submits_.empty() || submits_.back().batches.empty()) batch();
+        return submits_.back().batches.back();
+    }
+
+    std::deque<std::string> names_;
+    ThStringView name_;
+    VkExtent2D base_extent_;
+    std::vector<ThResourceDesc> resources_;
+    std::vector<ThQueueDesc> queues_;
+    std::vector<ThSemaphoreDesc> semaphores_;
+    std::deque<PassBuilder> passes_;
+    std::vector<Submit> submits_;
+    uint32_t command_buffer_count_ = 0;
+};
+
+} // namespace tileheap
+
+#endif // TILEHEAP_HPP

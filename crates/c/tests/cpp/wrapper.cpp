@@ -1,0 +1,225 @@
+/* Calls everything in tileheap.hpp, and prints a frame that uses all of FrameBuilder as JSON, for the test to compare with Rust's. */
+#include <cstdio>
+#include <cstdlib>
+
+#include <vulkan/vulkan.hpp>
+
+#include <tileheap.hpp>
+
+using namespace tileheap;
+
+#define CHECK(...) check((__VA_ARGS__) ? true : false, #__VA_ARGS__, __LINE__)
+
+static void check(bool condition, const char *text, int line) {
+    if (condition) return;
+    std::fprintf(stderr, "%s:%d: %s is false\n", __FILE__, line, text);
+    std::exit(1);
+}
+
+static uint32_t object_count() {
+    uint32_t count = 0;
+    CHECK(thGetObjectCount(&count, nullptr) == TH_STATUS_SUCCESS);
+    return count;
+}
+
+static void describe(FrameBuilder &frame) {
+    const uint32_t graphics = frame.queue("graphics", VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT);
+    const uint32_t compute = frame.queue("compute", VK_QUEUE_COMPUTE_BIT);
+    const uint32_t drawn = frame.semaphore("drawn"), counted = frame.semaphore("counted"), acquired = frame.semaphore("acquired", true);
+
+    const uint32_t samples = frame.image("samples", VkFormat(vk::Format::eR8G8B8A8Unorm));
+    frame[samples].samples = VK_SAMPLE_COUNT_4_BIT;
+    const uint32_t color = frame.image("color", VK_FORMAT_R8G8B8A8_UNORM);
+    const uint32_t depth = frame.image("depth", VK_FORMAT_D24_UNORM_S8_UINT, VkExtent2D{640, 360});
+    const uint32_t lit = frame.image("lit", VK_FORMAT_R16G16B16A16_SFLOAT);
+    frame[lit].persistence = TH_PERSISTENCE_HISTORY;
+    const uint32_t half = frame.image("half", VK_FORMAT_R16G16B16A16_SFLOAT, 0.5f);
+    const uint32_t counts = frame.buffer("counts", 4096);
+    const uint32_t screen = frame.image("screen", VK_FORMAT_B8G8R8A8_UNORM);
+    frame[screen].persistence = TH_PERSISTENCE_SWAPCHAIN;
+    const uint32_t read = frame.buffer("read", 4096);
+    frame[read].persistence = TH_PERSISTENCE_READ_BACK;
+
+    frame.submit(graphics);
+    frame.batch();
+    frame.signal(drawn, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    frame.command_buffer("draw");
+    frame.render_pass("samples").color(samples, LoadOp::clear_color(0.25f, 0.5f, 0.75f, 1)).resolve(samples, color);
+    frame.render_pass("subpasses")
+        .color(color, LoadOp::load())
+        .depth(depth, LoadOp::clear_depth(1, 3))
+        .next_subpass()
+        .input(color)
+        .depth_read_only(depth)
+        .sampled_previous(lit)
+        .color(lit, LoadOp::dont_care())
+        .fragment();
+    frame.command_buffer("half");
+    frame.compute_pass("shrink").sampled(lit).access(TH_ACCESS_KIND_STORAGE_IMAGE, half, TH_ACCESS_FLAG_WRITE);
+    frame.submit(compute);
+    frame.batch();
+    frame.wait(drawn, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    frame.signal(counted, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+    frame.command_buffer("count");
+    frame.compute_pass("count").sampled(half).access(TH_ACCESS_KIND_STORAGE_BUFFER, counts, TH_ACCESS_FLAG_WRITE);
+    frame.submit(graphics);
+    frame.batch();
+    frame.wait(counted, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    frame.wait(acquired, VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT);
+    frame.command_buffer("finish");
+    frame.render_pass("show").sampled(half).at(VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT).sampled(lit).color(screen, LoadOp::dont_care()).fragment();
+    frame.render_pass("overlay").color(screen, LoadOp::load()).optional(TH_SKIPPED_OUTPUTS_KEPT);
+    frame.transfer_pass("read").transfer_source(counts).transfer_destination(read);
+}
+
+static Frame simple_frame() {
+    FrameBuilder builder("simple", {1280, 720}); // One command buffer on a graphics queue.
+    const uint32_t albedo = builder.image("albedo", VK_FORMAT_R8G8B8A8_UNORM), lit = builder.image("lit", VK_FORMAT_R8G8B8A8_UNORM);
+    const uint32_t screen = builder.image("screen", VK_FORMAT_R8G8B8A8_UNORM);
+    builder[screen].persistence = TH_PERSISTENCE_SWAPCHAIN;
+    builder.render_pass("gbuffer").color(albedo, LoadOp::clear_color(0, 0, 0, 0));
+    builder.render_pass("lighting").sampled(albedo).color(lit, LoadOp::dont_care());
+    builder.render_pass("tonemap").sampled(lit).color(screen, LoadOp::dont_care());
+    Frame frame = builder.build().value();
+    CHECK(builder.build().value().json().value() == frame.json().value()); // A builder can build again.
+    return frame;
+}
+
+static void test_results_and_owners() {
+    auto wrong = Profile::create("no such profile");
+    CHECK(!wrong && wrong.error().status == TH_STATUS_ERROR_INVALID_ARGUMENT);
+    CHECK(wrong.error().message.find("no such profile") != std::string::npos);
+    bool thrown = false;
+    try {
+        (void)Profile::create("no such profile").value();
+    } catch (const Exception &exception) {
+        thrown = exception.status == TH_STATUS_ERROR_INVALID_ARGUMENT && wrong.error().message == exception.what();
+    }
+    CHECK(thrown);
+    CHECK(!Frame().info() && Frame().info().error().status == TH_STATUS_ERROR_INVALID_HANDLE);
+
+    const uint32_t before = object_count();
+    Profile profile = Profile::create("adreno-830").value();
+    CHECK(object_count() == before + 1);
+    const ThProfile handle = profile.get();
+    Profile moved = std::move(profile);
+    CHECK(!profile.get() && moved.get() == handle);
+    Profile &self = moved;
+    moved = std::move(self);
+    CHECK(moved.get() == handle);
+    moved = Profile::create("hostile").value();
+    CHECK(object_count() == before + 1);
+    const ThProfile released = moved.release();
+    CHECK(!moved.get() && object_count() == before + 1);
+    moved.reset(released);
+    moved.reset();
+    CHECK(object_count() == before);
+
+    int numbers[] = {1, 2, 3, 4};
+    Span<int> span(numbers);
+    CHECK(span.size() == 4 && span[ThRun{1, 3}].size() == 2 && span[ThRun{1, 3}][1] == 3 && span[ThRun{2, 2}].empty());
+    CHECK(to_cpp({"text", TH_STRLEN}) == "text" && to_cpp({"text", 2}) == "te" && to_cpp({nullptr, 0}).empty());
+}
+
+static void test_planning() {
+    const Profile profile = Profile::create("adreno-830").value();
+    CHECK(Profile::from_json(profile.json().value()).value().info()->tileSize == profile.info()->tileSize);
+    CHECK(profile.with_tile_size(1 << 20).value().info()->tileSize == 1 << 20);
+    CHECK(!Profile::from_device(sized<ThPhysicalDeviceDesc>())); // Null functions.
+
+    const Frame frame = simple_frame();
+    CHECK(frame.info()->passCount == 3 && frame.info()->resourceCount == 3);
+    CHECK(to_cpp(frame.pass(1)->name) == "lighting" && to_cpp(frame.resource(2)->name) == "screen");
+    CHECK(*frame.find(TH_NAME_KIND_PASS, "tonemap") == 2 && *frame.name(TH_NAME_KIND_RESOURCE, 0) == "albedo");
+    CHECK(!frame.find(TH_NAME_KIND_PASS, "none"));
+    CHECK(Frame::from_json(frame.json().value()).value().json().value() == frame.json().value());
+
+    const Requirements requirements = Requirements::estimate(frame, profile).value();
+    CHECK(requirements.of(0)->size >= 1280 * 720 * 4);
+    std::vector<ThRequirementAnswer> answers;
+    for (const ThRequirementQuery &query : Requirements::queries(frame, profile).value()) {
+        auto answer = sized<ThRequirementAnswer>();
+        answer.resource = query.resource;
+        answer.memory = query.memory;
+        answer.supported = query.memory != TH_MEMORY_KIND_LAZY;
+        answer.requirements = {1280 * 720 * 4, 4096, query.memory == TH_MEMORY_KIND_TILE ? 1u << profile.info()->tileMemoryType : 1u};
+        if (query.memory == TH_MEMORY_KIND_TILE) answer.tileSize = 1280 * 720 * 4, answer.tileAlignment = 4096;
+        answers.push_back(answer);
+    }
+    CHECK(answers.size() >= 4);
+    CHECK(Requirements::create(frame, profile, answers).value().of(1)->size == 1280 * 720 * 4);
+
+    Planner planner = Planner::create().value();
+    const Plan plan = Plan::create({frame, requirements, profile, nullptr, planner}).value();
+    CHECK(plan.equals(Plan::create({frame, requirements, profile, nullptr, planner, TH_PLAN_MODE_NOW}).value()).value());
+    auto options = sized<ThPlanOptionsDesc>();
+    options.strategy = TH_STRATEGY_OFF;
+    const Plan off = Plan::create({frame, requirements, profile, &options}).value();
+    CHECK(!plan.equals(off).value());
+    CHECK(planner.adopt(plan) && plan.check());
+    const ThPlanArrays arrays = plan.arrays().value();
+    CHECK(Span(arrays.resources, arrays.resourceCount).size() == 3 && Span(arrays.placements, arrays.placementCount).size() >= 3);
+    CHECK(plan.totals()->onChipBytes > 0 && off.totals()->onChipBytes == 0);
+    CHECK(plan.report()->find("albedo") != std::string::npos && (*plan.report(TH_REPORT_FORMAT_JSON))[0] == '{');
+    CHECK(!plan.reason(0)->empty() && plan.frame()->info()->passCount == 3);
+
+    uint32_t calls = 0;
+    const Arrangement arrangement = Arrangement::search(plan, sized<ThSearchDesc>(), [&calls](const ThTraffic &) { return ++calls > 0; }).value();
+    CHECK(calls > 0 || arrangement.info()->described.share >= arrangement.info()->arranged.share);
+    CHECK(Arrangement::search(plan).value().arrays()->passCount == arrangement.arrays()->passCount);
+    CHECK(arrangement.frame().value().info()->resourceCount >= 3);
+    const std::string json = arrangement.report(TH_REPORT_FORMAT_JSON).value();
+    CHECK(Arrangement::from_json(plan, json).value().report().value() == arrangement.report().value());
+}
+
+static void test_tables() {
+    const Profile profile = Profile::create("adreno-830").value();
+    const Frame frame = simple_frame();
+    const Requirements requirements = Requirements::estimate(frame, profile).value();
+    const Plan plan = Plan::create({frame, requirements, profile}).value();
+    Lowerer lowerer = Lowerer::create().value();
+    CHECK(!lowerer.tables());
+    const ThFamilyQueue queue = {3, 0};
+    Tables tables = lowerer.lower(plan, {&queue, 1}).value();
+    CHECK(tables.parity == TH_PARITY_EVEN && tables.device_queues.size() == 1 && tables.device_queues[0].family == 3);
+    tables = lowerer.lower(plan, {&queue, 1}, lowerer).value();
+    CHECK(tables.parity == TH_PARITY_ODD && tables.passes.size() == 3 && tables.images.size() == 3);
+    CHECK(lowerer.tables()->passes.data() == tables.passes.data() && lowerer.check());
+    CHECK(lowerer.report()->find("lighting") != std::string::npos);
+    auto refused = lowerer.lower(nullptr);
+    CHECK(!refused && refused.error().status == TH_STATUS_ERROR_INVALID_HANDLE && !refused.error().message.empty());
+    for (const ThPassRow &pass : tables.passes) {
+        for (const ThImageBarrierRow &row : tables.image_barriers[pass.before.images]) {
+            const VkImageMemoryBarrier2 barrier = to_vk(row, VK_NULL_HANDLE);
+            CHECK(barrier.newLayout == row.newLayout && barrier.dstStageMask == row.scopes.dstStages);
+            CHECK(barrier.subresourceRange.levelCount == 1 && barrier.subresourceRange.layerCount == 1);
+        }
+    }
+    CHECK(to_vk(ThSubresourceRange{VK_IMAGE_ASPECT_COLOR_BIT, {2, 5}, {0, VK_REMAINING_ARRAY_LAYERS}}).layerCount == VK_REMAINING_ARRAY_LAYERS);
+    CHECK(to_vk(ThClearBits{TH_CLEAR_KIND_UINT, {7, 8, 9, 10}}).color.uint32[3] == 10);
+    const ThBufferBarrierRow buffer = {0, 16, 32, {1, 2, 4, 8}, {VK_QUEUE_FAMILY_IGNORED, 1}, TH_BARRIER_CAUSE_HAZARD};
+    CHECK(to_vk(buffer, VK_NULL_HANDLE).offset == 16 && to_vk(buffer, VK_NULL_HANDLE).dstQueueFamilyIndex == 1);
+    CHECK(to_vk(buffer.scopes).srcAccessMask == 2);
+
+    auto options = sized<ThPlanOptionsDesc>();
+    options.ladder = TH_LADDER_OFF;
+    const Plan single = Plan::create({frame, requirements, profile, &options}).value();
+    const Aliasing aliasing = Aliasing::create(single, {&queue, 1}).value();
+    CHECK(aliasing.arrays()->tileMemoryCount == 3 && !aliasing.report()->empty());
+}
+
+int main() {
+    test_results_and_owners();
+    test_planning();
+    test_tables();
+    FrameBuilder builder("everything", {1280, 720});
+    describe(builder);
+    {
+        const Frame frame = builder.build().value();
+        std::printf("%s", frame.json().value().c_str());
+    }
+    builder[0].format = VK_FORMAT_UNDEFINED;
+    CHECK(builder.build().error().status == TH_STATUS_ERROR_INVALID_FRAME);
+    CHECK(object_count() == 0);
+    return 0;
+}
