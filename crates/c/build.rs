@@ -1,5 +1,5 @@
 //! Gives the shared library its SONAME: programs that link to it find the library of the same binary interface. `TILEHEAP_C_LINK_ARGS` has
-//! further arguments of the linker, which scripts/stage-c.sh knows to work.
+//! further arguments of the linker, which CMakeLists.txt has tried.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -18,7 +18,10 @@ fn main() {
         "0" => format!("0.{}", version("MINOR")),
         major => major.to_owned(),
     };
-    if family == "unix" && vendor != "apple" {
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "android") {
+        // Packages of Android contain only libraries without a version.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtileheap.so");
+    } else if family == "unix" && vendor != "apple" {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libtileheap.so.{interface}");
     } else if vendor == "apple" {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libtileheap.{interface}.dylib");
