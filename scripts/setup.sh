@@ -132,6 +132,17 @@ need_testbed() {
         libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 }
 
+# Sets `vma` to a folder with vk_mem_alloc.h, the Vulkan Memory Allocator: the machine's, or Debian's next release's.
+need_vma() {
+    vma=/usr/include
+    [ ! -e "$vma/vk_mem_alloc.h" ] || return 0
+    local tree=$root/target/testbed/vma
+    vma=$tree/usr/include
+    [ ! -e "$tree/complete" ] || return 0
+    say "Unpacking the Vulkan Memory Allocator into $tree"
+    bash scripts/unpack-forky.sh "$tree" libvulkan-memory-allocator-dev
+}
+
 # need_wheel [FOLDER]: builds the Python package and installs it in a virtual environment: the given one, or one that has NumPy and
 # pytest besides.
 need_wheel() {

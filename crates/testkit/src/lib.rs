@@ -96,7 +96,19 @@ pub fn runnable(program: impl AsRef<Path>) -> Command {
     }
 }
 
-/// The same with this machine's own libraries, also where the test runs on the test bed's.
+/// A program of `examples/cpp`, with arguments to come; none, and the calling test listed as skipped, if it is not built.
+pub fn cpp_program(name: &str) -> Option<Command> {
+    let folder = workspace().join("target/cpp");
+    let folder = std::env::var_os("TILEHEAP_BUILT_CPP").map_or(folder, PathBuf::from);
+    let program = folder.join(name);
+    if !program.is_file() {
+        skip("the C++ programs are not built: bash scripts/build-cpp.sh");
+        return None;
+    }
+    Some(runnable(program))
+}
+
+/// [`example`] with this machine's own libraries, also where the test runs on the test bed's.
 pub fn example_here(name: &str) -> Command {
     let mut command = built_example(name).map_or_else(|| cargo_run(name), Command::new);
     command

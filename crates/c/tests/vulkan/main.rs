@@ -1,8 +1,10 @@
-//! With a driver: profiles of devices, and requirements from the driver's answers, are those of the runtime.
+//! With a driver: profiles of devices, and requirements from the driver's answers, are those of the runtime; C++ programs draw what Rust draws.
 
 #[path = "../calls/c.rs"]
 #[allow(dead_code, reason = "the other test program uses the rest")]
 mod c;
+mod execute;
+mod plaza;
 
 use std::ptr::null_mut;
 

@@ -1,0 +1,32 @@
+/* The plaza's frame: its resources and passes. */
+#pragma once
+
+#include <tileheap.hpp>
+
+namespace plaza {
+
+/** Passes, by their index in the frame. */
+enum Pass : uint32_t { SHADOW, GBUFFER, LIGHTING, HALOS, TEMPORAL, BRIGHT, BLOOM, WIDE_BLOOM, TONE_MAP, READ_BACK, PASS_COUNT };
+
+/** Resources of the caller, by their index in the frame. */
+struct Imports {
+    /** An image of VK_FORMAT_R8G8B8A8_UNORM. */
+    uint32_t picture;
+    /** A buffer of four bytes for each of its texels. */
+    uint32_t texels;
+};
+
+struct Described {
+    tileheap::Frame frame;
+    Imports imports;
+};
+
+/**
+ * Describes the frame of a picture of this size.
+ *
+ *     batch "scene"  shadow -> gbuffer -> lighting -> halos (may be left out)
+ *     batch "post"   temporal (reads the frame before) -> bright -> bloom -> wide_bloom -> tone_map -> read_back
+ */
+Described describe(VkExtent2D extent);
+
+} // namespace plaza

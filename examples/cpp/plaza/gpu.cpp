@@ -1,0 +1,151 @@
+#include "gpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace plaza {
+
+Gpu::Gpu(bool tile_memory) : Gpu() { // The destructor runs if something below throws.
+    auto application = make<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
+    application.apiVersion = VK_API_VERSION_1_3;
+    auto info = make<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
+    info.pApplicationInfo = &application;
+    check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
+    choose_device();
+    create_device(tile_memory);
+
+    auto desc = tileheap::sized<ThPhysicalDeviceDesc>();
+    desc.apiVersion = VK_API_VERSION_1_3;
+    desc.getInstanceProcAddr = vkGetInstanceProcAddr;
+    desc.instance = instance;
+    desc.physicalDevice = physical_device;
+    desc.enabled = enabled_; // Plans use nothing else.
+    profile = tileheap::Profile::from_device(desc).value();
+
+    VmaAllocatorCreateInfo allocator_info = {};
+    allocator_info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT; // For frames that have device addresses.
+    allocator_info.vulkanApiVersion = VK_API_VERSION_1_3;
+    allocator_info.instance = instance;
+    allocator_info.physicalDevice = physical_device;
+    allocator_info.device = device;
+    check(vmaCreateAllocator(&allocator_info, &allocator), "vmaCreateAllocator");
+}
+
+Gpu::~Gpu() {
+    vmaDestroyAllocator(allocator);
+    vkDestroyDevice(device, nullptr);
+    vkDestroyInstance(instance, nullptr);
+}
+
+void Gpu::choose_device() {
+    uint32_t count = 0;
+    check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
+    std::vector<VkPhysicalDevice> devices(count);
+    check(vkEnumeratePhysicalDevices(instance, &count, devices.data()), "vkEnumeratePhysicalDevices");
+    for (VkPhysicalDevice candidate : devices) {
+        VkPhysicalDeviceProperties properties;
+        vkGetPhysicalDeviceProperties(candidate, &properties);
+        if (properties.apiVersion < VK_API_VERSION_1_3) continue;
+        vkGetPhysicalDeviceQueueFamilyProperties(candidate, &count, nullptr);
+        std::vector<VkQueueFamilyProperties> families(count);
+        vkGetPhysicalDeviceQueueFamilyProperties(candidate, &count, families.data());
+        for (family = 0; family < count; family++) {
+            if (families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT) {
+                physical_device = candidate;
+                name = properties.deviceName;
+                return;
+            }
+        }
+    }
+    throw std::runtime_error("no device with Vulkan 1.3 and a graphics queue");
+}
+
+void Gpu::create_device(bool tile_memory) {
+    uint32_t count = 0;
+    check(vkEnumerateDeviceExtensionProperties(physical_device, nullptr, &count, nullptr), "vkEnumerateDeviceExtensionProperties");
+    std::vector<VkExtensionProperties> extensions(count);
+    check(vkEnumerateDeviceExtensionProperties(physical_device, nullptr, &count, extensions.data()),
+          "vkEnumerateDeviceExtensionProperties");
+    const auto has = [&](const char *name) {
+        return std::any_of(extensions.begin(), extensions.end(),
+                           [name](const VkExtensionProperties &extension) { return std::strcmp(extension.extensionName, name) == 0; });
+    };
+
+    auto of_tile = make<VkPhysicalDeviceTileMemoryHeapFeaturesQCOM>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TILE_MEMORY_HEAP_FEATURES_QCOM);
+    of_tile.tileMemoryHeap = VK_TRUE;
+    auto of_local_read =
+        make<VkPhysicalDeviceDynamicRenderingLocalReadFeaturesKHR>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DYNAMIC_RENDERING_LOCAL_READ_FEATURES_KHR);
+    of_local_read.dynamicRenderingLocalRead = VK_TRUE;
+    auto of_1_3 = make<VkPhysicalDeviceVulkan13Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+    of_1_3.synchronization2 = of_1_3.dynamicRendering = of_1_3.maintenance4 = VK_TRUE;
+    auto of_1_2 = make<VkPhysicalDeviceVulkan12Features>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, &of_1_3);
+    of_1_2.timelineSemaphore = of_1_2.bufferDeviceAddress = VK_TRUE;
+    const float priority = 1.0f;
+    auto queue_info = make<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+    queue_info.queueFamilyIndex = family;
+    queue_info.queueCount = 1;
+    queue_info.pQueuePriorities = &priority;
+    auto info = make<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &of_1_2);
+    info.queueCreateInfoCount = 1;
+    info.pQueueCreateInfos = &queue_info;
+    std::vector<const char *> names;
+    if (tile_memory && has(VK_QCOM_TILE_MEMORY_HEAP_EXTENSION_NAME)) {
+        names.push_back(VK_QCOM_TILE_MEMORY_HEAP_EXTENSION_NAME);
+        of_tile.pNext = std::exchange(of_1_3.pNext, &of_tile);
+        enabled_ |= TH_FEATURE_FLAG_TILE_MEMORY;
+    }
+    if (has(VK_KHR_DYNAMIC_RENDERING_LOCAL_READ_EXTENSION_NAME)) {
+        names.push_back(VK_KHR_DYNAMIC_RENDERING_LOCAL_READ_EXTENSION_NAME);
+        of_local_read.pNext = std::exchange(of_1_3.pNext, &of_local_read);
+        enabled_ |= TH_FEATURE_FLAG_LOCAL_READ;
+    }
+    info.enabledExtensionCount = uint32_t(names.size());
+    info.ppEnabledExtensionNames = names.data();
+    check(vkCreateDevice(physical_device, &info, nullptr, &device), "vkCreateDevice");
+    vkGetDeviceQueue(device, family, 0, &queue);
+}
+
+tileheap::Requirements Gpu::requirements(const tileheap::Frame &frame) const {
+    std::vector<ThRequirementAnswer> answers;
+    for (const ThRequirementQuery &query : tileheap::Requirements::queries(frame, profile).value()) {
+        auto answer = tileheap::sized<ThRequirementAnswer>();
+        answer.resource = query.resource;
+        answer.memory = query.memory;
+        answer.supported = VK_TRUE;
+        auto tile = make<VkTileMemoryRequirementsQCOM>(VK_STRUCTURE_TYPE_TILE_MEMORY_REQUIREMENTS_QCOM);
+        auto dedicated = make<VkMemoryDedicatedRequirements>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
+        if (query.memory == TH_MEMORY_KIND_TILE) dedicated.pNext = &tile;
+        auto needs = make<VkMemoryRequirements2>(VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, &dedicated);
+        if (query.resourceType == TH_RESOURCE_TYPE_IMAGE) {
+            const VkImageCreateInfo &image = query.image;
+            const VkPhysicalDeviceImageFormatInfo2 format = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2, nullptr, image.format,
+                                                             image.imageType, image.tiling, image.usage, image.flags};
+            auto properties = make<VkImageFormatProperties2>(VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2);
+            const VkResult supported = vkGetPhysicalDeviceImageFormatProperties2(physical_device, &format, &properties);
+            if (supported != VK_ERROR_FORMAT_NOT_SUPPORTED) check(supported, "vkGetPhysicalDeviceImageFormatProperties2");
+            const VkImageFormatProperties &limits = properties.imageFormatProperties;
+            answer.supported = supported == VK_SUCCESS && image.extent.width <= limits.maxExtent.width &&
+                               image.extent.height <= limits.maxExtent.height && image.extent.depth <= limits.maxExtent.depth &&
+                               image.mipLevels <= limits.maxMipLevels && image.arrayLayers <= limits.maxArrayLayers &&
+                               (limits.sampleCounts & VkSampleCountFlags(image.samples)) != 0;
+            const VkDeviceImageMemoryRequirements question = {VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS, nullptr, &image,
+                                                              VK_IMAGE_ASPECT_NONE};
+            if (answer.supported) vkGetDeviceImageMemoryRequirements(device, &question, &needs);
+        } else {
+            const VkDeviceBufferMemoryRequirements question = {VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, nullptr, &query.buffer};
+            vkGetDeviceBufferMemoryRequirements(device, &question, &needs);
+        }
+        answer.requirements = needs.memoryRequirements;
+        answer.dedicated = dedicated.requiresDedicatedAllocation  ? TH_DEDICATED_REQUIRED
+                           : dedicated.prefersDedicatedAllocation ? TH_DEDICATED_PREFERRED
+                                                                  : TH_DEDICATED_NO;
+        answer.tileSize = tile.size;
+        answer.tileAlignment = tile.alignment;
+        answers.push_back(answer);
+    }
+    return tileheap::Requirements::create(frame, profile, answers).value();
+}
+
+} // namespace plaza
