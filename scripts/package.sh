@@ -1,10 +1,49 @@
 #!/usr/bin/env bash
-# Packages every crate that is published, and builds each from its package alone. Nothing is uploaded.
+# package.sh: everything for people without Rust as one archive, target/package/tileheap-VERSION-SYSTEM.tar.gz:
+#
+#   bin/tileheap             the command
+#   emulator, capture        the Vulkan layers
+#   include, lib             libtileheap with its headers, and files for CMake and pkg-config
+#   examples, shaders        programs in C and C++, with a CMakeLists.txt
+#
+# All of it is optimized and stripped; PROFILE=dev takes what cargo built last for debugging. test-package.sh tries it.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+case ${1:-} in
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+esac
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-crates=(tileheap)
-for manifest in crates/*/Cargo.toml; do
-    grep -q '^publish = false' "$manifest" || crates+=("tileheap-$(basename "$(dirname "$manifest")")")
-done
-cargo package "${crates[@]/#/--package=}" "$@"
+need_vulkan
+need_packages libvulkan-dev binutils cmake make
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+name=tileheap-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
+folder=$root/target/package/$name
+rm -rf "$folder"
+
+if [ "${PROFILE:-}" = dev ]; then
+    built=--built layers=dev library=dev command=debug
+else
+    built="" layers=layer library=small command=release
+    cargo build --quiet --package tileheap-cli --release </dev/null
+fi
+# shellcheck disable=SC2086 # No argument if it is empty.
+{
+    PROFILE=$library bash scripts/stage-c.sh $built "$folder"
+    PROFILE=$layers bash scripts/stage-emulator.sh $built "$folder/emulator"
+    PROFILE=$layers bash scripts/stage-capture.sh $built "$folder/capture"
+}
+mkdir -p "$folder/bin" "$folder/examples" "$folder/shaders"
+cp "${CARGO_TARGET_DIR:-$root/target}/$command/tileheap" "$folder/bin/"
+strip --strip-unneeded "$folder/bin/tileheap" "$folder"/{emulator,capture}/*.so
+cp scripts/run-on-emulator.sh crates/emulator/LIMITS.md "$folder/emulator/"
+cp -r examples/c examples/cpp "$folder/examples/"
+cp shaders/fullscreen.vert shaders/plaza* "$folder/shaders/"
+cp LICENSE-* "$folder/"
+cp crates/c/PACKAGE.md "$folder/README.md"
+tar -C "$root/target/package" --owner=0 --group=0 --sort=name -czf "$folder.tar.gz" "$name"
+libc=$(objdump -T "$folder"/lib/libtileheap.so "$folder"/{emulator,capture}/*.so "$folder/bin/tileheap" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
+say "$(du -h "$folder.tar.gz" | cut -f 1) in $folder.tar.gz, for $libc or newer"

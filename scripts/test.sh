@@ -6,7 +6,8 @@
 # --all adds: the examples' pictures, the emulator's profile `hostile` on this machine's lavapipe, the emulator's own tests below validation,
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
 # --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
-# is shipped, the Python package as it is released, two minutes of ANGLE, a minute of fuzzing, the packages of all published crates.
+# is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
+# minutes of ANGLE, a minute of fuzzing, the packages of all published crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
@@ -136,6 +137,15 @@ run_c() {
     run c --test header --test programs --test abi
 }
 
+# The library as part of a program's own CMake project.
+cpp_subdirectory() {
+    need_vma
+    cmake -S examples/cpp -B target/cpp-subdirectory -DTILEHEAP_FROM_SOURCE=ON -DVMA_INCLUDE_DIR="$vma" \
+        -DTILEHEAP_BUILT="${CARGO_TARGET_DIR:-$root/target}/debug/deps"
+    cmake --build target/cpp-subdirectory --target plan
+    target/cpp-subdirectory/plan
+}
+
 # The library without features, which needs no driver.
 run_pure() {
     local cargo_test=(cargo test --no-fail-fast --package tileheap --no-default-features)
@@ -148,6 +158,8 @@ say "Building"
 cargo test --workspace --no-run </dev/null
 cargo build --workspace --examples </dev/null # As programs: those with tests of their own were built only as tests.
 export TILEHEAP_BUILT_EXAMPLES=${CARGO_TARGET_DIR:-$root/target}/debug/examples
+check cpp-built bash scripts/build-cpp.sh --built
+check cpp-subdirectory cpp_subdirectory
 check emulator-staged bash scripts/stage-emulator.sh --built
 check capture-staged bash scripts/stage-capture.sh --built
 # The programs of examples render hundreds of frames.
@@ -167,9 +179,11 @@ if $matrix; then
     need_packages clang
     run_c
     check c-library bash scripts/stage-c.sh
+    check cpp-memcheck bash scripts/memcheck-cpp.sh
     check wheel bash scripts/test-wheel.sh
     check pack-fuzz bash scripts/fuzz.sh 60
-    check package bash scripts/package.sh
+    check package bash scripts/package-crates.sh
+    check package-without-rust bash scripts/test-package.sh
 fi
 
 check testbed need_testbed

@@ -14,13 +14,7 @@ if ! command -v apt-get >/dev/null; then
         "an empty file \`complete\` there" >&2
     exit 1
 fi
-# shellcheck disable=SC2016 # apt's own placeholders
-mirror=$(apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
-    awk -v release="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" '$1 == "main" && $2 == release {print $3; exit}')
-if [ -z "$mirror" ]; then
-    echo "error: apt's sources name no Debian mirror to fetch forky's packages from" >&2
-    exit 1
-fi
+mirror=$(bash "$(dirname "${BASH_SOURCE[0]}")/debian-mirror.sh")
 
 rm -rf "$tree"
 mkdir -p "$tree" "$apt/lists/partial" "$apt/archives/partial"

@@ -1,5 +1,5 @@
-//! Programs in C and C++: the header compiles in every language that it is for, and `examples/c/plan.c` runs, linked to either library, below
-//! sanitizers and valgrind.
+//! Programs in C and C++: the headers compile in every language that they are for; `examples/c/plan.c` runs, linked to either library, below
+//! sanitizers and valgrind; and a program calls everything in `tileheap.hpp`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::external::ExternalDesc;
-use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::tables::SkippedOutputs;
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::measure::estimate;
 use tileheap::plan::{MemoryKind, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
 use tileheap_testkit::{own_file, skip};
 
 const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
@@ -93,6 +95,172 @@ fn the_headers_compile_without_warnings_as_c_and_cpp() {
             succeeded(command.arg(include()).arg(&source));
         }
     }
+}
+
+#[test]
+fn the_cpp_header_compiles_with_and_without_exceptions() {
+    let source = own_file("header.cpp");
+    let text = "#include <vulkan/vulkan.hpp>\n#include <tileheap.hpp>\nint main() { return tileheap::Profile() ? 1 : 0; }\n";
+    std::fs::write(&source, text).unwrap();
+    for compiler in ["c++", "clang++"] {
+        if !is_installed(compiler) {
+            skip(&format!("no {compiler}"));
+            continue;
+        }
+        for options in [
+            &["-std=c++17"][..],
+            &[
+                "-std=c++17",
+                "-fno-exceptions",
+                "-fno-rtti",
+                "-DVULKAN_HPP_NO_EXCEPTIONS",
+            ],
+            &["-std=c++20"],
+        ] {
+            let mut command = Command::new(compiler);
+            command
+                .args(options)
+                .args(WARNINGS)
+                .arg("-fsyntax-only")
+                .arg("-I");
+            succeeded(command.arg(include()).arg(&source));
+        }
+    }
+}
+
+/// The frame that `cpp/wrapper.cpp` describes.
+fn everything() -> Frame {
+    let extent = vk::Extent2D {
+        width: 1280,
+        height: 720,
+    };
+    let (all, hdr) = (
+        vk::PipelineStageFlags2::ALL_COMMANDS,
+        vk::Format::R16G16B16A16_SFLOAT,
+    );
+    let mut frame = FrameBuilder::new("everything", extent);
+    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
+    let (drawn, counted) = (frame.semaphore("drawn"), frame.semaphore("counted"));
+    let acquired = frame.external_semaphore("acquired");
+    let whole = |format| ImageDesc::scaled(format, 1.0, 1.0);
+    let multisampled = ImageDesc {
+        samples: vk::SampleCountFlags::TYPE_4,
+        ..whole(vk::Format::R8G8B8A8_UNORM)
+    };
+    let samples = frame.image("samples", multisampled);
+    let color = frame.image("color", whole(vk::Format::R8G8B8A8_UNORM));
+    let fixed = vk::Extent2D {
+        width: 640,
+        height: 360,
+    };
+    let depth = frame.image("depth", ImageDesc::new(vk::Format::D24_UNORM_S8_UINT, fixed));
+    let lit = frame.resource("lit", whole(hdr), Persistence::History);
+    let half = frame.image("half", ImageDesc::scaled(hdr, 0.5, 0.5));
+    let counts = frame.buffer("counts", BufferDesc::new(Bytes(4096)));
+    let screen = Persistence::External(ExternalDesc::SWAPCHAIN);
+    let screen = frame.resource("screen", whole(vk::Format::B8G8R8A8_UNORM), screen);
+    let read = Persistence::External(ExternalDesc::READ_BACK);
+    let read = frame.resource("read", BufferDesc::new(Bytes(4096)), read);
+
+    let submit = frame.submit(graphics);
+    let batch = frame.batch(submit);
+    frame.signal(batch, drawn, all);
+    let commands = frame.command_buffer(batch, "draw");
+    let clear = LoadOp::Clear(ClearValue::Float([0.25, 0.5, 0.75, 1.0]));
+    let pass = frame.render_pass(commands, "samples").color(samples, clear);
+    pass.resolve(samples, color);
+    let pass = frame
+        .render_pass(commands, "subpasses")
+        .color(color, LoadOp::Load);
+    let pass = pass.depth(depth, LoadOp::Clear(ClearValue::DepthStencil(1.0, 3)));
+    let pass = pass.next_subpass().input(color).depth_read_only(depth);
+    pass.sampled_previous(lit).color(lit, LoadOp::DontCare).fragment();
+    let commands = frame.command_buffer(batch, "half");
+    frame
+        .compute_pass(commands, "shrink")
+        .sampled(lit)
+        .storage_write(half);
+    let submit = frame.submit(compute);
+    let batch = frame.batch(submit);
+    frame.wait(batch, drawn, all);
+    frame.signal(batch, counted, vk::PipelineStageFlags2::COMPUTE_SHADER);
+    let commands = frame.command_buffer(batch, "count");
+    frame
+        .compute_pass(commands, "count")
+        .sampled(half)
+        .storage_write(counts);
+    let submit = frame.submit(graphics);
+    let batch = frame.batch(submit);
+    frame.wait(batch, counted, all);
+    frame.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
+    let commands = frame.command_buffer(batch, "finish");
+    let pass = frame.render_pass(commands, "show").sampled(half);
+    let pass = pass.at(vk::PipelineStageFlags2::VERTEX_SHADER).sampled(lit);
+    pass.color(screen, LoadOp::DontCare).fragment();
+    let pass = frame.render_pass(commands, "overlay").color(screen, LoadOp::Load);
+    pass.optional(SkippedOutputs::Kept);
+    let pass = frame.transfer_pass(commands, "read").transfer_source(counts);
+    pass.transfer_destination(read);
+    frame.build().unwrap()
+}
+
+#[test]
+fn the_cpp_header_calls_every_function_and_describes_what_rust_describes() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/wrapper.cpp");
+    let (binary, folder) = (own_file("wrapper"), libraries());
+    let mut command = Command::new("c++");
+    command.args(["-std=c++17", "-g"]).args(WARNINGS);
+    command.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"]);
+    command.arg(include()).arg(&source).arg("-L").arg(&folder);
+    command.args(SHARED).arg("-o").arg(&binary);
+    succeeded(command.arg(format!("-Wl,-rpath,{}", folder.display())));
+    let printed = succeeded(&mut Command::new(&binary));
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), everything().to_json());
+
+    let sources = [
+        include_str!("cpp/wrapper.cpp"),
+        include_str!("../include/tileheap.hpp"),
+    ];
+    let called = |name: &str| sources.iter().any(|text| text.contains(&format!("{name}(")));
+    let header = include_str!("../include/tileheap.h");
+    let names = header.lines().filter_map(|line| {
+        let line = line
+            .strip_prefix("ThStatus ")
+            .or_else(|| line.strip_prefix("uint32_t "))?;
+        Some(line.split_once('(')?.0)
+    });
+    // What programs can call as it is.
+    let plain = ["thGetVersion", "thGetProfileNames"];
+    let missing: Vec<&str> = names
+        .filter(|name| !plain.contains(name) && !called(name) && !name.starts_with("thDestroy"))
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn the_program_in_the_readme_of_the_archive_runs() {
+    let readme = include_str!("../PACKAGE.md");
+    let code = readme.split_once("```cpp\n").unwrap().1;
+    let code = code.split_once("```").unwrap().0;
+    let (include_line, statements) = code.split_once('\n').unwrap();
+    let text = format!("#include <cstdio>\n{include_line}\nint main() {{\n{statements}}}\n");
+    let (source, binary, folder) = (own_file("readme.cpp"), own_file("readme"), libraries());
+    std::fs::write(&source, text).unwrap();
+    let mut command = Command::new("c++");
+    command.arg("-std=c++17").args(WARNINGS).arg("-I").arg(include());
+    command.arg(&source).arg("-L").arg(&folder).args(SHARED).arg("-o");
+    succeeded(
+        command
+            .arg(&binary)
+            .arg(format!("-Wl,-rpath,{}", folder.display())),
+    );
+    let printed = succeeded(&mut Command::new(&binary));
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(
+        printed.starts_with("Frame `frame`, 1280 x 720, on adreno-830"),
+        "{printed}"
+    );
 }
 
 /// Compiles `plan.c`, linked to a library.

@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     /// Only name the report: by default it is opened where there is a terminal and a screen
     #[arg(long)]
     no_open: bool,
-    /// The folder of the layer's library and manifest, if not target/capture
+    /// The folder of the layer's library and manifest; by default beside the command, or target/capture
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layer_path: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Planning")]

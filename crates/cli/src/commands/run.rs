@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The layer
     #[arg(long, value_enum, default_value = "emulator")]
     layer: Layer,
-    /// The folder of the layer's library and manifest, if not target/emulator
+    /// The folder of the layer's library and manifest; by default beside the command, or target/emulator
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     layer_path: Option<PathBuf>,
     /// The device to emulate

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Packages every crate that is published, and builds each from its package alone. Nothing is uploaded.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+crates=(tileheap)
+for manifest in crates/*/Cargo.toml; do
+    grep -q '^publish = false' "$manifest" || crates+=("tileheap-$(basename "$(dirname "$manifest")")")
+done
+cargo package "${crates[@]/#/--package=}" "$@"
