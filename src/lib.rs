@@ -64,7 +64,6 @@ pub mod measure;
 pub mod plan;
 #[cfg(feature = "runtime")]
 pub mod runtime;
-mod scopes;
 
 pub use error::{Error, Result};
 pub use tileheap_device::{ffi, format, names, profile};

@@ -10,7 +10,7 @@ use super::state::ContentState;
 use super::tables::commands::BarrierCause;
 use crate::frame::Persistence;
 use crate::frame::external::ExternalDesc;
-use crate::scopes::WRITES;
+use tileheap_device::scopes::WRITES;
 
 impl Resolver<'_> {
     /// Adds the barriers of external resources: from their entry state, and to their exit state.

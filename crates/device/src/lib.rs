@@ -5,6 +5,7 @@ pub mod ffi;
 pub mod format;
 pub mod names;
 pub mod profile;
+pub mod scopes;
 
 pub use error::{Error, Result};
 pub use tileheap_units as units;

@@ -11,8 +11,8 @@ use super::sites::Place;
 use crate::lower::state::{ByteUse, ContentState};
 use crate::lower::tables::DeviceQueueIndex;
 use crate::lower::tables::submission::Semaphore;
-use crate::scopes::Scope;
 use crate::units::Bytes;
+use tileheap_device::scopes::Scope;
 
 /// Checks the bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
 pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches: &[i64]) {

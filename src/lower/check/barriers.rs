@@ -10,8 +10,8 @@ use crate::lower::tables::objects::ImageRow;
 use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::profile::Features;
-use crate::scopes::{unmade, unsupported};
 use crate::units::{Bytes, Run};
+use tileheap_device::scopes::{unperformed, unsupported};
 
 /// The effect of a barrier besides ordering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn check_scopes(at: &mut At<'_, '_>, queue: DeviceQueueIndex, scopes: Scopes, ki
     let destination = (kind != BarrierKind::Release).then_some(destination);
     for (stages, access, stage_mask, access_mask) in source.into_iter().chain(destination) {
         stages_of_queue(at, stage_mask, queue, stages);
-        if let Some(flag) = unmade(stages, access) {
+        if let Some(flag) = unperformed(stages, access) {
             let needs = format!(
                 "without {flag:?}, which no stage of {stages:?} makes (VUID-VkMemoryBarrier2-srcAccessMask-03900)"
             );

@@ -26,8 +26,8 @@ use crate::frame::external::ResourceState;
 use crate::lower::state::ByteUse;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::scopes::{Scope, WRITES, each, made_at};
 use crate::units::Bytes;
+use tileheap_device::scopes::{Scope, WRITES, each, performed_by};
 
 /// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
@@ -78,7 +78,7 @@ impl Hazards {
                 .iter()
                 .flat_map(|part| each(last.stages).map(move |stage| (*part, stage)))
             {
-                let access = made_at(stage, last.writes) & WRITES;
+                let access = performed_by(stage, last.writes) & WRITES;
                 let conflicts = if part.is_none() && access.is_empty() {
                     Conflicts::AllWait
                 } else {
@@ -116,7 +116,7 @@ impl Hazards {
     pub(super) fn enter(&mut self, checker: &Checker<'_>, part: Part, here: Here, entry: ResourceState) {
         self.records.retain(|record| record.part != Some(part));
         for stage in each(entry.stages) {
-            let access = made_at(stage, entry.access);
+            let access = performed_by(stage, entry.access);
             let (access, conflicts) = if entry.access.is_empty() {
                 (access, Conflicts::AllWait)
             } else if access.intersects(WRITES) {
@@ -133,7 +133,7 @@ impl Hazards {
     /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, here: Here, exit: ResourceState) {
         for stage in each(exit.stages) {
-            let access = made_at(stage, exit.access);
+            let access = performed_by(stage, exit.access);
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
@@ -310,7 +310,7 @@ impl Hazards {
             let missing = if !reach.ordered.contains(stage) {
                 Rule::Execution
             } else if record.conflicts == Conflicts::AllSee
-                && !reach.sees(stage, made_at(stage, access.access))
+                && !reach.sees(stage, performed_by(stage, access.access))
             {
                 Rule::Memory
             } else {

@@ -9,7 +9,7 @@ use super::sites::Site;
 use crate::frame::PassId;
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::scopes::{Scope, each_access};
+use tileheap_device::scopes::{Scope, each_access};
 
 /// One recorded use of bytes, at one stage.
 pub(super) struct Record {

@@ -21,8 +21,8 @@ use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scope
 use crate::lower::tables::submission::Semaphore;
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
-use crate::scopes::Scope;
 use crate::units::{Bytes, Run};
+use tileheap_device::scopes::Scope;
 
 /// Replays the tables and reports the errors it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {

@@ -9,8 +9,8 @@ use crate::frame::AccessKind;
 use crate::lower::tables::commands::Scopes;
 use crate::lower::tables::instances::{AttachmentRow, InstanceRow, ReferenceRow, SubpassRow};
 use crate::profile::Features;
-use crate::scopes::WRITES;
 use crate::units::Run;
+use tileheap_device::scopes::WRITES;
 
 /// The stages that work on pixels: dependencies between other stages are never by region.
 ///

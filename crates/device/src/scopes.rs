@@ -1,29 +1,49 @@
-//! What the stage and access masks of a dependency mean.
+//! Stages and accesses: which stages perform which accesses, and what the masks of a dependency mean.
 //!
 //! Source: Vulkan specification, "Pipeline Stages" and "Access Types": composite flags, the logical order of the stages
-//! of a pipeline, and which stages make which accesses.
+//! of a pipeline, and which stages perform which accesses; their tables are `syncstage`, `syncaccess` and `syncpipeline` of `vk.xml`.
 
 use ash::vk::{self, AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use crate::ffi;
 
-/// The stages of a graphics pipeline in groups, each logically earlier than the next; the stages of one group stand for
-/// the same place in different pipelines (vertex input or task and mesh shaders).
-const GRAPHICS_ORDER: [S; 13] = [
-    S::DRAW_INDIRECT,
-    S::from_raw(S::INDEX_INPUT.as_raw() | S::TASK_SHADER_EXT.as_raw()),
-    S::VERTEX_ATTRIBUTE_INPUT,
-    S::VERTEX_SHADER,
-    S::TESSELLATION_CONTROL_SHADER,
-    S::TESSELLATION_EVALUATION_SHADER,
-    S::GEOMETRY_SHADER,
-    S::MESH_SHADER_EXT,
-    S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
-    S::EARLY_FRAGMENT_TESTS,
-    S::FRAGMENT_SHADER,
-    S::LATE_FRAGMENT_TESTS,
-    S::COLOR_ATTACHMENT_OUTPUT,
+/// Operations that no pipeline stage performs: layout transitions and queue family transfers. Only `ALL_COMMANDS` includes them; no flag of
+/// Vulkan has this bit.
+pub const NO_STAGE: S = S::from_raw(1 << 63);
+
+/// The stages of the pipelines whose stages have an order, each logically earlier than the next.
+const PIPELINES: [&[S]; 4] = [
+    &[
+        S::DRAW_INDIRECT,
+        S::INDEX_INPUT,
+        S::VERTEX_ATTRIBUTE_INPUT,
+        S::VERTEX_SHADER,
+        S::TESSELLATION_CONTROL_SHADER,
+        S::TESSELLATION_EVALUATION_SHADER,
+        S::GEOMETRY_SHADER,
+        S::TRANSFORM_FEEDBACK_EXT,
+        S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+        S::EARLY_FRAGMENT_TESTS,
+        S::FRAGMENT_SHADER,
+        S::LATE_FRAGMENT_TESTS,
+        S::COLOR_ATTACHMENT_OUTPUT,
+    ],
+    &[
+        S::DRAW_INDIRECT,
+        S::TASK_SHADER_EXT,
+        S::MESH_SHADER_EXT,
+        S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+        S::EARLY_FRAGMENT_TESTS,
+        S::FRAGMENT_SHADER,
+        S::LATE_FRAGMENT_TESTS,
+        S::COLOR_ATTACHMENT_OUTPUT,
+    ],
+    &[S::DRAW_INDIRECT, S::COMPUTE_SHADER],
+    &[S::DRAW_INDIRECT, S::RAY_TRACING_SHADER_KHR],
 ];
+
+/// The fragment density map is read before early fragment tests, in no other order to the graphics stages.
+const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
 /// Names for sets of stages, and the two ends of the pipe, at which nothing happens.
 const COMPOSITE: S = S::from_raw(
@@ -39,6 +59,9 @@ const COMPOSITE: S = S::from_raw(
 /// The stages of copy, blit, clear and resolve commands.
 const TRANSFER: S =
     S::from_raw(S::COPY.as_raw() | S::RESOLVE.as_raw() | S::BLIT.as_raw() | S::CLEAR.as_raw());
+
+/// The stages that `ALL_TRANSFER` stands for.
+const ALL_TRANSFER: S = S::from_raw(TRANSFER.as_raw() | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw());
 
 /// The stages that run vertex, tessellation, geometry, task and mesh shaders.
 const PRE_RASTERIZATION: S = S::from_raw(
@@ -58,40 +81,73 @@ const SHADERS: S = S::from_raw(
         | S::RAY_TRACING_SHADER_KHR.as_raw(),
 );
 
-/// Which stages make which accesses, flag by flag. Flags that are not here are judged by nobody.
-const MAKERS: [(A, S); 20] = [
-    (A::FRAGMENT_DENSITY_MAP_READ_EXT, S::FRAGMENT_DENSITY_PROCESS_EXT),
-    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, TILE_SHADERS),
-    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM, TILE_SHADERS),
-    (A::INDIRECT_COMMAND_READ, S::DRAW_INDIRECT),
-    (A::INDEX_READ, S::INDEX_INPUT),
-    (A::VERTEX_ATTRIBUTE_READ, S::VERTEX_ATTRIBUTE_INPUT),
-    (A::UNIFORM_READ, SHADERS),
-    (A::INPUT_ATTACHMENT_READ, S::FRAGMENT_SHADER),
-    (A::SHADER_READ, SHADERS),
-    (A::SHADER_WRITE, SHADERS),
-    (A::SHADER_SAMPLED_READ, SHADERS),
-    (A::SHADER_STORAGE_READ, SHADERS),
-    (A::SHADER_STORAGE_WRITE, SHADERS),
-    (A::COLOR_ATTACHMENT_READ, S::COLOR_ATTACHMENT_OUTPUT),
-    (A::COLOR_ATTACHMENT_WRITE, S::COLOR_ATTACHMENT_OUTPUT),
-    (A::DEPTH_STENCIL_ATTACHMENT_READ, FRAGMENT_TESTS),
-    (A::DEPTH_STENCIL_ATTACHMENT_WRITE, FRAGMENT_TESTS),
-    (A::TRANSFER_READ, TRANSFER),
-    (A::TRANSFER_WRITE, TRANSFER),
-    (
-        A::from_raw(A::HOST_READ.as_raw() | A::HOST_WRITE.as_raw()),
-        S::HOST,
-    ),
-];
+/// The stages that build acceleration structures.
+const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
+
+/// The stages that trace rays, or build and copy what they trace.
+const ACCELERATION: S =
+    S::from_raw(SHADERS.as_raw() | BUILD.as_raw() | S::ACCELERATION_STRUCTURE_COPY_KHR.as_raw());
+
+const FRAGMENT_TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
 
 /// VUID-VkMemoryBarrier2-srcAccessMask-10670, -10671.
 const TILE_SHADERS: S = S::from_raw(S::FRAGMENT_SHADER.as_raw() | S::COMPUTE_SHADER.as_raw());
 
-const FRAGMENT_TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
+const fn with(stages: S, more: S) -> S {
+    S::from_raw(stages.as_raw() | more.as_raw())
+}
+
+/// Which stages perform which accesses, flag by flag, composite flags last. Flags that are not here are not judged.
+pub const PERFORMERS: [(A, S); 33] = [
+    (A::INDIRECT_COMMAND_READ, with(S::DRAW_INDIRECT, BUILD)),
+    (A::INDEX_READ, S::INDEX_INPUT),
+    (A::VERTEX_ATTRIBUTE_READ, S::VERTEX_ATTRIBUTE_INPUT),
+    (A::UNIFORM_READ, SHADERS),
+    (A::SHADER_SAMPLED_READ, SHADERS),
+    (A::SHADER_STORAGE_READ, SHADERS),
+    (A::SHADER_STORAGE_WRITE, SHADERS),
+    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, TILE_SHADERS),
+    (ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM, TILE_SHADERS),
+    (A::INPUT_ATTACHMENT_READ, S::FRAGMENT_SHADER),
+    (A::COLOR_ATTACHMENT_READ, S::COLOR_ATTACHMENT_OUTPUT),
+    (A::COLOR_ATTACHMENT_WRITE, S::COLOR_ATTACHMENT_OUTPUT),
+    (
+        A::COLOR_ATTACHMENT_READ_NONCOHERENT_EXT,
+        S::COLOR_ATTACHMENT_OUTPUT,
+    ),
+    (A::DEPTH_STENCIL_ATTACHMENT_READ, FRAGMENT_TESTS),
+    (A::DEPTH_STENCIL_ATTACHMENT_WRITE, FRAGMENT_TESTS),
+    (A::TRANSFER_READ, with(ALL_TRANSFER, BUILD)),
+    (A::TRANSFER_WRITE, with(ALL_TRANSFER, BUILD)),
+    (A::HOST_READ, S::HOST),
+    (A::HOST_WRITE, S::HOST),
+    (
+        A::FRAGMENT_SHADING_RATE_ATTACHMENT_READ_KHR,
+        S::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR,
+    ),
+    (A::FRAGMENT_DENSITY_MAP_READ_EXT, DENSITY),
+    (A::CONDITIONAL_RENDERING_READ_EXT, S::CONDITIONAL_RENDERING_EXT),
+    (A::TRANSFORM_FEEDBACK_WRITE_EXT, S::TRANSFORM_FEEDBACK_EXT),
+    (
+        A::TRANSFORM_FEEDBACK_COUNTER_READ_EXT,
+        with(S::DRAW_INDIRECT, S::TRANSFORM_FEEDBACK_EXT),
+    ),
+    (A::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT, S::TRANSFORM_FEEDBACK_EXT),
+    (A::ACCELERATION_STRUCTURE_READ_KHR, ACCELERATION),
+    (
+        A::ACCELERATION_STRUCTURE_WRITE_KHR,
+        with(BUILD, S::ACCELERATION_STRUCTURE_COPY_KHR),
+    ),
+    (A::SHADER_BINDING_TABLE_READ_KHR, S::RAY_TRACING_SHADER_KHR),
+    (A::DESCRIPTOR_BUFFER_READ_EXT, SHADERS),
+    (A::COMMAND_PREPROCESS_READ_NV, S::COMMAND_PREPROCESS_NV),
+    (A::COMMAND_PREPROCESS_WRITE_NV, S::COMMAND_PREPROCESS_NV),
+    (A::SHADER_READ, with(SHADERS, BUILD)),
+    (A::SHADER_WRITE, SHADERS),
+];
 
 /// The accesses that write.
-pub(crate) const WRITES: A = A::from_raw(
+pub const WRITES: A = A::from_raw(
     A::SHADER_WRITE.as_raw()
         | A::SHADER_STORAGE_WRITE.as_raw()
         | A::COLOR_ATTACHMENT_WRITE.as_raw()
@@ -108,27 +164,27 @@ pub(crate) const WRITES: A = A::from_raw(
 
 /// One scope of a dependency, expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Scope {
+pub struct Scope {
     /// The stages of the execution scope, the logically earlier (or later) ones included.
-    pub(crate) execution: S,
+    pub execution: S,
     /// The stages of the access scope: those the mask names, no others.
-    pub(crate) named: S,
+    pub named: S,
     /// The accesses of the access scope.
-    pub(crate) access: A,
+    pub access: A,
 }
 
 impl Scope {
     /// The first scope of a dependency.
-    pub(crate) fn source(stages: S, access: A) -> Scope {
+    pub fn source(stages: S, access: A) -> Scope {
         Scope::new(stages, access, earlier(expand(stages)), S::BOTTOM_OF_PIPE)
     }
 
     /// The second scope of a dependency.
-    pub(crate) fn destination(stages: S, access: A) -> Scope {
+    pub fn destination(stages: S, access: A) -> Scope {
         Scope::new(stages, access, later(expand(stages)), S::TOP_OF_PIPE)
     }
 
-    /// What `end` of the pipe is named for is everything.
+    /// `end` is the end of the pipe that stands for all commands in this scope.
     fn new(stages: S, access: A, mut execution: S, end: S) -> Scope {
         if stages.contains(end) {
             execution |= everything();
@@ -142,17 +198,17 @@ impl Scope {
     }
 
     /// Everything on the device: what a semaphore or the end of a frame orders.
-    pub(crate) fn all() -> Scope {
+    pub fn all() -> Scope {
         Scope::destination(S::ALL_COMMANDS, A::MEMORY_READ | A::MEMORY_WRITE)
     }
 }
 
-/// The stages behind composite flags; the ends of the pipe are no stages.
-pub(crate) fn expand(stages: S) -> S {
+/// The single stages that a mask stands for, without the two ends of the pipe.
+pub fn expand(stages: S) -> S {
     let composites = [
         (S::ALL_COMMANDS, everything()),
         (S::ALL_GRAPHICS, graphics()),
-        (S::ALL_TRANSFER, TRANSFER),
+        (S::ALL_TRANSFER, ALL_TRANSFER),
         (S::VERTEX_INPUT, S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT),
         (S::PRE_RASTERIZATION_SHADERS, PRE_RASTERIZATION),
     ];
@@ -161,7 +217,7 @@ pub(crate) fn expand(stages: S) -> S {
 }
 
 /// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
-pub(crate) fn each(stages: S) -> impl Iterator<Item = S> {
+pub fn each(stages: S) -> impl Iterator<Item = S> {
     let listed = if stages.contains(S::ALL_COMMANDS) {
         graphics() | S::COMPUTE_SHADER | TRANSFER | (stages & !COMPOSITE)
     } else {
@@ -171,33 +227,33 @@ pub(crate) fn each(stages: S) -> impl Iterator<Item = S> {
 }
 
 /// Each flag of `access` by itself, after expansion.
-pub(crate) fn each_access(access: A) -> impl Iterator<Item = A> {
+pub fn each_access(access: A) -> impl Iterator<Item = A> {
     bits(expand_access(access).as_raw()).map(A::from_raw)
 }
 
-/// The flags of `access`, expanded, that `stage` makes.
-pub(crate) fn made_at(stage: S, access: A) -> A {
-    let made =
-        each_access(access).filter(|&flag| makers(flag).is_some_and(|stages| stages.intersects(stage)));
-    made.fold(A::NONE, |all, flag| all | flag)
+/// The single accesses of a mask that a stage performs.
+pub fn performed_by(stage: S, access: A) -> A {
+    let performed =
+        each_access(access).filter(|&flag| performers(flag).is_some_and(|stages| stages.intersects(stage)));
+    performed.fold(A::NONE, |all, flag| all | flag)
 }
 
-/// The first flag of `access` that none of `stages` can make.
+/// The first flag of `access` that none of `stages` performs.
 ///
 /// Source: VUID-VkMemoryBarrier2-srcAccessMask-03900 to -03917 and their like.
-pub(crate) fn unmade(stages: S, access: A) -> Option<A> {
+pub fn unperformed(stages: S, access: A) -> Option<A> {
     let named = expand(stages);
     bits(access.as_raw())
         .map(A::from_raw)
-        .find(|&flag| makers(flag).is_some_and(|makers| !makers.intersects(named)))
+        .find(|&flag| performers(flag).is_some_and(|performers| !performers.intersects(named)))
 }
 
 /// The first stage that a queue of these capabilities does not have.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
-pub(crate) fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
+pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
     let mut supported =
-        S::ALL_COMMANDS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE | S::HOST | S::ALL_TRANSFER | TRANSFER;
+        S::ALL_COMMANDS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE | S::HOST | S::ALL_TRANSFER | ALL_TRANSFER;
     if capabilities.contains(vk::QueueFlags::GRAPHICS) {
         supported |= graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS;
     }
@@ -212,44 +268,66 @@ pub(crate) fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> 
         .next()
 }
 
-/// Every stage but the host's: what `ALL_COMMANDS` stands for, unknown stages included.
+/// Everything that `ALL_COMMANDS` stands for: every stage but the host's, and operations without one.
 fn everything() -> S {
     !(COMPOSITE | S::HOST)
 }
 
+/// The stages that `ALL_GRAPHICS` stands for.
 fn graphics() -> S {
-    GRAPHICS_ORDER
-        .into_iter()
-        .fold(S::NONE, |all, stages| all | stages)
+    let ordered = PIPELINES[..2].iter().copied().flatten();
+    ordered.fold(DENSITY | S::CONDITIONAL_RENDERING_EXT, |all, &stage| all | stage)
 }
 
-/// `stages` with all that are logically earlier.
+/// `stages` with all that are logically earlier in some pipeline.
 fn earlier(stages: S) -> S {
-    let last = GRAPHICS_ORDER.iter().rposition(|group| group.intersects(stages));
-    let before = last.map_or(&[][..], |last| &GRAPHICS_ORDER[..last]);
-    let mut all = before.iter().fold(stages, |all, &group| all | group);
-    if stages.intersects(S::COMPUTE_SHADER | S::RAY_TRACING_SHADER_KHR) {
-        all |= S::DRAW_INDIRECT;
+    let before = PIPELINES.iter().flat_map(|pipeline| {
+        let last = pipeline.iter().rposition(|&stage| stages.intersects(stage));
+        &pipeline[..last.unwrap_or(0)]
+    });
+    let all = before.fold(stages, |all, &stage| all | stage);
+    let tests = FRAGMENT_TESTS | S::FRAGMENT_SHADER | S::COLOR_ATTACHMENT_OUTPUT;
+    if stages.intersects(tests) {
+        all | DENSITY
+    } else {
+        all
     }
-    all
 }
 
-/// `stages` with all that are logically later.
+/// `stages` with all that are logically later in some pipeline.
 fn later(stages: S) -> S {
-    let first = GRAPHICS_ORDER.iter().position(|group| group.intersects(stages));
-    let after = first.map_or(&[][..], |first| &GRAPHICS_ORDER[first + 1..]);
-    let mut all = after.iter().fold(stages, |all, &group| all | group);
-    if stages.contains(S::DRAW_INDIRECT) {
-        all |= S::COMPUTE_SHADER | S::RAY_TRACING_SHADER_KHR;
-    }
-    all
+    // The density map is read before early fragment tests, which the primitive pipeline has.
+    let known = if stages.contains(DENSITY) {
+        stages | S::EARLY_FRAGMENT_TESTS
+    } else {
+        stages
+    };
+    let after = PIPELINES.iter().flat_map(|pipeline| {
+        let first = pipeline.iter().position(|&stage| known.intersects(stage));
+        &pipeline[first.unwrap_or(pipeline.len())..]
+    });
+    after.fold(stages, |all, &stage| all | stage)
 }
 
-fn expand_access(access: A) -> A {
+/// The accesses that `SHADER_READ` stands for.
+const SHADER_READS: A = A::from_raw(
+    A::SHADER_SAMPLED_READ.as_raw()
+        | A::SHADER_STORAGE_READ.as_raw()
+        | A::SHADER_BINDING_TABLE_READ_KHR.as_raw()
+        | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM.as_raw(),
+);
+
+/// The accesses that `SHADER_WRITE` stands for.
+const SHADER_WRITES: A = A::from_raw(
+    A::SHADER_STORAGE_WRITE.as_raw() | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM.as_raw(),
+);
+
+/// The single accesses that a mask stands for.
+pub fn expand_access(access: A) -> A {
     let composite = A::SHADER_READ | A::SHADER_WRITE | A::MEMORY_READ | A::MEMORY_WRITE;
     let composites = [
-        (A::SHADER_READ, A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ),
-        (A::SHADER_WRITE, A::SHADER_STORAGE_WRITE),
+        (A::SHADER_READ, SHADER_READS),
+        (A::SHADER_WRITE, SHADER_WRITES),
         (A::MEMORY_READ, !(WRITES | composite)),
         (A::MEMORY_WRITE, WRITES & !composite),
     ];
@@ -257,8 +335,8 @@ fn expand_access(access: A) -> A {
     named.fold(access & !composite, |all, (_, behind)| all | behind)
 }
 
-fn makers(flag: A) -> Option<S> {
-    MAKERS
+fn performers(flag: A) -> Option<S> {
+    PERFORMERS
         .iter()
         .find(|(flags, _)| flags.contains(flag))
         .map(|&(_, stages)| stages)
@@ -319,19 +397,22 @@ mod tests {
     #[test]
     fn stages_make_their_own_accesses() {
         assert_eq!(
-            unmade(S::FRAGMENT_SHADER, A::COLOR_ATTACHMENT_WRITE),
+            unperformed(S::FRAGMENT_SHADER, A::COLOR_ATTACHMENT_WRITE),
             Some(A::COLOR_ATTACHMENT_WRITE)
         );
         assert_eq!(
-            unmade(S::ALL_COMMANDS, A::COLOR_ATTACHMENT_WRITE | A::SHADER_READ),
+            unperformed(S::ALL_COMMANDS, A::COLOR_ATTACHMENT_WRITE | A::SHADER_READ),
             None
         );
-        assert_eq!(unmade(S::NONE, A::MEMORY_WRITE), None);
+        assert_eq!(unperformed(S::NONE, A::MEMORY_WRITE), None);
         assert_eq!(
-            made_at(S::COMPUTE_SHADER, A::MEMORY_WRITE),
+            performed_by(S::COMPUTE_SHADER, A::MEMORY_WRITE),
             A::SHADER_STORAGE_WRITE | ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
         );
-        assert_eq!(made_at(S::COMPUTE_SHADER, A::COLOR_ATTACHMENT_WRITE), A::NONE);
+        assert_eq!(
+            performed_by(S::COMPUTE_SHADER, A::COLOR_ATTACHMENT_WRITE),
+            A::NONE
+        );
     }
 
     #[test]
