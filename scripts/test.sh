@@ -7,7 +7,7 @@
 # the wrong order of layers, Debian's programs and ANGLE on the emulator, the comparison with other planners.
 # --matrix runs the rest instead: the emulator's other profiles and drivers, the library without features, the C library with Clang and as it
 # is shipped, the C++ programs under sanitizers and valgrind, the archive on a Debian without Rust, the Python package as it is released, two
-# minutes of ANGLE, a minute of fuzzing, the packages of all published crates.
+# minutes of ANGLE, 100,000 programs for the synchronization model, a minute of fuzzing, the packages of all published crates.
 # docs/test_matrix.md has its last results.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
@@ -180,6 +180,7 @@ if $matrix; then
     run_c
     check c-library bash scripts/stage-c.sh
     check cpp-memcheck bash scripts/memcheck-cpp.sh
+    check sync-programs env TILEHEAP_PROGRAMS=100000 cargo test --quiet --package tileheap-sync --test pure agreement
     check wheel bash scripts/test-wheel.sh
     check pack-fuzz bash scripts/fuzz.sh 60
     check package bash scripts/package-crates.sh

@@ -1,0 +1,167 @@
+//! Findings: pairs of accesses without the order that they need, and reads of lost contents.
+
+use ash::vk;
+use tileheap_device::scopes::WRITES;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use crate::program::{Part, ResourceId, Scopes, Tag};
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Depends on something unknown, such as the elements that a shader accesses.
+    Possible,
+    /// The specification asks for it, though no known implementation needs it.
+    ByTheLetter,
+    /// The specification forbids it, and contents can be wrong.
+    Certain,
+}
+
+/// A command's use of memory, as findings report it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The batch, see [`Batch::number`](crate::program::Batch::number).
+    pub batch: u64,
+    /// The tag of the command.
+    pub tag: Tag,
+    /// The resource through which it accesses memory.
+    pub resource: ResourceId,
+    /// The part of it.
+    pub part: Part,
+    /// What it does there.
+    pub action: Action,
+}
+
+/// What a command does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A stage performs an access.
+    Access(S, A),
+    /// A barrier or a render pass changes the layout.
+    Transition,
+    /// A barrier releases to another queue family.
+    Release,
+    /// A barrier acquires from another queue family.
+    Acquire,
+}
+
+/// What is missing between two accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Missing {
+    /// An execution dependency: the second may run before the first.
+    Execution,
+    /// The first is a write that is not made available before the second.
+    Availability,
+    /// The first is a write that is available, and not made visible to the second.
+    Visibility,
+}
+
+/// Two accesses to the same memory, at least one of which writes, without the dependency that they need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hazard {
+    /// The earlier one in submission order.
+    pub before: Use,
+    /// The later one.
+    pub after: Use,
+    /// What is missing between them.
+    pub missing: Missing,
+    /// How sure it is.
+    pub verdict: Verdict,
+}
+
+impl Action {
+    /// Whether it writes: transitions and queue family transfers count as writes.
+    pub fn writes(self) -> bool {
+        match self {
+            Action::Access(_, access) => WRITES.contains(access),
+            _ => true,
+        }
+    }
+
+    /// The scope that a dependency needs for it.
+    fn scope(self) -> (S, A) {
+        match self {
+            Action::Access(stage, access) => (stage, access),
+            // Only this mask includes operations without a stage.
+            _ => (S::ALL_COMMANDS, A::NONE),
+        }
+    }
+}
+
+impl Hazard {
+    /// The scopes of a memory barrier between the two that orders them. Between two batches or queues, a semaphore or fence also works;
+    /// a transition needs its first scope in its own barrier, or before it with `ALL_COMMANDS` as the second.
+    pub fn remedy(&self) -> Scopes {
+        let (src, src_access) = self.before.action.scope();
+        let (dst, dst_access) = self.after.action.scope();
+        let is_read = !self.before.action.writes();
+        Scopes {
+            src,
+            src_access: if is_read { A::NONE } else { src_access },
+            dst,
+            dst_access: if is_read { A::NONE } else { dst_access },
+        }
+    }
+
+    /// The rule that is broken, by its section of the specification.
+    pub fn section(&self) -> &'static str {
+        let is_transition =
+            self.before.action == Action::Transition || self.after.action == Action::Transition;
+        let is_transfer = [self.before.action, self.after.action]
+            .iter()
+            .any(|action| matches!(action, Action::Release | Action::Acquire));
+        if self.before.resource != self.after.resource {
+            "Memory Aliasing"
+        } else if is_transfer {
+            "Queue Family Ownership Transfer"
+        } else if is_transition {
+            "Image Layout Transitions"
+        } else {
+            "Execution and Memory Dependencies"
+        }
+    }
+}
+
+/// Why contents that a command reads are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Nothing has written them.
+    NeverWritten,
+    /// A transition from `UNDEFINED`, or a load or store operation `DONT_CARE`.
+    Discarded(Use),
+    /// A write through a resource that interprets the bytes differently.
+    Overwritten(Use),
+    /// Defined, but by a write through another resource that interprets the bytes alike; this may be intended.
+    WrittenThrough(Use),
+}
+
+/// A read of contents that are undefined, or were written through another resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostContents {
+    /// The read.
+    pub reader: Use,
+    /// Why they are lost.
+    pub loss: Loss,
+    /// How sure it is: [`Loss::WrittenThrough`] is only possible.
+    pub verdict: Verdict,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Missing order, in the order of the later accesses.
+    pub hazards: Vec<Hazard>,
+    /// Lost contents, in the order of the reads.
+    pub lost: Vec<LostContents>,
+    /// Accesses that were not checked: their stage does not perform them, or is not in the table.
+    pub unchecked: Vec<Use>,
+}
+
+impl Findings {
+    /// Adds later findings.
+    pub fn extend(&mut self, later: Findings) {
+        self.hazards.extend(later.hazards);
+        self.lost.extend(later.lost);
+        self.unchecked.extend(later.unchecked);
+    }
+}

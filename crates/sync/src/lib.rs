@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod contents;
+mod finding;
+mod model;
+mod operation;
+pub mod program;
+mod reach;
+mod record;
+mod region;
+pub mod render_pass;
+mod schedule;
+mod usage;
+
+pub use finding::{Action, Findings, Hazard, Loss, LostContents, Missing, Use, Verdict};
+pub use model::outstanding::{OutstandingAccess, WaitPoint};
+pub use model::{Model, RunningBatch};
+pub use tileheap_device::scopes;

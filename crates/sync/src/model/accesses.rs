@@ -1,0 +1,175 @@
+//! Accesses, compared with the records of earlier ones.
+
+use crate::finding::{Action, Findings, Hazard, Use};
+use crate::program::{Access, AccessKind, Part, QueueId, ResourceId, Tag, Tiling};
+use crate::reach::missing::Lacking;
+use crate::reach::{Origin, Reach};
+use crate::record::{Kind, Later, Record, Touched};
+use crate::region::Region;
+use crate::usage::Usage;
+
+use super::{Model, RunningBatch};
+
+impl Model {
+    pub(super) fn act(
+        &mut self,
+        tag: Tag,
+        accesses: &[Access],
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) {
+        let mut later = Vec::with_capacity(accesses.len());
+        for access in accesses {
+            let action = Action::Access(access.stage, access.access);
+            let used = running.used(tag, access.resource, access.part, action);
+            let Some(usage) = Usage::of(access.stage, access.access) else {
+                findings.unchecked.push(used);
+                continue;
+            };
+            let touched = self.touched(access, usage);
+            let this = self.later(
+                access.resource,
+                touched,
+                Kind::Access(access.kind),
+                usage,
+                running,
+            );
+            self.compare(&this, &used, findings, |record, reach, region| {
+                reach.missing(&record.origin, &this.origin, region)
+            });
+            if !usage.writes() {
+                findings.lost.extend(self.contents.read(&this, used));
+            }
+            later.push((this, used, access.discards));
+        }
+        for (this, used, discards) in later {
+            if this.origin.usage.writes() && !this.origin.usage.is_unknown() {
+                self.write_contents(&this, used, discards);
+            }
+            self.record(&this, used, &Reach::default());
+        }
+    }
+
+    pub(super) fn host_access(&mut self, batch: u64, tag: Tag, access: &Access, findings: &mut Findings) {
+        let Some(usage) = Usage::of(access.stage, access.access) else {
+            return;
+        };
+        self.commands += 1;
+        let running = RunningBatch {
+            queue: QueueId::default(),
+            family: 0,
+            batch,
+            submitted: self.steps,
+            place: None,
+        };
+        let touched = self.touched(access, usage);
+        let mut this = self.later(
+            access.resource,
+            touched,
+            Kind::Access(access.kind),
+            usage,
+            running,
+        );
+        this.origin.queue = None;
+        let action = Action::Access(access.stage, access.access);
+        let used = running.used(tag, access.resource, access.part, action);
+        self.compare(&this, &used, findings, |record, reach, region| {
+            reach.missing(&record.origin, &this.origin, region)
+        });
+        if usage.writes() {
+            self.write_contents(&this, used, access.discards);
+        } else {
+            findings.lost.extend(self.contents.read(&this, used));
+        }
+        self.record(&this, used, &Reach::of_host(self.steps));
+    }
+
+    /// The region of an access; loads, stores and resolves that write may touch all of their subresources.
+    fn touched(&self, access: &Access, usage: Usage) -> Touched {
+        let certain = Region::of(&self.placed(access.resource).resource, &access.part);
+        let is_wide = matches!(
+            access.kind,
+            AccessKind::Load | AccessKind::Store | AccessKind::Resolve
+        );
+        let is_image = matches!(access.part, Part::Texels(_));
+        Touched {
+            certain,
+            by_letter: (is_wide && is_image && usage.writes()).then(|| certain.subresources()),
+        }
+    }
+
+    pub(super) fn later(
+        &self,
+        resource: ResourceId,
+        touched: Touched,
+        kind: Kind,
+        usage: Usage,
+        running: RunningBatch,
+    ) -> Later {
+        let placed = self.placed(resource);
+        let whole = match placed.resource.tiling {
+            Tiling::Linear | Tiling::Unknown => None,
+            Tiling::Optimal(_) => Some(Region::whole(&placed.resource)),
+        };
+        Later {
+            origin: Origin {
+                queue: Some(running.queue),
+                place: running.place,
+                usage,
+                class: placed.class,
+                bytes: placed.bytes(),
+                submitted: running.submitted,
+            },
+            kind,
+            touched,
+            command: self.commands,
+            whole,
+            has_pages: placed.resource.tiling != Tiling::Unknown,
+        }
+    }
+
+    /// Compares a later access with all records in its memory; `judge` gives what is missing before it.
+    pub(super) fn compare(
+        &mut self,
+        later: &Later,
+        used: &Use,
+        findings: &mut Findings,
+        judge: impl Fn(&Record, &Reach, Region) -> Option<Lacking>,
+    ) {
+        let memory = later.origin.bytes.memory;
+        let page = self.page(memory);
+        let records = self.records.entry(memory).or_default();
+        for record in records {
+            if record.command == later.command || !record.needs_order(later, page) {
+                continue;
+            }
+            record.advance(&self.log, self.forgotten);
+            let conflict = record.conflict(later, page, |reach, region| judge(record, reach, region));
+            if let Some((verdict, missing)) = conflict {
+                findings.hazards.push(Hazard {
+                    before: record.used,
+                    after: *used,
+                    missing,
+                    verdict,
+                });
+            }
+        }
+    }
+
+    /// The contents after a write.
+    pub(super) fn write_contents(&mut self, this: &Later, used: Use, discards: bool) {
+        let page = self.page(this.origin.bytes.memory);
+        self.contents.write(this, used, discards, page);
+    }
+
+    /// Keeps an access for later ones to be compared with.
+    pub(super) fn record(&mut self, this: &Later, used: Use, reach: &Reach) {
+        let position = self.forgotten + self.log.len() as u64;
+        let records = self.records.entry(this.origin.bytes.memory).or_default();
+        for record in records.iter_mut() {
+            record.hide(this, used.resource);
+        }
+        records.retain(|record| !record.is_empty());
+        records.push(Record::new(this, used, reach, position));
+    }
+}

@@ -1,0 +1,239 @@
+//! Recorded commands, and the transitions and transfers of barriers.
+
+use tileheap_device::scopes::Scope;
+
+use crate::finding::{Action, Findings};
+use crate::operation::{Earlier, Edge, EdgeKind, Limit, Operation, Place, Subpass};
+use crate::program::{
+    Boundary, Change, Command, CommandBuffer, Dependency, EventId, Extent, Part, ResourceId, Tag,
+};
+use crate::reach::Reach;
+use crate::reach::missing::Lacking;
+use crate::record::{Kind, Touched};
+use crate::region::Region;
+use crate::usage::Usage;
+
+use super::{Model, RunningBatch};
+
+/// A layout transition or queue family transfer of a barrier.
+struct Between<'a> {
+    resource: ResourceId,
+    part: Part,
+    action: Action,
+    /// A transition from `UNDEFINED`.
+    discards: bool,
+    /// The edges between whose scopes it happens.
+    own: &'a [Edge],
+}
+
+impl Model {
+    pub(super) fn run_commands(
+        &mut self,
+        commands: &CommandBuffer,
+        running: &mut RunningBatch,
+        findings: &mut Findings,
+    ) {
+        for (tag, command) in &commands.commands {
+            self.run_command(*tag, command, running, findings);
+        }
+    }
+
+    pub(super) fn run_command(
+        &mut self,
+        tag: Tag,
+        command: &Command,
+        running: &mut RunningBatch,
+        findings: &mut Findings,
+    ) {
+        self.commands += 1;
+        match command {
+            Command::Action(accesses) => self.act(tag, accesses, *running, findings),
+            Command::Barrier(dependencies) => self.barrier(tag, dependencies, None, *running, findings),
+            Command::WaitEvents(events, dependencies) => {
+                self.barrier(tag, dependencies, Some(events), *running, findings);
+            }
+            Command::SetEvent(event, stages) => {
+                let stages = Scope::source(*stages, ash::vk::AccessFlags2::NONE).execution;
+                self.log.push(Operation::SetEvent {
+                    queue: running.queue,
+                    submitted: running.submitted,
+                    event: *event,
+                    stages,
+                });
+            }
+            Command::ResetEvent(event) => self.log.push(Operation::ResetEvent(*event)),
+            Command::BeginRendering { resumes, boundary } => {
+                let last = self.last_instance.get(&running.queue).copied();
+                let instance = last.filter(|_| *resumes).unwrap_or_else(|| {
+                    self.instances += 1;
+                    self.instances
+                });
+                self.last_instance.insert(running.queue, instance);
+                let subpass = Subpass { instance, index: 0 };
+                self.enter(tag, boundary, instance, Some(subpass), running, findings);
+            }
+            Command::NextSubpass(boundary) => {
+                let current = running.place.unwrap_or(Subpass {
+                    instance: 0,
+                    index: 0,
+                });
+                let next = Subpass {
+                    index: current.index + 1,
+                    ..current
+                };
+                self.enter(tag, boundary, current.instance, Some(next), running, findings);
+            }
+            Command::EndRendering(boundary) => {
+                let instance = running.place.map_or(0, |subpass| subpass.instance);
+                self.enter(tag, boundary, instance, None, running, findings);
+            }
+            Command::Execute(secondary) => self.run_commands(secondary, running, findings),
+        }
+    }
+
+    /// A subpass begins, or a render pass instance ends.
+    fn enter(
+        &mut self,
+        tag: Tag,
+        boundary: &Boundary,
+        instance: u64,
+        place: Place,
+        running: &mut RunningBatch,
+        findings: &mut Findings,
+    ) {
+        running.place = place;
+        let edges = boundary.dependencies.iter().map(|dependency| {
+            let earlier = match dependency.from {
+                None => Earlier::BeforeInstance(instance),
+                Some(index) => Earlier::Within(Subpass { instance, index }),
+            };
+            let has_transition = !boundary.transitions.is_empty();
+            Edge::new(
+                &dependency.scopes,
+                Limit::All,
+                EdgeKind::Plain,
+                earlier,
+                has_transition,
+            )
+        });
+        let edges: Vec<Edge> = edges.collect();
+        let between = boundary.transitions.iter().map(|transition| Between {
+            resource: transition.resource,
+            part: transition.part,
+            action: Action::Transition,
+            discards: transition.discards,
+            own: &edges,
+        });
+        let between: Vec<Between<'_>> = between.collect();
+        self.depend(tag, &edges, None, &between, *running, findings);
+    }
+
+    fn barrier(
+        &mut self,
+        tag: Tag,
+        dependencies: &[Dependency],
+        events: Option<&[EventId]>,
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) {
+        let earlier = running.place.map_or(Earlier::All, Earlier::Within);
+        let edges = dependencies.iter().map(|dependency| {
+            let limit = match &dependency.extent {
+                Extent::Execution => Limit::Execution,
+                Extent::All => Limit::All,
+                Extent::Part(resource, part) => Limit::Part(self.through(*resource, part)),
+            };
+            let kind = match dependency.change {
+                Change::Family { from, to } if from != to && from == running.family => EdgeKind::Release,
+                Change::Family { from, to } if from != to && to == running.family => EdgeKind::Acquire,
+                _ => EdgeKind::Plain,
+            };
+            let has_transition =
+                kind != EdgeKind::Plain || matches!(dependency.change, Change::Layout { .. });
+            let is_part = matches!(limit, Limit::Part(_));
+            Edge::new(
+                &dependency.scopes,
+                limit,
+                kind,
+                earlier,
+                has_transition && is_part,
+            )
+        });
+        let edges: Vec<Edge> = edges.collect();
+        let between = dependencies.iter().enumerate().filter_map(|(index, dependency)| {
+            let Extent::Part(resource, part) = dependency.extent else {
+                return None;
+            };
+            let action = match (edges[index].kind, dependency.change) {
+                (EdgeKind::Release, _) => Action::Release,
+                (EdgeKind::Acquire, _) => Action::Acquire,
+                (EdgeKind::Plain, Change::Layout { .. }) => Action::Transition,
+                (EdgeKind::Plain, _) => return None,
+            };
+            Some(Between {
+                resource,
+                part,
+                action,
+                discards: dependency.change == (Change::Layout { discards: true }),
+                own: std::slice::from_ref(&edges[index]),
+            })
+        });
+        let between: Vec<Between<'_>> = between.collect();
+        self.depend(tag, &edges, events, &between, running, findings);
+    }
+
+    /// Dependencies, and what happens between their scopes.
+    fn depend(
+        &mut self,
+        tag: Tag,
+        edges: &[Edge],
+        events: Option<&[EventId]>,
+        between: &[Between<'_>],
+        running: RunningBatch,
+        findings: &mut Findings,
+    ) {
+        let queue = running.queue;
+        let mut later = Vec::with_capacity(between.len());
+        for one in between {
+            let kind = match one.action {
+                Action::Transition => Kind::Transition,
+                _ => Kind::Transfer,
+            };
+            let touched = Touched {
+                certain: Region::of(&self.placed(one.resource).resource, &one.part),
+                by_letter: None,
+            };
+            let mut this = self.later(one.resource, touched, kind, Usage::NO_STAGE, running);
+            let used = running.used(tag, one.resource, one.part, one.action);
+            self.compare(&this, &used, findings, |record, reach, region| {
+                let edges = (edges, events);
+                let at = (&this.origin, running.place);
+                let missing = reach.missing_before_transition(&record.origin, region, at, one.own, edges)?;
+                let regions = vec![region];
+                Some(Lacking { missing, regions })
+            });
+            let reach = Reach::of_transition(queue, running.place, one.own);
+            // Transitions of a render pass belong to none of its subpasses.
+            this.origin.place = running
+                .place
+                .map(|subpass| Subpass::transitions(subpass.instance));
+            later.push((this, used, reach, one.discards));
+        }
+        if !edges.is_empty() {
+            self.log.push(Operation::Dependencies {
+                queue,
+                submitted: running.submitted,
+                edges: edges.to_vec(),
+                are_joined: between.iter().any(|one| one.own.len() > 1),
+                place: running.place,
+                events: events.map(<[EventId]>::to_vec),
+            });
+        }
+        for (this, used, reach, discards) in later {
+            if this.kind == Kind::Transition {
+                self.write_contents(&this, used, discards);
+            }
+            self.record(&this, used, &reach);
+        }
+    }
+}

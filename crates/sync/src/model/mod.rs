@@ -1,0 +1,397 @@
+//! The model: programs replayed step by step, every access compared with the earlier ones to the same memory and with its contents.
+
+mod accesses;
+mod commands;
+pub(crate) mod outstanding;
+
+use std::collections::HashMap;
+
+use tileheap_device::scopes::Scope;
+
+use crate::contents::AllContents;
+use crate::finding::{Action, Findings, Use, Verdict};
+use crate::operation::{Bytes, HostWait, Operation, Place, Through};
+use crate::program::{
+    Batch, Command, EventId, FenceId, MemoryId, Part, Program, QueueId, Resource, ResourceId, SemaphoreId,
+    SemaphoreUse, Step, Tag,
+};
+use crate::record::Record;
+use crate::region::Region;
+use crate::schedule::{Schedule, Submitted};
+
+/// Operations in the log before all records are advanced past it.
+const MAX_LOG: usize = 4096;
+
+/// The order and the contents of everything that a device accesses.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    granularity: u64,
+    /// Memory with a granularity of its own.
+    pages: HashMap<MemoryId, u64>,
+    resources: Vec<Placed>,
+    records: HashMap<MemoryId, Vec<Record>>,
+    contents: AllContents,
+    /// Operations that some record may not have followed yet.
+    log: Vec<Operation>,
+    /// The number of operations before the log.
+    forgotten: u64,
+    schedule: Schedule,
+    /// Steps, commands and render pass instances so far.
+    steps: u64,
+    commands: u64,
+    instances: u64,
+    /// The last render pass instance of each queue.
+    last_instance: HashMap<QueueId, u64>,
+}
+
+/// A resource, and the representative of all resources that interpret its bytes alike.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    resource: Resource,
+    class: ResourceId,
+}
+
+/// A batch that runs command by command, from [`Model::begin`] to [`Model::end`].
+#[derive(Clone, Copy, Debug)]
+pub struct RunningBatch {
+    queue: QueueId,
+    family: u32,
+    batch: u64,
+    /// The step that submitted it.
+    submitted: u64,
+    place: Place,
+}
+
+impl Model {
+    /// The model of a device with this `bufferImageGranularity`, before it does anything.
+    pub fn new(granularity: u64) -> Model {
+        Model {
+            granularity,
+            ..Model::default()
+        }
+    }
+
+    /// The findings of a whole program.
+    ///
+    /// # Panics
+    /// If the program names resources that it does not have.
+    pub fn check(program: &Program) -> Findings {
+        let mut model = Model::new(program.granularity);
+        program
+            .resources
+            .iter()
+            .for_each(|resource| _ = model.add(*resource));
+        for (semaphore, value) in &program.timelines {
+            model.create_timeline(*semaphore, *value);
+        }
+        let mut all = Findings::default();
+        for step in &program.steps {
+            all.extend(model.step(step));
+        }
+        all
+    }
+
+    /// Adds a resource, which holds nothing yet.
+    ///
+    /// # Panics
+    /// If it is the same as one that does not exist.
+    pub fn add(&mut self, resource: Resource) -> ResourceId {
+        let id = ResourceId(u32::try_from(self.resources.len()).expect("fewer than 2^32 resources"));
+        let class = resource.alias_of.map_or(id, |same| self.placed(same).class);
+        let placed = Placed { resource, class };
+        self.resources.push(placed);
+        let bytes = placed.bytes();
+        self.contents
+            .add(class, bytes, resource.tiling, Region::whole(&resource));
+        id
+    }
+
+    /// Overrides `bufferImageGranularity` for one memory.
+    pub fn set_granularity(&mut self, memory: MemoryId, granularity: u64) {
+        self.pages.insert(memory, granularity);
+    }
+
+    /// Adds a timeline semaphore with its initial value.
+    pub fn create_timeline(&mut self, semaphore: SemaphoreId, value: u64) {
+        self.schedule.create_timeline(semaphore, value);
+    }
+
+    /// Assumes that the contents of a resource are defined: it was imported, or not observed from the start.
+    pub fn assume_written(&mut self, resource: ResourceId) {
+        self.contents.assume_written(self.placed(resource).class);
+    }
+
+    /// Removes a destroyed resource. Later accesses to its memory are still compared with its accesses.
+    pub fn remove(&mut self, resource: ResourceId) {
+        let class = self.placed(resource).class;
+        self.contents.remove(class);
+    }
+
+    /// Forgets memory that is freed, with all accesses to it.
+    pub fn free(&mut self, memory: MemoryId) {
+        self.records.remove(&memory);
+        self.contents.free(memory);
+        self.pages.remove(&memory);
+    }
+
+    /// Forgets a fence that is destroyed.
+    pub fn destroy_fence(&mut self, fence: FenceId) {
+        self.log.push(Operation::ResetFence(fence));
+    }
+
+    /// Forgets a semaphore that is destroyed: its number may become that of another one.
+    pub fn destroy_semaphore(&mut self, semaphore: SemaphoreId) {
+        self.log.push(Operation::Unsignal(semaphore));
+        self.schedule.destroy_semaphore(semaphore);
+    }
+
+    /// Forgets an event that is destroyed.
+    pub fn destroy_event(&mut self, event: EventId) {
+        self.log.push(Operation::ResetEvent(event));
+    }
+
+    /// Performs one step of the host; returns its findings and those of all batches that it lets run.
+    ///
+    /// # Panics
+    /// If it names resources that were not added.
+    pub fn step(&mut self, step: &Step) -> Findings {
+        self.steps += 1;
+        let mut findings = Findings::default();
+        match step {
+            Step::Submit(batch) => self.schedule.submit(Submitted {
+                batch: batch.clone(),
+                step: self.steps,
+            }),
+            Step::WaitFence(fence) => {
+                self.run_up_to(|batch| batch.fence == Some(*fence), &mut findings);
+                self.host_wait(HostWait::Fence(*fence));
+            }
+            Step::ResetFence(fence) => self.log.push(Operation::ResetFence(*fence)),
+            Step::WaitSemaphore(semaphore, value) => {
+                if self.schedule.reached(*semaphore, *value).is_none() {
+                    // Something outside of the program has signaled it.
+                    self.schedule.signal(*semaphore, *value, None);
+                    self.run_ready(&mut findings);
+                }
+                if let Some(signaled) = self.schedule.reached(*semaphore, *value) {
+                    self.host_wait(HostWait::Semaphore(*semaphore, signaled));
+                }
+            }
+            Step::SignalSemaphore(semaphore, value) => {
+                let signaled = self.schedule.signal(*semaphore, *value, None);
+                self.log
+                    .push(Operation::HostSignal(*semaphore, signaled, self.steps));
+            }
+            Step::WaitIdle(queue) => {
+                self.run_up_to(
+                    |batch| queue.is_none_or(|queue| queue == batch.queue),
+                    &mut findings,
+                );
+                self.host_wait(queue.map_or(HostWait::Device, HostWait::Queue));
+            }
+            Step::Host(batch, tag, access) => self.host_access(*batch, *tag, access, &mut findings),
+        }
+        self.run_ready(&mut findings);
+        self.forget();
+        findings
+    }
+
+    /// Starts a batch that runs immediately, without waiting for signals. `number` is [`Batch::number`](crate::program::Batch::number).
+    pub fn begin(
+        &mut self,
+        queue: QueueId,
+        family: u32,
+        number: u64,
+        waits: &[SemaphoreUse],
+    ) -> RunningBatch {
+        self.steps += 1;
+        self.begin_batch(queue, family, number, waits, self.steps)
+    }
+
+    /// Runs one command of the batch.
+    ///
+    /// # Panics
+    /// If it names resources that were not added.
+    pub fn run(&mut self, running: &mut RunningBatch, tag: Tag, command: &Command) -> Findings {
+        let mut findings = Findings::default();
+        self.run_command(tag, command, running, &mut findings);
+        findings
+    }
+
+    /// Ends the batch, and signals semaphores and a fence. Batches that were submitted with [`Model::step`] and wait for them run at the next step.
+    pub fn end(&mut self, running: RunningBatch, signals: &[SemaphoreUse], fence: Option<FenceId>) {
+        self.end_batch(running, signals, fence);
+        self.forget();
+    }
+
+    /// Runs pending batches that the host knows to have run: something outside of the program signaled what they wait for. Their findings
+    /// are possible only.
+    fn run_up_to(&mut self, is_complete: impl Fn(&Batch) -> bool, findings: &mut Findings) {
+        for queue in 0..self.schedule.queues() {
+            let mut forced = Findings::default();
+            for submitted in self.schedule.take_up_to(queue, &is_complete) {
+                self.run_batch(&submitted, &mut forced);
+            }
+            forced
+                .hazards
+                .iter_mut()
+                .for_each(|one| one.verdict = Verdict::Possible);
+            forced
+                .lost
+                .iter_mut()
+                .for_each(|one| one.verdict = Verdict::Possible);
+            findings.extend(forced);
+        }
+        self.run_ready(findings);
+    }
+
+    fn host_wait(&mut self, wait: HostWait) {
+        self.log.push(Operation::HostWait(wait, self.steps));
+    }
+
+    fn run_ready(&mut self, findings: &mut Findings) {
+        let mut goes_on = true;
+        while std::mem::take(&mut goes_on) {
+            for queue in 0..self.schedule.queues() {
+                while let Some(submitted) = self.schedule.next_of(queue) {
+                    self.run_batch(&submitted, findings);
+                    goes_on = true;
+                }
+            }
+        }
+    }
+
+    /// Clears the log once it is full: advances every record past it, and drops reads that the host knows to be complete.
+    fn forget(&mut self) {
+        if self.log.len() < MAX_LOG {
+            return;
+        }
+        for records in self.records.values_mut() {
+            for record in records.iter_mut() {
+                record.advance(&self.log, self.forgotten);
+                record.compact(&self.last_instance);
+            }
+            records.retain(|record| !record.is_complete() || record.writes());
+        }
+        self.forgotten += self.log.len() as u64;
+        self.log.clear();
+    }
+
+    fn run_batch(&mut self, submitted: &Submitted, findings: &mut Findings) {
+        let batch = &submitted.batch;
+        let mut running = self.begin_batch(
+            batch.queue,
+            batch.family,
+            batch.number,
+            &batch.waits,
+            submitted.step,
+        );
+        for commands in &batch.command_buffers {
+            self.run_commands(commands, &mut running, findings);
+        }
+        self.end_batch(running, &batch.signals, batch.fence);
+    }
+
+    fn begin_batch(
+        &mut self,
+        queue: QueueId,
+        family: u32,
+        number: u64,
+        waits: &[SemaphoreUse],
+        submitted: u64,
+    ) -> RunningBatch {
+        for wait in waits {
+            if let Some(signaled) = self.schedule.reached(wait.semaphore, wait.value) {
+                self.log.push(Operation::Wait {
+                    queue,
+                    semaphore: wait.semaphore,
+                    signaled,
+                    stages: Scope::destination(wait.stages, ash::vk::AccessFlags2::NONE).execution,
+                });
+            }
+        }
+        for wait in waits {
+            self.unsignal(wait.semaphore);
+        }
+        RunningBatch {
+            queue,
+            family,
+            batch: number,
+            submitted,
+            place: None,
+        }
+    }
+
+    fn end_batch(&mut self, running: RunningBatch, uses: &[SemaphoreUse], fence: Option<FenceId>) {
+        let (queue, submitted) = (running.queue, running.submitted);
+        let mut signals = Vec::with_capacity(uses.len());
+        for signal in uses {
+            self.unsignal(signal.semaphore);
+            let signaled = self.schedule.signal(signal.semaphore, signal.value, Some(queue));
+            let stages = Scope::source(signal.stages, ash::vk::AccessFlags2::NONE).execution;
+            signals.push((signal.semaphore, signaled, stages));
+        }
+        if !signals.is_empty() {
+            self.log.push(Operation::Signal {
+                queue,
+                signals,
+                submitted,
+            });
+        }
+        if let Some(fence) = fence {
+            self.log.push(Operation::SignalFence {
+                queue,
+                fence,
+                submitted,
+            });
+        }
+    }
+
+    /// A binary semaphore is waited for, or about to be signaled again.
+    fn unsignal(&mut self, semaphore: SemaphoreId) {
+        if !self.schedule.is_timeline(semaphore) {
+            self.log.push(Operation::Unsignal(semaphore));
+        }
+    }
+
+    /// The `bufferImageGranularity` of a memory.
+    fn page(&self, memory: MemoryId) -> u64 {
+        self.pages.get(&memory).copied().unwrap_or(self.granularity)
+    }
+
+    fn placed(&self, resource: ResourceId) -> &Placed {
+        let placed = self.resources.get(resource.0 as usize);
+        placed.expect("resources are added before they are used")
+    }
+
+    fn through(&self, resource: ResourceId, part: &Part) -> Through {
+        let placed = self.placed(resource);
+        Through {
+            class: placed.class,
+            region: Region::of(&placed.resource, part),
+            bytes: placed.bytes(),
+        }
+    }
+}
+
+impl Placed {
+    fn bytes(&self) -> Bytes {
+        Bytes {
+            memory: self.resource.memory,
+            first: self.resource.first,
+            end: self.resource.end,
+        }
+    }
+}
+
+impl RunningBatch {
+    fn used(&self, tag: Tag, resource: ResourceId, part: Part, action: Action) -> Use {
+        Use {
+            batch: self.batch,
+            tag,
+            resource,
+            part,
+            action,
+        }
+    }
+}

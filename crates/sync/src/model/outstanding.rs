@@ -1,0 +1,83 @@
+//! Accesses that later work has to be ordered after, and which waits cover them.
+
+use ash::vk;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use crate::finding::Use;
+use crate::operation::{Earlier, Edge, EdgeKind, Limit};
+use crate::program::{MemoryId, QueueId, Scopes, SemaphoreId};
+use crate::reach::signals::CheckedWait;
+use crate::schedule::Signaled;
+
+use super::Model;
+
+/// A point that later work may wait for: on its queue with a barrier, elsewhere with the queue's signal of a timeline semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitPoint {
+    /// The queue that runs the barrier and signals the semaphore.
+    pub queue: QueueId,
+    /// The stages of the barrier's first scope.
+    pub stages: S,
+    /// The accesses of its first scope.
+    pub accesses: A,
+    /// The timeline semaphore that the queue signals.
+    pub semaphore: SemaphoreId,
+    /// The value that the queue signals.
+    pub value: u64,
+}
+
+/// An access that no later access has superseded, to a range of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutstandingAccess {
+    /// The access.
+    pub used: Use,
+    /// Its first byte in the memory; for images with optimal tiling, the image's.
+    pub first: u64,
+    /// The byte after its last.
+    pub end: u64,
+    /// For each point: whether work that waits for it, by barrier or by semaphore, is ordered after the access, and after its writes are
+    /// available.
+    pub is_covered: Vec<bool>,
+}
+
+impl Model {
+    /// The accesses to a memory that later work has to be ordered after, and which points cover them.
+    pub fn outstanding_accesses(&mut self, memory: MemoryId, points: &[WaitPoint]) -> Vec<OutstandingAccess> {
+        let all = A::MEMORY_READ | A::MEMORY_WRITE;
+        let waits = points.iter().map(|point| {
+            let scopes = Scopes {
+                src: point.stages,
+                src_access: point.accesses,
+                dst: S::ALL_COMMANDS,
+                dst_access: all,
+            };
+            CheckedWait {
+                queue: point.queue,
+                edge: Edge::new(&scopes, Limit::All, EdgeKind::Plain, Earlier::All, false),
+                semaphore: point.semaphore,
+                signaled: Signaled {
+                    value: point.value,
+                    by: Some(point.queue),
+                },
+            }
+        });
+        let waits: Vec<CheckedWait> = waits.collect();
+        let mut outstanding = Vec::new();
+        for record in self.records.entry(memory).or_default() {
+            record.advance(&self.log, self.forgotten);
+            let used = record.used;
+            outstanding.extend(
+                record
+                    .outstanding(&waits)
+                    .into_iter()
+                    .map(|((first, end), is_covered)| OutstandingAccess {
+                        used,
+                        first,
+                        end,
+                        is_covered,
+                    }),
+            );
+        }
+        outstanding
+    }
+}

@@ -1,0 +1,206 @@
+//! Synchronization operations: dependencies, events, semaphores, fences and waits of the host, in the order in which they take effect.
+
+use ash::vk;
+use tileheap_device::scopes::Scope;
+use vk::PipelineStageFlags2 as S;
+
+use crate::program::{EventId, FenceId, MemoryId, QueueId, ResourceId, Scopes, SemaphoreId};
+use crate::region::Region;
+use crate::schedule::Signaled;
+use crate::usage::Usages;
+
+/// A subpass of a render pass instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subpass {
+    /// Unique on the device.
+    pub(crate) instance: u64,
+    pub(crate) index: u32,
+}
+
+impl Subpass {
+    /// The layout transitions of an instance, which belong to none of its subpasses.
+    pub(crate) fn transitions(instance: u64) -> Subpass {
+        Subpass {
+            instance,
+            index: u32::MAX,
+        }
+    }
+}
+
+/// The place that holds what is ordered before a layout transition or queue family transfer; a later scope that includes the transition
+/// chains with it.
+pub(crate) fn through_transition(place: Place) -> Place {
+    Some(Subpass {
+        instance: place.map_or(0, |subpass| subpass.instance),
+        index: u32::MAX - 1,
+    })
+}
+
+/// The subpass that a command belongs to; `None` outside of render pass instances.
+pub(crate) type Place = Option<Subpass>;
+
+/// Addresses `[first, end)` of a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes {
+    pub(crate) memory: MemoryId,
+    pub(crate) first: u64,
+    pub(crate) end: u64,
+}
+
+/// Accesses through a part of a resource, or of one that interprets its bytes alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Through {
+    pub(crate) class: ResourceId,
+    pub(crate) region: Region,
+    pub(crate) bytes: Bytes,
+}
+
+/// The memory that the access scopes of an edge are limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// None: an execution dependency.
+    Execution,
+    /// All memory.
+    All,
+    /// Accesses through a part of a resource.
+    Part(Through),
+}
+
+/// The earlier commands of the queue that a first synchronization scope includes.
+///
+/// Source: "Synchronization", the scopes of `vkCmdPipelineBarrier2`; "Render Pass", `VkSubpassDependency`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Earlier {
+    /// All of them in submission order.
+    All,
+    /// Those of a subpass.
+    Within(Subpass),
+    /// Those before a render pass instance.
+    BeforeInstance(u64),
+    /// None: only what is ordered before all commands that follow.
+    BeforeAll,
+}
+
+impl Earlier {
+    /// Whether it includes commands at a place.
+    pub(crate) fn includes(self, place: Place) -> bool {
+        match self {
+            Earlier::All => true,
+            Earlier::Within(subpass) => place == Some(subpass),
+            Earlier::BeforeInstance(instance) => place.is_none_or(|subpass| subpass.instance != instance),
+            Earlier::BeforeAll => false,
+        }
+    }
+
+    /// Whether it includes commands ordered at a place; outside of render pass instances these are all later commands.
+    pub(crate) fn meets(self, place: Place) -> bool {
+        place.is_none() || self.includes(place)
+    }
+}
+
+/// Whether the scopes of an edge are those that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EdgeKind {
+    Plain,
+    /// A queue family transfer away from this queue: the second scope is ignored.
+    Release,
+    /// A queue family transfer to this queue: the first scope is ignored.
+    Acquire,
+}
+
+/// A dependency between two scopes of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub(crate) src: Scope,
+    pub(crate) src_usages: Usages,
+    pub(crate) dst: Scope,
+    pub(crate) dst_usages: Usages,
+    pub(crate) limit: Limit,
+    pub(crate) kind: EdgeKind,
+    /// A transition or a transfer happens between its scopes.
+    pub(crate) has_transition: bool,
+    pub(crate) earlier: Earlier,
+}
+
+impl Edge {
+    pub(crate) fn new(
+        scopes: &Scopes,
+        limit: Limit,
+        kind: EdgeKind,
+        earlier: Earlier,
+        has_transition: bool,
+    ) -> Edge {
+        let src = Scope::source(scopes.src, scopes.src_access);
+        let dst = Scope::destination(scopes.dst, scopes.dst_access);
+        Edge {
+            src_usages: Usages::of(&src),
+            dst_usages: Usages::of(&dst),
+            src,
+            dst,
+            limit,
+            kind,
+            has_transition,
+            earlier,
+        }
+    }
+}
+
+/// A synchronization operation.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// `submitted` is, here and below, the step that submitted the batch.
+    ///
+    /// The dependencies of one command, which take effect at once; their second scopes are at a place. With events, first scopes are limited
+    /// to what the events cover. Those of a render pass are joined by its layout transitions, which happen between the scopes of all of them.
+    Dependencies {
+        queue: QueueId,
+        submitted: u64,
+        edges: Vec<Edge>,
+        are_joined: bool,
+        place: Place,
+        events: Option<Vec<EventId>>,
+    },
+    /// With the stages of the first synchronization scope.
+    SetEvent {
+        queue: QueueId,
+        submitted: u64,
+        event: EventId,
+        stages: S,
+    },
+    ResetEvent(EventId),
+    /// A batch signals semaphores, in no order among them, each at its stages.
+    Signal {
+        queue: QueueId,
+        signals: Vec<(SemaphoreId, Signaled, S)>,
+        submitted: u64,
+    },
+    /// A batch waits at stages.
+    Wait {
+        queue: QueueId,
+        semaphore: SemaphoreId,
+        signaled: Signaled,
+        stages: S,
+    },
+    /// A semaphore has no signal any more: a binary one was waited for, or it is destroyed.
+    Unsignal(SemaphoreId),
+    /// A batch signals a fence.
+    SignalFence {
+        queue: QueueId,
+        fence: FenceId,
+        submitted: u64,
+    },
+    ResetFence(FenceId),
+    /// The host has waited, in a step.
+    HostWait(HostWait, u64),
+    /// The host signals a timeline semaphore, in a step.
+    HostSignal(SemaphoreId, Signaled, u64),
+}
+
+/// What the host has waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostWait {
+    Fence(FenceId),
+    Semaphore(SemaphoreId, Signaled),
+    Queue(QueueId),
+    Device,
+}

@@ -1,0 +1,303 @@
+//! Programs: the recorded and submitted commands of a device, reduced to what matters for order and contents.
+//!
+//! The caller numbers queues, events, semaphores and fences, and gives every command a [`Tag`] that identifies it in findings.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_units::Run;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident($number:ty);)+) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $number);)+
+    };
+}
+
+numbers! {
+    /// An address space: a `VkDeviceMemory`, or tile memory as one queue sees it.
+    MemoryId(u64);
+    /// A buffer or an image.
+    ResourceId(u32);
+    /// A queue of the device.
+    QueueId(u64);
+    /// A `VkEvent`.
+    EventId(u64);
+    /// A `VkSemaphore` of either type.
+    SemaphoreId(u64);
+    /// A `VkFence`.
+    FenceId(u64);
+    /// A command, as findings name it; commands of one batch have different ones.
+    Tag(u32);
+}
+
+/// A buffer or an image, bound to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The memory that it is bound to.
+    pub memory: MemoryId,
+    /// Its first byte of that memory.
+    pub first: u64,
+    /// The byte after its last.
+    pub end: u64,
+    /// How bytes are addressed.
+    pub tiling: Tiling,
+    /// An image that interprets the same bytes consistently: both are created alike with `VK_IMAGE_CREATE_ALIAS_BIT` and bound alike, or
+    /// share external memory.
+    pub alias_of: Option<ResourceId>,
+}
+
+/// How a resource maps to the bytes of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiling {
+    /// A buffer, or a linear image in a layout that the host can access.
+    Linear,
+    /// A byte range whose tiling is unknown, such as one that earlier work used: `bufferImageGranularity` does not apply to it.
+    Unknown,
+    /// An image with optimal tiling, with all its subresources (without an area): any of them may occupy any of its bytes.
+    Optimal(Texels),
+}
+
+/// Some of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Bytes `[first, end)` of a linear resource, counted from its first byte.
+    Bytes(u64, u64),
+    /// Subresources of an image with optimal tiling, or an area of them.
+    Texels(Texels),
+}
+
+/// Subresources of an image, or the same area of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texels {
+    /// The aspects.
+    pub aspects: vk::ImageAspectFlags,
+    /// The mip levels.
+    pub levels: Run,
+    /// The array layers, or the slices of a 3D image.
+    pub layers: Run,
+    /// Texels along x, y and z; `None` for all. Only accesses have areas, barriers do not.
+    pub area: Option<[Run; 3]>,
+}
+
+/// One access of a command to one part of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The resource through which memory is accessed.
+    pub resource: ResourceId,
+    /// The part that it accesses.
+    pub part: Part,
+    /// The pipeline stage, a single one.
+    pub stage: S,
+    /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
+    /// imported resource: it needs an execution dependency with conflicting accesses, and its writes count as available.
+    pub access: A,
+    /// How it is performed.
+    pub kind: AccessKind,
+    /// A write that leaves the part undefined: a load or store operation `DONT_CARE`.
+    pub discards: bool,
+}
+
+/// How an access is performed, which decides what it touches and what orders it implicitly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Touches the whole part.
+    Whole,
+    /// Touches unknown elements of the part: a shader through a descriptor.
+    Partial,
+    /// Draws to an attachment, in rasterization order within its subpass. Touches the whole part.
+    Attachment,
+    /// A load operation: it happens before other accesses to the attachment in its render pass instance. One that writes may read and write
+    /// back all of the subresources outside its area.
+    Load,
+    /// A store operation: it happens after other accesses to the attachment in its render pass instance, and may also write back the rest
+    /// of the subresources.
+    Store,
+    /// A resolve operation at the end of a subpass: it happens after the draws of that subpass, and touches as much as a store operation.
+    Resolve,
+}
+
+/// The two scopes of a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scopes {
+    /// The stages of the first synchronization scope.
+    pub src: S,
+    /// The accesses of the first access scope.
+    pub src_access: A,
+    /// The stages of the second synchronization scope.
+    pub dst: S,
+    /// The accesses of the second access scope.
+    pub dst_access: A,
+}
+
+/// The memory that the access scopes of a dependency are limited to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// None: an execution dependency.
+    Execution,
+    /// All: a memory barrier.
+    All,
+    /// Accesses through a part of a resource: a buffer or image memory barrier.
+    Part(ResourceId, Part),
+}
+
+/// A layout transition or queue family transfer between the two scopes of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// Changes the layout; contents do not survive if the old one is `UNDEFINED`.
+    Layout {
+        /// The old layout is `UNDEFINED`.
+        discards: bool,
+    },
+    /// Transfers the resource between queue families: a release on a queue of the first one, an acquire on a queue of the second one. The
+    /// layout may change with it, once.
+    Family {
+        /// The queue family that releases.
+        from: u32,
+        /// The queue family that acquires.
+        to: u32,
+    },
+}
+
+/// A dependency of a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// Its scopes.
+    pub scopes: Scopes,
+    /// The memory it is for.
+    pub extent: Extent,
+    /// What happens between the scopes; only with [`Extent::Part`].
+    pub change: Change,
+}
+
+/// A dependency between subpasses, for all memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubpassDependency {
+    /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`, commands before the render pass instance.
+    pub from: Option<u32>,
+    /// Its scopes.
+    pub scopes: Scopes,
+}
+
+/// A layout transition that a render pass performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The attachment's image.
+    pub resource: ResourceId,
+    /// Its subresources.
+    pub part: Part,
+    /// The old layout is `UNDEFINED`.
+    pub discards: bool,
+}
+
+/// Where a subpass begins, or the render pass instance ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Boundary {
+    /// The dependencies with this subpass (or `VK_SUBPASS_EXTERNAL`) as their destination, implicit ones included.
+    pub dependencies: Vec<SubpassDependency>,
+    /// Layout transitions into this subpass, or into the final layouts: after the first scopes of the dependencies and before their second
+    /// ones.
+    pub transitions: Vec<Transition>,
+}
+
+/// A recorded command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// An action command, or the load, store or resolve operations of a subpass. Its accesses are not ordered among each other.
+    Action(Vec<Access>),
+    /// `vkCmdPipelineBarrier2`. Within a render pass instance its scopes are limited to the current subpass.
+    Barrier(Vec<Dependency>),
+    /// `vkCmdSetEvent2`, with the stages of the first synchronization scope.
+    SetEvent(EventId, S),
+    /// `vkCmdResetEvent2`.
+    ResetEvent(EventId),
+    /// `vkCmdWaitEvents2`. The first scopes are those of the dependencies, limited to what the events cover.
+    WaitEvents(Vec<EventId>, Vec<Dependency>),
+    /// A render pass instance begins with its first subpass: dynamic rendering, or a render pass object. `resumes` if it continues the
+    /// instance that the queue suspended last.
+    BeginRendering {
+        /// `VK_RENDERING_RESUMING_BIT`.
+        resumes: bool,
+        /// Into subpass 0.
+        boundary: Boundary,
+    },
+    /// The next subpass begins.
+    NextSubpass(Boundary),
+    /// The render pass instance ends, or is suspended.
+    EndRendering(Boundary),
+    /// Secondary command buffers run.
+    Execute(Arc<CommandBuffer>),
+}
+
+/// The commands of a command buffer, each with its tag.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandBuffer {
+    /// In the order in which they were recorded.
+    pub commands: Vec<(Tag, Command)>,
+}
+
+/// A semaphore that a batch waits for or signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SemaphoreUse {
+    /// The semaphore.
+    pub semaphore: SemaphoreId,
+    /// The value of a timeline; ignored for others.
+    pub value: u64,
+    /// For a wait the stages that wait, for a signal the stages that are waited for.
+    pub stages: S,
+}
+
+/// A `VkSubmitInfo2`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// As findings name it; a command is identified by its batch and its tag.
+    pub number: u64,
+    /// The queue that it is submitted to.
+    pub queue: QueueId,
+    /// The family of the queue.
+    pub family: u32,
+    /// Semaphores waited for.
+    pub waits: Vec<SemaphoreUse>,
+    /// The command buffers, in order.
+    pub command_buffers: Vec<Arc<CommandBuffer>>,
+    /// Semaphores signaled.
+    pub signals: Vec<SemaphoreUse>,
+    /// Signaled after everything else.
+    pub fence: Option<FenceId>,
+}
+
+/// A step of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// `vkQueueSubmit2` with one batch.
+    Submit(Batch),
+    /// `vkWaitForFences` has returned, or the fence was seen signaled.
+    WaitFence(FenceId),
+    /// `vkResetFences`.
+    ResetFence(FenceId),
+    /// `vkWaitSemaphores` has returned, or the value was read.
+    WaitSemaphore(SemaphoreId, u64),
+    /// `vkSignalSemaphore`.
+    SignalSemaphore(SemaphoreId, u64),
+    /// `vkQueueWaitIdle`, or `vkDeviceWaitIdle` with `None`.
+    WaitIdle(Option<QueueId>),
+    /// The host accesses mapped memory, at [`S::HOST`]; named by a tag as in a batch of its own, whose number comes first.
+    Host(u64, Tag, Access),
+}
+
+/// A whole program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The resources, by [`ResourceId`].
+    pub resources: Vec<Resource>,
+    /// `bufferImageGranularity`: a linear and an optimally tiled resource alias whole pages of as many bytes.
+    pub granularity: u64,
+    /// Timeline semaphores with their initial values; all others are binary.
+    pub timelines: Vec<(SemaphoreId, u64)>,
+    /// The steps of the host, in order.
+    pub steps: Vec<Step>,
+}

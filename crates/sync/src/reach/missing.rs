@@ -1,0 +1,136 @@
+//! The dependency that a later access needs and lacks.
+
+use crate::finding::Missing;
+use crate::operation::{Edge, Limit, Place, Through};
+use crate::program::EventId;
+use crate::region::Region;
+
+use super::{Held, On, Ordered, Origin, Reach};
+
+/// A missing dependency, and the regions where it is missing.
+#[derive(Clone, Debug)]
+pub(crate) struct Lacking {
+    pub(crate) missing: Missing,
+    pub(crate) regions: Vec<Region>,
+}
+
+impl Reach {
+    /// What is missing before a later access to a region.
+    pub(crate) fn missing(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
+        let lacking = |missing| {
+            let regions = vec![region];
+            Some(Lacking { missing, regions })
+        };
+        let Some(queue) = later.queue else {
+            return self.missing_for_host(origin, later, region);
+        };
+        let known = self.known_before(later.submitted);
+        if known == Some(true) {
+            // "Host Write Ordering Guarantees": each submission makes visible what is available.
+            return None;
+        }
+        let is_at = |place: Place| place.is_none() || place == later.place;
+        let mut after = Ordered::default();
+        let places = self.places.iter();
+        places
+            .filter(|(at, place, _)| *at == queue && is_at(*place))
+            .for_each(|(.., ordered)| after.add(ordered));
+        let stage = later.usage.stage();
+        if !after.ordered.intersects(stage) && known.is_none() {
+            return lacking(Missing::Execution);
+        }
+        let is_unknown = origin.usage.is_unknown() && origin.class != later.class;
+        if !origin.usage.writes() || later.usage.is_unknown() || is_unknown {
+            return None;
+        }
+        if !after.available.intersects(stage) {
+            return lacking(Missing::Availability);
+        }
+        let is_own = origin.class == later.class && after.visible_through_own.contains(later.usage);
+        if later.usage.writes() || is_own || after.visible.contains(later.usage) {
+            return None;
+        }
+        let parts = self
+            .through
+            .iter()
+            .filter(|(at, place, _, usages)| *at == queue && is_at(*place) && usages.contains(later.usage));
+        let regions = unseen(parts.map(|(.., part, _)| part), later, region);
+        let missing = Missing::Visibility;
+        (!regions.is_empty()).then_some(Lacking { missing, regions })
+    }
+
+    /// Source: "Host Write Ordering Guarantees" and the memory domain operations of the memory model.
+    fn missing_for_host(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
+        // Two accesses of the host are in the order of its program.
+        origin.queue?;
+        if self.complete.is_none() {
+            let regions = vec![region];
+            return Some(Lacking {
+                missing: Missing::Execution,
+                regions,
+            });
+        }
+        let is_unknown = origin.usage.is_unknown() && origin.class != later.class;
+        if !origin.usage.writes() || later.usage.is_unknown() || is_unknown {
+            return None;
+        }
+        // A dependency on host reads or host writes moves a write to the host domain.
+        let is_seen = self.host.contains(later.usage) || later.usage.writes() && !self.host.is_empty();
+        if is_seen {
+            return None;
+        }
+        // To the host domain, or to any.
+        let missing = if later.usage.writes() || self.complete_and_available.is_none() {
+            Missing::Availability
+        } else {
+            Missing::Visibility
+        };
+        let regions = vec![region];
+        Some(Lacking { missing, regions })
+    }
+
+    /// What is missing before something that a barrier does between the scopes of its `own` edges; other edges of the same command for all
+    /// memory may make writes available.
+    pub(crate) fn missing_before_transition(
+        &self,
+        origin: &Origin,
+        region: Region,
+        (later, place): (&Origin, Place),
+        own: &[Edge],
+        (edges, events): (&[Edge], Option<&[EventId]>),
+    ) -> Option<Missing> {
+        let on = On::new(later.queue?, later.submitted);
+        let held = |edge: &Edge| Some((*edge, self.held_by(origin, on, place, edge, events)?));
+        let mut own = own.iter().filter_map(held).peekable();
+        if own.peek().is_none() {
+            // Without a dependency of its own, it may still be in the second scope of an earlier one.
+            let earlier = self.held_before_transition(on, place);
+            let is_ready = |held: Held| held.is_available || !origin.usage.writes();
+            return match earlier {
+                Some(held) if is_ready(held) => None,
+                Some(_) => Some(Missing::Availability),
+                None => Some(Missing::Execution),
+            };
+        }
+        let mut accompanying = edges
+            .iter()
+            .filter(|edge| edge.limit == Limit::All)
+            .filter_map(held);
+        let is_ready = !origin.usage.writes()
+            || own.any(|(edge, held)| Reach::is_available(origin, region, &edge, held))
+            || accompanying.any(|(edge, held)| Reach::is_made_available(origin, region, &edge, held));
+        (!is_ready).then_some(Missing::Availability)
+    }
+}
+
+/// The part of `region` in which no barrier makes the write visible.
+fn unseen<'a>(parts: impl Iterator<Item = &'a Through>, later: &Origin, region: Region) -> Vec<Region> {
+    let mut unseen = vec![region];
+    for part in parts.filter(|part| part.class == later.class) {
+        unseen = unseen
+            .iter()
+            .flat_map(|piece| piece.without(part.region))
+            .collect();
+    }
+    unseen
+}

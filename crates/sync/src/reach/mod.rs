@@ -1,0 +1,432 @@
+//! The synchronization state of one access, advanced by every operation.
+//!
+//! ```text
+//!           write ──► barrier A ────────────► barrier B ──────────► read
+//! ordered:  (COLOR)   its second scope:         first scope meets     its stage must be ordered,
+//!                     FRAGMENT, LATE, COLOR     what is ordered       its usage visible
+//! available:          the same, if A's access   + COMPUTE
+//!                     scope has the write
+//! visible:            FRAGMENT/SAMPLED_READ     + COMPUTE/SAMPLED_READ
+//! ```
+//! `ordered` are the stages at which commands happen after the access, `available` those at which they happen after an availability
+//! operation that includes it, `visible` the usages that see it: per queue, and per subpass where a dependency ends in one. A later
+//! dependency whose first scope meets `ordered` adds its second scope: so chains form. Where it meets `available`, the write stays
+//! available, whatever its own access scope.
+//!
+//! Source: "Execution and Memory Dependencies"; "Availability and Visibility" of the memory model.
+
+pub(crate) mod missing;
+pub(crate) mod signals;
+
+use std::collections::HashMap;
+
+use ash::vk;
+use tileheap_device::scopes::NO_STAGE;
+use vk::PipelineStageFlags2 as S;
+
+use crate::operation::{
+    Bytes, Earlier, Edge, EdgeKind, Limit, Operation, Place, Through, through_transition,
+};
+use crate::program::{EventId, FenceId, QueueId, ResourceId, SemaphoreId};
+use crate::region::Region;
+use crate::schedule::Signaled;
+use crate::usage::{Usage, Usages};
+
+/// Properties of an access that synchronization depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// `None` for the host.
+    pub(crate) queue: Option<QueueId>,
+    pub(crate) place: Place,
+    pub(crate) usage: Usage,
+    pub(crate) class: ResourceId,
+    pub(crate) bytes: Bytes,
+    /// The step that submitted it, or in which the host performs it.
+    pub(crate) submitted: u64,
+}
+
+/// Where a synchronization command runs: the queue, and the step that submitted it.
+#[derive(Clone, Copy)]
+struct On {
+    queue: QueueId,
+    submitted: u64,
+}
+
+impl On {
+    fn new(queue: QueueId, submitted: u64) -> On {
+        On { queue, submitted }
+    }
+}
+
+/// Stages and usages ordered after an access at one place of a queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ordered {
+    ordered: S,
+    available: S,
+    visible: Usages,
+    /// Usages that see it through its own resource only.
+    visible_through_own: Usages,
+}
+
+impl Ordered {
+    fn add(&mut self, other: &Ordered) {
+        self.ordered |= other.ordered;
+        self.available |= other.available;
+        self.visible |= other.visible;
+        self.visible_through_own |= other.visible_through_own;
+    }
+
+    /// An edge makes visible what is available, through its limit.
+    fn see(&mut self, edge: &Edge) {
+        match edge.limit {
+            Limit::All => self.visible |= edge.dst_usages,
+            _ => self.visible_through_own |= edge.dst_usages,
+        }
+    }
+}
+
+/// Where a first scope is kept until a second one is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    Event(EventId),
+    /// With the lowest value whose signal covers the access: later signals of the same queue cover it, too.
+    Semaphore(SemaphoreId, Signaled),
+    Fence(FenceId),
+}
+
+/// A signal that covers an access.
+#[derive(Clone, Copy, Debug)]
+struct Covered {
+    by: Signal,
+    held: Held,
+}
+
+/// How a first synchronization scope includes an access.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    /// It is in the scope itself, not only at the beginning of a chain to it.
+    is_direct: bool,
+    /// It was made available before.
+    is_available: bool,
+}
+
+impl Held {
+    fn or(self, other: Held) -> Held {
+        Held {
+            is_direct: self.is_direct || other.is_direct,
+            is_available: self.is_available || other.is_available,
+        }
+    }
+}
+
+/// The synchronization state of an access to a region.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach {
+    places: Vec<(QueueId, Place, Ordered)>,
+    /// Usages of other resources in the same bytes that see it, through a part.
+    through: Vec<(QueueId, Place, Through, Usages)>,
+    covered: Vec<Covered>,
+    /// Queues on which a semaphore signal covers it, and whether it was available there: later signals of the queue cover what earlier ones
+    /// do.
+    signaled: Vec<(QueueId, bool)>,
+    /// The step since which the host knows that it is complete.
+    complete: Option<u64>,
+    /// The step since which the host knows that it is available, too.
+    complete_and_available: Option<u64>,
+    /// Host accesses that it was made visible to before it was known to be complete.
+    host: Usages,
+}
+
+impl Reach {
+    /// After an access of the host, in a step.
+    pub(crate) fn of_host(step: u64) -> Reach {
+        Reach {
+            complete: Some(step),
+            complete_and_available: Some(step),
+            ..Reach::default()
+        }
+    }
+
+    /// After what a barrier does between its scopes: the second scopes of its edges.
+    pub(crate) fn of_transition(queue: QueueId, place: Place, edges: &[Edge]) -> Reach {
+        let mut reach = Reach::default();
+        for edge in edges.iter().filter(|edge| edge.kind != EdgeKind::Release) {
+            let stages = edge.dst.execution;
+            let mut ordered = Ordered {
+                ordered: stages,
+                available: stages,
+                ..Ordered::default()
+            };
+            ordered.see(edge);
+            ordered.visible |= edge.dst_usages & Usages::of_host();
+            reach.order(queue, place, &ordered);
+        }
+        reach
+    }
+
+    /// Merges what is known of places that no later command belongs to: subpasses of instances that ended.
+    pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
+        let is_over = |queue: QueueId, place: Place| {
+            place.is_some_and(|subpass| {
+                subpass.instance != 0 && last_instance.get(&queue) != Some(&subpass.instance)
+            })
+        };
+        for (queue, place, ordered) in std::mem::take(&mut self.places) {
+            let place = if is_over(queue, place) {
+                through_transition(None)
+            } else {
+                place
+            };
+            self.order(queue, place, &ordered);
+        }
+        self.through.retain(|(queue, place, ..)| !is_over(*queue, *place));
+    }
+
+    /// Whether nothing can conflict with it any more but accesses of the host and batches submitted before a step.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete.is_some()
+    }
+
+    fn order(&mut self, queue: QueueId, place: Place, new: &Ordered) {
+        if new.ordered.is_empty() {
+            return;
+        }
+        let known = self
+            .places
+            .iter_mut()
+            .find(|(at, within, _)| (*at, *within) == (queue, place));
+        match known {
+            Some((.., ordered)) => ordered.add(new),
+            None => self.places.push((queue, place, *new)),
+        }
+    }
+
+    /// How a first synchronization scope on a queue includes the access, itself or by a chain.
+    fn held(&self, origin: &Origin, on: On, earlier: Earlier, stages: S) -> Option<Held> {
+        let is_direct = origin.queue == Some(on.queue)
+            && earlier.includes(origin.place)
+            && origin.usage.stage().intersects(stages);
+        let direct = is_direct.then_some(Held {
+            is_direct,
+            // Transitions make available what they write ("Image Layout Transitions").
+            is_available: origin.usage == Usage::NO_STAGE || origin.usage.is_unknown(),
+        });
+        let chained = self.chained(on, earlier, stages);
+        direct.into_iter().chain(chained).reduce(Held::or)
+    }
+
+    /// The same for a chain: the scope meets what an earlier dependency ordered after the access, or the host knew the access to be complete.
+    fn chained(&self, on: On, earlier: Earlier, stages: S) -> Option<Held> {
+        let meets = |(at, place, ordered): &&(QueueId, Place, Ordered)| {
+            *at == on.queue && earlier.meets(*place) && ordered.ordered.intersects(stages)
+        };
+        let met = self.places.iter().filter(meets).map(|(.., ordered)| Held {
+            is_direct: false,
+            is_available: ordered.available.intersects(stages),
+        });
+        let known = self.known_before(on.submitted).filter(|_| !stages.is_empty());
+        let known = known.map(|is_available| Held {
+            is_direct: false,
+            is_available,
+        });
+        met.chain(known).reduce(Held::or)
+    }
+
+    /// How an operation without a stage at a place comes after the access: it is in the second scope of an earlier dependency with
+    /// `ALL_COMMANDS`.
+    fn held_before_transition(&self, on: On, place: Place) -> Option<Held> {
+        let within = place.map_or(Earlier::BeforeAll, Earlier::Within);
+        self.chained(on, within, NO_STAGE)
+    }
+
+    /// How the first scope of an edge includes the access; where a transition happens between its scopes, also by the transition.
+    fn held_by(
+        &self,
+        origin: &Origin,
+        on: On,
+        place: Place,
+        edge: &Edge,
+        events: Option<&[EventId]>,
+    ) -> Option<Held> {
+        let own = match (edge.kind, events) {
+            // Its first scope is ignored.
+            (EdgeKind::Acquire, _) => None,
+            (_, None) => self.held(origin, on, edge.earlier, edge.src.execution),
+            (_, Some(events)) => self.set(events),
+        };
+        let transition = if edge.has_transition {
+            self.held_before_transition(on, place)
+        } else {
+            None
+        };
+        own.into_iter().chain(transition).reduce(Held::or)
+    }
+
+    /// How the first scopes of events that are set include the access.
+    fn set(&self, events: &[EventId]) -> Option<Held> {
+        let set = self.covered.iter().filter(|covered| match covered.by {
+            Signal::Event(event) => events.contains(&event),
+            _ => false,
+        });
+        set.map(|covered| covered.held).reduce(Held::or)
+    }
+
+    /// Whether an edge whose first scope includes the access makes it available, or it is so already.
+    fn is_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
+        held.is_available || Reach::is_made_available(origin, region, edge, held)
+    }
+
+    /// Whether an edge makes the access available.
+    fn is_made_available(origin: &Origin, region: Region, edge: &Edge, held: Held) -> bool {
+        held.is_direct && edge.src_usages.contains(origin.usage) && covers(edge, origin, region)
+    }
+
+    /// Advances over one operation.
+    pub(crate) fn follow(&mut self, origin: &Origin, region: Region, operation: &Operation) {
+        match operation {
+            Operation::Dependencies {
+                queue,
+                submitted,
+                edges,
+                are_joined,
+                place,
+                events,
+            } => {
+                let at = (On::new(*queue, *submitted), *place);
+                self.depend(origin, region, at, (edges, *are_joined), events.as_deref());
+            }
+            Operation::SetEvent {
+                queue,
+                submitted,
+                event,
+                stages,
+            } => {
+                self.uncover(Signal::Event(*event));
+                let on = On::new(*queue, *submitted);
+                if let Some(held) = self.held(origin, on, Earlier::All, *stages) {
+                    self.cover(Signal::Event(*event), held);
+                }
+            }
+            Operation::ResetEvent(event) => self.uncover(Signal::Event(*event)),
+            Operation::Signal {
+                queue,
+                signals,
+                submitted,
+            } => self.signal(origin, *queue, signals, *submitted),
+            Operation::Wait {
+                queue,
+                semaphore,
+                signaled,
+                stages,
+            } => self.wait(*queue, *semaphore, *signaled, *stages),
+            Operation::Unsignal(semaphore) => {
+                let is_its = |covered: &Covered| matches!(covered.by, Signal::Semaphore(same, _) if same == *semaphore);
+                self.covered.retain(|covered| !is_its(covered));
+            }
+            Operation::SignalFence {
+                queue,
+                fence,
+                submitted,
+            } => {
+                self.uncover(Signal::Fence(*fence));
+                if let Some(is_available) = self.before_fence(origin, *queue, *submitted) {
+                    let is_direct = false;
+                    self.cover(
+                        Signal::Fence(*fence),
+                        Held {
+                            is_direct,
+                            is_available,
+                        },
+                    );
+                }
+            }
+            Operation::ResetFence(fence) => self.uncover(Signal::Fence(*fence)),
+            Operation::HostWait(wait, step) => self.host_wait(origin, *wait, *step),
+            Operation::HostSignal(semaphore, signaled, step) => {
+                if let Some(is_available) = self.known_before(*step) {
+                    self.cover_semaphore(*semaphore, *signaled, is_available);
+                }
+            }
+        }
+    }
+
+    fn depend(
+        &mut self,
+        origin: &Origin,
+        region: Region,
+        (on, place): (On, Place),
+        (edges, are_joined): (&[Edge], bool),
+        events: Option<&[EventId]>,
+    ) {
+        // The edges of one command take effect at once and do not chain with each other. A transition, however, also happens after writes
+        // that a global memory barrier of the same command makes available.
+        let made = |edge: &Edge| {
+            let held = self.held_by(origin, on, place, edge, events);
+            held.is_some_and(|held| Reach::is_made_available(origin, region, edge, held))
+        };
+        let accompanied = edges.iter().any(|edge| edge.limit == Limit::All && made(edge));
+        let held = edges.iter().filter_map(|edge| {
+            let held = self.held_by(origin, on, place, edge, events)?;
+            let is_available = Reach::is_available(origin, region, edge, held);
+            Some((edge, is_available || edge.has_transition && accompanied))
+        });
+        let mut held: Vec<(&Edge, bool)> = held.collect();
+        if are_joined && !held.is_empty() {
+            let is_available = held.iter().any(|(_, is_available)| *is_available);
+            held = edges.iter().map(|edge| (edge, is_available)).collect();
+        }
+        let queue = on.queue;
+        self.depend_on_transitions(queue, place, &held);
+        held.retain(|(edge, _)| edge.kind != EdgeKind::Release);
+        let mut added = Ordered::default();
+        let mut through = Vec::new();
+        for (edge, is_available) in held {
+            added.ordered |= edge.dst.execution;
+            if !is_available {
+                continue;
+            }
+            added.available |= edge.dst.execution;
+            // Accesses of the host are not performed through a resource (`VkImageMemoryBarrier2`).
+            if edge.limit != Limit::Execution {
+                added.visible |= edge.dst_usages & Usages::of_host();
+            }
+            if covers(edge, origin, region) {
+                added.see(edge);
+            } else if let Limit::Part(part) = edge.limit {
+                let entry = (queue, place, part, edge.dst_usages);
+                if part.class != origin.class
+                    && part.bytes.memory == origin.bytes.memory
+                    && !self.through.contains(&entry)
+                {
+                    through.push(entry);
+                }
+            }
+        }
+        self.order(queue, place, &added);
+        self.through.extend(through);
+    }
+
+    /// Transitions and transfers happen after what the first scopes of their edges include, and are in later scopes themselves.
+    fn depend_on_transitions(&mut self, queue: QueueId, place: Place, held: &[(&Edge, bool)]) {
+        let mut own = held.iter().filter(|(edge, _)| edge.has_transition).peekable();
+        if own.peek().is_none() {
+            return;
+        }
+        let is_available = own.any(|(_, is_available)| *is_available);
+        let ordered = Ordered {
+            ordered: NO_STAGE,
+            available: if is_available { NO_STAGE } else { S::NONE },
+            ..Ordered::default()
+        };
+        self.order(queue, through_transition(place), &ordered);
+    }
+}
+
+/// Whether the access scopes of an edge include accesses to a region through the resource of an access.
+fn covers(edge: &Edge, origin: &Origin, region: Region) -> bool {
+    match &edge.limit {
+        Limit::Execution => false,
+        Limit::All => true,
+        Limit::Part(part) => part.class == origin.class && part.region.contains(region),
+    }
+}

@@ -1,0 +1,389 @@
+//! Records: accesses that later ones may conflict with.
+
+use std::collections::HashMap;
+
+use crate::finding::{Missing, Use, Verdict};
+use crate::operation::{Limit, Operation};
+use crate::program::{AccessKind, QueueId, ResourceId};
+use crate::reach::missing::Lacking;
+use crate::reach::signals::CheckedWait;
+use crate::reach::{Origin, Reach};
+use crate::region::Region;
+use crate::usage::Usage;
+
+/// How a record's access is performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Access(AccessKind),
+    /// A layout transition of a barrier or a render pass.
+    Transition,
+    /// A queue family transfer.
+    Transfer,
+}
+
+/// A region with the same history, and what happens after the access to it.
+#[derive(Clone, Debug)]
+struct Piece {
+    region: Region,
+    /// Touched by the letter only.
+    is_by_letter: bool,
+    reach: Reach,
+}
+
+/// Regions of two accesses in the same memory.
+struct Overlap {
+    own: Region,
+    later: Region,
+    is_by_letter: bool,
+}
+
+/// An access, a transition or a queue family transfer.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) used: Use,
+    pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
+    /// The command, of all commands of the device.
+    pub(crate) command: u64,
+    /// What it touches certainly.
+    certain: Region,
+    /// The pieces that no later access has superseded.
+    pieces: Vec<Piece>,
+    /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
+    pub(crate) whole: Option<Region>,
+    /// Whether it aliases pages.
+    has_pages: bool,
+    /// Operations up to here are taken into account.
+    position: u64,
+}
+
+/// The region that an access touches, and the one that it touches by the letter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touched {
+    pub(crate) certain: Region,
+    pub(crate) by_letter: Option<Region>,
+}
+
+/// A later access, as it is compared with records.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Later {
+    pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
+    pub(crate) touched: Touched,
+    pub(crate) command: u64,
+    pub(crate) whole: Option<Region>,
+    pub(crate) has_pages: bool,
+}
+
+impl Record {
+    /// The record of an access, with operations from a position on still to come.
+    pub(crate) fn new(later: &Later, used: Use, reach: &Reach, position: u64) -> Record {
+        let piece = |region, is_by_letter| Piece {
+            region,
+            is_by_letter,
+            reach: reach.clone(),
+        };
+        let certain = later.touched.certain;
+        let rest = later
+            .touched
+            .by_letter
+            .map_or(Vec::new(), |all| all.without(certain));
+        let rest = rest.into_iter().map(|region| piece(region, true));
+        Record {
+            used,
+            origin: later.origin,
+            kind: later.kind,
+            command: later.command,
+            certain,
+            pieces: std::iter::once(piece(certain, false)).chain(rest).collect(),
+            whole: later.whole,
+            has_pages: later.has_pages,
+            position,
+        }
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        self.origin.usage.writes()
+    }
+
+    /// Nothing is left of it that a later access could conflict with.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Merges what is known of places that no later command belongs to.
+    pub(crate) fn compact(&mut self, last_instance: &HashMap<QueueId, u64>) {
+        for piece in &mut self.pieces {
+            piece.reach.compact(last_instance);
+        }
+    }
+
+    /// Whether the host knows that all of it has completed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.pieces.iter().all(|piece| piece.reach.is_complete())
+    }
+
+    /// Advances to the end of a log whose first operation is at a position.
+    pub(crate) fn advance(&mut self, log: &[Operation], first: u64) {
+        let skipped =
+            usize::try_from(self.position - first).expect("the log has what a record has not followed");
+        for operation in &log[skipped..] {
+            self.split(operation);
+            for piece in &mut self.pieces {
+                piece.reach.follow(&self.origin, piece.region, operation);
+            }
+        }
+        self.position = first + log.len() as u64;
+    }
+
+    /// Divides pieces that a barrier's part covers in part.
+    fn split(&mut self, operation: &Operation) {
+        let Operation::Dependencies { edges, .. } = operation else {
+            return;
+        };
+        for edge in edges {
+            let Limit::Part(part) = &edge.limit else { continue };
+            if part.class != self.origin.class {
+                continue;
+            }
+            for index in 0..self.pieces.len() {
+                let region = self.pieces[index].region;
+                let Some(inside) = region
+                    .intersection(part.region)
+                    .filter(|inside| *inside != region)
+                else {
+                    continue;
+                };
+                let outside = region.without(part.region).into_iter().map(|region| Piece {
+                    region,
+                    ..self.pieces[index].clone()
+                });
+                let outside: Vec<Piece> = outside.collect();
+                self.pieces[index].region = inside;
+                self.pieces.extend(outside);
+            }
+        }
+    }
+
+    /// The bytes of each piece, and whether each wait covers it.
+    pub(crate) fn outstanding(&self, waits: &[CheckedWait]) -> Vec<((u64, u64), Vec<bool>)> {
+        let pieces = self.pieces.iter().map(|piece| {
+            let bytes = match self.whole {
+                Some(_) => (self.origin.bytes.first, self.origin.bytes.end),
+                None => piece.region.bytes(),
+            };
+            let is_before = |wait: &CheckedWait| piece.reach.is_before(&self.origin, piece.region, wait);
+            (bytes, waits.iter().map(is_before).collect())
+        });
+        pieces.collect()
+    }
+
+    /// Whether a later access needs an order after it, which no rule but synchronization gives.
+    pub(crate) fn needs_order(&self, later: &Later, granularity: u64) -> bool {
+        let is_read = !self.writes() && !later.origin.usage.writes();
+        !is_read && self.may_meet(later, granularity) && !self.is_implicitly_before(later)
+    }
+
+    /// Whether the two resources have bytes or pages in common, or are one.
+    fn may_meet(&self, later: &Later, granularity: u64) -> bool {
+        let (own, other) = (self.origin.bytes, later.origin.bytes);
+        let pages = [(own.first, own.end), (other.first, other.end)].map(|bytes| padded(bytes, granularity));
+        self.origin.class == later.origin.class || pages[0].0 < pages[1].1 && pages[1].0 < pages[0].1
+    }
+
+    /// The verdict and what is missing before a later access, the worst of all pieces; `judge` gives what is missing before an access to
+    /// the region of a piece.
+    pub(crate) fn conflict(
+        &self,
+        later: &Later,
+        granularity: u64,
+        judge: impl Fn(&Reach, Region) -> Option<Lacking>,
+    ) -> Option<(Verdict, Missing)> {
+        let some = Kind::Access(AccessKind::Partial);
+        let are_some = [self.kind, later.kind].map(|kind| kind == some);
+        let is_transitions =
+            [self.kind, later.kind] == [Kind::Transition; 2] && self.origin.queue == later.origin.queue;
+        let mut worst: Option<(Verdict, Missing)> = None;
+        let mut least: Option<Missing> = None;
+        // For the access to unknown elements: the rest of its part that does not race.
+        let mut rest = match are_some {
+            [true, false] => vec![self.certain],
+            [false, true] => vec![later.touched.certain],
+            _ => Vec::new(),
+        };
+        for piece in &self.pieces {
+            for overlap in self.overlaps(piece, later, granularity) {
+                let Some(Lacking { missing, regions }) = judge(&piece.reach, overlap.later) else {
+                    continue;
+                };
+                let verdict = if overlap.is_by_letter || is_transitions {
+                    Verdict::ByTheLetter
+                } else {
+                    Verdict::Certain
+                };
+                let is_worse =
+                    |known: (Verdict, Missing)| verdict > known.0 || verdict == known.0 && missing < known.1;
+                if worst.is_none_or(is_worse) {
+                    worst = Some((verdict, missing));
+                }
+                least = Some(least.map_or(missing, |known| known.min(missing)));
+                // Bytes of linear resources are the same bytes.
+                let is_linear = self.whole.is_none() && later.whole.is_none();
+                let racing = match are_some[0] && !is_linear {
+                    true => vec![overlap.own],
+                    false => regions,
+                };
+                for racing in racing {
+                    rest = rest.iter().flat_map(|region| region.without(racing)).collect();
+                }
+            }
+        }
+        // Unknown elements race for certain if all of them do.
+        let is_certain = are_some != [true, true] && rest.is_empty();
+        let possible = least.map(|missing| (Verdict::Possible, missing));
+        if is_certain { worst } else { possible }
+    }
+
+    /// The regions in which a later access overlaps a piece.
+    fn overlaps(&self, piece: &Piece, later: &Later, granularity: u64) -> Vec<Overlap> {
+        let touched = later.touched;
+        if self.origin.class == later.origin.class {
+            let certain = piece.region.intersection(touched.certain);
+            let certain = certain.map(|region| (region, piece.is_by_letter));
+            let by_letter = touched
+                .by_letter
+                .into_iter()
+                .flat_map(|all| all.without(touched.certain))
+                .filter_map(|rest| piece.region.intersection(rest))
+                .map(|region| (region, true));
+            let both = certain.into_iter().chain(by_letter);
+            let overlap = |(region, is_by_letter)| Overlap {
+                own: region,
+                later: region,
+                is_by_letter,
+            };
+            return both.map(overlap).collect();
+        }
+        // Any byte of an image may hold any of its subresources ("Memory Aliasing").
+        let bytes = |region: Region, whole: Option<Region>, all: (u64, u64)| match whole {
+            Some(_) => all,
+            None => region.bytes(),
+        };
+        let all = |origin: &Origin| (origin.bytes.first, origin.bytes.end);
+        let own = bytes(piece.region, self.whole, all(&self.origin));
+        let other = bytes(touched.certain, later.whole, all(&later.origin));
+        let has_pages = self.has_pages && later.has_pages;
+        let is_mixed = has_pages && self.whole.is_some() != later.whole.is_some();
+        let page = if is_mixed { granularity } else { 1 };
+        let pages = [own, other].map(|bytes| padded(bytes, page));
+        let common = (pages[0].0.max(pages[1].0), pages[0].1.min(pages[1].1));
+        if common.0 >= common.1 {
+            return Vec::new();
+        }
+        // Of linear resources the bytes in these pages.
+        let within = |region: Region, whole: Option<Region>| match whole {
+            Some(_) => region,
+            None => region
+                .intersection(Region::of_bytes(common.0, common.1))
+                .unwrap_or(region),
+        };
+        vec![Overlap {
+            own: within(piece.region, self.whole),
+            later: within(touched.certain, later.whole),
+            is_by_letter: piece.is_by_letter,
+        }]
+    }
+
+    /// Whether implicit ordering guarantees order the record before a later access.
+    fn is_implicitly_before(&self, later: &Later) -> bool {
+        use AccessKind::{Attachment, Load, Resolve, Store};
+        let (before, after) = (&self.origin, &later.origin);
+        let is_one_class = before.class == after.class;
+        if self.kind == Kind::Transition && later.kind == Kind::Transition {
+            // "Image Layout Transitions": in submission order, relative to each other.
+            return is_one_class && before.queue == after.queue;
+        }
+        let (Kind::Access(first), Kind::Access(second)) = (self.kind, later.kind) else {
+            return false;
+        };
+        let (Some(own), Some(other)) = (before.place, after.place) else {
+            return false;
+        };
+        if own.instance != other.instance {
+            return false;
+        }
+        let is_of_attachment = |kind: AccessKind, usage: Usage| {
+            let is_input = usage.access() == ash::vk::AccessFlags2::INPUT_ATTACHMENT_READ;
+            is_input || matches!(kind, Attachment | Load | Store | Resolve)
+        };
+        // "Render Pass Load Operations", "Render Pass Store Operations": before and after what accesses the attachment.
+        let is_loaded = first == Load && is_of_attachment(second, after.usage);
+        let is_stored = second == Store && is_of_attachment(first, before.usage);
+        // "Rasterization Order", and resolves at the end of a subpass.
+        let is_drawn = own == other && first == Attachment && matches!(second, Attachment | Resolve);
+        is_loaded || is_stored || is_drawn
+    }
+
+    /// Removes the pieces that a later access supersedes.
+    pub(crate) fn hide(&mut self, later: &Later, resource: ResourceId) {
+        if later.origin.usage.is_unknown() || later.command == self.command {
+            return;
+        }
+        let partial = Kind::Access(AccessKind::Partial);
+        let is_same = self.used.resource == resource
+            && (self.origin.queue, self.origin.place, self.origin.usage, self.kind)
+                == (
+                    later.origin.queue,
+                    later.origin.place,
+                    later.origin.usage,
+                    later.kind,
+                );
+        // Dependencies that include the later of two equal reads, or writes of unknown elements, include the earlier one, too.
+        let is_repeated = is_same && (!self.writes() || self.kind == partial);
+        let is_overwritten = later.origin.usage.writes() && later.kind != partial;
+        let hidden = if is_repeated || is_overwritten {
+            self.hidden_by(later)
+        } else {
+            None
+        };
+        let Some(hidden) = hidden else { return };
+        if !self
+            .pieces
+            .iter()
+            .any(|piece| piece.region.intersection(hidden).is_some())
+        {
+            return;
+        }
+        for piece in std::mem::take(&mut self.pieces) {
+            let rest = piece.region.without(hidden);
+            self.pieces.extend(rest.into_iter().map(|region| Piece {
+                region,
+                ..piece.clone()
+            }));
+        }
+    }
+
+    /// The region of the record that a later access covers certainly.
+    fn hidden_by(&self, later: &Later) -> Option<Region> {
+        let certain = later.touched.certain;
+        if self.origin.class == later.origin.class {
+            return Some(certain);
+        }
+        let (own, other) = (self.origin.bytes, later.origin.bytes);
+        let (first, end) = match later.whole {
+            Some(whole) => certain.contains(whole).then_some((other.first, other.end))?,
+            None => certain.bytes(),
+        };
+        match self.whole {
+            // Wherever its texels are.
+            Some(whole) => (first <= own.first && own.end <= end).then(|| whole.subresources()),
+            None => Some(Region::of_bytes(first, end)),
+        }
+    }
+}
+
+/// A range of bytes, extended to whole pages.
+pub(crate) fn padded((first, end): (u64, u64), page: u64) -> (u64, u64) {
+    let page = page.max(1);
+    (first - first % page, end.div_ceil(page).saturating_mul(page))
+}

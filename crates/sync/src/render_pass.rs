@@ -1,0 +1,424 @@
+//! Render passes: the dependencies, layout transitions, load, store and resolve operations of a render pass instance, as commands.
+//!
+//! ```text
+//! BeginRendering         dependencies from outside on subpass 0 (or the implicit one), transitions from initial layouts
+//! Act                    loads of the attachments that subpass 0 uses first
+//!   …draws…              recorded by whoever describes the program
+//! Act, Act               resolves of subpass 0, stores of the attachments that it uses last
+//! NextSubpass            dependencies on subpass 1, transitions into its layouts
+//! …
+//! EndRendering           dependencies on what follows (or the implicit one), transitions into final layouts
+//! ```
+//! Source: "Render Pass", `VkSubpassDependency`, [renderpass-implicit-dependencies], "Render Pass Load Operations", "Render Pass Store
+//! Operations", "Render Pass Multisample Resolve Operations".
+//!
+//! [renderpass-implicit-dependencies]: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#renderpass-implicit-dependencies
+
+use ash::vk;
+use tileheap_units::Run;
+use vk::{
+    AccessFlags2 as A, AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageAspectFlags as Aspects,
+    ImageLayout, PipelineStageFlags2 as S,
+};
+
+use crate::program::{
+    Access, AccessKind, Boundary, Command, Part, ResourceId, Scopes, SubpassDependency, Texels, Transition,
+};
+
+/// An attachment of a render pass instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The image.
+    pub resource: ResourceId,
+    /// The subresources of its view, without an area.
+    pub texels: Texels,
+    /// The load operation, of depth if there is stencil too.
+    pub load: Load,
+    /// The store operation, of depth if there is stencil too. `NONE` for a resolve target of dynamic rendering, which has none.
+    pub store: Store,
+    /// The load operation of stencil.
+    pub stencil_load: Load,
+    /// The store operation of stencil.
+    pub stencil_store: Store,
+    /// The layout before the instance.
+    pub initial_layout: ImageLayout,
+    /// The layout after it.
+    pub final_layout: ImageLayout,
+}
+
+/// How a subpass uses an attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachmentUse {
+    /// The index of the attachment.
+    pub attachment: usize,
+    /// As which kind of attachment.
+    pub role: Role,
+    /// The layout that it is in during the subpass.
+    pub layout: ImageLayout,
+}
+
+/// The kinds of attachments of a subpass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A color attachment.
+    Color,
+    /// A depth and stencil attachment, of which some aspects may only be read.
+    DepthStencil {
+        /// The aspects that the layout allows to be written.
+        written: Aspects,
+    },
+    /// An input attachment.
+    Input,
+    /// The source of a resolve operation, besides its use as a color or depth attachment.
+    ResolveSource,
+    /// The target of a resolve operation.
+    ResolveTarget,
+}
+
+/// A dependency of a render pass object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassDependency {
+    /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`.
+    pub from: Option<u32>,
+    /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`.
+    pub to: Option<u32>,
+    /// Its scopes.
+    pub scopes: Scopes,
+}
+
+/// A render pass instance: a render pass object with a framebuffer, or dynamic rendering as one subpass without dependencies, whose layouts
+/// are the same before and after.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RenderPass {
+    /// In the order of [`AttachmentUse::attachment`].
+    pub attachments: Vec<Attachment>,
+    /// The render area: x, y and z.
+    pub area: [Run; 3],
+    /// The attachments that each subpass uses: neither preserved ones nor `VK_ATTACHMENT_UNUSED`. Aspects with layouts of their own are two
+    /// attachments.
+    pub subpasses: Vec<Vec<AttachmentUse>>,
+    /// The dependencies, without those of a subpass on itself.
+    pub dependencies: Vec<PassDependency>,
+    /// Dynamic rendering that continues a suspended instance: it loads nothing.
+    pub resumes: bool,
+    /// Dynamic rendering that is suspended: it stores and resolves nothing.
+    pub suspends: bool,
+}
+
+/// Every access to attachments, as the implicit dependency before a render pass has it.
+const ATTACHMENT_ACCESSES: A = A::from_raw(
+    A::INPUT_ATTACHMENT_READ.as_raw()
+        | A::COLOR_ATTACHMENT_READ.as_raw()
+        | ATTACHMENT_WRITES.as_raw()
+        | A::DEPTH_STENCIL_ATTACHMENT_READ.as_raw(),
+);
+
+/// The writes of attachments, as the implicit dependency after a render pass has them.
+const ATTACHMENT_WRITES: A =
+    A::from_raw(A::COLOR_ATTACHMENT_WRITE.as_raw() | A::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw());
+
+impl RenderPass {
+    /// The commands that begin a subpass: the boundary, and the load operations.
+    ///
+    /// # Panics
+    /// If there is no such subpass.
+    pub fn begin(&self, subpass: u32) -> Vec<Command> {
+        let boundary = self.boundary(Some(subpass));
+        let begins = match subpass {
+            0 => Command::BeginRendering {
+                resumes: self.resumes,
+                boundary,
+            },
+            _ => Command::NextSubpass(boundary),
+        };
+        let first = (0..self.attachments.len()).filter(|&index| self.first_use(index) == Some(subpass));
+        let loads = first.flat_map(|index| self.loads(index));
+        std::iter::once(begins)
+            .chain(act(loads.filter(|_| !self.resumes).collect()))
+            .collect()
+    }
+
+    /// The commands that end a subpass, and with the last one the instance: resolves, stores, and the boundary. `written` are the aspects of
+    /// an attachment that draws, clears and resolves of the instance have written: a store operation `NONE` discards them.
+    ///
+    /// # Panics
+    /// If there is no such subpass.
+    pub fn end(&self, subpass: u32, written: impl Fn(usize) -> Aspects) -> Vec<Command> {
+        let (mut resolves, mut stores) = (Vec::new(), Vec::new());
+        for one in &self.subpasses[subpass as usize] {
+            if let Some(access) = resolve(one.role) {
+                let attachment = &self.attachments[one.attachment];
+                let part = self.part(attachment, attachment.texels.aspects);
+                let (kind, stage) = (AccessKind::Resolve, S::COLOR_ATTACHMENT_OUTPUT);
+                resolves.push(whole(attachment.resource, part, (stage, access), kind));
+            }
+        }
+        for index in (0..self.attachments.len()).filter(|&index| self.last_use(index) == Some(subpass)) {
+            stores.extend(self.stores(index, written(index)));
+        }
+        if self.suspends {
+            (resolves, stores) = (Vec::new(), Vec::new());
+        }
+        let mut commands = act(resolves);
+        commands.extend(act(stores));
+        if subpass as usize + 1 == self.subpasses.len() {
+            commands.push(Command::EndRendering(self.boundary(None)));
+        }
+        commands
+    }
+
+    /// The accesses of draws to an attachment; blending and depth or stencil tests may read as well.
+    pub fn draw(&self, one: &AttachmentUse) -> Vec<Access> {
+        let attachment = &self.attachments[one.attachment];
+        let access = |aspects: Aspects, stage, access| {
+            let part = self.part(attachment, aspects);
+            whole(attachment.resource, part, (stage, access), AccessKind::Attachment)
+        };
+        let all = attachment.texels.aspects;
+        match one.role {
+            Role::Color => vec![access(all, S::COLOR_ATTACHMENT_OUTPUT, A::COLOR_ATTACHMENT_WRITE)],
+            Role::DepthStencil { written } => {
+                let (read, written) = (all & !written, all & written);
+                let reads = (!read.is_empty())
+                    .then(|| access(read, S::EARLY_FRAGMENT_TESTS, A::DEPTH_STENCIL_ATTACHMENT_READ));
+                let writes = (!written.is_empty())
+                    .then(|| access(written, S::LATE_FRAGMENT_TESTS, A::DEPTH_STENCIL_ATTACHMENT_WRITE));
+                reads.into_iter().chain(writes).collect()
+            }
+            Role::Input => {
+                let mut input = access(all, S::FRAGMENT_SHADER, A::INPUT_ATTACHMENT_READ);
+                input.kind = AccessKind::Whole;
+                vec![input]
+            }
+            Role::ResolveSource | Role::ResolveTarget => Vec::new(),
+        }
+    }
+
+    fn boundary(&self, to: Option<u32>) -> Boundary {
+        let explicit = self.dependencies.iter().filter(|one| one.to == to);
+        let explicit = explicit.map(|one| SubpassDependency {
+            from: one.from,
+            scopes: one.scopes,
+        });
+        let mut dependencies: Vec<SubpassDependency> = explicit.collect();
+        let mut transitions = Vec::new();
+        for (index, attachment) in self.attachments.iter().enumerate() {
+            let Some((from, old, new)) = self.transition(index, to) else {
+                continue;
+            };
+            let is_used = from.is_some() || to.is_some();
+            let is_outer = from.is_none() || to.is_none();
+            let is_explicit = |one: &SubpassDependency| one.from == from;
+            if is_outer && is_used && !dependencies.iter().any(is_explicit) {
+                dependencies.push(implicit(from));
+            }
+            if let Some(from) = from.filter(|_| to.is_some() && is_read_only(old) && is_read_only(new)) {
+                dependencies.push(between_reads(from));
+            }
+            transitions.push(Transition {
+                resource: attachment.resource,
+                part: Part::Texels(attachment.texels),
+                discards: old == ImageLayout::UNDEFINED && new != old,
+            });
+        }
+        Boundary {
+            dependencies,
+            transitions,
+        }
+    }
+
+    /// The transition of an attachment into a subpass, or into its final layout: the subpass that used it before, and both layouts.
+    fn transition(&self, index: usize, to: Option<u32>) -> Option<(Option<u32>, ImageLayout, ImageLayout)> {
+        let attachment = &self.attachments[index];
+        let end = to.unwrap_or(self.subpasses.len() as u32);
+        let new = match to {
+            Some(subpass) => self.use_in(index, subpass)?.layout,
+            None => attachment.final_layout,
+        };
+        let before = (0..end)
+            .rev()
+            .find_map(|subpass| Some((subpass, self.use_in(index, subpass)?)));
+        let (from, old) = match before {
+            Some((subpass, one)) => (Some(subpass), one.layout),
+            None => (None, attachment.initial_layout),
+        };
+        (old != new).then_some((from, old, new))
+    }
+
+    fn use_in(&self, index: usize, subpass: u32) -> Option<&AttachmentUse> {
+        self.subpasses[subpass as usize]
+            .iter()
+            .find(|one| one.attachment == index)
+    }
+
+    fn first_use(&self, index: usize) -> Option<u32> {
+        (0..self.subpasses.len() as u32).find(|&subpass| self.use_in(index, subpass).is_some())
+    }
+
+    fn last_use(&self, index: usize) -> Option<u32> {
+        (0..self.subpasses.len() as u32)
+            .rev()
+            .find(|&subpass| self.use_in(index, subpass).is_some())
+    }
+
+    fn loads(&self, index: usize) -> Vec<Access> {
+        let attachment = &self.attachments[index];
+        let of = |(aspects, load): (Aspects, Load)| {
+            let is_color = aspects.contains(Aspects::COLOR);
+            let (stage, [read, write]) = operations(is_color, S::EARLY_FRAGMENT_TESTS);
+            let access = match load {
+                Load::LOAD => read,
+                Load::CLEAR | Load::DONT_CARE => write,
+                _ => return None,
+            };
+            let part = self.part(attachment, aspects);
+            let mut access = whole(attachment.resource, part, (stage, access), AccessKind::Load);
+            access.discards = load == Load::DONT_CARE;
+            Some(access)
+        };
+        let [main, stencil] = split(attachment.texels.aspects);
+        [(main, attachment.load), (stencil, attachment.stencil_load)]
+            .into_iter()
+            .filter(|(aspects, _)| !aspects.is_empty())
+            .filter_map(of)
+            .collect()
+    }
+
+    /// The store operations of an attachment; none for aspects that no subpass writes.
+    fn stores(&self, index: usize, drawn: Aspects) -> Vec<Access> {
+        let attachment = &self.attachments[index];
+        let written = (0..self.subpasses.len() as u32)
+            .flat_map(|subpass| {
+                self.subpasses[subpass as usize]
+                    .iter()
+                    .filter(|one| one.attachment == index)
+            })
+            .fold(Aspects::empty(), |all, one| {
+                all | match one.role {
+                    Role::Color | Role::ResolveTarget => Aspects::COLOR | attachment.texels.aspects,
+                    Role::DepthStencil { written } => written,
+                    Role::Input | Role::ResolveSource => Aspects::empty(),
+                }
+            });
+        let of = |(aspects, store): (Aspects, Store)| {
+            let is_none = store == Store::NONE && !aspects.intersects(drawn);
+            if is_none || !aspects.intersects(written) && store == Store::STORE {
+                return None;
+            }
+            let is_color = aspects.contains(Aspects::COLOR);
+            let (stage, [_, write]) = operations(is_color, S::LATE_FRAGMENT_TESTS);
+            let part = self.part(attachment, aspects);
+            let mut access = whole(attachment.resource, part, (stage, write), AccessKind::Store);
+            access.discards = store != Store::STORE;
+            Some(access)
+        };
+        let [main, stencil] = split(attachment.texels.aspects);
+        [(main, attachment.store), (stencil, attachment.stencil_store)]
+            .into_iter()
+            .filter(|(aspects, _)| !aspects.is_empty())
+            .filter_map(of)
+            .collect()
+    }
+
+    /// The render area of some aspects of an attachment.
+    fn part(&self, attachment: &Attachment, aspects: Aspects) -> Part {
+        Part::Texels(Texels {
+            aspects,
+            area: Some(self.area),
+            ..attachment.texels
+        })
+    }
+}
+
+/// The implicit dependency before a render pass (`from` outside), or after it.
+fn implicit(from: Option<u32>) -> SubpassDependency {
+    let scopes = match from {
+        None => Scopes {
+            src: S::NONE,
+            src_access: A::NONE,
+            dst: S::ALL_COMMANDS,
+            dst_access: ATTACHMENT_ACCESSES,
+        },
+        Some(_) => Scopes {
+            src: S::ALL_COMMANDS,
+            src_access: ATTACHMENT_WRITES,
+            dst: S::NONE,
+            dst_access: A::NONE,
+        },
+    };
+    SubpassDependency { from, scopes }
+}
+
+/// Whether attachments in a layout are only read.
+fn is_read_only(layout: ImageLayout) -> bool {
+    matches!(
+        layout,
+        ImageLayout::SHADER_READ_ONLY_OPTIMAL
+            | ImageLayout::DEPTH_STENCIL_READ_ONLY_OPTIMAL
+            | ImageLayout::DEPTH_READ_ONLY_OPTIMAL
+            | ImageLayout::STENCIL_READ_ONLY_OPTIMAL
+            | ImageLayout::READ_ONLY_OPTIMAL
+    )
+}
+
+/// The dependency that the implementation inserts between two subpasses that only read an attachment, in different layouts.
+fn between_reads(from: u32) -> SubpassDependency {
+    let stages = S::FRAGMENT_SHADER | S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
+    SubpassDependency {
+        from: Some(from),
+        scopes: Scopes {
+            // Load operations happen before what reads the attachment in that subpass.
+            src: stages | S::COLOR_ATTACHMENT_OUTPUT,
+            src_access: A::NONE,
+            dst: stages,
+            dst_access: A::INPUT_ATTACHMENT_READ | A::DEPTH_STENCIL_ATTACHMENT_READ,
+        },
+    }
+}
+
+/// The stage of load or store operations, and how they read and write.
+fn operations(is_color: bool, tests: S) -> (S, [A; 2]) {
+    if is_color {
+        let accesses = [A::COLOR_ATTACHMENT_READ, A::COLOR_ATTACHMENT_WRITE];
+        (S::COLOR_ATTACHMENT_OUTPUT, accesses)
+    } else {
+        let accesses = [
+            A::DEPTH_STENCIL_ATTACHMENT_READ,
+            A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+        ];
+        (tests, accesses)
+    }
+}
+
+/// Resolve operations access color and depth attachments alike, as color.
+fn resolve(role: Role) -> Option<A> {
+    match role {
+        Role::ResolveSource => Some(A::COLOR_ATTACHMENT_READ),
+        Role::ResolveTarget => Some(A::COLOR_ATTACHMENT_WRITE),
+        _ => None,
+    }
+}
+
+/// Color or depth, and stencil.
+fn split(aspects: Aspects) -> [Aspects; 2] {
+    [aspects & !Aspects::STENCIL, aspects & Aspects::STENCIL]
+}
+
+fn whole(resource: ResourceId, part: Part, (stage, access): (S, A), kind: AccessKind) -> Access {
+    Access {
+        resource,
+        part,
+        stage,
+        access,
+        kind,
+        discards: false,
+    }
+}
+
+fn act(accesses: Vec<Access>) -> Vec<Command> {
+    if accesses.is_empty() {
+        Vec::new()
+    } else {
+        vec![Command::Action(accesses)]
+    }
+}

@@ -1,0 +1,106 @@
+//! Batches in an order in which they can run: one that waits for a value that nothing has signaled yet is kept until then, with all later
+//! batches of its queue.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::program::{Batch, QueueId, SemaphoreId};
+
+/// A batch with the step that submitted it.
+#[derive(Clone, Debug)]
+pub(crate) struct Submitted {
+    pub(crate) batch: Batch,
+    pub(crate) step: u64,
+}
+
+/// A value that was signaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Signaled {
+    pub(crate) value: u64,
+    /// The queue that signaled it; `None` for the host, the initial value, and binary semaphores, of which the value is 0.
+    pub(crate) by: Option<QueueId>,
+}
+
+impl Signaled {
+    /// Whether it is the same signal, or an earlier one of the same queue.
+    pub(crate) fn comes_before(self, other: Signaled) -> bool {
+        self.by == other.by && self.value <= other.value
+    }
+}
+
+/// Pending batches per queue before the oldest runs even though its wait is not satisfied: the signal may come from outside the program.
+const MAX_PENDING_BATCHES: usize = 64;
+
+/// Values remembered per timeline semaphore.
+const MAX_TIMELINE_VALUES: usize = 1024;
+
+/// The batches that wait, and the values that timeline semaphores have reached.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Schedule {
+    /// Signals in ascending order of values; binary semaphores have no entry.
+    timelines: HashMap<SemaphoreId, Vec<Signaled>>,
+    pending: Vec<(QueueId, VecDeque<Submitted>)>,
+}
+
+impl Schedule {
+    pub(crate) fn create_timeline(&mut self, semaphore: SemaphoreId, value: u64) {
+        self.timelines
+            .insert(semaphore, vec![Signaled { value, by: None }]);
+    }
+
+    pub(crate) fn destroy_semaphore(&mut self, semaphore: SemaphoreId) {
+        self.timelines.remove(&semaphore);
+    }
+
+    pub(crate) fn is_timeline(&self, semaphore: SemaphoreId) -> bool {
+        self.timelines.contains_key(&semaphore)
+    }
+
+    /// The signal that a wait for a value is for: the lowest value that reaches it.
+    pub(crate) fn reached(&self, semaphore: SemaphoreId, value: u64) -> Option<Signaled> {
+        match self.timelines.get(&semaphore) {
+            None => Some(Signaled { value: 0, by: None }),
+            Some(signals) => signals.iter().copied().find(|signaled| signaled.value >= value),
+        }
+    }
+
+    /// Records a signal and returns it; for binary semaphores the value is 0.
+    pub(crate) fn signal(&mut self, semaphore: SemaphoreId, value: u64, by: Option<QueueId>) -> Signaled {
+        let Some(signals) = self.timelines.get_mut(&semaphore) else {
+            return Signaled { value: 0, by: None };
+        };
+        let signaled = Signaled { value, by };
+        let at = signals.partition_point(|known| known.value < value);
+        signals.insert(at, signaled);
+        signals.drain(..signals.len().saturating_sub(MAX_TIMELINE_VALUES));
+        signaled
+    }
+
+    pub(crate) fn submit(&mut self, submitted: Submitted) {
+        let queue = submitted.batch.queue;
+        match self.pending.iter_mut().find(|(known, _)| *known == queue) {
+            Some((_, pending)) => pending.push_back(submitted),
+            None => self.pending.push((queue, VecDeque::from([submitted]))),
+        }
+    }
+
+    /// The pending batches of a queue up to the last one that meets a condition.
+    pub(crate) fn take_up_to(&mut self, queue: usize, meets: impl Fn(&Batch) -> bool) -> Vec<Submitted> {
+        let pending = &mut self.pending[queue].1;
+        let last = pending.iter().rposition(|submitted| meets(&submitted.batch));
+        pending.drain(..last.map_or(0, |last| last + 1)).collect()
+    }
+
+    /// The number of queues that batches were submitted to.
+    pub(crate) fn queues(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The next batch of a queue, if the values that it waits for are signaled.
+    pub(crate) fn next_of(&mut self, queue: usize) -> Option<Submitted> {
+        let pending = &self.pending[queue].1;
+        let mut waits = pending.front()?.batch.waits.iter();
+        let can_run = waits.all(|wait| self.reached(wait.semaphore, wait.value).is_some());
+        let is_full = pending.len() > MAX_PENDING_BATCHES;
+        (can_run || is_full).then(|| self.pending[queue].1.pop_front())?
+    }
+}

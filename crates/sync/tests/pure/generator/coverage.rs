@@ -1,0 +1,311 @@
+//! How many programs use each feature.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ash::vk::{AccessFlags2 as A, ImageAspectFlags as Aspects, PipelineStageFlags2 as S};
+use tileheap_sync::program::{
+    AccessKind, Boundary, Change, Command, CommandBuffer, Dependency, Extent, Part, Program, ResourceId,
+    Scopes, Step, Tiling,
+};
+
+use super::past::Touch;
+use super::places;
+
+/// The features that programs use.
+const FEATURES: &str = "three queues; two families; two memories; granularity; alias_of; depth and stencil; levels; layers; \
+    aliased buffers; buffer over image; image over image; neighbours by padding; \
+    byte range; area of texels; Whole; Partial; Attachment; Load; Load writes; Store; Resolve; discards; INPUT_ATTACHMENT_READ; \
+    UNIFORM_READ; SHADER_SAMPLED_READ; SHADER_STORAGE_READ; SHADER_STORAGE_WRITE; INDEX_READ; INDIRECT_COMMAND_READ; \
+    unknown access; VERTEX_SHADER; FRAGMENT_SHADER; COMPUTE_SHADER; COPY; BLIT; RESOLVE; CLEAR; COLOR_ATTACHMENT_OUTPUT; EARLY_FRAGMENT_TESTS; \
+    LATE_FRAGMENT_TESTS; host read; host write; dynamic rendering; resumes; render pass object; three subpasses; \
+    from outside; from a subpass; to outside; into a subpass; into the first subpass; final transition; implicit to outside; \
+    implicit from outside; barrier inside; Execution; All; Part; Layout; release; acquire; several dependencies; \
+    SetEvent; ResetEvent; WaitEvents; two events; layout at an event; Execute; Execute inside; submitted again; executed again; two batches; \
+    binary; timeline; wait before signal; batch signals late; host signals late; several waits; fence; WaitFence; ResetFence; \
+    WaitSemaphore; WaitIdle of a queue; WaitIdle of the device; SHADER_READ mask; SHADER_WRITE mask; MEMORY_READ mask; \
+    MEMORY_WRITE mask; no accesses; ALL_TRANSFER; ALL_GRAPHICS; ALL_COMMANDS; VERTEX_INPUT; PRE_RASTERIZATION_SHADERS; NONE; \
+    TOP_OF_PIPE; BOTTOM_OF_PIPE; HOST";
+
+/// How many programs were counted, and how many of them use each feature.
+#[derive(Debug, Default)]
+pub(crate) struct Coverage {
+    pub(crate) programs: usize,
+    pub(crate) features: BTreeMap<String, usize>,
+}
+
+impl Coverage {
+    pub(crate) fn count(&mut self, program: &Program) {
+        self.programs += 1;
+        let mut seen = Seen::default();
+        seen.program(program);
+        for name in FEATURES.split("; ") {
+            let used = usize::from(seen.names.contains(name));
+            *self.features.entry(name.to_owned()).or_default() += used;
+        }
+        for name in &seen.names {
+            assert!(
+                self.features.contains_key(name),
+                "{name} is not among the features"
+            );
+        }
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    buffers: Vec<*const CommandBuffer>,
+    family: u32,
+    inside: bool,
+}
+
+impl Seen {
+    fn see(&mut self, name: &str, used: bool) {
+        if used {
+            self.names.insert(name.to_owned());
+        }
+    }
+
+    fn program(&mut self, program: &Program) {
+        self.resources(program);
+        let (mut queues, mut families, mut signaled) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        signaled.extend(program.timelines.iter().copied());
+        let mut early = BTreeSet::new();
+        for step in &program.steps {
+            match step {
+                Step::Submit(batch) => {
+                    self.family = batch.family;
+                    self.see("two batches", !queues.is_empty());
+                    queues.insert(batch.queue);
+                    families.insert(batch.family);
+                    self.see("three queues", queues.len() > 2);
+                    self.see("two families", families.len() > 1);
+                    self.see("several waits", batch.waits.len() > 1);
+                    self.see("fence", batch.fence.is_some());
+                    for wait in &batch.waits {
+                        let now = signaled.get(&wait.semaphore);
+                        self.see(if now.is_some() { "timeline" } else { "binary" }, true);
+                        if now.is_some_and(|now| *now < wait.value) {
+                            self.see("wait before signal", true);
+                            early.insert((wait.semaphore, wait.value));
+                        }
+                    }
+                    for signal in &batch.signals {
+                        self.see(
+                            "batch signals late",
+                            early.contains(&(signal.semaphore, signal.value)),
+                        );
+                        signaled
+                            .entry(signal.semaphore)
+                            .and_modify(|now| *now = signal.value);
+                    }
+                    for buffer in &batch.command_buffers {
+                        self.see("submitted again", self.buffers.contains(&Arc::as_ptr(buffer)));
+                        self.buffer(buffer);
+                    }
+                }
+                Step::WaitFence(_) => self.see("WaitFence", true),
+                Step::ResetFence(_) => self.see("ResetFence", true),
+                Step::WaitSemaphore(..) => self.see("WaitSemaphore", true),
+                Step::SignalSemaphore(..) => self.see("host signals late", true),
+                Step::WaitIdle(queue) => {
+                    self.see(
+                        if queue.is_some() {
+                            "WaitIdle of a queue"
+                        } else {
+                            "WaitIdle of the device"
+                        },
+                        true,
+                    );
+                }
+                Step::Host(_, _, access) => {
+                    self.see(
+                        if access.access == A::HOST_READ {
+                            "host read"
+                        } else {
+                            "host write"
+                        },
+                        true,
+                    );
+                }
+            }
+        }
+    }
+
+    fn resources(&mut self, program: &Program) {
+        self.see("granularity", program.granularity > 1);
+        for (index, one) in program.resources.iter().enumerate() {
+            self.see("two memories", one.memory != program.resources[0].memory);
+            self.see("alias_of", one.alias_of.is_some());
+            if let Tiling::Optimal(all) = one.tiling {
+                self.see(
+                    "depth and stencil",
+                    all.aspects.contains(Aspects::DEPTH | Aspects::STENCIL),
+                );
+                self.see("levels", all.levels.len() > 1);
+                self.see("layers", all.layers.len() > 1);
+            }
+            for (other, two) in program.resources[..index].iter().enumerate() {
+                let ids = [index, other].map(|index| ResourceId(index as u32));
+                let sides = [(ids[0], places::whole(one)), (ids[1], places::whole(two))];
+                let meet = |granularity| places::meet(&program.resources, granularity, sides[0], sides[1]);
+                let linear = [one, two].map(|one| one.tiling == Tiling::Linear);
+                let apart =
+                    places::class(&program.resources, ids[0]) != places::class(&program.resources, ids[1]);
+                self.see("aliased buffers", meet(1) && linear == [true; 2]);
+                self.see("image over image", meet(1) && linear == [false; 2] && apart);
+                self.see("buffer over image", meet(1) && linear[0] != linear[1]);
+                self.see("neighbours by padding", meet(program.granularity) && !meet(1));
+            }
+        }
+    }
+
+    fn buffer(&mut self, buffer: &Arc<CommandBuffer>) {
+        self.buffers.push(Arc::as_ptr(buffer));
+        let mut subpass = 0;
+        for (_, command) in &buffer.commands {
+            match command {
+                Command::Action(accesses) => accesses.iter().for_each(|access| self.access(access)),
+                Command::Barrier(dependencies) => {
+                    self.see("barrier inside", self.inside);
+                    dependencies.iter().for_each(|one| self.dependency(one));
+                    self.see("several dependencies", dependencies.len() > 1);
+                }
+                Command::SetEvent(..) => self.see("SetEvent", true),
+                Command::ResetEvent(_) => self.see("ResetEvent", true),
+                Command::WaitEvents(events, dependencies) => {
+                    self.see("WaitEvents", true);
+                    self.see("two events", events.len() > 1);
+                    self.see(
+                        "layout at an event",
+                        dependencies.iter().any(|one| one.change != Change::None),
+                    );
+                    dependencies.iter().for_each(|one| self.dependency(one));
+                }
+                Command::BeginRendering { resumes, boundary } => {
+                    self.inside = true;
+                    self.see("resumes", *resumes);
+                    let empty = *boundary == Boundary::default();
+                    self.see(
+                        if empty {
+                            "dynamic rendering"
+                        } else {
+                            "render pass object"
+                        },
+                        true,
+                    );
+                    self.see("into the first subpass", !boundary.transitions.is_empty());
+                    self.boundary(boundary);
+                    subpass = 0;
+                }
+                Command::NextSubpass(boundary) => {
+                    subpass += 1;
+                    self.see("three subpasses", subpass == 2);
+                    self.see("into a subpass", !boundary.transitions.is_empty());
+                    self.see(
+                        "from a subpass",
+                        boundary.dependencies.iter().any(|one| one.from.is_some()),
+                    );
+                    self.boundary(boundary);
+                }
+                Command::EndRendering(boundary) => {
+                    self.inside = false;
+                    self.see("to outside", !boundary.dependencies.is_empty());
+                    self.see("final transition", !boundary.transitions.is_empty());
+                    let implicit = |one: &Scopes| one.src == S::ALL_COMMANDS && one.dst.is_empty();
+                    self.see(
+                        "implicit to outside",
+                        boundary.dependencies.iter().any(|one| implicit(&one.scopes)),
+                    );
+                    boundary
+                        .dependencies
+                        .iter()
+                        .for_each(|one| self.scopes(&one.scopes));
+                }
+                Command::Execute(inner) => {
+                    self.see(if self.inside { "Execute inside" } else { "Execute" }, true);
+                    let again =
+                        self.buffers.contains(&Arc::as_ptr(inner)) && !self.names.contains("submitted again");
+                    self.see("executed again", again);
+                    self.buffer(inner);
+                }
+            }
+        }
+    }
+
+    fn boundary(&mut self, boundary: &Boundary) {
+        for one in &boundary.dependencies {
+            self.see("from outside", one.from.is_none());
+            let (none, all) = (one.scopes.src.is_empty(), one.scopes.dst == S::ALL_COMMANDS);
+            self.see("implicit from outside", one.from.is_none() && none && all);
+            self.scopes(&one.scopes);
+        }
+    }
+
+    fn access(&mut self, access: &tileheap_sync::program::Access) {
+        use AccessKind::{Attachment, Load, Partial, Resolve, Store, Whole};
+        let touch = Touch::from(access);
+        self.see(
+            "byte range",
+            matches!(access.part, Part::Bytes(first, _) if first > 0),
+        );
+        self.see("area of texels", places::without_area(access.part) != access.part);
+        self.see("discards", access.discards);
+        self.see("Load writes", access.kind == Load && touch.writes);
+        for kind in [Whole, Partial, Attachment, Load, Store, Resolve] {
+            self.see(&format!("{kind:?}"), access.kind == kind);
+        }
+        self.see(
+            &format!("{:?}", access.stage),
+            !matches!(access.stage, S::DRAW_INDIRECT | S::INDEX_INPUT),
+        );
+        let plain =
+            A::UNIFORM_READ | A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ | A::SHADER_STORAGE_WRITE;
+        let plain = plain | A::INDEX_READ | A::INDIRECT_COMMAND_READ | A::INPUT_ATTACHMENT_READ;
+        let is_unknown = access.access.is_empty();
+        self.see("unknown access", is_unknown);
+        self.see(
+            &format!("{:?}", access.access),
+            plain.contains(access.access) && !is_unknown,
+        );
+    }
+
+    fn dependency(&mut self, one: &Dependency) {
+        self.scopes(&one.scopes);
+        self.see("Execution", one.extent == Extent::Execution);
+        self.see("All", one.extent == Extent::All);
+        self.see("Part", matches!(one.extent, Extent::Part(..)));
+        match one.change {
+            Change::None => {}
+            Change::Layout { .. } => self.see("Layout", true),
+            Change::Family { from, .. } if from == self.family => self.see("release", true),
+            Change::Family { to, .. } => self.see(
+                if to == self.family {
+                    "acquire"
+                } else {
+                    "family elsewhere"
+                },
+                true,
+            ),
+        }
+    }
+
+    fn scopes(&mut self, one: &Scopes) {
+        for mask in [one.src, one.dst] {
+            let composite = S::ALL_TRANSFER | S::ALL_GRAPHICS | S::ALL_COMMANDS | S::VERTEX_INPUT | S::HOST;
+            let composite = composite | S::PRE_RASTERIZATION_SHADERS | S::TOP_OF_PIPE | S::BOTTOM_OF_PIPE;
+            self.see(
+                &format!("{mask:?}"),
+                composite.contains(mask) && mask.as_raw().is_power_of_two(),
+            );
+            self.see("NONE", mask.is_empty());
+        }
+        for mask in [one.src_access, one.dst_access] {
+            self.see("no accesses", mask.is_empty());
+            for access in [A::SHADER_READ, A::SHADER_WRITE, A::MEMORY_READ, A::MEMORY_WRITE] {
+                self.see(&format!("{access:?} mask"), mask.contains(access));
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Smaller programs with the same fault.
+
+use std::sync::Arc;
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use tileheap_sync::program::{AccessKind, Change, Command, Extent, Part, Program, Scopes, Step};
+
+use super::past::Commands;
+use super::{edit, is_valid, places};
+
+/// The smallest program that steps of removal reach from `program` while `fails` stays true.
+pub(crate) fn shrink(mut program: Program, fails: impl Fn(&Program) -> bool) -> Program {
+    let edits: [fn(&mut Program, &mut Nth); 5] = [steps, batches, buffers, lists, details];
+    loop {
+        let mut smaller = false;
+        for edit in edits {
+            let mut at = 0;
+            loop {
+                let mut candidate = program.clone();
+                let mut nth = Nth {
+                    left: at,
+                    done: false,
+                };
+                edit(&mut candidate, &mut nth);
+                if !nth.done {
+                    break;
+                }
+                if is_valid(&candidate).is_ok() && fails(&candidate) {
+                    program = candidate;
+                    smaller = true;
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        if !smaller {
+            return program;
+        }
+    }
+}
+
+/// Counts down to the one place that is changed.
+struct Nth {
+    left: usize,
+    done: bool,
+}
+
+impl Nth {
+    fn here(&mut self) -> bool {
+        if self.done {
+            return false;
+        }
+        self.done = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        self.done
+    }
+
+    /// Removes the chosen one of `list`, the last ones first.
+    fn one_of<T>(&mut self, list: &mut Vec<T>) {
+        for index in (0..list.len()).rev() {
+            if self.here() {
+                list.remove(index);
+                return;
+            }
+        }
+    }
+
+    /// Removes the chosen bit of `mask`.
+    fn bit(&mut self, mask: u64) -> u64 {
+        for bit in edit::bits(mask) {
+            if self.here() {
+                return mask & !bit;
+            }
+        }
+        mask
+    }
+
+    fn scopes(&mut self, scopes: &mut Scopes) {
+        scopes.src = S::from_raw(self.bit(scopes.src.as_raw()));
+        scopes.src_access = A::from_raw(self.bit(scopes.src_access.as_raw()));
+        scopes.dst = S::from_raw(self.bit(scopes.dst.as_raw()));
+        scopes.dst_access = A::from_raw(self.bit(scopes.dst_access.as_raw()));
+    }
+}
+
+fn steps(program: &mut Program, nth: &mut Nth) {
+    nth.one_of(&mut program.steps);
+}
+
+/// Parts of batches; and a fence or semaphore with everything that uses it.
+fn batches(program: &mut Program, nth: &mut Nth) {
+    let mut semaphore = None;
+    for step in program.steps.iter_mut().rev() {
+        if let Step::Submit(batch) = step {
+            nth.one_of(&mut batch.command_buffers);
+            nth.one_of(&mut batch.waits);
+            nth.one_of(&mut batch.signals);
+            if batch.fence.is_some() && nth.here() {
+                batch.fence = None;
+            }
+            for signal in &batch.signals {
+                if nth.here() {
+                    semaphore = Some(signal.semaphore);
+                }
+            }
+        }
+    }
+    if semaphore.is_some() {
+        let gone = |one: &tileheap_sync::program::SemaphoreUse| Some(one.semaphore) == semaphore;
+        for step in &mut program.steps {
+            if let Step::Submit(batch) = step {
+                batch.waits.retain(|one| !gone(one));
+                batch.signals.retain(|one| !gone(one));
+            }
+        }
+    }
+}
+
+/// Commands, whole instances, and command buffers of their own.
+fn buffers(program: &mut Program, nth: &mut Nth) {
+    edit::commands(program, &mut |all| {
+        for first in 0..all.len() {
+            if matches!(all[first].1, Command::BeginRendering { .. }) {
+                let end = all[first..]
+                    .iter()
+                    .position(|(_, command)| matches!(command, Command::EndRendering(_)));
+                if nth.here() {
+                    all.drain(first..=first + end.unwrap_or_default());
+                    return;
+                }
+            }
+        }
+        nth.one_of(all);
+        inline(all, nth);
+    });
+}
+
+/// The commands of a secondary command buffer instead of its execution.
+fn inline(all: &mut Commands, nth: &mut Nth) {
+    for index in 0..all.len() {
+        let Command::Execute(inner) = &all[index].1 else {
+            continue;
+        };
+        let inner = Arc::clone(inner);
+        if nth.here() {
+            all.splice(index..=index, inner.commands.iter().cloned());
+            return;
+        }
+    }
+}
+
+/// Accesses, dependencies, transitions and events.
+fn lists(program: &mut Program, nth: &mut Nth) {
+    edit::commands(program, &mut |all| {
+        for (_, command) in all {
+            match command {
+                Command::Action(accesses) => nth.one_of(accesses),
+                Command::Barrier(dependencies) => nth.one_of(dependencies),
+                Command::WaitEvents(events, dependencies) => {
+                    nth.one_of(events);
+                    nth.one_of(dependencies);
+                }
+                Command::BeginRendering { boundary, .. }
+                | Command::NextSubpass(boundary)
+                | Command::EndRendering(boundary) => {
+                    nth.one_of(&mut boundary.dependencies);
+                    nth.one_of(&mut boundary.transitions);
+                }
+                _ => {}
+            }
+        }
+    });
+}
+
+/// Masks, extents, changes, areas and the resources themselves.
+fn details(program: &mut Program, nth: &mut Nth) {
+    edit::commands(program, &mut |all| {
+        for (_, command) in all {
+            edit::scopes(command, &mut |scopes| nth.scopes(scopes));
+            for dependency in edit::dependencies(command) {
+                if dependency.change != Change::None && nth.here() {
+                    dependency.change = Change::None;
+                }
+                if matches!(dependency.extent, Extent::Part(..))
+                    && dependency.change == Change::None
+                    && nth.here()
+                {
+                    dependency.extent = Extent::All;
+                }
+            }
+            match command {
+                Command::SetEvent(_, stages) => *stages = S::from_raw(nth.bit(stages.as_raw())),
+                Command::Action(accesses) => {
+                    for access in accesses {
+                        if access.kind == AccessKind::Partial && nth.here() {
+                            access.kind = AccessKind::Whole;
+                        }
+                        if places::without_area(access.part) != access.part && nth.here() {
+                            access.part = places::without_area(access.part);
+                        }
+                        if access.discards && nth.here() {
+                            access.discards = false;
+                        }
+                        narrow(&mut access.part, nth);
+                    }
+                }
+                _ => {}
+            }
+        }
+    });
+    for one in edit::semaphores(program) {
+        one.stages = S::from_raw(nth.bit(one.stages.as_raw()));
+    }
+    for resource in &mut program.resources {
+        if resource.alias_of.is_some() && nth.here() {
+            resource.alias_of = None;
+        }
+    }
+    if program.granularity > 1 && nth.here() {
+        program.granularity = 1;
+    }
+}
+
+/// Half of the bytes, or one level or layer less.
+fn narrow(part: &mut Part, nth: &mut Nth) {
+    match part {
+        Part::Bytes(first, end) if *end - *first > 1 => {
+            let middle = first.midpoint(*end);
+            if nth.here() {
+                *end = middle;
+            } else if nth.here() {
+                *first = middle;
+            }
+        }
+        Part::Bytes(..) => {}
+        Part::Texels(texels) => {
+            for run in [&mut texels.levels, &mut texels.layers] {
+                if run.len() > 1 && nth.here() {
+                    run.end -= 1;
+                } else if run.len() > 1 && nth.here() {
+                    run.first += 1;
+                }
+            }
+        }
+    }
+}

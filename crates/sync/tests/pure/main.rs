@@ -1,0 +1,9 @@
+//! The model of order and contents against known verdicts, and against an oracle on random programs.
+
+mod agreement;
+mod cases;
+mod contents;
+mod generator;
+mod oracle;
+mod recordings;
+mod render_passes;

@@ -1,0 +1,303 @@
+//! The commands of a command buffer: their operations and dependencies.
+
+use tileheap_sync::program::*;
+use tileheap_sync::{Action as Did, Use};
+
+use super::flatten::Flattener;
+use super::operations::{AccessScope, Action, Dependency as Scoped, Place, Scope};
+use super::stages::{self, ACQUIRE, STAGELESS};
+
+impl Flattener<'_> {
+    /// "Submission order": a secondary's commands are where it executes, and in the subpass that it executes in.
+    pub(super) fn commands(&mut self, queue: usize, batch: u64, command_buffer: &CommandBuffer) {
+        for (tag, command) in &command_buffer.commands {
+            match command {
+                Command::Execute(secondary) => self.commands(queue, batch, secondary),
+                _ => self.command(queue, batch, *tag, command),
+            }
+        }
+    }
+
+    fn command(&mut self, queue: usize, batch: u64, tag: Tag, command: &Command) {
+        let at = self.tick();
+        let id = self.queues[queue].id;
+        match command {
+            Command::Action(accesses) => {
+                let place = Place::Queue(id, self.queues[queue].subpass);
+                for access in accesses {
+                    self.access(batch, tag, at, place, access);
+                }
+            }
+            Command::Barrier(dependencies) => {
+                let limit = self.limit(queue);
+                self.barrier(queue, batch, tag, at, dependencies, |stages| {
+                    vec![Scope::Commands {
+                        queue: id,
+                        after: 0,
+                        before: at,
+                        subpass: limit,
+                        stages,
+                    }]
+                });
+            }
+            // "Events": the scope is applied to all operations earlier in submission order.
+            Command::SetEvent(event, stages) => {
+                let stages = stages::first_synchronization_scope(*stages, self.rules);
+                let scope = Scope::Commands {
+                    queue: id,
+                    after: 0,
+                    before: at,
+                    subpass: None,
+                    stages,
+                };
+                self.events.insert(self.event(id, *event), scope);
+            }
+            Command::ResetEvent(event) => {
+                self.events.remove(&self.event(id, *event));
+            }
+            Command::WaitEvents(events, dependencies) => {
+                let set: Vec<Scope> = events
+                    .iter()
+                    .filter_map(|event| self.events.get(&self.event(id, *event)).copied())
+                    .collect();
+                let at_signal = self.rules.events_end_at_their_signal;
+                self.barrier(queue, batch, tag, at, dependencies, |_| {
+                    let mut first = set.clone();
+                    for scope in &mut first {
+                        match scope {
+                            Scope::Commands { before, .. } if !at_signal => *before = at,
+                            _ => {}
+                        }
+                    }
+                    first
+                });
+            }
+            Command::BeginRendering { resumes, boundary } => {
+                let suspended = self.queues[queue]
+                    .last_instance
+                    .filter(|_| *resumes && self.rules.resumed_instances_continue);
+                let instance = suspended.unwrap_or_else(|| {
+                    self.begins.push(at);
+                    self.begins.len() - 1
+                });
+                self.queues[queue].subpass = Some((instance, 0));
+                self.queues[queue].last_instance = Some(instance);
+                self.flat.ends.remove(&(instance, 0));
+                self.boundary(queue, batch, tag, at, instance, boundary);
+            }
+            Command::NextSubpass(boundary) => {
+                let Some((instance, subpass)) = self.queues[queue].subpass else {
+                    return;
+                };
+                self.flat.ends.insert((instance, subpass), at);
+                self.queues[queue].subpass = Some((instance, subpass + 1));
+                self.boundary(queue, batch, tag, at, instance, boundary);
+            }
+            Command::EndRendering(boundary) => {
+                let Some((instance, subpass)) = self.queues[queue].subpass else {
+                    return;
+                };
+                self.flat.ends.insert((instance, subpass), at);
+                self.queues[queue].subpass = None;
+                self.boundary(queue, batch, tag, at, instance, boundary);
+            }
+            Command::Execute(_) => unreachable!("commands() runs secondaries"),
+        }
+    }
+
+    fn event(&self, queue: QueueId, event: EventId) -> (QueueId, EventId) {
+        (
+            if self.rules.events_stay_in_their_queue {
+                queue
+            } else {
+                QueueId(0)
+            },
+            event,
+        )
+    }
+
+    /// Barriers inside a render pass instance are limited to the current subpass.
+    fn limit(&self, queue: usize) -> Option<(usize, u32)> {
+        self.queues[queue]
+            .subpass
+            .filter(|_| self.rules.barriers_stay_in_their_subpass)
+    }
+
+    /// The dependencies of a barrier or of a wait for events, with its transitions, releases and acquires.
+    fn barrier(
+        &mut self,
+        queue: usize,
+        batch: u64,
+        tag: Tag,
+        at: usize,
+        dependencies: &[Dependency],
+        first_scopes: impl Fn(ash::vk::PipelineStageFlags2) -> Vec<Scope>,
+    ) {
+        let rules = self.rules;
+        let (id, family, subpass) = (
+            self.queues[queue].id,
+            self.queues[queue].family,
+            self.limit(queue),
+        );
+        let mut global = Vec::new();
+        let mut changes = Vec::new();
+        for dependency in dependencies {
+            let did = match dependency.change {
+                Change::None => None,
+                Change::Layout { .. } => Some(Did::Transition),
+                Change::Family { from, to } if from != to && from == family => Some(Did::Release),
+                Change::Family { from, to } if from != to && to == family => Some(Did::Acquire),
+                Change::Family { .. } => None,
+            };
+            let Scopes { src, dst, .. } = dependency.scopes;
+            let mut scoped = Scoped {
+                first: first_scopes(stages::first_synchronization_scope(src, rules)),
+                second: vec![Scope::Commands {
+                    queue: id,
+                    after: at,
+                    before: usize::MAX,
+                    subpass,
+                    stages: stages::second_synchronization_scope(dst, rules),
+                }],
+                available: self.first_access_scope(&dependency.scopes, dependency.extent),
+                visible: self.second_access_scope(&dependency.scopes, dependency.extent),
+            };
+            // "Queue Family Ownership Transfer": releases ignore the destination masks, acquires the source masks.
+            if did == Some(Did::Release) && rules.releases_ignore_their_destination {
+                scoped.second.clear();
+                scoped.visible = AccessScope::Nothing;
+            }
+            if did == Some(Did::Acquire) && rules.acquires_ignore_their_source {
+                scoped.first.clear();
+                scoped.available = AccessScope::Nothing;
+            }
+            let index = self.depend(scoped);
+            match (did, dependency.extent) {
+                (Some(did), Extent::Part(resource, part)) => changes.push((
+                    index,
+                    Use {
+                        batch,
+                        tag,
+                        resource,
+                        part,
+                        action: did,
+                    },
+                )),
+                (_, Extent::All) if rules.accompanied => global.push(index),
+                _ => {}
+            }
+        }
+        for (index, usage) in changes {
+            self.change(Place::Queue(id, subpass), at, usage, vec![index], global.clone());
+        }
+    }
+
+    fn change(&mut self, place: Place, at: usize, usage: Use, within: Vec<usize>, companions: Vec<usize>) {
+        let stage = if usage.action == Did::Acquire {
+            ACQUIRE
+        } else {
+            STAGELESS
+        };
+        self.flat.actions.push(Action {
+            at,
+            place,
+            stage,
+            access: None,
+            writes: true,
+            usage,
+            within,
+            companions,
+        });
+    }
+
+    fn first_access_scope(&self, scopes: &Scopes, extent: Extent) -> AccessScope {
+        let stages = stages::first_access_scope(scopes.src, self.rules);
+        let accesses = stages::access_types(scopes.src_access, self.rules);
+        if extent == Extent::Execution {
+            AccessScope::Nothing
+        } else {
+            AccessScope::Types {
+                stages,
+                accesses,
+                extent,
+            }
+        }
+    }
+
+    fn second_access_scope(&self, scopes: &Scopes, extent: Extent) -> AccessScope {
+        let stages = stages::second_access_scope(scopes.dst, self.rules);
+        let accesses = stages::access_types(scopes.dst_access, self.rules);
+        if extent == Extent::Execution {
+            AccessScope::Nothing
+        } else {
+            AccessScope::Types {
+                stages,
+                accesses,
+                extent,
+            }
+        }
+    }
+
+    /// Subpass dependencies (`VkSubpassDependency`), and the transitions that happen after the first scopes of all of them and before
+    /// the second ones.
+    fn boundary(
+        &mut self,
+        queue: usize,
+        batch: u64,
+        tag: Tag,
+        at: usize,
+        instance: usize,
+        boundary: &Boundary,
+    ) {
+        let rules = self.rules;
+        let id = self.queues[queue].id;
+        let destination = self.queues[queue].subpass.filter(|_| rules.destination_subpass);
+        let begin = if rules.external_is_before_the_instance {
+            self.begins[instance]
+        } else {
+            at
+        };
+        let within: Vec<usize> = boundary
+            .dependencies
+            .iter()
+            .map(|dependency| {
+                let (before, source) = match dependency.from {
+                    None => (begin, None),
+                    Some(from) => (at, Some((instance, from)).filter(|_| rules.source_subpass)),
+                };
+                let first = stages::first_synchronization_scope(dependency.scopes.src, rules);
+                let second = stages::second_synchronization_scope(dependency.scopes.dst, rules);
+                let available = self.first_access_scope(&dependency.scopes, Extent::All);
+                let visible = self.second_access_scope(&dependency.scopes, Extent::All);
+                self.depend(Scoped {
+                    first: vec![Scope::Commands {
+                        queue: id,
+                        after: 0,
+                        before,
+                        subpass: source,
+                        stages: first,
+                    }],
+                    second: vec![Scope::Commands {
+                        queue: id,
+                        after: at,
+                        before: usize::MAX,
+                        subpass: destination,
+                        stages: second,
+                    }],
+                    available,
+                    visible,
+                })
+            })
+            .collect();
+        for transition in &boundary.transitions {
+            let usage = Use {
+                batch,
+                tag,
+                resource: transition.resource,
+                part: transition.part,
+                action: Did::Transition,
+            };
+            self.change(Place::Queue(id, None), at, usage, within.clone(), Vec::new());
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! An oracle: the hazards of a program by the text of the Vulkan specification, word for word and slowly.
+//!
+//! It shares nothing with the crate but the types of programs and findings. Read it beside "Synchronization and Cache Control" and the
+//! appendix "Memory Model" of the specification; functions have the names of their terms. [`EXCEPTIONS`] lists where it leaves them.
+//!
+//! - `stages`: what masks of stages and accesses mean.
+//! - `operations`: operations, and dependencies with their scopes.
+//! - `flatten` and `commands`: those of a program, in processing order.
+//! - `cells`: memory locations.
+//! - `relations`: happens-before, availability and visibility.
+//! - `races`: the pairs that are not location-ordered.
+
+mod bits;
+mod cells;
+mod commands;
+mod flatten;
+mod operations;
+mod races;
+mod relations;
+mod stages;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod cases_across;
+#[cfg(test)]
+mod cases_images;
+#[cfg(test)]
+mod make;
+#[cfg(test)]
+mod tests;
+
+use tileheap_sync::Hazard;
+use tileheap_sync::program::Program;
+
+/// Where the oracle follows a rule of its own: name, section of the specification, reason.
+pub(crate) const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "chains by stages",
+        "Execution and Memory Dependencies",
+        "two dependencies chain if their scopes have a stage and a place in common, though no operation may be there: as validation does",
+    ),
+    (
+        "accompanied",
+        "Image Layout Transitions",
+        "a global memory barrier of the same command makes writes available to the transitions of its other barriers",
+    ),
+    (
+        "transitions in order",
+        "Image Layout Transitions",
+        "transitions of one image on one queue happen in submission order; of different ones in the same memory only by the letter not",
+    ),
+    (
+        "rasterization order",
+        "Rasterization Order",
+        "attachment accesses of one subpass are ordered, as are draws before the resolve operations of their subpass",
+    ),
+    (
+        "load and store operations",
+        "Render Pass Load Operations",
+        "load operations come before and store operations after everything else that an instance does to an attachment or its aliases",
+    ),
+    (
+        "whole subresources",
+        "Render Pass Load Operations",
+        "load, store and resolve operations that write may write back what lies outside of their area: a hazard by the letter",
+    ),
+    (
+        "adjacent accesses",
+        "Data Race",
+        "a hazard is reported for the nearest accesses only, not again for what a write in between replaced or a like read repeats",
+    ),
+    (
+        "last signal of an event",
+        "Events",
+        "a set of an event that is set already replaces the earlier one, by the specification it has no effect",
+    ),
+    (
+        "lowest value",
+        "Semaphore Waiting",
+        "a wait for a timeline is for the signal with the lowest value that reaches it, the specification allows any",
+    ),
+    (
+        "visible to the host",
+        "Host Write Ordering Guarantees",
+        "a dependency towards the host counts for each later wait of the host that covers the write, whatever that signal's stages include",
+    ),
+    (
+        "unknown accesses",
+        "Execution and Memory Dependencies",
+        "accesses of which only the stage is known need an execution dependency only; their writes count as available",
+    ),
+    (
+        "coherent memory",
+        "Availability, Visibility, and Domain Operations",
+        "writes of the host are available to the host domain at once, and its reads need no invalidation",
+    ),
+    (
+        "host signal",
+        "Host Write Ordering Guarantees",
+        "vkSignalSemaphore makes available to the device what the host wrote before, as vkQueueSubmit does",
+    ),
+];
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// The rules of the specification. Switching one off gives a wrong oracle, which some program has to tell from the right one.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Rules {
+            $($(#[$doc])* pub(crate) $name: bool,)+
+        }
+
+        impl Rules {
+            /// All rules.
+            pub(crate) const ALL: Rules = Rules { $($name: true),+ };
+
+            /// Every rule's name, with all rules but that one.
+            #[cfg(test)]
+            pub(crate) fn mutations() -> Vec<(&'static str, Rules)> {
+                vec![$((stringify!($name), Rules { $name: false, ..Rules::ALL })),+]
+            }
+        }
+    };
+}
+
+rules! {
+    /// First synchronization scopes include logically earlier stages.
+    logically_earlier_stages,
+    /// Second ones include logically later stages.
+    logically_later_stages,
+    /// First access scopes only include the stages that are named.
+    first_access_scope_is_named,
+    /// Second ones likewise.
+    second_access_scope_is_named,
+    /// Access scopes are limited to access types.
+    access_types,
+    /// `TOP_OF_PIPE` and `BOTTOM_OF_PIPE` are all commands in one of the scopes.
+    top_and_bottom,
+    /// `HOST` is in no other mask.
+    host_is_in_no_composite,
+    /// `ALL_COMMANDS` as a source includes transitions, releases and acquires.
+    all_commands_includes_earlier_transitions,
+    /// `ALL_COMMANDS` as a destination includes transitions and releases.
+    all_commands_includes_later_transitions,
+    /// `ALL_COMMANDS` as a destination includes acquires.
+    all_commands_includes_later_acquires,
+    /// Execution dependencies form chains.
+    execution_dependency_chains,
+    /// Transitions, releases and acquires join what happens before them with what happens after them.
+    transitions_join_chains,
+    /// Chains need a common stage.
+    chains_need_a_common_stage,
+    /// An available value remains available.
+    availability_persists,
+    /// Accesses of which only the stage is known are available to what waits for them.
+    unknown_accesses,
+    /// Only reads need visibility.
+    writes_need_no_visibility,
+    /// After reads an execution dependency is enough.
+    execution_is_enough_after_reads,
+    /// Accesses after a write need it to be available.
+    execution_is_not_enough_after_writes,
+    /// Writes of transitions, releases and acquires are available.
+    transition_writes_are_available,
+    /// Those of transitions are visible to their own dependency.
+    transition_writes_are_visible,
+    /// Barriers for a part only limit access scopes.
+    extent_limits_access_scopes,
+    /// A global barrier beside a transition makes writes available to it.
+    accompanied,
+    /// Barriers in a render pass instance are limited to the subpass.
+    barriers_stay_in_their_subpass,
+    /// The source of a subpass dependency is that subpass only.
+    source_subpass,
+    /// `VK_SUBPASS_EXTERNAL` as a source is before the instance only.
+    external_is_before_the_instance,
+    /// The destination of a subpass dependency is that subpass only.
+    destination_subpass,
+    /// A resumed instance is the suspended one.
+    resumed_instances_continue,
+    /// Transitions of one image on one queue are ordered.
+    transitions_in_order,
+    /// Draws of a subpass are ordered.
+    rasterization_order,
+    /// Load operations come first and store operations last.
+    load_and_store_order,
+    /// Load, store and resolve operations may write back whole subresources.
+    whole_subresources,
+    /// An event covers what came before its signal operation, not its wait.
+    events_end_at_their_signal,
+    /// Events do not cross queues.
+    events_stay_in_their_queue,
+    /// A semaphore signal covers earlier batches.
+    signals_cover_earlier_batches,
+    /// A semaphore signal covers earlier signals.
+    signals_cover_earlier_signals,
+    /// A wait consumes the signal of a binary semaphore.
+    waits_unsignal,
+    /// Semaphore waits are limited to stages.
+    waits_have_stages,
+    /// Timeline waits are for the lowest value.
+    lowest_value,
+    /// Releases ignore their second scope.
+    releases_ignore_their_destination,
+    /// Acquires ignore their first scope.
+    acquires_ignore_their_source,
+    /// What the host waited for comes before what it does and submits later.
+    host_waits,
+    /// Such waits are not for work that was submitted before them.
+    host_waits_are_for_later_submissions,
+    /// A submission covers what the host did before.
+    submissions_cover_the_host,
+    /// Signals of the host cover what it did before.
+    host_signal,
+    /// The host sees writes of the device through a dependency with `HOST`.
+    host_domain,
+    /// Aliases are padded to the granularity if one of them is linear.
+    padding,
+    /// Images in one class share their subresources.
+    classes,
+    /// All of an optimally tiled image aliases.
+    optimal_images_alias_entirely,
+    /// Writes hide earlier accesses.
+    writes_hide,
+    /// Like reads hide earlier ones.
+    reads_hide,
+    /// Unknown elements make a hazard a possible one.
+    some_is_possible,
+}
+
+/// The hazards of a program.
+pub(crate) fn hazards(program: &Program) -> Vec<Hazard> {
+    hazards_with(program, Rules::ALL)
+}
+
+/// The hazards by some of the rules only.
+pub(crate) fn hazards_with(program: &Program, rules: Rules) -> Vec<Hazard> {
+    let flat = flatten::flatten(program, &rules);
+    let space = cells::Space::new(program, &flat, &rules);
+    let relations = relations::Relations::new(&flat, &space, &rules);
+    races::races(&flat, &space, &relations, &rules)
+}

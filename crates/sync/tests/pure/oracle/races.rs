@@ -1,0 +1,198 @@
+//! "Data Race": pairs of accesses to a memory location, one of them a write, that are not location-ordered.
+
+use ash::vk;
+use tileheap_sync::program::AccessKind as Kind;
+use tileheap_sync::{Action as Did, Hazard, Missing, Verdict};
+use vk::AccessFlags2 as A;
+
+use super::Rules;
+use super::bits::Bits;
+use super::cells::Space;
+use super::operations::{Action, Flat, Place, Subpass};
+use super::relations::Relations;
+
+fn subpass(action: &Action) -> Option<Subpass> {
+    match action.place {
+        Place::Queue(_, subpass) => subpass,
+        Place::Host(_) => None,
+    }
+}
+
+fn same_queue(x: &Action, y: &Action) -> bool {
+    match (x.place, y.place) {
+        (Place::Queue(one, _), Place::Queue(other, _)) => one == other,
+        (Place::Host(_), Place::Host(_)) => true,
+        _ => false,
+    }
+}
+
+fn both_transitions(x: &Action, y: &Action) -> bool {
+    x.usage.action == Did::Transition && y.usage.action == Did::Transition && same_queue(x, y)
+}
+
+/// The exceptions "rasterization order" and "load and store operations".
+fn ordered_by_the_render_pass(x: &Action, y: &Action, rules: &Rules) -> bool {
+    let (Some(in_x), Some(in_y)) = (subpass(x), subpass(y)) else {
+        return false;
+    };
+    let (Some(kind_x), Some(kind_y)) = (x.kind(), y.kind()) else {
+        return false;
+    };
+    let for_attachment = |action: &Action| {
+        let reads_input = action
+            .access
+            .is_some_and(|access| access.access == A::INPUT_ATTACHMENT_READ);
+        reads_input
+            || matches!(
+                action.kind(),
+                Some(Kind::Attachment | Kind::Load | Kind::Store | Kind::Resolve)
+            )
+    };
+    let draws = kind_x == Kind::Attachment && matches!(kind_y, Kind::Attachment | Kind::Resolve);
+    let first_or_last =
+        kind_x == Kind::Load && for_attachment(y) || for_attachment(x) && kind_y == Kind::Store;
+    rules.rasterization_order && in_x == in_y && draws
+        || rules.load_and_store_order && in_x.0 == in_y.0 && first_or_last
+}
+
+/// The exception "adjacent accesses": whether an action hides the earlier one at a cell of that.
+fn hides(z: usize, x: usize, cell: usize, flat: &Flat, space: &Space, rules: &Rules) -> bool {
+    let (between, earlier) = (&flat.actions[z], &flat.actions[x]);
+    let same_class = space.touched[z].class == space.touched[x].class;
+    if between.is_unknown() {
+        return false;
+    }
+    if rules.writes_hide && between.writes && between.kind() != Some(Kind::Partial) {
+        let covers = if same_class {
+            space.touched[z].certain.contains(cell)
+        } else {
+            space.covers(z, flat, space.touched[x].resource, cell, rules)
+        };
+        if covers {
+            return true;
+        }
+    }
+    let alike = between.usage.action == earlier.usage.action
+        && between.usage.resource == earlier.usage.resource
+        && between.kind() == earlier.kind()
+        && same_queue(between, earlier)
+        && subpass(between) == subpass(earlier);
+    let repeats = !earlier.writes || earlier.kind() == Some(Kind::Partial);
+    rules.reads_hide && repeats && alike && space.touched[z].certain.contains(cell)
+}
+
+/// The cells where two actions meet: those of the earlier one, with those of the later one.
+fn overlap(x: usize, y: usize, space: &Space, rules: &Rules) -> Vec<(usize, usize)> {
+    let (one, other) = (&space.touched[x], &space.touched[y]);
+    if one.class == other.class {
+        return one
+            .letter
+            .and(&other.letter)
+            .iter()
+            .map(|cell| (cell, cell))
+            .collect();
+    }
+    if !space.resources_alias(one.resource, other.resource) {
+        return Vec::new();
+    }
+    let pairs = one
+        .letter
+        .iter()
+        .flat_map(|a| other.letter.iter().map(move |b| (a, b)));
+    pairs
+        .filter(|(a, b)| space.alias((one.resource, *a), (other.resource, *b), rules))
+        .collect()
+}
+
+/// The hazard of a pair, if any: the highest verdict over its cells, and the smallest that is missing there. Where one of the two touches
+/// unknown elements of its part, it is possible only, unless all of them race.
+fn race(
+    x: usize,
+    y: usize,
+    flat: &Flat,
+    space: &Space,
+    relations: &Relations<'_>,
+    rules: &Rules,
+) -> Option<(Verdict, Missing)> {
+    let (earlier, later) = (&flat.actions[x], &flat.actions[y]);
+    let same_class = space.touched[x].class == space.touched[y].class;
+    let transitions = both_transitions(earlier, later) && rules.transitions_in_order;
+    if transitions && same_class || ordered_by_the_render_pass(earlier, later, rules) {
+        return None;
+    }
+    let between = |z: &usize| earlier.at < flat.actions[*z].at && flat.actions[*z].at < later.at;
+    let hidden = |a: usize| {
+        (x + 1..y)
+            .filter(between)
+            .any(|z| hides(z, x, a, flat, space, rules))
+    };
+    let are_some =
+        [earlier, later].map(|action| rules.some_is_possible && action.kind() == Some(Kind::Partial));
+    let mut racing = [Bits::default(); 2];
+    let mut least: Option<Missing> = None;
+    let mut worst: Option<(Verdict, Missing)> = None;
+    let mut last: Option<(usize, bool)> = None;
+    for (a, b) in overlap(x, y, space, rules) {
+        let Err(missing) = relations.location_ordered(space, (x, a), (y, b)) else {
+            continue;
+        };
+        // The pairs of cells come in the order of the earlier action's.
+        let (cell, is_hidden) = last
+            .filter(|(cell, _)| *cell == a)
+            .unwrap_or_else(|| (a, hidden(a)));
+        last = Some((cell, is_hidden));
+        if is_hidden {
+            continue;
+        }
+        racing[0].insert(a);
+        racing[1].insert(b);
+        least = Some(least.map_or(missing, |known| known.min(missing)));
+        let certainly = space.touched[x].certain.contains(a) && space.touched[y].certain.contains(b);
+        let verdict = if certainly && !transitions {
+            Verdict::Certain
+        } else {
+            Verdict::ByTheLetter
+        };
+        let better = worst.is_none_or(|(most, least)| verdict > most || verdict == most && missing < least);
+        if better {
+            worst = Some((verdict, missing));
+        }
+        if worst == Some((Verdict::Certain, Missing::Execution)) && are_some == [false; 2] {
+            break; // Nothing is worse.
+        }
+    }
+    let all = [x, y].map(|action| space.touched[action].certain);
+    let races_wherever = match are_some {
+        [false, false] => true,
+        [true, true] => false,
+        [is_x, _] => {
+            let of = usize::from(!is_x);
+            all[of].and(&racing[of]) == all[of]
+        }
+    };
+    if races_wherever {
+        return worst;
+    }
+    least.map(|missing| (Verdict::Possible, missing))
+}
+
+/// All hazards, by the later action and then the earlier one.
+pub(crate) fn races(flat: &Flat, space: &Space, relations: &Relations<'_>, rules: &Rules) -> Vec<Hazard> {
+    let mut hazards = Vec::new();
+    for (y, later) in flat.actions.iter().enumerate() {
+        for (x, earlier) in flat.actions[..y].iter().enumerate() {
+            if earlier.at == later.at || !earlier.writes && !later.writes {
+                continue;
+            }
+            if let Some((verdict, missing)) = race(x, y, flat, space, relations, rules) {
+                hazards.push(Hazard {
+                    before: earlier.usage,
+                    after: later.usage,
+                    missing,
+                    verdict,
+                });
+            }
+        }
+    }
+    hazards
+}

@@ -1,0 +1,400 @@
+//! The relations of the appendix "Memory Model", for operations that only system-synchronize: between queues, commands and the host.
+
+use ash::vk;
+use tileheap_sync::Missing;
+use tileheap_sync::program::Extent;
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::Rules;
+use super::bits::Bits;
+use super::cells::Space;
+use super::operations::{AccessScope, Action, Dependency, Flat, Place, Scope, Subpass};
+
+/// An access scope that includes an access, at all cells or some.
+#[derive(Clone, Copy, Debug)]
+struct Included {
+    dependency: usize,
+    cells: Option<Bits>,
+}
+
+impl Included {
+    fn at(&self, cell: usize) -> bool {
+        self.cells.is_none_or(|cells| cells.contains(cell))
+    }
+}
+
+/// What holds between the operations of a program.
+pub(crate) struct Relations<'f> {
+    flat: &'f Flat,
+    rules: &'f Rules,
+    /// For each dependency: itself, and all that end a chain from it.
+    chains: Vec<Bits>,
+    /// For each action: the dependencies, or chains by their last one, that it is in the first scope of.
+    after: Vec<Bits>,
+    /// For each action: the dependencies that it is in the second scope of; of a transition also those that it is part of.
+    second: Vec<Bits>,
+    /// For each action: the availability operations that include it.
+    available: Vec<Vec<Included>>,
+    /// For each action: the visibility operations that include it.
+    visible: Vec<Vec<Included>>,
+}
+
+/// "Execution and Memory Dependencies": whether an operation is in a synchronization scope.
+fn in_scope(scope: &Scope, action: &Action) -> bool {
+    match (*scope, action.place) {
+        (
+            Scope::Commands {
+                queue,
+                after,
+                before,
+                subpass,
+                stages,
+            },
+            Place::Queue(on, within),
+        ) => {
+            let limited = subpass.is_none() || subpass == within;
+            queue == on
+                && after < action.at
+                && action.at < before
+                && limited
+                && stages.intersects(action.stage)
+        }
+        (Scope::Host { after, before }, Place::Host(step)) => after < step && step < before,
+        _ => false,
+    }
+}
+
+fn in_any(scopes: &[Scope], action: &Action) -> bool {
+    scopes.iter().any(|scope| in_scope(scope, action))
+}
+
+/// Whether a second scope and a later first scope have a place in common where operations may be.
+fn same_place(
+    flat: &Flat,
+    after: usize,
+    in_second: Option<Subpass>,
+    before: usize,
+    in_first: Option<Subpass>,
+) -> bool {
+    let goes_on_after = |subpass: Subpass| flat.ends.get(&subpass).is_none_or(|end| after < *end);
+    after < before
+        && match (in_second, in_first) {
+            (Some(one), Some(other)) => one == other,
+            (None, Some(subpass)) => goes_on_after(subpass),
+            (_, None) => true,
+        }
+}
+
+/// `synchronization-dependencies-chains`, with the exception "chains by stages".
+fn scopes_chain(flat: &Flat, second: &Scope, first: &Scope, rules: &Rules) -> bool {
+    match (*second, *first) {
+        (
+            Scope::Commands {
+                queue,
+                after,
+                subpass,
+                stages,
+                ..
+            },
+            Scope::Commands {
+                queue: on,
+                before,
+                subpass: within,
+                stages: others,
+                ..
+            },
+        ) => {
+            let common = stages.intersects(others) || !rules.chains_need_a_common_stage;
+            queue == on && common && same_place(flat, after, subpass, before, within)
+        }
+        (Scope::Host { after, .. }, Scope::Host { before, .. }) => after < before,
+        (Scope::Signal(signal), Scope::Signal(waited)) => signal == waited,
+        (Scope::Signal(signal), Scope::Signals { queue, before }) => {
+            let signal = flat.signals[signal];
+            !signal.is_fence && signal.queue.is_some_and(|(on, at)| on == queue && at < before)
+        }
+        _ => false,
+    }
+}
+
+fn dependencies_chain(flat: &Flat, a: &Dependency, b: &Dependency, rules: &Rules) -> bool {
+    a.second.iter().any(|second| {
+        b.first
+            .iter()
+            .any(|first| scopes_chain(flat, second, first, rules))
+    })
+}
+
+/// "Inter-Thread-Happens-Before" is transitive: what happens before a transition, whose dependencies these are, happens before what
+/// happens after it.
+fn join_chains(flat: &Flat, chains: &mut [Bits]) {
+    for action in flat.actions.iter().filter(|action| action.is_stageless()) {
+        let own: Bits = action.within.iter().copied().collect();
+        for (index, dependency) in flat.dependencies.iter().enumerate() {
+            if own.contains(index) || in_any(&dependency.second, action) {
+                chains[index].extend(&own);
+            }
+            if in_any(&dependency.first, action) {
+                action.within.iter().for_each(|own| chains[*own].insert(index));
+            }
+        }
+    }
+}
+
+/// The execution dependency chains from every dependency, by fixpoint.
+fn execution_dependency_chains(flat: &Flat, rules: &Rules) -> Vec<Bits> {
+    let all = &flat.dependencies;
+    let follows = |a: usize, b: usize| {
+        a == b || rules.execution_dependency_chains && dependencies_chain(flat, &all[a], &all[b], rules)
+    };
+    let mut chains: Vec<Bits> = (0..all.len())
+        .map(|a| (0..all.len()).filter(|b| follows(a, *b)).collect())
+        .collect();
+    if rules.transitions_join_chains {
+        join_chains(flat, &mut chains);
+    }
+    for middle in 0..chains.len() {
+        let onward = chains[middle];
+        for chain in chains.iter_mut().filter(|chain| chain.contains(middle)) {
+            chain.extend(&onward);
+        }
+    }
+    chains
+}
+
+/// Whether an access scope includes an action of its synchronization scope, and where.
+fn included(
+    scope: &AccessScope,
+    dependency: usize,
+    action: &Action,
+    space: &Space,
+    rules: &Rules,
+) -> Option<Included> {
+    let everywhere = Included {
+        dependency,
+        cells: None,
+    };
+    match (scope, action.access) {
+        (AccessScope::Nothing, _) | (AccessScope::Types { .. }, None) => None,
+        (AccessScope::Everything, _) => Some(everywhere),
+        (
+            AccessScope::Types {
+                stages,
+                accesses,
+                extent,
+            },
+            Some(access),
+        ) => {
+            let is_known = !access.access.is_empty();
+            let named = stages.contains(access.stage) && accesses.contains(access.access) && is_known;
+            match *extent {
+                Extent::Part(resource, part) if rules.extent_limits_access_scopes => {
+                    let through = space.class(resource) == space.class(access.resource);
+                    (named && through).then(|| Included {
+                        dependency,
+                        cells: Some(space.part(resource, part)),
+                    })
+                }
+                Extent::Part(..) | Extent::All => named.then_some(everywhere),
+                Extent::Execution => None,
+            }
+        }
+    }
+}
+
+impl<'f> Relations<'f> {
+    pub(crate) fn new(flat: &'f Flat, space: &Space, rules: &'f Rules) -> Relations<'f> {
+        let chains = execution_dependency_chains(flat, rules);
+        let (mut all_after, mut all_second) = (Vec::new(), Vec::new());
+        let (mut all_available, mut all_visible) = (Vec::new(), Vec::new());
+        for action in &flat.actions {
+            let (mut after, mut second) = (Bits::default(), Bits::default());
+            let (mut available, mut visible) = (Vec::new(), Vec::new());
+            for index in &action.within {
+                after.extend(&chains[*index]);
+                second.insert(*index);
+            }
+            for (index, dependency) in flat.dependencies.iter().enumerate() {
+                if in_any(&dependency.first, action) {
+                    after.extend(&chains[index]);
+                    available.extend(included(&dependency.available, index, action, space, rules));
+                }
+                if in_any(&dependency.second, action) {
+                    second.insert(index);
+                    visible.extend(included(&dependency.visible, index, action, space, rules));
+                }
+            }
+            // A barrier towards the host: the host's operations are in its scope, however late the host waits.
+            if let (Place::Host(_), Some(access)) = (action.place, action.access) {
+                for (index, dependency) in flat.dependencies.iter().enumerate() {
+                    if is_for_host(dependency, access.access, action.writes) {
+                        visible.extend(covered(&dependency.visible, index));
+                    }
+                }
+            }
+            all_after.push(after);
+            all_second.push(second);
+            all_available.push(available);
+            all_visible.push(visible);
+        }
+        Relations {
+            flat,
+            rules,
+            chains,
+            after: all_after,
+            second: all_second,
+            available: all_available,
+            visible: all_visible,
+        }
+    }
+
+    /// Whether there is an execution dependency between two operations, or a chain.
+    fn system_synchronizes_with(&self, x: usize, y: usize) -> bool {
+        self.after[x].intersects(&self.second[y])
+    }
+
+    /// "Happens-Before", which for operations of the host is program-order.
+    pub(crate) fn happens_before(&self, x: usize, y: usize) -> bool {
+        let both_on_host = [x, y]
+            .iter()
+            .all(|index| matches!(self.flat.actions[*index].place, Place::Host(_)));
+        both_on_host || self.system_synchronizes_with(x, y)
+    }
+
+    /// The ends of all chains from an availability operation that includes the write at the cell.
+    fn chains_after_availability(&self, x: usize, cell: usize) -> Bits {
+        let mut ends = Bits::default();
+        for operation in self.available[x].iter().filter(|operation| operation.at(cell)) {
+            if self.rules.availability_persists {
+                ends.extend(&self.chains[operation.dependency]);
+            } else {
+                ends.insert(operation.dependency);
+            }
+        }
+        for transition in self
+            .flat
+            .actions
+            .iter()
+            .filter(|action| self.accompanies(x, cell, action))
+        {
+            transition
+                .within
+                .iter()
+                .for_each(|own| ends.extend(&self.chains[*own]));
+        }
+        // "Image Layout Transitions": what they write is made available automatically.
+        let is_automatic = self.flat.actions[x].is_stageless() && self.rules.transition_writes_are_available;
+        let is_unknown = self.flat.actions[x].is_unknown() && self.rules.unknown_accesses;
+        if is_automatic || is_unknown {
+            ends.extend(&self.after[x]);
+        }
+        ends
+    }
+
+    /// The exception "accompanied": a dependency for all memory makes the write available, and the transition is of the same command.
+    fn accompanies(&self, x: usize, cell: usize, transition: &Action) -> bool {
+        let is_before = transition
+            .within
+            .iter()
+            .any(|index| self.after[x].contains(*index));
+        let mut made = self.available[x].iter().filter(|operation| operation.at(cell));
+        is_before && made.any(|operation| transition.companions.contains(&operation.dependency))
+    }
+
+    /// "Availability and Visibility": whether an availability operation that includes the write happens before the later access.
+    fn is_available(&self, x: usize, cell: usize, y: usize) -> bool {
+        let by_chain = self
+            .chains_after_availability(x, cell)
+            .intersects(&self.second[y]);
+        by_chain || self.accompanies(x, cell, &self.flat.actions[y])
+    }
+
+    /// Whether a visibility operation that includes the access happens after the write is available.
+    fn is_visible(&self, x: usize, x_cell: usize, y: usize, y_cell: usize) -> bool {
+        let available = self.chains_after_availability(x, x_cell);
+        let own = &self.flat.actions[x].within;
+        // The exception "visible to the host": a wait of the host that covers the write comes later than the barrier.
+        let is_on_host = matches!(self.flat.actions[y].place, Place::Host(_));
+        let last_wait = self.after[x].and(&self.second[y]).iter().last();
+        self.visible[y].iter().any(|operation| {
+            let allowed = self.rules.transition_writes_are_visible || !own.contains(&operation.dependency);
+            let in_time = !is_on_host || last_wait.is_some_and(|wait| operation.dependency < wait);
+            available.contains(operation.dependency) && operation.at(y_cell) && allowed && in_time
+        })
+    }
+
+    /// "Location-Ordered": what the earlier of two accesses lacks at a location.
+    pub(crate) fn location_ordered(
+        &self,
+        space: &Space,
+        x: (usize, usize),
+        y: (usize, usize),
+    ) -> Result<(), Missing> {
+        let (earlier, later) = (&self.flat.actions[x.0], &self.flat.actions[y.0]);
+        if !self.happens_before(x.0, y.0) {
+            return Err(Missing::Execution);
+        }
+        let both_on_host = matches!((earlier.place, later.place), (Place::Host(_), Place::Host(_)));
+        let is_read = !earlier.writes && self.rules.execution_is_enough_after_reads;
+        let other_class = space.touched[x.0].class != space.touched[y.0].class;
+        let is_unknown = later.is_unknown() || earlier.is_unknown() && other_class;
+        if is_read || is_unknown || both_on_host || !self.rules.execution_is_not_enough_after_writes {
+            return Ok(());
+        }
+        if !self.is_available(x.0, x.1, y.0) {
+            return Err(Missing::Availability);
+        }
+        // "Availability, Visibility, and Domain Operations": the memory domain operation from device to host.
+        if matches!(later.place, Place::Host(_)) && self.rules.host_domain {
+            let missing = if later.writes {
+                Missing::Availability
+            } else {
+                Missing::Visibility
+            };
+            return if self.is_visible(x.0, x.1, y.0, y.1) {
+                Ok(())
+            } else {
+                Err(missing)
+            };
+        }
+        let needs_visibility = !later.writes || !self.rules.writes_need_no_visibility;
+        if needs_visibility
+            && !later.is_stageless()
+            && later_on_device(later)
+            && !self.is_visible(x.0, x.1, y.0, y.1)
+        {
+            return Err(Missing::Visibility);
+        }
+        Ok(())
+    }
+}
+
+fn later_on_device(action: &Action) -> bool {
+    matches!(action.place, Place::Queue(..))
+}
+
+/// Whether a dependency has the stage `HOST` and an access for reads, or for writes, of the host.
+fn is_for_host(dependency: &Dependency, access: A, writes: bool) -> bool {
+    match dependency.visible {
+        AccessScope::Types { stages, accesses, .. } => {
+            let domain = accesses.intersects(A::HOST_READ | A::HOST_WRITE);
+            stages.contains(S::HOST) && if writes { domain } else { accesses.contains(access) }
+        }
+        _ => false,
+    }
+}
+
+/// Accesses of the host are not performed through a resource: the extent of a dependency does not limit them.
+fn covered(scope: &AccessScope, dependency: usize) -> Option<Included> {
+    match *scope {
+        AccessScope::Types {
+            extent: Extent::Execution,
+            ..
+        } => None,
+        AccessScope::Types { .. } => Some(Included {
+            dependency,
+            cells: None,
+        }),
+        _ => None,
+    }
+}

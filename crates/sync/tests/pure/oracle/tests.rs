@@ -1,0 +1,78 @@
+//! The oracle on programs whose answers are argued by hand, and wrong oracles on the same.
+
+use std::collections::BTreeSet;
+
+use tileheap_sync::program::Program;
+use tileheap_sync::{Missing, Verdict};
+
+use super::make::Case;
+use super::{EXCEPTIONS, Rules, cases, cases_across, cases_images, hazards, hazards_with};
+
+fn all_cases() -> Vec<Case> {
+    let mut all = cases::cases();
+    all.extend(cases_images::cases());
+    all.extend(cases_across::cases());
+    all
+}
+
+fn answer(program: &Program, rules: Rules) -> Vec<(u32, u32, Missing, Verdict)> {
+    let hazards = hazards_with(program, rules);
+    hazards
+        .iter()
+        .map(|hazard| {
+            (
+                hazard.before.tag.0,
+                hazard.after.tag.0,
+                hazard.missing,
+                hazard.verdict,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn finds_the_hazards_of_each_case() {
+    let mut wrong = Vec::new();
+    for case in all_cases() {
+        let found = answer(&case.program, Rules::ALL);
+        if found != case.hazards {
+            wrong.push(format!("{}: {found:?} instead of {:?}", case.name, case.hazards));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_matters_to_a_case() {
+    let cases = all_cases();
+    let mutations = Rules::mutations();
+    let unnoticed: Vec<&str> = mutations
+        .iter()
+        .filter(|(_, rules)| {
+            cases
+                .iter()
+                .all(|case| answer(&case.program, *rules) == answer(&case.program, Rules::ALL))
+        })
+        .map(|(name, _)| *name)
+        .collect();
+    assert!(unnoticed.is_empty(), "no case notices {unnoticed:?}");
+}
+
+#[test]
+fn exceptions_are_named_once() {
+    let names: BTreeSet<&str> = EXCEPTIONS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names.len(), EXCEPTIONS.len());
+    assert!(
+        EXCEPTIONS
+            .iter()
+            .all(|(_, section, reason)| !section.is_empty() && !reason.is_empty())
+    );
+}
+
+#[test]
+fn case_names_differ_and_an_empty_program_has_no_hazards() {
+    let cases = all_cases();
+    let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
+    assert_eq!(names.len(), cases.len());
+    assert_eq!(hazards(&Program::default()), []);
+}

@@ -1,0 +1,203 @@
+//! Short ways to write recordings down.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_sync::program::*;
+use tileheap_sync::{Hazard, Loss, LostContents, Missing, Model, Verdict};
+use tileheap_units::Run;
+pub(crate) use vk::{AccessFlags2 as Mask, PipelineStageFlags2 as S};
+
+/// Buffers on the same bytes.
+pub(crate) const A: ResourceId = ResourceId(0);
+pub(crate) const B: ResourceId = ResourceId(1);
+/// Images with optimal tiling on the same bytes.
+pub(crate) const X: ResourceId = ResourceId(2);
+pub(crate) const Y: ResourceId = ResourceId(3);
+/// An image of its own.
+pub(crate) const Z: ResourceId = ResourceId(4);
+
+/// Stages with accesses.
+pub(crate) type Side = (S, Mask);
+
+pub(crate) const CS_NONE: Side = (S::COMPUTE_SHADER, Mask::NONE);
+pub(crate) const CS_READ: Side = (S::COMPUTE_SHADER, Mask::SHADER_STORAGE_READ);
+pub(crate) const CS_WRITE: Side = (S::COMPUTE_SHADER, Mask::SHADER_STORAGE_WRITE);
+pub(crate) const COPY_READ: Side = (S::COPY, Mask::TRANSFER_READ);
+pub(crate) const COPY_WRITE: Side = (S::COPY, Mask::TRANSFER_WRITE);
+pub(crate) const CLEAR: Side = (S::CLEAR, Mask::TRANSFER_WRITE);
+pub(crate) const COLOR_WRITE: Side = (S::COLOR_ATTACHMENT_OUTPUT, Mask::COLOR_ATTACHMENT_WRITE);
+pub(crate) const INPUT: Side = (S::FRAGMENT_SHADER, Mask::INPUT_ATTACHMENT_READ);
+pub(crate) const NOTHING: Side = (S::NONE, Mask::NONE);
+pub(crate) const EVERYTHING: Side = (S::ALL_COMMANDS, Mask::MEMORY_WRITE);
+
+/// The whole of A or B, or all texels of an image.
+pub(crate) fn all(resource: ResourceId) -> Part {
+    match resource {
+        A | B => Part::Bytes(0, 64),
+        _ => Part::Texels(texels(None)),
+    }
+}
+
+pub(crate) fn texels(area: Option<[Run; 3]>) -> Texels {
+    let one = Run::new(0, 1);
+    Texels {
+        aspects: vk::ImageAspectFlags::COLOR,
+        levels: one,
+        layers: one,
+        area,
+    }
+}
+
+/// Columns `[first, end)` of an image.
+pub(crate) fn columns(first: u32, end: u32) -> Part {
+    let area = [Run::new(first, end), Run::new(0, 8), Run::new(0, 1)];
+    Part::Texels(texels(Some(area)))
+}
+
+pub(crate) fn access(resource: ResourceId, part: Part, (stage, access): Side, kind: AccessKind) -> Access {
+    let discards = false;
+    Access {
+        resource,
+        part,
+        stage,
+        access,
+        kind,
+        discards,
+    }
+}
+
+/// A command with one access to a whole resource.
+pub(crate) fn act(resource: ResourceId, side: Side) -> Command {
+    Command::Action(vec![access(resource, all(resource), side, AccessKind::Whole)])
+}
+
+/// A command with one access to a part of a resource.
+pub(crate) fn act_on(resource: ResourceId, part: Part, side: Side, kind: AccessKind) -> Command {
+    Command::Action(vec![access(resource, part, side, kind)])
+}
+
+/// A dispatch that writes all of a resource.
+pub(crate) fn write(resource: ResourceId) -> Command {
+    act(resource, CS_WRITE)
+}
+
+/// A dispatch that reads all of a resource.
+pub(crate) fn read(resource: ResourceId) -> Command {
+    act(resource, CS_READ)
+}
+
+pub(crate) fn scopes((src, src_access): Side, (dst, dst_access): Side) -> Scopes {
+    Scopes {
+        src,
+        src_access,
+        dst,
+        dst_access,
+    }
+}
+
+/// A memory barrier.
+pub(crate) fn memory(from: Side, to: Side) -> Command {
+    Command::Barrier(vec![Dependency {
+        scopes: scopes(from, to),
+        extent: Extent::All,
+        change: Change::None,
+    }])
+}
+
+/// A dependency that changes the layout of an image, from `UNDEFINED` if it discards.
+pub(crate) fn transition(resource: ResourceId, from: Side, to: Side, discards: bool) -> Dependency {
+    Dependency {
+        scopes: scopes(from, to),
+        extent: Extent::Part(resource, all(resource)),
+        change: Change::Layout { discards },
+    }
+}
+
+/// An image barrier from `UNDEFINED`.
+pub(crate) fn image(resource: ResourceId, from: Side, to: Side) -> Command {
+    Command::Barrier(vec![transition(resource, from, to, true)])
+}
+
+/// A boundary with dependencies and a transition.
+pub(crate) fn boundary(dependencies: &[(Option<u32>, Side, Side)], transitions: &[ResourceId]) -> Boundary {
+    let dependencies = dependencies.iter().map(|(from, src, dst)| SubpassDependency {
+        from: *from,
+        scopes: scopes(*src, *dst),
+    });
+    let transitions = transitions.iter().map(|&resource| Transition {
+        resource,
+        part: all(resource),
+        discards: false,
+    });
+    Boundary {
+        dependencies: dependencies.collect(),
+        transitions: transitions.collect(),
+    }
+}
+
+/// A render pass instance begins.
+pub(crate) fn begin(dependencies: &[(Option<u32>, Side, Side)], transitions: &[ResourceId]) -> Command {
+    Command::BeginRendering {
+        resumes: false,
+        boundary: boundary(dependencies, transitions),
+    }
+}
+
+/// A program of one batch, whose commands have their indices as tags.
+pub(crate) fn program(commands: &[Command]) -> Program {
+    let commands = commands
+        .iter()
+        .cloned()
+        .zip(0..)
+        .map(|(command, tag)| (Tag(tag), command));
+    let commands = Arc::new(CommandBuffer {
+        commands: commands.collect(),
+    });
+    let resource = |memory, tiling| Resource {
+        memory: MemoryId(memory),
+        first: 0,
+        end: 64,
+        tiling,
+        alias_of: None,
+    };
+    let optimal = Tiling::Optimal(texels(None));
+    Program {
+        resources: vec![
+            resource(0, Tiling::Linear),
+            resource(0, Tiling::Linear),
+            resource(1, optimal),
+            resource(1, optimal),
+            resource(2, optimal),
+        ],
+        granularity: 1,
+        timelines: Vec::new(),
+        steps: vec![Step::Submit(Batch {
+            command_buffers: vec![commands],
+            ..Batch::default()
+        })],
+    }
+}
+
+/// Its hazards: both commands, what is missing, and how sure it is.
+pub(crate) fn hazards(commands: &[Command]) -> Vec<(u32, u32, Missing, Verdict)> {
+    let told = |hazard: &Hazard| {
+        (
+            hazard.before.tag.0,
+            hazard.after.tag.0,
+            hazard.missing,
+            hazard.verdict,
+        )
+    };
+    Model::check(&program(commands))
+        .hazards
+        .iter()
+        .map(told)
+        .collect()
+}
+
+/// Lost contents that its commands read: the reading command, why, and how sure it is.
+pub(crate) fn lost(commands: &[Command]) -> Vec<(u32, Loss, Verdict)> {
+    let told = |lost: &LostContents| (lost.reader.tag.0, lost.loss, lost.verdict);
+    Model::check(&program(commands)).lost.iter().map(told).collect()
+}

@@ -1,0 +1,228 @@
+//! Render passes as commands, judged by the model.
+
+use crate::recordings::*;
+use ash::vk;
+use tileheap_sync::Missing::Execution;
+use tileheap_sync::Verdict::{ByTheLetter, Certain};
+use tileheap_sync::program::{Access, Command};
+use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
+use tileheap_sync::{Missing, Verdict};
+use tileheap_units::Run;
+use vk::{
+    AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageAspectFlags as Aspects, ImageLayout as Layout,
+};
+
+const NONE: [(u32, u32, Missing, Verdict); 0] = [];
+const COLOR: Layout = Layout::COLOR_ATTACHMENT_OPTIMAL;
+const SAMPLED: Layout = Layout::SHADER_READ_ONLY_OPTIMAL;
+
+/// A color attachment Z that is cleared, drawn to and stored.
+fn color(initial_layout: Layout, final_layout: Layout) -> RenderPass {
+    let attachment = Attachment {
+        resource: Z,
+        texels: texels(None),
+        load: Load::CLEAR,
+        store: Store::STORE,
+        stencil_load: Load::DONT_CARE,
+        stencil_store: Store::DONT_CARE,
+        initial_layout,
+        final_layout,
+    };
+    RenderPass {
+        attachments: vec![attachment],
+        area: [Run::new(0, 8), Run::new(0, 8), Run::new(0, 1)],
+        subpasses: vec![vec![used(Role::Color, COLOR)]],
+        ..RenderPass::default()
+    }
+}
+
+fn used(role: Role, layout: Layout) -> AttachmentUse {
+    AttachmentUse {
+        attachment: 0,
+        role,
+        layout,
+    }
+}
+
+/// All its commands, with draws to everything in each subpass.
+fn commands(pass: &RenderPass) -> Vec<Command> {
+    let subpass = |index: u32| {
+        let draws = pass.subpasses[index as usize]
+            .iter()
+            .flat_map(|one| pass.draw(one));
+        let draws: Vec<Access> = draws.collect();
+        [
+            pass.begin(index),
+            vec![Command::Action(draws)],
+            pass.end(index, |_| Aspects::COLOR),
+        ]
+        .concat()
+    };
+    (0..pass.subpasses.len() as u32).flat_map(subpass).collect()
+}
+
+fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u32, u32, Missing, Verdict)> {
+    hazards(&[&commands(pass)[..], after].concat())
+}
+
+#[test]
+fn the_implicit_dependency_after_a_pass_orders_nothing_that_follows() {
+    let after = |from| [memory(from, CS_READ), read(Z)];
+    // Begin, load, draw, store, end; the final transition is with the end.
+    assert_eq!(judged(&color(COLOR, COLOR), &after(COLOR_WRITE)), NONE);
+    let transitioned = judged(&color(COLOR, SAMPLED), &after(COLOR_WRITE));
+    assert_eq!(transitioned, [(4, 6, Execution, Certain)]);
+    assert_eq!(judged(&color(COLOR, SAMPLED), &after(EVERYTHING)), NONE);
+    let mut explicit = color(COLOR, SAMPLED);
+    explicit.dependencies.push(PassDependency {
+        from: Some(0),
+        to: None,
+        scopes: scopes(COLOR_WRITE, CS_READ),
+    });
+    assert_eq!(judged(&explicit, &[read(Z)]), NONE);
+}
+
+#[test]
+fn the_implicit_dependency_before_a_pass_waits_for_nothing() {
+    let before = |from| [act(Z, COPY_READ), memory(from, COLOR_WRITE)];
+    let copied = |pass: &RenderPass, from| hazards(&[&before(from)[..], &commands(pass)].concat());
+    assert_eq!(copied(&color(COLOR, COLOR), COPY_READ), NONE);
+    // The transition is not at the color output stage.
+    let early = copied(&color(Layout::UNDEFINED, COLOR), COPY_READ);
+    assert_eq!(early, [(0, 2, Execution, Certain)]);
+    let all = memory(COPY_READ, (S::ALL_COMMANDS, Mask::NONE));
+    let waits = [
+        &[act(Z, COPY_READ), all],
+        &commands(&color(Layout::UNDEFINED, COLOR))[..],
+    ]
+    .concat();
+    assert_eq!(hazards(&waits), NONE, "ALL_COMMANDS includes transitions");
+}
+
+#[test]
+fn layout_changes_between_subpasses_become_transitions() {
+    let mut pass = color(Layout::UNDEFINED, SAMPLED);
+    pass.subpasses.push(vec![used(Role::Input, SAMPLED)]);
+    let dependency = |from, to, src, dst| PassDependency {
+        from,
+        to,
+        scopes: scopes(src, dst),
+    };
+    pass.dependencies = vec![dependency(Some(0), Some(1), COLOR_WRITE, INPUT)];
+    // The store of an attachment that was written comes last, in the subpass that uses it last.
+    let between = commands(&pass);
+    let is_next =
+        |command: &&Command| matches!(command, Command::NextSubpass(one) if one.transitions.len() == 1);
+    assert_eq!(between.iter().filter(is_next).count(), 1);
+    assert_eq!(hazards(&between), NONE);
+    pass.dependencies.clear();
+    // Begin, load, draw, next, read, store, end.
+    assert!(judged(&pass, &[]).contains(&(2, 3, Execution, Certain)));
+}
+
+#[test]
+fn dynamic_rendering_has_no_transitions_and_suspended_instances_no_stores() {
+    let mut pass = color(COLOR, COLOR);
+    assert_eq!(commands(&pass).len(), 5);
+    pass.suspends = true;
+    let first = commands(&pass);
+    assert_eq!(first.len(), 4, "no stores");
+    (pass.suspends, pass.resumes) = (false, true);
+    let second = commands(&pass);
+    assert_eq!(second.len(), 4, "no loads");
+    assert_eq!(
+        hazards(&[first, second].concat()),
+        NONE,
+        "one subpass, in rasterization order"
+    );
+}
+
+#[test]
+fn read_only_attachments_are_not_stored() {
+    let mut pass = color(SAMPLED, SAMPLED);
+    pass.attachments[0].load = Load::LOAD;
+    pass.subpasses = vec![vec![used(Role::Input, SAMPLED)]];
+    assert_eq!(judged(&pass, &[read(Z)]), NONE);
+    let stores = |store| {
+        let mut pass = pass.clone();
+        pass.attachments[0].store = store;
+        let is_act = |command: &Command| matches!(command, Command::Action(_));
+        pass.end(0, |_| Aspects::empty())
+            .iter()
+            .filter(|one| is_act(one))
+            .count()
+    };
+    // DONT_CARE may discard what an earlier pass has written.
+    assert_eq!(
+        [Store::STORE, Store::NONE, Store::DONT_CARE].map(stores),
+        [0, 0, 1]
+    );
+}
+
+#[test]
+fn resolves_come_after_the_draws_of_their_subpass() {
+    let mut pass = color(COLOR, COLOR);
+    let target = Attachment {
+        resource: X,
+        load: Load::NONE_EXT,
+        ..pass.attachments[0]
+    };
+    pass.attachments.push(target);
+    let resolved = AttachmentUse {
+        attachment: 1,
+        role: Role::ResolveTarget,
+        layout: COLOR,
+    };
+    pass.subpasses[0].extend([used(Role::ResolveSource, COLOR), resolved]);
+    assert_eq!(judged(&pass, &[]), NONE);
+    // Begin, load, draw, resolve, store, end: the target is written at the color output stage.
+    let after = [memory(COLOR_WRITE, CS_READ), read(X), read(Z)];
+    assert_eq!(judged(&pass, &after), NONE);
+    let narrow = act_on(
+        X,
+        columns(20, 24),
+        COPY_WRITE,
+        tileheap_sync::program::AccessKind::Whole,
+    );
+    let letters = judged(&pass, &[narrow]);
+    assert!(
+        !letters.is_empty() && letters.iter().all(|one| one.3 == ByTheLetter),
+        "{letters:?}"
+    );
+}
+
+/// "Render Pass": the implementation orders subpasses that only read an attachment in different layouts, and transitions attachments that no
+/// subpass uses.
+#[test]
+fn read_only_layouts_change_without_a_dependency_and_unused_attachments_change_too() {
+    let mut pass = color(SAMPLED, SAMPLED);
+    pass.attachments[0].load = Load::LOAD;
+    let read_only = Layout::READ_ONLY_OPTIMAL;
+    pass.subpasses = vec![
+        vec![used(Role::Input, SAMPLED)],
+        vec![used(Role::Input, read_only)],
+    ];
+    pass.attachments[0].final_layout = read_only;
+    assert_eq!(judged(&pass, &[]), NONE);
+    let mut unused = color(Layout::UNDEFINED, SAMPLED);
+    unused.subpasses = vec![Vec::new()];
+    let waits = memory(EVERYTHING, (S::ALL_COMMANDS, Mask::NONE));
+    let all = |from: &[Command]| hazards(&[&[write(Z)], from, &commands(&unused)].concat());
+    assert_eq!(all(&[waits]), NONE);
+    assert_eq!(all(&[]).len(), 1, "the transition");
+}
+
+/// "Render Pass Store Operations": without writes, a store operation `NONE` accesses nothing.
+#[test]
+fn store_none_keeps_what_was_not_written() {
+    let mut pass = color(COLOR, COLOR);
+    (pass.attachments[0].load, pass.attachments[0].store) = (Load::LOAD, Store::NONE);
+    let is_store = |command: &Command| matches!(command, Command::Action(_));
+    let stores = |written| {
+        pass.end(0, |_| written)
+            .iter()
+            .filter(|one| is_store(one))
+            .count()
+    };
+    assert_eq!([Aspects::empty(), Aspects::COLOR].map(stores), [0, 1]);
+}
