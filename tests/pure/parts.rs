@@ -230,7 +230,18 @@ fn a_barrier_of_another_part_is_refused() {
                 let mut tables = tables.clone().into_inner();
                 tables.image_barriers[barrier] = other;
                 let errors = tables.violations(&plan.frame, &situation, &facts);
-                assert!(!errors.is_empty(), "{name}: {other:?} for {row:?} is accepted");
+                // Levels that hold nothing yet may change their layout early: their own transitions come after that one without a
+                // barrier (Vulkan specification, "Image Layout Transitions").
+                let contains = |outer: Run, inner: Run| outer.first <= inner.first && inner.end <= outer.end;
+                let is_early = row.old_layout == vk::ImageLayout::UNDEFINED
+                    && other.scopes == row.scopes
+                    && other.new_layout == row.new_layout
+                    && contains(other.range.levels, row.range.levels)
+                    && contains(other.range.layers, row.range.layers);
+                assert!(
+                    is_early || !errors.is_empty(),
+                    "{name}: {other:?} for {row:?} is accepted"
+                );
             }
         }
     }

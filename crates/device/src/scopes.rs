@@ -11,7 +11,7 @@ use crate::ffi;
 /// Vulkan has this bit.
 pub const NO_STAGE: S = S::from_raw(1 << 63);
 
-/// The stages of the pipelines whose stages have an order, each logically earlier than the next.
+/// The stages of each pipeline type, in logical order.
 const PIPELINES: [&[S]; 4] = [
     &[
         S::DRAW_INDIRECT,
@@ -42,10 +42,10 @@ const PIPELINES: [&[S]; 4] = [
     &[S::DRAW_INDIRECT, S::RAY_TRACING_SHADER_KHR],
 ];
 
-/// The fragment density map is read before early fragment tests, in no other order to the graphics stages.
+/// Read before the early fragment tests; unordered with other graphics stages.
 const DENSITY: S = S::FRAGMENT_DENSITY_PROCESS_EXT;
 
-/// Names for sets of stages, and the two ends of the pipe, at which nothing happens.
+/// Flags for sets of stages, and `TOP_OF_PIPE` and `BOTTOM_OF_PIPE`, at which no work is done.
 const COMPOSITE: S = S::from_raw(
     S::TOP_OF_PIPE.as_raw()
         | S::BOTTOM_OF_PIPE.as_raw()
@@ -81,7 +81,7 @@ const SHADERS: S = S::from_raw(
         | S::RAY_TRACING_SHADER_KHR.as_raw(),
 );
 
-/// The stages that build acceleration structures.
+/// The stage that builds acceleration structures.
 const BUILD: S = S::ACCELERATION_STRUCTURE_BUILD_KHR;
 
 /// The stages that trace rays, or build and copy what they trace.
@@ -90,14 +90,14 @@ const ACCELERATION: S =
 
 const FRAGMENT_TESTS: S = S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw());
 
-/// VUID-VkMemoryBarrier2-srcAccessMask-10670, -10671.
+/// The stages that access tile attachments. Source: VUID-VkMemoryBarrier2-srcAccessMask-10670, -10671.
 const TILE_SHADERS: S = S::from_raw(S::FRAGMENT_SHADER.as_raw() | S::COMPUTE_SHADER.as_raw());
 
 const fn with(stages: S, more: S) -> S {
     S::from_raw(stages.as_raw() | more.as_raw())
 }
 
-/// Which stages perform which accesses, flag by flag, composite flags last. Flags that are not here are not judged.
+/// Which stages perform which accesses, flag by flag, composite flags last. Flags that are not listed are not checked.
 pub const PERFORMERS: [(A, S); 33] = [
     (A::INDIRECT_COMMAND_READ, with(S::DRAW_INDIRECT, BUILD)),
     (A::INDEX_READ, S::INDEX_INPUT),
@@ -196,11 +196,6 @@ impl Scope {
             access,
         }
     }
-
-    /// Everything on the device: what a semaphore or the end of a frame orders.
-    pub fn all() -> Scope {
-        Scope::destination(S::ALL_COMMANDS, A::MEMORY_READ | A::MEMORY_WRITE)
-    }
 }
 
 /// The single stages that a mask stands for, without the two ends of the pipe.
@@ -213,7 +208,7 @@ pub fn expand(stages: S) -> S {
         (S::PRE_RASTERIZATION_SHADERS, PRE_RASTERIZATION),
     ];
     let named = composites.into_iter().filter(|(name, _)| stages.contains(*name));
-    named.fold(stages & !COMPOSITE, |all, (_, behind)| all | behind)
+    named.fold(stages & !COMPOSITE, |all, (_, flags)| all | flags)
 }
 
 /// Each stage of `stages` by itself; of `ALL_COMMANDS` those that frames can use.
@@ -240,7 +235,7 @@ pub fn performed_by(stage: S, access: A) -> A {
 
 /// The first flag of `access` that none of `stages` performs.
 ///
-/// Source: VUID-VkMemoryBarrier2-srcAccessMask-03900 to -03917 and their like.
+/// Source: VUID-VkMemoryBarrier2-srcAccessMask-03900 to -03917 and similar.
 pub fn unperformed(stages: S, access: A) -> Option<A> {
     let named = expand(stages);
     bits(access.as_raw())
@@ -248,7 +243,7 @@ pub fn unperformed(stages: S, access: A) -> Option<A> {
         .find(|&flag| performers(flag).is_some_and(|performers| !performers.intersects(named)))
 }
 
-/// The first stage that a queue of these capabilities does not have.
+/// The first of `stages` that queues with these capabilities do not support.
 ///
 /// Source: VUID-vkCmdPipelineBarrier2-srcStageMask-09675 and -dstStageMask-09676.
 pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
@@ -258,7 +253,7 @@ pub fn unsupported(stages: S, capabilities: vk::QueueFlags) -> Option<S> {
         supported |= graphics() | S::ALL_GRAPHICS | S::VERTEX_INPUT | S::PRE_RASTERIZATION_SHADERS;
     }
     if capabilities.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE) {
-        // Graphics families compute too, as frames take for granted.
+        // Frames assume that graphics queues support compute.
         supported |= S::COMPUTE_SHADER | S::DRAW_INDIRECT | S::RAY_TRACING_SHADER_KHR;
     }
     let known =
@@ -332,7 +327,7 @@ pub fn expand_access(access: A) -> A {
         (A::MEMORY_WRITE, WRITES & !composite),
     ];
     let named = composites.into_iter().filter(|(name, _)| access.contains(*name));
-    named.fold(access & !composite, |all, (_, behind)| all | behind)
+    named.fold(access & !composite, |all, (_, flags)| all | flags)
 }
 
 fn performers(flag: A) -> Option<S> {
@@ -367,14 +362,11 @@ mod tests {
         let destination = Scope::destination(S::FRAGMENT_SHADER, A::SHADER_READ);
         assert!(destination.execution.contains(S::COLOR_ATTACHMENT_OUTPUT));
         assert!(!destination.execution.contains(S::VERTEX_SHADER));
-        assert_eq!(
-            destination.access,
-            A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ
-        );
+        assert_eq!(destination.access, SHADER_READS);
     }
 
     #[test]
-    fn the_ends_of_the_pipe_are_all_or_nothing() {
+    fn top_and_bottom_of_pipe_are_all_commands_or_none() {
         assert_eq!(Scope::source(S::TOP_OF_PIPE, A::NONE).execution, S::NONE);
         assert_eq!(Scope::destination(S::BOTTOM_OF_PIPE, A::NONE).execution, S::NONE);
         let all = Scope::destination(S::TOP_OF_PIPE, A::NONE);
@@ -386,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn composite_flags_stand_for_others() {
+    fn composite_flags_expand() {
         assert!(expand(S::ALL_TRANSFER).contains(S::COPY | S::CLEAR));
         assert!(expand(S::ALL_COMMANDS).contains(S::COMPUTE_SHADER | S::COPY | S::VERTEX_SHADER));
         let memory = expand_access(A::MEMORY_READ);
@@ -395,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_make_their_own_accesses() {
+    fn accesses_belong_to_the_stages_that_perform_them() {
         assert_eq!(
             unperformed(S::FRAGMENT_SHADER, A::COLOR_ATTACHMENT_WRITE),
             Some(A::COLOR_ATTACHMENT_WRITE)

@@ -1,21 +1,17 @@
 //! The state that the frame leaves: waiting for the uses of bytes that `after` lists must imply waiting for all uses of these bytes.
 
-use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::contents::Contents;
 use super::error::Rule;
 use super::hazards::Hazards;
 use super::layouts::Layouts;
-use super::records::{Conflicts, Dependency, Record};
-use super::sites::Place;
+use super::sites::{Place, Site};
 use crate::lower::state::{ByteUse, ContentState};
-use crate::lower::tables::DeviceQueueIndex;
-use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::units::Bytes;
-use tileheap_device::scopes::Scope;
 
 /// Checks the bytes that `after` lists; `batches` is the number of the frame's batches on each queue.
-pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches: &[i64]) {
+pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &mut Hazards, batches: &[i64]) {
     let after = &checker.tables.after.bytes;
     for one in after {
         if one.last.value > 0 {
@@ -26,21 +22,30 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
             checker.report(Rule::AfterPoint, message);
         }
     }
-    for record in &hazards.records {
-        if matches!(record.site.place, Place::Caller(_)) {
-            continue;
-        }
-        let covering: Vec<(u64, u64)> = after
+    let mut places: Vec<Place> = checker
+        .objects()
+        .flat_map(|object| places_of(checker, object))
+        .collect();
+    places.extend(after.iter().map(|one| Place::from(one.space)));
+    places.sort_unstable();
+    places.dedup();
+    for place in places {
+        let listed: Vec<ByteUse> = after
             .iter()
-            .filter(|one| Place::from(one.space) == record.site.place && covers(one, record, batches))
-            .map(|one| (one.first.0, one.end.0))
+            .filter(|one| Place::from(one.space) == place)
+            .copied()
             .collect();
-        for &(first, end) in &record.bytes {
-            if let Some((first, end)) = uncovered(&covering, first, end) {
+        for access in hazards.outstanding(place, &listed, batches) {
+            let covering = listed
+                .iter()
+                .zip(&access.is_covered)
+                .filter(|(_, is_covered)| **is_covered);
+            let covering: Vec<(u64, u64)> = covering.map(|(one, _)| (one.first.0, one.end.0)).collect();
+            if let Some((first, end)) = uncovered(&covering, access.first, access.end) {
                 let message = format!(
-                    "{} at bytes [{first}, {end}): whatever waits for the uses that `after` lists there does not wait \
-                     for it",
-                    record.user.text
+                    "{} at bytes [{first}, {end}): work that waits for the uses listed in `after` for these bytes \
+                     does not wait for it",
+                    hazards.text(checker, &access.used)
                 );
                 checker.report(Rule::AfterUncovered, message);
             }
@@ -48,21 +53,13 @@ pub(super) fn check_bytes(checker: &mut Checker<'_>, hazards: &Hazards, batches:
     }
 }
 
-/// Whether waiting for the listed use implies waiting for the recorded one: on its queue by a barrier, elsewhere by the queue's timeline.
-fn covers(one: &ByteUse, record: &Record, batches: &[i64]) -> bool {
-    let last = one.last;
-    let queue = last.queue;
-    let point = Semaphore::of_queue(queue, last.value + batches[queue.0 as usize]);
-    let barrier = Dependency {
-        parts: None,
-        source: Scope::source(last.stages, last.writes),
-        destination: Scope::all(),
-        kind: BarrierKind::Plain,
-    };
-    let reach = &record.reach[queue.0 as usize];
-    let (ordered, available) = record.passes_through(reach, queue, &barrier);
-    let written = record.conflicts == Conflicts::AllSee;
-    record.is_carried_by(point) && ordered && (available || !written)
+/// The places of an object, except for the caller's memory.
+fn places_of(checker: &Checker<'_>, object: Object) -> Vec<Place> {
+    let queues = (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex);
+    let places = queues.map(|queue| Site::of(checker, object, queue).place);
+    places
+        .filter(|place| !matches!(place, Place::Caller(_)))
+        .collect()
 }
 
 /// The first bytes of `[first, end)` that no range covers.

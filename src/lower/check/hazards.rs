@@ -1,33 +1,40 @@
-//! Hazards: for every use of bytes, which later uses wait for it and see what it wrote.
+//! Hazards: the tables as a program of the synchronization model, which judges the order of accesses to the same bytes.
 //!
 //! ```text
-//!        write ──► barrier A ──────────────► barrier B ─────────► read
-//! record:  at COLOR  source has COLOR          source meets what    its stage must be reached,
-//!                    → reached: FRAGMENT       is reached           its access visible
-//!                    → visible: FRAGMENT/READ  → reached: + COMPUTE
+//! tables                                     program (tileheap_sync)
+//! image or buffer, in its memory             resource; tile memory is one memory for each device queue
+//! what earlier work left                     batches before the frame, which signal their queue's timeline
+//! what the caller did and does next          accesses before the first and after the last batch that uses the resource
+//! barriers of one dependency                 one barrier
+//! accesses of a pass                         one command: they are not ordered among themselves
 //! ```
-//! Every use leaves a record per stage, as does earlier work. If a record is in a barrier's first scope, or an earlier dependency has
-//! brought it there, the barrier reaches its own second scope for that record: this is how chains form. Execution is ordered by any barrier
-//! on the device queue; memory only by barriers of the same image or buffer, by memory barriers and by semaphores. A write replaces the
-//! records of the bytes it takes, since whatever waits for it waits for them too.
-//!
-//! Source: Vulkan specification, "Execution and Memory Dependencies".
+//! The model applies the rules; this module translates the tables.
+
+use std::collections::{BTreeSet, HashMap};
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+use tileheap_device::scopes::{WRITES, each, each_access, performed_by};
+use tileheap_sync::program::{
+    Access, AccessKind, Boundary, Change, Command, Dependency, Extent, Part as ProgramPart, QueueId,
+    Resource, ResourceId as SyncId, Scopes, SemaphoreId, SemaphoreUse, Tag, Tiling,
+};
+use tileheap_sync::{
+    Findings, Hazard, Missing, Model, OutstandingAccess, RunningBatch, Use as SyncUse, Verdict, WaitPoint,
+};
 
 use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::error::Rule;
 use super::parts::Part;
-use super::recorded::{RecordedAccess, Region};
-use super::records::{Conflicts, Dependency, OrderedAfter, Record, UsedBy, User};
+use super::program::{memory_id, semaphore, semaphore_use, texels, whole, within};
+use super::recorded::RecordedAccess;
 use super::sites::{Place, Site};
+use crate::frame::PassId;
 use crate::frame::external::ResourceState;
-use crate::lower::state::ByteUse;
-use crate::lower::tables::submission::Semaphore;
+use crate::lower::state::{ByteUse, LastUse};
+use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
-use crate::units::Bytes;
-use tileheap_device::scopes::{Scope, WRITES, each, performed_by};
+use crate::units::{Bytes, Run};
 
 /// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
@@ -45,22 +52,80 @@ pub(super) struct Here {
     pub(super) queue: DeviceQueueIndex,
     /// The row of passes.
     pub(super) row: usize,
-    pub(super) pass: crate::frame::PassId,
+    pub(super) pass: PassId,
 }
 
-impl Here {
-    fn user(&self, checker: &Checker<'_>, by: UsedBy, part: Part) -> User {
-        User::new(checker, by, part.object, self.pass)
-    }
+/// A barrier of a dependency.
+pub(super) struct Barrier {
+    pub(super) covers: Covers,
+    pub(super) scopes: crate::lower::tables::commands::Scopes,
+    pub(super) kind: BarrierKind,
+    /// Its old layout is `UNDEFINED`.
+    pub(super) discards: bool,
 }
 
-/// Everything that later uses may have to wait for.
-#[derive(Default)]
+/// The memory of a barrier.
+pub(super) enum Covers {
+    All,
+    /// Parts of an image.
+    Parts(Vec<Part>),
+    /// Bytes `[first, end)` of a buffer.
+    Bytes(Part, u64, u64),
+}
+
+/// The source of a command of the program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// A pass, or a clear before it.
+    Pass(PassId),
+    /// A barrier at a pass.
+    Barrier(PassId),
+    /// The caller, before the frame.
+    Entry,
+    /// The caller, after the frame.
+    Exit,
+    /// Earlier work on the same bytes.
+    Earlier,
+}
+
+/// Replays the tables in the synchronization model and reports its hazards.
 pub(super) struct Hazards {
-    pub(super) records: Vec<Record>,
+    model: Model,
+    resources: HashMap<(Object, Option<DeviceQueueIndex>), SyncId>,
+    /// The object of each resource; none of bytes that only earlier work knows.
+    objects: Vec<Option<Object>>,
+    /// By tag.
+    commands: Vec<By>,
+    /// The batch that runs.
+    running: Option<RunningBatch>,
 }
 
 impl Hazards {
+    pub(super) fn new(checker: &Checker<'_>) -> Hazards {
+        let granularity = checker.device.profile.limits.buffer_image_granularity;
+        let mut model = Model::new(granularity.get());
+        for queue in 0..checker.situation.queues.len() as u32 {
+            // Tile memory has no pages.
+            model.set_granularity(memory_id(Place::Tile(DeviceQueueIndex(queue))), 1);
+            model.create_timeline(SemaphoreId(queue.into()), 0);
+        }
+        let rows = checker.tables.signals.iter().chain(&checker.tables.waits);
+        let declared: BTreeSet<u32> = rows
+            .filter(|row| row.semaphore.queue().is_none())
+            .map(|row| row.semaphore.index)
+            .collect();
+        for index in declared {
+            model.create_timeline(semaphore(Semaphore::declared(index)).0, 0);
+        }
+        Hazards {
+            model,
+            resources: HashMap::new(),
+            objects: Vec::new(),
+            commands: Vec::new(),
+            running: None,
+        }
+    }
+
     /// Records what earlier work left; `holder` is the object whose contents are kept there, if any.
     pub(super) fn begin(
         &mut self,
@@ -68,405 +133,411 @@ impl Hazards {
         left: &[ByteUse],
         holder: impl Fn(&ByteUse) -> Option<Object>,
     ) {
-        for one in left {
-            let object = holder(one);
-            let parts = object.map_or(vec![None], |object| {
-                checker.parts.of(object).into_iter().map(Some).collect()
-            });
-            let last = one.last;
-            for (part, stage) in parts
-                .iter()
-                .flat_map(|part| each(last.stages).map(move |stage| (*part, stage)))
-            {
-                let access = performed_by(stage, last.writes) & WRITES;
-                let conflicts = if part.is_none() && access.is_empty() {
-                    Conflicts::AllWait
-                } else {
-                    Conflicts::AllSee
-                };
-                self.records.push(Record {
-                    part,
-                    site: Site {
-                        place: Place::from(one.space),
-                        first: one.first.0,
-                        end: one.end.0,
-                        linear: object.map(|object| matches!(object, Object::Buffer(_))),
-                    },
-                    bytes: vec![(one.first.0, one.end.0)],
-                    taken: Vec::new(),
-                    queue: last.queue,
-                    row: None,
-                    index: None,
-                    user: User {
-                        by: UsedBy::Earlier,
-                        text: "earlier work".to_owned(),
-                    },
-                    release: false,
-                    stage,
-                    access,
-                    conflicts,
-                    reach: vec![OrderedAfter::default(); checker.situation.queues.len()],
-                    carried: vec![Semaphore::of_queue(last.queue, last.value)],
-                });
+        for queue in (0..checker.situation.queues.len() as u32).map(DeviceQueueIndex) {
+            let waits = checker.tables.waits.iter().map(|row| row.semaphore);
+            let waited = waits.filter(|semaphore| semaphore.queue() == Some(queue));
+            let of_queue = || left.iter().filter(|one| one.last.queue == queue);
+            let values = waited.map(|semaphore| semaphore.value);
+            let values: BTreeSet<i64> = values
+                .filter(|&value| value <= 0)
+                .chain(of_queue().map(|one| one.last.value))
+                .collect();
+            for value in values {
+                self.start(checker, queue, &[]);
+                for one in of_queue().filter(|one| one.last.value == value) {
+                    let accesses = self.earlier(checker, one, holder(one));
+                    self.run_unreported(checker, By::Earlier, queue, accesses);
+                }
+                self.signal(&[SemaphoreRow {
+                    semaphore: Semaphore::of_queue(queue, value),
+                    stages: S::ALL_COMMANDS,
+                }]);
             }
         }
     }
 
+    /// The accesses of earlier work. They do not supersede each other: each is the last use on its queue.
+    fn earlier(&mut self, checker: &Checker<'_>, one: &ByteUse, holder: Option<Object>) -> Vec<Access> {
+        let LastUse {
+            queue,
+            stages,
+            writes,
+            ..
+        } = one.last;
+        let places = match holder {
+            Some(object) => {
+                let parts = checker.parts.of(object).into_iter();
+                let id = self.resource(checker, object, queue);
+                parts.map(|part| (id, whole(checker, part))).collect()
+            }
+            None => vec![(self.bytes(one), ProgramPart::Bytes(0, one.end.0 - one.first.0))],
+        };
+        let mut accesses = Vec::new();
+        for (resource, part) in places {
+            for stage in each(stages) {
+                let written = performed_by(stage, writes) & WRITES;
+                accesses.extend(flags(written).map(|access| Access {
+                    resource,
+                    part,
+                    stage,
+                    access,
+                    kind: AccessKind::Partial,
+                    discards: false,
+                }));
+            }
+        }
+        accesses
+    }
+
     /// An external resource comes in: its first use waits for what the caller did.
     pub(super) fn enter(&mut self, checker: &Checker<'_>, part: Part, here: Here, entry: ResourceState) {
-        self.records.retain(|record| record.part != Some(part));
+        let mut accesses = Vec::new();
         for stage in each(entry.stages) {
-            let access = performed_by(stage, entry.access);
-            let (access, conflicts) = if entry.access.is_empty() {
-                (access, Conflicts::AllWait)
-            } else if access.intersects(WRITES) {
-                (access & WRITES, Conflicts::AllSee)
+            let performed = performed_by(stage, entry.access);
+            if performed.is_empty() && !entry.access.is_empty() {
+                continue;
+            }
+            let written = performed & WRITES;
+            let access = if written.is_empty() { performed } else { written };
+            // If only the stage is known, use a separate resource for the same bytes: nothing has to be made visible.
+            let resource = if access.is_empty() {
+                self.caller(checker, part.object, here.queue)
             } else {
-                (access, Conflicts::Writes)
+                self.resource(checker, part.object, here.queue)
             };
-            let user = here.user(checker, UsedBy::Entry, part);
-            self.record(checker, part, here, user, stage, access, conflicts)
-                .row = None;
+            accesses.extend(flags(access).map(|access| Access {
+                resource,
+                part: whole(checker, part),
+                stage,
+                access,
+                kind: AccessKind::Whole,
+                discards: false,
+            }));
         }
+        self.run_unreported(checker, By::Entry, here.queue, accesses);
     }
 
     /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
     pub(super) fn exit(&mut self, checker: &mut Checker<'_>, part: Part, here: Here, exit: ResourceState) {
+        self.start(checker, here.queue, &[]);
+        let resource = self.resource(checker, part.object, here.queue);
+        let mut accesses = Vec::new();
         for stage in each(exit.stages) {
             let access = performed_by(stage, exit.access);
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
-            let user = here.user(checker, UsedBy::Exit, part);
-            let access = Use {
-                part,
-                index: None,
-                stages: stage,
+            accesses.extend(flags(access).map(|access| Access {
+                resource,
+                part: whole(checker, part),
+                stage,
                 access,
-                writes: exit.access.is_empty() || access.intersects(WRITES),
-            };
-            self.demand(checker, here.queue, &access, stage, &user, |record| {
-                record.user.by == UsedBy::Entry
-            });
+                kind: AccessKind::Whole,
+                discards: false,
+            }));
         }
+        let findings = self.command(By::Exit, &Command::Action(accesses));
+        self.report(checker, here.queue, &findings);
     }
 
     /// Barriers recorded together.
-    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: Here, barriers: &[Dependency]) {
-        let queue = here.queue;
-        let writes = |barrier: &&Dependency| barrier.kind != BarrierKind::Plain;
-        for barrier in barriers.iter().filter(writes) {
-            self.demand_of_transition(checker, here, barrier, barriers);
-        }
-        // All barriers of one dependency take effect at once: none sees what another one reaches.
-        for record in &mut self.records {
-            let before = record.reach[queue.0 as usize].clone();
-            for barrier in barriers
-                .iter()
-                .filter(|barrier| barrier.kind != BarrierKind::Release)
-            {
-                let (ordered, available) = record.passes_through(&before, queue, barrier);
-                if ordered {
-                    let visible = barrier.covers(record);
-                    record.reach[queue.0 as usize].add(&barrier.destination, available, visible);
+    pub(super) fn depend(&mut self, checker: &mut Checker<'_>, here: Here, barriers: &[Barrier]) {
+        let family = checker.family(here.queue);
+        let mut dependencies = Vec::new();
+        for barrier in barriers {
+            let change = match barrier.kind {
+                BarrierKind::Plain => Change::None,
+                BarrierKind::Transition => Change::Layout {
+                    discards: barrier.discards,
+                },
+                // The other family's index does not matter.
+                BarrierKind::Release => Change::Family {
+                    from: family,
+                    to: u32::MAX,
+                },
+                BarrierKind::Acquire => Change::Family {
+                    from: u32::MAX,
+                    to: family,
+                },
+            };
+            let extents = match &barrier.covers {
+                Covers::All => vec![Extent::All],
+                Covers::Parts(parts) => {
+                    let extent = |part: &Part| {
+                        let resource = self.resource(checker, part.object, here.queue);
+                        Extent::Part(resource, whole(checker, *part))
+                    };
+                    parts.iter().map(extent).collect()
                 }
-            }
-        }
-        for barrier in barriers.iter().filter(writes) {
-            let release = barrier.kind == BarrierKind::Release;
-            for &part in barrier.parts.iter().flatten() {
-                self.supersede(checker, part, queue, |_| true);
-                let user = here.user(checker, UsedBy::Transition, part);
-                let record = self.record(checker, part, here, user, S::NONE, A::NONE, Conflicts::AllSee);
-                record.release = release;
-                if !release {
-                    record.reach[queue.0 as usize].add(&barrier.destination, true, true);
+                Covers::Bytes(part, first, end) => {
+                    let resource = self.resource(checker, part.object, here.queue);
+                    vec![Extent::Part(resource, ProgramPart::Bytes(*first, *end))]
                 }
-            }
+            };
+            dependencies.extend(extents.into_iter().map(|extent| Dependency {
+                scopes: Scopes {
+                    src: barrier.scopes.src_stages,
+                    src_access: barrier.scopes.src_access,
+                    dst: barrier.scopes.dst_stages,
+                    dst_access: barrier.scopes.dst_access,
+                },
+                extent,
+                change,
+            }));
         }
+        let findings = self.command(By::Barrier(here.pass), &Command::Barrier(dependencies));
+        self.report(checker, here.queue, &findings);
     }
 
     /// The uses of one pass, which are not ordered among themselves.
     pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
-        for access in uses {
-            let by = if access.writes {
-                UsedBy::Write
-            } else {
-                UsedBy::Read
-            };
-            let user = here.user(checker, by, access.part);
-            for stage in each(access.stages) {
-                self.demand(checker, here.queue, access, stage, &user, |_| false);
-            }
-        }
-        for access in uses.iter().filter(|access| access.writes) {
-            let of_pass = |record: &Record| {
-                record.row == Some(here.row) && matches!(record.user.by, UsedBy::Read | UsedBy::Write)
-            };
-            self.supersede(checker, access.part, here.queue, |record| {
-                !of_pass(record) && holds(checker, access.index, record.index)
-            });
-            let stored = recorded(checker, access.index).is_some_and(|one| one.is_stored);
-            let last = access.stages & S::LATE_FRAGMENT_TESTS;
-            let stages = if stored && !last.is_empty() {
-                last
-            } else {
-                access.stages
-            };
-            for stage in each(stages) {
-                let user = here.user(checker, UsedBy::Write, access.part);
-                let (part, written) = (access.part, access.access & WRITES);
-                self.record(checker, part, here, user, stage, written, Conflicts::AllSee)
-                    .index = access.index;
-            }
-        }
-        for access in uses.iter().filter(|access| !access.writes) {
-            for stage in each(access.stages) {
-                let user = here.user(checker, UsedBy::Read, access.part);
-                let (part, read) = (access.part, access.access);
-                self.record(checker, part, here, user, stage, read, Conflicts::Writes)
-                    .index = access.index;
-            }
-        }
-    }
-
-    /// A batch on `queue` has run: the semaphore carries what its `stages` did, and all that they waited for.
-    pub(super) fn signal(&mut self, queue: DeviceQueueIndex, semaphore: Semaphore, stages: S) {
-        let source = Scope::source(stages, A::NONE);
-        for record in &mut self.records {
-            let here = record.queue == queue;
-            let released = here && record.release && stages.contains(S::ALL_COMMANDS);
-            let direct = here && record.stage.intersects(source.execution);
-            let reached = record.reach[queue.0 as usize]
-                .ordered
-                .intersects(source.execution);
-            if released || direct || reached {
-                record.carried.push(semaphore);
-            }
-        }
-    }
-
-    /// The `stages` of a batch on `queue`, and all that follow, wait for the semaphore and see everything.
-    pub(super) fn wait(&mut self, queue: DeviceQueueIndex, semaphore: Semaphore, stages: S) {
-        let scope = Scope::destination(stages, A::MEMORY_READ | A::MEMORY_WRITE);
-        for record in &mut self.records {
-            if record.is_carried_by(semaphore) {
-                record.reach[queue.0 as usize].add(&scope, true, true);
-            }
-        }
-    }
-
-    /// Checks that what a transition overwrites is waited for by the barrier itself, and made available by it or by a memory barrier next
-    /// to it.
-    fn demand_of_transition(
-        &self,
-        checker: &mut Checker<'_>,
-        here: Here,
-        barrier: &Dependency,
-        together: &[Dependency],
-    ) {
-        for (record, &part) in self
-            .records
-            .iter()
-            .flat_map(|record| barrier.parts.iter().flatten().map(move |part| (record, part)))
-        {
-            // Transitions on one queue are in submission order by themselves ("Image Layout Transitions"); a plan nevertheless puts
-            // barriers between them.
-            let ordered = record.user.by == UsedBy::Transition && record.queue == here.queue;
-            if ordered && checker.recorded.is_some() || !touches(checker, record, (part, None), here.queue) {
-                continue;
-            }
-            let reach = &record.reach[here.queue.0 as usize];
-            let (ordered, available) = record.passes_through(reach, here.queue, barrier);
-            let global = together.iter().filter(|other| other.parts.is_none());
-            let mut global = global.map(|other| record.passes_through(reach, here.queue, other));
-            let available = available || global.any(|(_, available)| available);
-            let missing = match record.conflicts {
-                _ if !ordered => Rule::Execution,
-                Conflicts::AllSee if !available => Rule::Memory,
-                _ => continue,
-            };
-            let user = here.user(checker, UsedBy::Transition, part);
-            report(checker, record, &user, part.object, here.queue, missing);
-        }
-    }
-
-    /// Checks that a use at `stage` waits for every record that it conflicts with, and sees what those wrote.
-    fn demand(
-        &self,
-        checker: &mut Checker<'_>,
-        queue: DeviceQueueIndex,
-        access: &Use,
-        stage: S,
-        user: &User,
-        ignored: impl Fn(&Record) -> bool,
-    ) {
-        for record in &self.records {
-            let conflict = access.writes || record.conflicts != Conflicts::Writes;
-            if !conflict || ignored(record) || !touches(checker, record, (access.part, access.index), queue) {
-                continue;
-            }
-            let reach = &record.reach[queue.0 as usize];
-            let missing = if !reach.ordered.contains(stage) {
-                Rule::Execution
-            } else if record.conflicts == Conflicts::AllSee
-                && !reach.sees(stage, performed_by(stage, access.access))
-            {
-                Rule::Memory
-            } else {
-                continue;
-            };
-            report(checker, record, user, access.part.object, queue, missing);
-        }
-    }
-
-    /// A write to a part replaces the records of its bytes.
-    fn supersede(
-        &mut self,
-        checker: &Checker<'_>,
-        part: Part,
-        queue: DeviceQueueIndex,
-        replaced: impl Fn(&Record) -> bool,
-    ) {
-        let mine = Site::of(checker, part.object, queue);
-        for record in &mut self.records {
-            if mine.place != record.site.place || !replaced(record) {
-                continue;
-            }
-            match record.part.map(|other| same_texels(checker, other, part)) {
-                Some(Some(true)) => record.bytes.clear(),
-                Some(Some(false)) => {}
-                _ if !checker.parts.is_whole(part) => record.taken.push(part),
-                _ => {
-                    let granularity = checker.device.profile.limits.buffer_image_granularity;
-                    let (first, end) = mine.seen_by(record.site, granularity);
-                    let mut left = Vec::new();
-                    for &(from, to) in &record.bytes {
-                        // Empty ranges are dropped below.
-                        left.push((from, to.min(first)));
-                        left.push((from.max(end), to));
+        let (mut accesses, mut stores) = (Vec::new(), Vec::new());
+        for one in uses {
+            let resource = self.resource(checker, one.part.object, here.queue);
+            let recorded = recorded(checker, one.index);
+            let is_stored = one.writes && recorded.is_some_and(|recorded| recorded.is_stored);
+            let regions = recorded.map_or(&[][..], |recorded| &recorded.regions);
+            for part in within(checker, one.part, regions) {
+                let access = |(stage, access), kind| Access {
+                    resource,
+                    part,
+                    stage,
+                    access,
+                    kind,
+                    discards: false,
+                };
+                for stage in each(one.stages) {
+                    let kind = if is_stored {
+                        AccessKind::Attachment
+                    } else {
+                        AccessKind::Whole
+                    };
+                    let performed = each_access(performed_by(stage, one.access));
+                    accesses.extend(performed.map(|flag| access((stage, flag), kind)));
+                    if is_stored && stage == S::LATE_FRAGMENT_TESTS {
+                        let written = performed_by(stage, one.access) & WRITES;
+                        let written =
+                            each_access(written).map(|flag| access((stage, flag), AccessKind::Store));
+                        stores.extend(written);
                     }
-                    left.retain(|(from, to)| from < to);
-                    record.bytes = left;
                 }
             }
         }
-        self.records.retain(|record| !record.bytes.is_empty());
+        let by = By::Pass(here.pass);
+        let mut commands = vec![Command::Action(accesses)];
+        if !stores.is_empty() {
+            // Store operations come after everything else that the render pass does to its attachments.
+            let begin = Command::BeginRendering {
+                resumes: false,
+                boundary: Boundary::default(),
+            };
+            commands.insert(0, begin);
+            commands.extend([
+                Command::Action(stores),
+                Command::EndRendering(Boundary::default()),
+            ]);
+        }
+        for command in commands {
+            let findings = self.command(by, &command);
+            self.report(checker, here.queue, &findings);
+        }
     }
 
-    fn record(
+    /// A batch begins to run on a queue.
+    pub(super) fn start(&mut self, checker: &Checker<'_>, queue: DeviceQueueIndex, waits: &[SemaphoreRow]) {
+        let uses: Vec<SemaphoreUse> = waits.iter().map(semaphore_use).collect();
+        let family = checker.family(queue);
+        let running = self.model.begin(QueueId(queue.0.into()), family, 0, &uses);
+        self.running = Some(running);
+    }
+
+    /// The batch has run.
+    pub(super) fn signal(&mut self, signals: &[SemaphoreRow]) {
+        let uses: Vec<SemaphoreUse> = signals.iter().map(semaphore_use).collect();
+        if let Some(running) = self.running.take() {
+            self.model.end(running, &uses, None);
+        }
+    }
+
+    /// Outstanding accesses to the bytes of a place, each with whether waiting for each of `uses` covers it.
+    /// `batches` is the number of the frame's batches on each queue.
+    pub(super) fn outstanding(
+        &mut self,
+        place: Place,
+        uses: &[ByteUse],
+        batches: &[i64],
+    ) -> Vec<OutstandingAccess> {
+        let point = |one: &ByteUse| {
+            let LastUse {
+                queue,
+                value,
+                stages,
+                writes,
+            } = one.last;
+            let (semaphore, value) = semaphore(Semaphore::of_queue(
+                queue,
+                value.saturating_add(batches[queue.0 as usize]),
+            ));
+            WaitPoint {
+                queue: QueueId(queue.0.into()),
+                stages,
+                accesses: writes,
+                semaphore,
+                value,
+            }
+        };
+        let points: Vec<WaitPoint> = uses.iter().map(point).collect();
+        self.model.outstanding_accesses(memory_id(place), &points)
+    }
+
+    /// Runs a command of the batch, ignoring its findings.
+    fn run_unreported(
         &mut self,
         checker: &Checker<'_>,
-        part: Part,
-        here: Here,
-        user: User,
-        stage: S,
-        access: A,
-        conflicts: Conflicts,
-    ) -> &mut Record {
-        let site = Site::of(checker, part.object, here.queue);
-        self.records.push(Record {
-            part: Some(part),
-            site,
-            bytes: vec![(site.first, site.end)],
-            taken: Vec::new(),
-            queue: here.queue,
-            row: Some(here.row),
-            index: None,
-            user,
-            release: false,
-            stage,
-            access,
-            conflicts,
-            reach: vec![OrderedAfter::default(); checker.situation.queues.len()],
-            carried: Vec::new(),
+        by: By,
+        queue: DeviceQueueIndex,
+        accesses: Vec<Access>,
+    ) {
+        if self.running.is_none() {
+            self.start(checker, queue, &[]);
+        }
+        self.command(by, &Command::Action(accesses));
+    }
+
+    fn command(&mut self, by: By, command: &Command) -> Findings {
+        let tag = Tag(self.commands.len() as u32);
+        self.commands.push(by);
+        let running = self.running.as_mut().expect("a batch runs");
+        self.model.run(running, tag, command)
+    }
+
+    /// The resource of an object, as used on a queue.
+    fn resource(&mut self, checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> SyncId {
+        let site = Site::of(checker, object, queue);
+        let key = (object, matches!(site.place, Place::Tile(_)).then_some(queue));
+        if let Some(&known) = self.resources.get(&key) {
+            return known;
+        }
+        let alias = checker.parts.first_alias(object);
+        let alias_of = (alias != object).then(|| self.resource(checker, alias, queue));
+        let id = self.add(checker, object, site, alias_of);
+        self.objects[id.0 as usize] = Some(object);
+        self.resources.insert(key, id);
+        id
+    }
+
+    /// The bytes of an object, as a resource of its own, for a caller's use whose accesses are unknown.
+    fn caller(&mut self, checker: &Checker<'_>, object: Object, queue: DeviceQueueIndex) -> SyncId {
+        let site = Site::of(checker, object, queue);
+        let id = self.add(checker, object, site, None);
+        self.objects[id.0 as usize] = Some(object);
+        id
+    }
+
+    fn add(&mut self, checker: &Checker<'_>, object: Object, site: Site, alias_of: Option<SyncId>) -> SyncId {
+        let ranges = checker
+            .parts
+            .of(object)
+            .into_iter()
+            .map(|part| checker.parts.range(part));
+        let all = ranges.reduce(|a, b| crate::frame::SubresourceRange {
+            aspects: a.aspects | b.aspects,
+            levels: Run::new(a.levels.first.min(b.levels.first), a.levels.end.max(b.levels.end)),
+            layers: Run::new(a.layers.first.min(b.layers.first), a.layers.end.max(b.layers.end)),
         });
-        let last = self.records.len() - 1;
-        &mut self.records[last]
+        let (tiling, end) = match object {
+            Object::Image(_) => (
+                Tiling::Optimal(texels(all.expect("an image has parts"), None)),
+                site.end,
+            ),
+            Object::Buffer(row) => {
+                let size = checker.tables.buffers[row as usize].size.0;
+                (Tiling::Linear, site.end.max(site.first.saturating_add(size)))
+            }
+        };
+        let id = self.model.add(Resource {
+            memory: memory_id(site.place),
+            first: site.first,
+            end,
+            tiling,
+            alias_of,
+        });
+        self.objects.push(None);
+        id
+    }
+
+    /// Bytes that earlier work used and no object of the frame owns.
+    fn bytes(&mut self, one: &ByteUse) -> SyncId {
+        self.objects.push(None);
+        self.model.add(Resource {
+            memory: memory_id(one.space.into()),
+            first: one.first.0,
+            end: one.end.0,
+            tiling: Tiling::Unknown,
+            alias_of: None,
+        })
+    }
+
+    /// A use as messages name it.
+    pub(super) fn text(&self, checker: &Checker<'_>, used: &SyncUse) -> String {
+        let object = self.objects[used.resource.0 as usize];
+        let resource = object.map_or_else(String::new, |object| checker.name_of(object));
+        let pass = |pass| checker.pass(pass);
+        match self.commands[used.tag.0 as usize] {
+            By::Pass(at) if used.action.writes() => format!("pass `{}` writes `{resource}`", pass(at)),
+            By::Pass(at) => format!("pass `{}` reads `{resource}`", pass(at)),
+            By::Barrier(at) => format!(
+                "a barrier at pass `{}` changes the layout or owner of `{resource}`",
+                pass(at)
+            ),
+            By::Entry => format!("`{resource}` enters the frame"),
+            By::Exit => format!("`{resource}` leaves the frame"),
+            By::Earlier => "earlier work".to_owned(),
+        }
+    }
+
+    fn report(&self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, findings: &Findings) {
+        for hazard in &findings.hazards {
+            let by = |used: &SyncUse| self.commands[used.tag.0 as usize];
+            let (before, after) = (by(&hazard.before), by(&hazard.after));
+            let is_outside_frame = before == By::Entry && after == By::Exit;
+            // Tables must satisfy the letter of the specification; earlier work used all of its bytes.
+            let is_reported = match hazard.verdict {
+                Verdict::Certain => true,
+                Verdict::ByTheLetter => checker.recorded.is_none(),
+                Verdict::Possible => before == By::Earlier,
+            };
+            if is_reported && !is_outside_frame {
+                self.report_one(checker, queue, hazard);
+            }
+        }
+    }
+
+    fn report_one(&self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, hazard: &Hazard) {
+        let object = |used: &SyncUse| self.objects[used.resource.0 as usize];
+        let after = object(&hazard.after).expect("bytes without an object are used before the frame only");
+        let site = Site::of(checker, after, queue);
+        let (from, to) = (Bytes(site.first), Bytes(site.end));
+        let [first, second] = [&hazard.before, &hazard.after].map(|used| self.text(checker, used));
+        let (rule, how) = match hazard.missing {
+            Missing::Execution => (Rule::Execution, "no execution dependency orders them"),
+            Missing::Availability => (Rule::Memory, "ordered, but the write is not made available"),
+            Missing::Visibility => (Rule::Memory, "ordered, but the write is not made visible to it"),
+        };
+        let known = object(&hazard.before).into_iter().chain([after]);
+        let resources = known.map(|object| checker.resource_of(object)).collect();
+        let message = format!("{second} at bytes [{from}, {to}) after {first}: {how}");
+        checker.report_of(rule, resources, message);
     }
 }
 
-impl Record {
-    /// Whether a wait for a semaphore, or for a value of a queue, comes after the use.
-    pub(super) fn is_carried_by(&self, semaphore: Semaphore) -> bool {
-        self.carried.iter().any(|carried| {
-            let same = (carried.kind, carried.index) == (semaphore.kind, semaphore.index);
-            same && carried.value <= semaphore.value
-        })
-    }
+/// The flags of a mask one by one, or none as one.
+fn flags(access: A) -> impl Iterator<Item = A> {
+    let none = access.is_empty().then_some(A::NONE);
+    none.into_iter().chain(each_access(access))
 }
 
 /// The entry of an access in a program's own recording.
 fn recorded<'a>(checker: &Checker<'a>, index: Option<usize>) -> Option<&'a RecordedAccess> {
     checker.recorded.zip(index)?.0.accesses.get(index?)
-}
-
-fn regions<'a>(checker: &Checker<'a>, index: Option<usize>) -> &'a [Region] {
-    recorded(checker, index).map_or(&[], |access| &access.regions)
-}
-
-/// Whether two accesses to one part have no texel or byte in common.
-fn are_apart(checker: &Checker<'_>, a: Option<usize>, b: Option<usize>) -> bool {
-    let (a, b) = (regions(checker, a), regions(checker, b));
-    let meet = |a: &Region, b: &Region| (0..3).all(|axis| a[axis][0] < b[axis][1] && b[axis][0] < a[axis][1]);
-    !a.is_empty() && !b.is_empty() && !a.iter().any(|a| b.iter().any(|b| meet(a, b)))
-}
-
-/// Whether one access to a part covers all that another one uses.
-fn holds(checker: &Checker<'_>, all: Option<usize>, some: Option<usize>) -> bool {
-    let (all, some) = (regions(checker, all), regions(checker, some));
-    let inside =
-        |a: &Region, b: &Region| (0..3).all(|axis| a[axis][0] <= b[axis][0] && b[axis][1] <= a[axis][1]);
-    let held = |b: &Region| all.iter().any(|a| inside(a, b));
-    all.is_empty() || !some.is_empty() && some.iter().all(held)
-}
-
-/// Whether a part, used on `queue`, overlaps bytes that a record still covers.
-fn touches(
-    checker: &Checker<'_>,
-    record: &Record,
-    (part, index): (Part, Option<usize>),
-    queue: DeviceQueueIndex,
-) -> bool {
-    let mine = Site::of(checker, part.object, queue);
-    let same = record.part.and_then(|other| same_texels(checker, other, part));
-    if mine.place != record.site.place
-        || same == Some(false)
-        || record.taken.contains(&part)
-        || same == Some(true) && are_apart(checker, record.index, index)
-    {
-        return false;
-    }
-    let granularity = checker.device.profile.limits.buffer_image_granularity;
-    let (first, end) = mine.seen_by(record.site, granularity);
-    record.bytes.iter().any(|&(from, to)| from < end && first < to)
-}
-
-/// Whether two parts of one image are the same; `None` for parts of different images.
-fn same_texels(checker: &Checker<'_>, a: Part, b: Part) -> Option<bool> {
-    let (a, b) = (checker.parts.texels(a), checker.parts.texels(b));
-    (a.object == b.object).then_some(a == b)
-}
-
-fn report(
-    checker: &mut Checker<'_>,
-    record: &Record,
-    second: &User,
-    object: Object,
-    queue: DeviceQueueIndex,
-    missing: Rule,
-) {
-    let site = Site::of(checker, object, queue);
-    let (first, second) = (&record.user.text, &second.text);
-    let (from, to) = (Bytes(site.first), Bytes(site.end));
-    let how = match missing {
-        Rule::Execution => "no chain of barriers makes it wait",
-        _ => "it waits, but what was written is not made visible to it",
-    };
-    let known = record.part.map(|part| checker.resource_of(part.object));
-    checker.report_of(
-        missing,
-        known.into_iter().chain([checker.resource_of(object)]).collect(),
-        format!("{second} at bytes [{from}, {to}) after {first}: {how}"),
-    );
 }

@@ -6,7 +6,7 @@
 //!  order        and the device allows                │ each step changes a model of
 //!                                                    ├ contents   what every image and buffer holds
 //!                                                    ├ layouts    and the queue family that owns it
-//!                                                    └ hazards    what has been waited for, on every device queue
+//!                                                    └ hazards    the order of accesses, by the model of `tileheap_sync`
 //! ```
 //! Takes the tables, the frame that they are for, its [`Situation`] and the [`DeviceFacts`]. Slow and obvious on purpose: every rule is
 //! checked where it is stated, quadratic loops are fine, and no code is shared with lowering. If references between the tables are invalid,
@@ -28,8 +28,8 @@ mod hazards;
 mod instances;
 mod layouts;
 mod parts;
+mod program;
 mod recorded;
-mod records;
 mod replay;
 mod sites;
 mod structure;

@@ -133,11 +133,6 @@ impl Parts {
     pub(super) fn texels(&self, part: Part) -> Part {
         self.same_texels[part.index]
     }
-
-    /// Whether the image has no other part.
-    pub(super) fn is_whole(&self, part: Part) -> bool {
-        self.of_object[self.position(part.object)].len() == 1
-    }
 }
 
 /// The parts of an image that ranges distinguish.

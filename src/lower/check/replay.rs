@@ -8,21 +8,19 @@ use super::checker::Checker;
 use super::contents::Contents;
 use super::effects::{Effect, effect, resolve_of};
 use super::error::Rule;
-use super::hazards::{Hazards, Here, Use};
+use super::hazards::{Barrier, Covers, Hazards, Here, Use};
 use super::layouts::{Layouts, check_fit};
 use super::parts::Part;
-use super::records::Dependency;
 use super::sites::Site;
 use super::{after, creation};
 use crate::frame::external::{ExternalDesc, ExternalFamily};
 use crate::frame::tables::{Access, Version};
 use crate::frame::{BatchId, PassId, Persistence, ResourceId};
-use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow, Scopes};
-use crate::lower::tables::submission::Semaphore;
+use crate::lower::tables::commands::{DependencyRow, PassContents, PassRow};
+use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
 use crate::lower::tables::{DeviceQueueIndex, Object};
 use crate::plan::MemoryKind;
-use crate::units::{Bytes, Run};
-use tileheap_device::scopes::Scope;
+use crate::units::Run;
 
 /// Replays the tables and reports the errors it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {
@@ -43,7 +41,7 @@ pub(super) fn run(checker: &mut Checker<'_>) {
     replay.exit(checker);
     replay.layouts.finish(checker);
     after::check_contents(checker, &mut replay.contents, &replay.layouts);
-    after::check_bytes(checker, &replay.hazards, &replay.signalled);
+    after::check_bytes(checker, &mut replay.hazards, &replay.signalled);
 }
 
 struct Replay {
@@ -61,7 +59,7 @@ impl Replay {
         Replay {
             contents: Contents::new(checker),
             layouts: Layouts::new(checker),
-            hazards: Hazards::default(),
+            hazards: Hazards::new(checker),
             signalled: vec![0; checker.situation.queues.len()],
             written: Vec::new(),
         }
@@ -130,9 +128,8 @@ impl Replay {
     fn batch(&mut self, checker: &mut Checker<'_>, queue: DeviceQueueIndex, index: usize, ends_submit: bool) {
         barriers::check_semaphores(checker, index, queue, &self.signalled);
         let batch = checker.tables.batches[index];
-        for wait in batch.waits.of(&checker.tables.waits) {
-            self.hazards.wait(queue, wait.semaphore, wait.stages);
-        }
+        let waits = batch.waits.of(&checker.tables.waits);
+        self.hazards.start(checker, queue, waits);
         self.arrive(checker, BatchId(index as u32), queue);
         let mut last = None;
         for commands in batch.command_buffers.of(&checker.tables.command_buffers) {
@@ -143,14 +140,14 @@ impl Replay {
             }
         }
         self.signalled[queue.0 as usize] += 1;
-        for signal in batch.signals.of(&checker.tables.signals) {
-            // A signal with another value is reported, and treated as that of its batch.
-            let semaphore = match signal.semaphore.queue() {
-                Some(_) => Semaphore::of_queue(queue, self.signalled[queue.0 as usize]),
-                None => signal.semaphore,
-            };
-            self.hazards.signal(queue, semaphore, signal.stages);
-        }
+        // A signal with another value is reported, and treated as that of its batch.
+        let own = Semaphore::of_queue(queue, self.signalled[queue.0 as usize]);
+        let signals = batch.signals.of(&checker.tables.signals).iter();
+        let signals = signals.map(|signal| SemaphoreRow {
+            semaphore: signal.semaphore.queue().map_or(signal.semaphore, |_| own),
+            ..*signal
+        });
+        self.hazards.signal(&signals.collect::<Vec<_>>());
         let boundary = checker
             .device
             .profile
@@ -250,29 +247,33 @@ impl Replay {
     fn dependency(&mut self, checker: &mut Checker<'_>, here: Here, row: DependencyRow) {
         barriers::check(checker, here.queue, here.pass, row);
         let tables = checker.tables;
-        let of = |parts, scopes: Scopes, kind| Dependency {
-            parts,
-            source: Scope::source(scopes.src_stages, scopes.src_access),
-            destination: Scope::destination(scopes.dst_stages, scopes.dst_access),
-            kind,
-        };
         let mut dependencies = Vec::new();
         for barrier in row.images.of(&tables.image_barriers) {
             let changes = barrier.old_layout != barrier.new_layout;
-            let kind = kind_of(checker, here.queue, barrier.families, changes);
-            let parts = checker.parts.of_barrier(tables, barrier);
-            dependencies.push(of(Some(parts), barrier.scopes, kind));
+            dependencies.push(Barrier {
+                covers: Covers::Parts(checker.parts.of_barrier(tables, barrier)),
+                scopes: barrier.scopes,
+                kind: kind_of(checker, here.queue, barrier.families, changes),
+                discards: barrier.old_layout == vk::ImageLayout::UNDEFINED,
+            });
         }
         for barrier in row.buffers.of(&tables.buffer_barriers) {
-            let kind = kind_of(checker, here.queue, barrier.families, false);
-            let size = tables.buffers[barrier.buffer as usize].size;
-            // A barrier that covers only a part of a buffer counts as covering nothing.
-            let mut parts = checker.parts.of(Object::Buffer(barrier.buffer));
-            parts.retain(|_| barrier.offset == Bytes::ZERO && barrier.size == size);
-            dependencies.push(of(Some(parts), barrier.scopes, kind));
+            let end = barrier.offset.0.saturating_add(barrier.size.0);
+            let parts = checker.parts.of(Object::Buffer(barrier.buffer));
+            dependencies.push(Barrier {
+                covers: Covers::Bytes(parts[0], barrier.offset.0, end),
+                scopes: barrier.scopes,
+                kind: kind_of(checker, here.queue, barrier.families, false),
+                discards: false,
+            });
         }
         for barrier in row.memory.of(&tables.memory_barriers) {
-            dependencies.push(of(None, barrier.scopes, BarrierKind::Plain));
+            dependencies.push(Barrier {
+                covers: Covers::All,
+                scopes: barrier.scopes,
+                kind: BarrierKind::Plain,
+                discards: false,
+            });
         }
         if dependencies.is_empty() {
             return;

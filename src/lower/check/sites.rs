@@ -9,7 +9,7 @@ use crate::plan::MemoryKind;
 use crate::units::{Alignment, Bytes};
 
 /// An address space, in which equal offsets mean the same byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// The tile heap as one device queue sees it: every tile object begins at its address 0, and each queue has its own contents.
     Tile(DeviceQueueIndex),

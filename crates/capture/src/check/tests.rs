@@ -1,7 +1,7 @@
 use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::frame::tables::PassKind;
-use tileheap::frame::{AccessKind, FrameBuilder, ImageDesc, LoadOp};
+use tileheap::frame::{AccessKind, BufferDesc, FrameBuilder, ImageDesc, LoadOp};
 use vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 
 use super::*;
@@ -216,4 +216,52 @@ fn what_vulkan_orders_by_itself_needs_no_barrier() {
     let implied = barrier(transition(L::UNDEFINED, L::GENERAL), S::NONE, S::ALL_COMMANDS);
     assert_eq!(lacking(0, STORE, &[changes, implied.clone()]), []);
     assert_eq!(lacking(0, STORE, &[implied]), [Rule::Execution]);
+}
+
+/// What a buffer that is written, read and written again by dispatches lacks, with these scopes of the two barriers between them.
+fn lacking_of_three(barriers: [Dependency; 2]) -> Vec<Rule> {
+    let mut builder = FrameBuilder::new("three", vk::Extent2D::default());
+    let outside = Persistence::External(ExternalDesc::in_layout(L::UNDEFINED));
+    let desc = BufferDesc::new(Bytes(256));
+    let buffer = builder.resource("buffer", ResourceKind::from(desc), outside);
+    let queue = builder.queue("compute", vk::QueueFlags::COMPUTE);
+    let submit = builder.submit(queue);
+    let batch = builder.batch(submit);
+    let commands = builder.command_buffer(batch, "commands");
+    for (name, writes) in [("first", true), ("second", false), ("third", true)] {
+        let pass = builder.pass(commands, name, PassKind::Compute);
+        pass.access(
+            buffer,
+            AccessKind::StorageBuffer,
+            !writes,
+            writes,
+            LoadOp::DontCare,
+        );
+    }
+    let frame = builder.build().expect("a frame");
+    let mut capture = recorded(&frame, None);
+    let commands = &mut capture.command_buffers[0];
+    commands.retain(|command| matches!(command, Command::Pass { .. }));
+    for (at, barrier) in [1, 3].into_iter().zip(barriers) {
+        commands.insert(at, Command::Barrier(vec![barrier]));
+    }
+    let findings = check(&frame, &capture).expect("of its frame");
+    findings.into_iter().map(|one| one.rule).collect()
+}
+
+#[test]
+fn a_write_that_was_made_available_stays_so() {
+    let barrier = |src_access, dst_access| Dependency {
+        src_stages: S::COMPUTE_SHADER,
+        src_access,
+        dst_stages: S::COMPUTE_SHADER,
+        dst_access,
+        memory: Memory::All,
+        ..Dependency::default()
+    };
+    let (write, read) = (A::SHADER_STORAGE_WRITE, A::SHADER_STORAGE_READ);
+    let execution = barrier(A::NONE, A::NONE);
+    assert_eq!(lacking_of_three([barrier(write, read), execution.clone()]), []);
+    let lost = lacking_of_three([execution.clone(), execution]);
+    assert_eq!(lost, [Rule::Memory; 2], "the read and the second write");
 }

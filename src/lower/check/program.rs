@@ -1,0 +1,85 @@
+//! Places, semaphores and parts of tables, as a program of the synchronization model has them.
+
+use ash::vk::ImageAspectFlags;
+use tileheap_sync::program::{MemoryId, Part as ProgramPart, SemaphoreId, SemaphoreUse, Texels};
+
+use super::checker::Checker;
+use super::parts::Part;
+use super::recorded::Region;
+use super::sites::Place;
+use crate::frame::SubresourceRange;
+use crate::lower::tables::Object;
+use crate::lower::tables::submission::{Semaphore, SemaphoreRow};
+use crate::units::Run;
+
+/// Added to timeline values, because those of earlier work are negative.
+const TIMELINE_BASE: i64 = 1 << 32;
+
+pub(super) fn memory_id(place: Place) -> MemoryId {
+    let (kind, index) = match place {
+        Place::Memory(row) => (0, row),
+        Place::Tile(queue) => (1, queue.0),
+        Place::Caller(resource) => (2, resource.0),
+    };
+    MemoryId(kind << 32 | u64::from(index))
+}
+
+/// The semaphore and the value of a row.
+pub(super) fn semaphore(of: Semaphore) -> (SemaphoreId, u64) {
+    match of.queue() {
+        Some(queue) => (
+            SemaphoreId(queue.0.into()),
+            of.value.saturating_add(TIMELINE_BASE) as u64,
+        ),
+        // Its value is the caller's.
+        None => (SemaphoreId(1 << 32 | u64::from(of.index)), 1),
+    }
+}
+
+pub(super) fn semaphore_use(row: &SemaphoreRow) -> SemaphoreUse {
+    let (semaphore, value) = semaphore(row.semaphore);
+    SemaphoreUse {
+        semaphore,
+        value,
+        stages: row.stages,
+    }
+}
+
+pub(super) fn texels(range: SubresourceRange, area: Option<[Run; 3]>) -> Texels {
+    Texels {
+        aspects: range.aspects,
+        levels: range.levels,
+        layers: range.layers,
+        area,
+    }
+}
+
+/// All of a part.
+pub(super) fn whole(checker: &Checker<'_>, part: Part) -> ProgramPart {
+    match part.object {
+        Object::Image(_) => {
+            let mut range = checker.parts.range(part);
+            if range.aspects.is_empty() {
+                range.aspects = ImageAspectFlags::COLOR;
+            }
+            ProgramPart::Texels(texels(range, None))
+        }
+        Object::Buffer(row) => ProgramPart::Bytes(0, checker.tables.buffers[row as usize].size.0),
+    }
+}
+
+/// Regions of a part, or all of it if there are none.
+pub(super) fn within(checker: &Checker<'_>, part: Part, regions: &[Region]) -> Vec<ProgramPart> {
+    if regions.is_empty() {
+        return vec![whole(checker, part)];
+    }
+    let clamp = |bound: u64| u32::try_from(bound).unwrap_or(u32::MAX);
+    let of = |region: &Region| match part.object {
+        Object::Image(_) => {
+            let area = region.map(|[first, end]| Run::new(clamp(first), clamp(end)));
+            ProgramPart::Texels(texels(checker.parts.range(part), Some(area)))
+        }
+        Object::Buffer(_) => ProgramPart::Bytes(region[0][0], region[0][1]),
+    };
+    regions.iter().map(of).collect()
+}
