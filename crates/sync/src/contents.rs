@@ -10,7 +10,7 @@
 //!
 //! Source: "Memory Aliasing"; "Image Layout Transitions"; "Render Pass Load Operations" and "Render Pass Store Operations".
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::finding::{Loss, LostContents, Use, Verdict};
 use crate::operation::Bytes;
@@ -84,8 +84,8 @@ pub(crate) struct AllContents {
     by_memory: HashMap<MemoryId, Vec<ResourceId>>,
     /// How many resources a class has.
     members: HashMap<ResourceId, u32>,
-    /// Memory that something was written to.
-    written: HashSet<MemoryId>,
+    /// Disjoint ranges of each memory that were written.
+    written: HashMap<MemoryId, Vec<(u64, u64)>>,
 }
 
 impl AllContents {
@@ -96,7 +96,11 @@ impl AllContents {
             return;
         }
         // Linear resources hold what others have written to their bytes before.
-        let state = if tiling == Tiling::Linear && self.written.contains(&bytes.memory) {
+        let written = self.written.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
+        let is_written = written
+            .iter()
+            .any(|&(first, end)| first < bytes.end && bytes.first < end);
+        let state = if tiling == Tiling::Linear && is_written {
             State::Unknown
         } else {
             State::Lost(Loss::NeverWritten, Verdict::Certain)
@@ -188,7 +192,6 @@ impl AllContents {
     pub(crate) fn write(&mut self, later: &Later, used: Use, discards: bool, granularity: u64) {
         let class = later.origin.class;
         let region = later.touched.certain;
-        self.written.insert(later.origin.bytes.memory);
         let state = match discards {
             true => State::Lost(Loss::Discarded(used), Verdict::Certain),
             false => State::Written,
@@ -207,6 +210,7 @@ impl AllContents {
         } else {
             region.bytes()
         };
+        extend(self.written.entry(bytes.memory).or_default(), (first, end));
         let is_exact = later.kind != Kind::Access(AccessKind::Partial);
         let classes = self.by_memory.get(&bytes.memory).map_or(&[][..], Vec::as_slice);
         for other in classes.iter().filter(|other| **other != class) {
@@ -240,4 +244,22 @@ impl AllContents {
             alias.lose(hit, Loss::Overwritten(used), verdict);
         }
     }
+}
+
+/// Adds a range to disjoint ones.
+fn extend(ranges: &mut Vec<(u64, u64)>, mut range: (u64, u64)) {
+    if ranges
+        .iter()
+        .any(|known| known.0 <= range.0 && range.1 <= known.1)
+    {
+        return;
+    }
+    ranges.retain(|known| {
+        let is_apart = known.1 < range.0 || range.1 < known.0;
+        if !is_apart {
+            range = (range.0.min(known.0), range.1.max(known.1));
+        }
+        is_apart
+    });
+    ranges.push(range);
 }

@@ -6,7 +6,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use crate::program::{Part, ResourceId, Scopes, Tag};
 
-/// How sure a finding is.
+/// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Depends on something unknown, such as the elements that a shader accesses.
@@ -28,11 +28,11 @@ pub struct Use {
     pub resource: ResourceId,
     /// The part of it.
     pub part: Part,
-    /// What it does there.
+    /// Its access or operation.
     pub action: Action,
 }
 
-/// What a command does to memory.
+/// An access to memory, or an operation of a barrier that counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A stage performs an access.
@@ -45,7 +45,7 @@ pub enum Action {
     Acquire,
 }
 
-/// What is missing between two accesses.
+/// The missing part of a dependency between two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Missing {
     /// An execution dependency: the second may run before the first.
@@ -63,14 +63,14 @@ pub struct Hazard {
     pub before: Use,
     /// The later one.
     pub after: Use,
-    /// What is missing between them.
+    /// The missing part of the dependency.
     pub missing: Missing,
-    /// How sure it is.
+    /// The certainty.
     pub verdict: Verdict,
 }
 
 impl Action {
-    /// Whether it writes: transitions and queue family transfers count as writes.
+    /// Returns `true` for writes; transitions and queue family transfers count as writes.
     pub fn writes(self) -> bool {
         match self {
             Action::Access(_, access) => WRITES.contains(access),
@@ -142,7 +142,7 @@ pub struct LostContents {
     pub reader: Use,
     /// Why they are lost.
     pub loss: Loss,
-    /// How sure it is: [`Loss::WrittenThrough`] is only possible.
+    /// The certainty; [`Loss::WrittenThrough`] is only [`Verdict::Possible`].
     pub verdict: Verdict,
 }
 

@@ -82,7 +82,7 @@ pub(crate) enum Earlier {
 }
 
 impl Earlier {
-    /// Whether it includes commands at a place.
+    /// Returns `true` if it includes commands at a place.
     pub(crate) fn includes(self, place: Place) -> bool {
         match self {
             Earlier::All => true,
@@ -92,13 +92,13 @@ impl Earlier {
         }
     }
 
-    /// Whether it includes commands ordered at a place; outside of render pass instances these are all later commands.
+    /// Returns `true` if it includes commands ordered at a place. Outside of render pass instances, these are all later commands.
     pub(crate) fn meets(self, place: Place) -> bool {
         place.is_none() || self.includes(place)
     }
 }
 
-/// Whether the scopes of an edge are those that it names.
+/// The use of an edge, which decides if one of its scopes is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EdgeKind {
     Plain,
@@ -196,7 +196,7 @@ pub(crate) enum Operation {
     HostSignal(SemaphoreId, Signaled, u64),
 }
 
-/// What the host has waited for.
+/// The target of a host wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostWait {
     Fence(FenceId),

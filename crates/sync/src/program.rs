@@ -42,14 +42,14 @@ pub struct Resource {
     pub first: u64,
     /// The byte after its last.
     pub end: u64,
-    /// How bytes are addressed.
+    /// The mapping to bytes.
     pub tiling: Tiling,
     /// An image that interprets the same bytes consistently: both are created alike with `VK_IMAGE_CREATE_ALIAS_BIT` and bound alike, or
     /// share external memory.
     pub alias_of: Option<ResourceId>,
 }
 
-/// How a resource maps to the bytes of its memory.
+/// The mapping of a resource to the bytes of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiling {
     /// A buffer, or a linear image in a layout that the host can access.
@@ -94,13 +94,13 @@ pub struct Access {
     /// The access type, a single one that the stage performs. `NONE` if only the stage is known, as for earlier uses of an
     /// imported resource: it needs an execution dependency with conflicting accesses, and its writes count as available.
     pub access: A,
-    /// How it is performed.
+    /// The kind, which decides what it touches and its implicit order.
     pub kind: AccessKind,
     /// A write that leaves the part undefined: a load or store operation `DONT_CARE`.
     pub discards: bool,
 }
 
-/// How an access is performed, which decides what it touches and what orders it implicitly.
+/// Kinds of accesses: they touch different regions and have different implicit orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Touches the whole part.
@@ -170,7 +170,7 @@ pub struct Dependency {
     pub scopes: Scopes,
     /// The memory it is for.
     pub extent: Extent,
-    /// What happens between the scopes; only with [`Extent::Part`].
+    /// A transition or transfer between the scopes; only with [`Extent::Part`].
     pub change: Change,
 }
 
@@ -194,7 +194,7 @@ pub struct Transition {
     pub discards: bool,
 }
 
-/// Where a subpass begins, or the render pass instance ends.
+/// The beginning of a subpass, or the end of the render pass instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Boundary {
     /// The dependencies with this subpass (or `VK_SUBPASS_EXTERNAL`) as their destination, implicit ones included.

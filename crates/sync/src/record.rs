@@ -11,7 +11,7 @@ use crate::reach::{Origin, Reach};
 use crate::region::Region;
 use crate::usage::Usage;
 
-/// How a record's access is performed.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Access(AccessKind),
@@ -45,13 +45,13 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
     /// The command, of all commands of the device.
     pub(crate) command: u64,
-    /// What it touches certainly.
+    /// The region that it touches certainly.
     certain: Region,
     /// The pieces that no later access has superseded.
     pieces: Vec<Piece>,
     /// For images with optimal tiling: all of the resource, any byte of which a texel may occupy.
     pub(crate) whole: Option<Region>,
-    /// Whether it aliases pages.
+    /// Its resource aliases pages of `bufferImageGranularity`.
     has_pages: bool,
     /// Operations up to here are taken into account.
     position: u64,

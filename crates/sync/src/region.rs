@@ -24,7 +24,7 @@ impl Region {
                 Region::of_bytes(at(*first), at(*end))
             }
             (Part::Texels(texels), Tiling::Optimal(_)) => Region::of_texels(texels),
-            // Where its texels are is not described.
+            // The positions of its texels are not described.
             (Part::Texels(_), _) => Region::whole(resource),
         }
     }

@@ -46,7 +46,7 @@ pub struct Attachment {
     pub final_layout: ImageLayout,
 }
 
-/// How a subpass uses an attachment.
+/// An attachment of a subpass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachmentUse {
     /// The index of the attachment.

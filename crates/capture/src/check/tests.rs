@@ -218,7 +218,7 @@ fn what_vulkan_orders_by_itself_needs_no_barrier() {
     assert_eq!(lacking(0, STORE, &[implied]), [Rule::Execution]);
 }
 
-/// What a buffer that is written, read and written again by dispatches lacks, with these scopes of the two barriers between them.
+/// The rules broken by three dispatches that write, read and write one buffer, with these barriers between them.
 fn lacking_of_three(barriers: [Dependency; 2]) -> Vec<Rule> {
     let mut builder = FrameBuilder::new("three", vk::Extent2D::default());
     let outside = Persistence::External(ExternalDesc::in_layout(L::UNDEFINED));

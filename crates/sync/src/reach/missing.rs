@@ -15,7 +15,7 @@ pub(crate) struct Lacking {
 }
 
 impl Reach {
-    /// What is missing before a later access to a region.
+    /// The dependency that is missing before a later access to a region.
     pub(crate) fn missing(&self, origin: &Origin, later: &Origin, region: Region) -> Option<Lacking> {
         let lacking = |missing| {
             let regions = vec![region];
@@ -89,8 +89,8 @@ impl Reach {
         Some(Lacking { missing, regions })
     }
 
-    /// What is missing before something that a barrier does between the scopes of its `own` edges; other edges of the same command for all
-    /// memory may make writes available.
+    /// The dependency that is missing before a transition or transfer between the scopes of its `own` edges. Other edges of the same command
+    /// for all memory may make writes available.
     pub(crate) fn missing_before_transition(
         &self,
         origin: &Origin,

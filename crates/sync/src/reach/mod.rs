@@ -45,7 +45,7 @@ pub(crate) struct Origin {
     pub(crate) submitted: u64,
 }
 
-/// Where a synchronization command runs: the queue, and the step that submitted it.
+/// The queue of a synchronization command, and the step that submitted it.
 #[derive(Clone, Copy)]
 struct On {
     queue: QueueId,
@@ -85,7 +85,7 @@ impl Ordered {
     }
 }
 
-/// Where a first scope is kept until a second one is known.
+/// An object that stores a first scope until a wait defines the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signal {
     Event(EventId),
@@ -101,7 +101,7 @@ struct Covered {
     held: Held,
 }
 
-/// How a first synchronization scope includes an access.
+/// The membership of an access in a first synchronization scope.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     /// It is in the scope itself, not only at the beginning of a chain to it.
@@ -182,7 +182,7 @@ impl Reach {
         self.through.retain(|(queue, place, ..)| !is_over(*queue, *place));
     }
 
-    /// Whether nothing can conflict with it any more but accesses of the host and batches submitted before a step.
+    /// Returns `true` if the host knows that the access has completed.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete.is_some()
     }
@@ -201,7 +201,7 @@ impl Reach {
         }
     }
 
-    /// How a first synchronization scope on a queue includes the access, itself or by a chain.
+    /// The membership of the access in a first synchronization scope on a queue, itself or by a chain.
     fn held(&self, origin: &Origin, on: On, earlier: Earlier, stages: S) -> Option<Held> {
         let is_direct = origin.queue == Some(on.queue)
             && earlier.includes(origin.place)
@@ -232,14 +232,14 @@ impl Reach {
         met.chain(known).reduce(Held::or)
     }
 
-    /// How an operation without a stage at a place comes after the access: it is in the second scope of an earlier dependency with
+    /// The membership of the access before an operation without a stage, which is in the second scope of an earlier dependency with
     /// `ALL_COMMANDS`.
     fn held_before_transition(&self, on: On, place: Place) -> Option<Held> {
         let within = place.map_or(Earlier::BeforeAll, Earlier::Within);
         self.chained(on, within, NO_STAGE)
     }
 
-    /// How the first scope of an edge includes the access; where a transition happens between its scopes, also by the transition.
+    /// The membership in the first scope of an edge, or in the transition between its scopes.
     fn held_by(
         &self,
         origin: &Origin,
@@ -262,7 +262,7 @@ impl Reach {
         own.into_iter().chain(transition).reduce(Held::or)
     }
 
-    /// How the first scopes of events that are set include the access.
+    /// The membership in the first scopes of events that are set.
     fn set(&self, events: &[EventId]) -> Option<Held> {
         let set = self.covered.iter().filter(|covered| match covered.by {
             Signal::Event(event) => events.contains(&event),

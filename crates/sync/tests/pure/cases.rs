@@ -6,7 +6,7 @@ use crate::recordings::*;
 use tileheap_sync::Missing::{Availability, Execution, Visibility};
 use tileheap_sync::Verdict::{ByTheLetter, Certain};
 use tileheap_sync::program::{
-    AccessKind, Command, CommandBuffer, FenceId, SemaphoreId, SemaphoreUse, Step, Tag,
+    AccessKind, Command, CommandBuffer, FenceId, Resource, SemaphoreId, SemaphoreUse, Step, Tag,
 };
 use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
 
@@ -329,6 +329,14 @@ fn lost_contents_are_certain_only_if_they_are_read() {
     model.remove(A);
     model.add(resources[1]);
     assert_eq!(model.step(&step(read(B))).lost, []);
+    let apart = Resource {
+        first: 64,
+        end: 128,
+        ..resources[0]
+    };
+    let apart = model.add(apart);
+    let read = act_on(apart, all(A), CS_READ, AccessKind::Whole);
+    assert_eq!(model.step(&step(read)).lost.len(), 1, "nothing was written there");
 }
 
 /// A host wait that returns proves that pending batches have run, whoever signaled what they wait for.
