@@ -78,7 +78,8 @@ pub struct Texels {
     pub levels: Run,
     /// The array layers, or the slices of a 3D image.
     pub layers: Run,
-    /// Texels along x, y and z; `None` for all. Only accesses have areas, barriers do not.
+    /// Texels along x, y and z, or from the first one on if a run ends at `u32::MAX`; `None` for all. Only accesses have areas, barriers do
+    /// not.
     pub area: Option<[Run; 3]>,
 }
 

@@ -40,7 +40,11 @@ impl Region {
 
     fn of_texels(texels: &Texels) -> Region {
         let axis = |run: tileheap_units::Run| (u64::from(run.first), u64::from(run.end));
-        let [x, y, z] = texels.area.map_or([(0, UNBOUNDED); 3], |area| area.map(axis));
+        let along = |run: tileheap_units::Run| match axis(run) {
+            (first, end) if end == u64::from(u32::MAX) => (first, UNBOUNDED),
+            bounded => bounded,
+        };
+        let [x, y, z] = texels.area.map_or([(0, UNBOUNDED); 3], |area| area.map(along));
         Region {
             aspects: texels.aspects.as_raw(),
             axes: [axis(texels.levels), axis(texels.layers), x, y, z],

@@ -95,12 +95,13 @@ impl Schedule {
         self.pending.len()
     }
 
-    /// The next batch of a queue, if the values that it waits for are signaled.
-    pub(crate) fn next_of(&mut self, queue: usize) -> Option<Submitted> {
+    /// The next batch of a queue, if the values that it waits for are signaled (`true`) or too many batches wait.
+    pub(crate) fn next_of(&mut self, queue: usize) -> Option<(Submitted, bool)> {
         let pending = &self.pending[queue].1;
         let mut waits = pending.front()?.batch.waits.iter();
         let can_run = waits.all(|wait| self.reached(wait.semaphore, wait.value).is_some());
         let is_full = pending.len() > MAX_PENDING_BATCHES;
-        (can_run || is_full).then(|| self.pending[queue].1.pop_front())?
+        let next = (can_run || is_full).then(|| self.pending[queue].1.pop_front())?;
+        next.map(|submitted| (submitted, can_run))
     }
 }

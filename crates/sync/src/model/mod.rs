@@ -228,21 +228,26 @@ impl Model {
     /// are possible only.
     fn run_up_to(&mut self, is_complete: impl Fn(&Batch) -> bool, findings: &mut Findings) {
         for queue in 0..self.schedule.queues() {
-            let mut forced = Findings::default();
             for submitted in self.schedule.take_up_to(queue, &is_complete) {
-                self.run_batch(&submitted, &mut forced);
+                self.force(&submitted, findings);
             }
-            forced
-                .hazards
-                .iter_mut()
-                .for_each(|one| one.verdict = Verdict::Possible);
-            forced
-                .lost
-                .iter_mut()
-                .for_each(|one| one.verdict = Verdict::Possible);
-            findings.extend(forced);
         }
         self.run_ready(findings);
+    }
+
+    /// Runs a batch that waits for something outside of the program: its findings are possible only.
+    fn force(&mut self, submitted: &Submitted, findings: &mut Findings) {
+        let mut forced = Findings::default();
+        self.run_batch(submitted, &mut forced);
+        forced
+            .hazards
+            .iter_mut()
+            .for_each(|one| one.verdict = Verdict::Possible);
+        forced
+            .lost
+            .iter_mut()
+            .for_each(|one| one.verdict = Verdict::Possible);
+        findings.extend(forced);
     }
 
     fn host_wait(&mut self, wait: HostWait) {
@@ -253,8 +258,11 @@ impl Model {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
             for queue in 0..self.schedule.queues() {
-                while let Some(submitted) = self.schedule.next_of(queue) {
-                    self.run_batch(&submitted, findings);
+                while let Some((submitted, can_run)) = self.schedule.next_of(queue) {
+                    match can_run {
+                        true => self.run_batch(&submitted, findings),
+                        false => self.force(&submitted, findings),
+                    }
                     goes_on = true;
                 }
             }
