@@ -263,3 +263,48 @@ fn many_variables_of_a_large_block_are_not_multiplied() {
             .all(|binding| binding.non_writable && binding.writes)
     );
 }
+
+#[test]
+fn many_blocks_and_branches_are_not_multiplied() {
+    let found = writes(|assembler, types, buffer| {
+        let labels: Vec<u32> = (0..MANY).map(|_| assembler.id()).collect();
+        begin(assembler, types);
+        // A pyramid of branches back and forth, and a switch to many blocks.
+        for (&label, number) in labels.iter().zip(0..) {
+            let to = |distance: u32| labels[((number + distance) % MANY) as usize];
+            assembler.push(Op::BranchConditional, &[types.zero, label, to(MANY / 3)]);
+            assembler.push(Op::Label, &[label]);
+            if number == MANY / 2 {
+                let cases = labels.iter().take(30_000).flat_map(|&label| [label, label]);
+                let operands: Vec<u32> = [types.zero, label].into_iter().chain(cases).collect();
+                assembler.push(Op::Switch, &operands);
+                assembler.declare(Op::Label, &[]);
+            }
+        }
+        assembler.push(Op::Store, &[buffer, types.zero]);
+        end(assembler);
+    });
+    assert!(found);
+}
+
+#[test]
+fn many_uses_of_one_long_index_are_not_multiplied() {
+    let found = writes(|assembler, types, buffer| {
+        begin(assembler, types);
+        let mut index = types.zero;
+        for _ in 0..60 {
+            index = assembler.value(Op::CopyObject, types.uint, &[index]);
+        }
+        let mut operands = vec![index; 60];
+        operands[0] = buffer;
+        let chain = assembler.value(Op::AccessChain, types.pointer, &operands);
+        operands.resize(60_000, index);
+        let wide = assembler.value(Op::AccessChain, types.pointer, &operands);
+        for _ in 0..MANY {
+            assembler.push(Op::Store, &[chain, types.zero]);
+            assembler.push(Op::Store, &[wide, types.zero]);
+        }
+        end(assembler);
+    });
+    assert!(found);
+}

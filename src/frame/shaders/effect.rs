@@ -64,7 +64,7 @@ fn calls_a_defined_function(module: &Module, call: &Instruction) -> bool {
     callee.is_some_and(|callee| module.functions[callee].defined)
 }
 
-fn is_atomic_update(op: Op) -> bool {
+pub(super) fn is_atomic_update(op: Op) -> bool {
     matches!(
         op,
         Op::AtomicExchange

@@ -6,7 +6,9 @@ use ash::vk;
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
 use super::ShaderError;
+use super::certain::{CertainUse, MAX_REGIONS, certain};
 use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
+use super::extent::{CertainAccess, Extent, largest};
 use super::flow::Flow;
 use super::module::{Declared, Module};
 use super::pixel;
@@ -62,6 +64,31 @@ pub struct Binding {
     /// How far from its own pixel a fragment shader looks, in texels of an image as large as the attachments: at its own for input
     /// attachments; so far as constants are added to `gl_FragCoord` in fetches; anywhere otherwise.
     pub reach: ReadReach,
+    /// Whether every invocation that runs the entry point to its end executes a read, before anything may end it or turn it into
+    /// a helper invocation. Reads whose result is not used do not count. Never true of arrays of descriptors.
+    pub always_reads: bool,
+    /// Whether every invocation that runs the entry point to its end executes a write, as [`always_reads`](Self::always_reads).
+    pub always_writes: bool,
+    /// Accesses other than atomics that every such invocation performs, where it is known which part of the descriptor they concern, sorted;
+    /// [`read_extent`](Self::read_extent) and [`written_extent`](Self::written_extent) sum them up.
+    pub certain: Vec<CertainAccess>,
+}
+
+impl Binding {
+    /// The largest part that a dispatch, or a draw with an invocation, certainly reads all of: every byte or texel is read
+    /// by some invocation. `None` if no part is known.
+    ///
+    /// `groups` is the number of workgroups, from base zero (`vkCmdDispatchBase`); for graphics stages pass `[1; 3]`.
+    /// `range` is the size of the buffer descriptor in bytes, and elements beyond it are not accessed; images ignore it. O(accesses²).
+    pub fn read_extent(&self, groups: [u32; 3], range: u64) -> Option<Extent> {
+        largest(&self.certain, |access| access.reads, groups, range)
+    }
+
+    /// The largest part that a dispatch, or a draw with an invocation, certainly writes all of, as
+    /// [`read_extent`](Binding::read_extent).
+    pub fn written_extent(&self, groups: [u32; 3], range: u64) -> Option<Extent> {
+        largest(&self.certain, |access| access.writes, groups, range)
+    }
 }
 
 /// Where a shader finds a buffer device address.
@@ -143,7 +170,13 @@ pub(super) fn analyze(
     Ok(EntryPoint {
         name: declared.name.clone(),
         stage,
-        bindings: bindings(module, &reach, &flow, stages),
+        bindings: bindings(
+            module,
+            &reach,
+            &flow,
+            stages,
+            &certain(module, &reach, stage, function),
+        ),
         addresses: addresses(module, &flow, stages),
         outputs: if fragment {
             outputs(module, &flow)
@@ -189,6 +222,7 @@ fn bindings(
     reach: &PointerReach,
     flow: &Flow,
     stages: vk::PipelineStageFlags2,
+    certain: &BTreeMap<u32, CertainUse>,
 ) -> Vec<Binding> {
     let globals: BTreeSet<u32> = module.globals.iter().copied().collect();
     let mut named = BTreeSet::new();
@@ -210,20 +244,39 @@ fn bindings(
         if binding.kind != AccessKind::InputAttachment {
             binding.reach = looks.get(&id).copied().unwrap_or(ReadReach::Anywhere);
         }
+        if let Some(certain) = certain.get(&id) {
+            binding.always_reads = certain.reads;
+            binding.always_writes = certain.writes;
+            binding.certain = certain.accesses.iter().copied().collect();
+        }
         let key = (binding.set, binding.binding, binding.kind);
         match bindings.get_mut(&key) {
-            Some(other) => {
-                other.reads |= binding.reads;
-                other.writes |= binding.writes;
-                other.non_writable &= binding.non_writable;
-                other.non_readable &= binding.non_readable;
-                other.coherent |= binding.coherent;
-                other.reach = other.reach.max(binding.reach);
-            }
+            Some(other) => other.merge(binding),
             None => drop(bindings.insert(key, binding)),
         }
     }
-    bindings.into_values().collect()
+    let mut bindings: Vec<Binding> = bindings.into_values().collect();
+    for binding in &mut bindings {
+        binding.certain.sort_unstable();
+        binding.certain.dedup();
+        binding.certain.truncate(MAX_REGIONS);
+    }
+    bindings
+}
+
+impl Binding {
+    /// Adds the accesses through another variable of the same descriptor.
+    fn merge(&mut self, other: Binding) {
+        self.reads |= other.reads;
+        self.writes |= other.writes;
+        self.non_writable &= other.non_writable;
+        self.non_readable &= other.non_readable;
+        self.coherent |= other.coherent;
+        self.reach = self.reach.max(other.reach);
+        self.always_reads |= other.always_reads;
+        self.always_writes |= other.always_writes;
+        self.certain.extend(other.certain);
+    }
 }
 
 /// What the decorations of a variable, or of all members of its block, permit.
@@ -281,6 +334,9 @@ fn binding(
         non_readable,
         coherent,
         reach: ReadReach::PIXEL,
+        always_reads: false,
+        always_writes: false,
+        certain: Vec::new(),
     })
 }
 

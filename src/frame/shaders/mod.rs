@@ -10,6 +10,10 @@
 //! function calls, selected and stored pointers, and buffer device addresses; decorations only narrow what an unknown
 //! instruction might do. Where it cannot be known what a pointer is, everything it might be is reported.
 //!
+//! The other way round, [`Binding::always_reads`] and [`Binding::read_extent`] claim only what is proved: accesses that every
+//! invocation performs, and the bytes or texels that a dispatch covers with them. Computed indices, early returns, arrays of
+//! descriptors, memory reached by address and specialized sizes give no claim. A loop that has an exit is taken to end.
+//!
 //! Any words can be given to [`ShaderModule::parse`], up to SPIR-V 1.6 and 64 MiB: it never panics, takes time and memory
 //! in proportion to their number, and never recurses. It is no validator: an invalid module that can be read gets some
 //! answer.
@@ -38,18 +42,25 @@
 //! takes apart without harm (36 of 40 series of 200 such modules ended in a segmentation fault or abort, one in an endless
 //! loop). It serves where its input is known to be sound: the tests compare the two on what our own compiler makes.
 
+mod always;
+mod certain;
 mod check;
 mod code;
 mod effect;
 mod entry;
 mod error;
+mod extent;
 mod flow;
+mod index;
+mod live;
+mod locals;
 mod mismatch;
 mod module;
 mod pipeline;
 mod pixel;
 mod private;
 mod reach;
+mod solid;
 mod types;
 
 use ash::vk;
@@ -57,6 +68,7 @@ use ash::vk;
 pub use check::check;
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
 pub use error::ShaderError;
+pub use extent::{AccessRegion, CertainAccess, ElementIndex, Extent, InvocationIndex, TexelIndex};
 pub use mismatch::{Mismatch, MismatchKind};
 pub use pipeline::{BindingTarget, PipelineShaders, ShaderBinding};
 

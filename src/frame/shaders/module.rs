@@ -75,6 +75,8 @@ pub(super) struct Module {
     /// Ids of imported instruction sets without a meaning for memory: debug information, `printf`.
     pub(super) inert_sets: BTreeSet<u32>,
     pub(super) entry_points: Vec<Declared>,
+    /// Execution modes of entry points.
+    pub(super) execution_modes: Vec<Instruction>,
 }
 
 impl Module {
@@ -89,6 +91,7 @@ impl Module {
             functions_by_id: BTreeMap::new(),
             inert_sets: BTreeSet::new(),
             entry_points: Vec::new(),
+            execution_modes: Vec::new(),
         };
         let mut open: Option<usize> = None;
         for number in 0..module.code.instructions.len() {
@@ -197,6 +200,7 @@ impl Module {
                     }
                 }
             }
+            Op::ExecutionMode | Op::ExecutionModeId => self.execution_modes.push(*instruction),
             Op::Variable | Op::UntypedVariableKHR => self.globals.push(self.code.result(instruction)),
             _ => {}
         }

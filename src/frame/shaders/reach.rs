@@ -86,6 +86,11 @@ impl PointerReach {
         })
     }
 
+    /// The number of reachable calls of a function.
+    pub(super) fn call_count(&self, function: usize) -> usize {
+        run(&self.calls, function).len()
+    }
+
     pub(super) fn returned(&self, function: usize) -> impl Iterator<Item = Node> + '_ {
         run(&self.returns, function).iter().map(|&(_, value)| value)
     }

@@ -3,6 +3,8 @@
 use tileheap_testkit::glsl;
 use tileheap_testkit::spirv;
 
+mod certain;
+mod certain_paths;
 mod passes;
 mod pointers;
 mod reach;

@@ -1,0 +1,186 @@
+//! Variables that are stored exactly once, on every path, and the value that they hold afterwards.
+
+use std::collections::BTreeMap;
+
+use rspirv::spirv::{Op, StorageClass};
+
+use super::always::CertainInstructions;
+use super::code::Instruction;
+use super::module::Module;
+use super::reach::PointerReach;
+use super::types::Memory;
+
+/// The most chains, copies and parameters between a pointer and its variable.
+const MAX_STEPS: usize = 64;
+
+/// The variable that a pointer leads to.
+enum Root {
+    /// A variable, and whether the pointer is to all of it.
+    Variable(u32, bool),
+    /// Several variables or none. The variables already count as unknown where such a pointer is created.
+    Unknown,
+    /// Too far to be followed.
+    TooFar,
+}
+
+/// What is known of a variable's contents.
+#[derive(Clone, Copy)]
+enum Contents {
+    /// This value is stored by the instruction with this number; as initializer, by none.
+    Stored(u32, Option<usize>),
+    /// Stored more than once, in part, or through a pointer that is not followed.
+    Unknown,
+}
+
+/// What is stored in variables of functions and of the invocation.
+pub(super) struct Locals {
+    contents: BTreeMap<u32, Contents>,
+}
+
+impl Locals {
+    /// Follows every pointer to private memory. O(words x log definitions).
+    pub(super) fn new(module: &Module, reach: &PointerReach) -> Locals {
+        let mut locals = Locals {
+            contents: BTreeMap::new(),
+        };
+        let globals = module.globals.iter().filter_map(|&id| module.code.node(id));
+        let globals = globals.map(|node| module.code.number(node));
+        for number in globals.chain(reach.instructions.iter().copied()) {
+            if locals.note(module, reach, number).is_none() {
+                // A pointer that could not be followed may lead anywhere.
+                locals.contents.clear();
+                break;
+            }
+        }
+        locals
+    }
+
+    /// The value that a variable certainly holds when an instruction loads it whole through a pointer.
+    pub(super) fn value(
+        &self,
+        module: &Module,
+        reach: &PointerReach,
+        always: &CertainInstructions,
+        load: usize,
+        pointer: u32,
+    ) -> Option<u32> {
+        let Root::Variable(id, true) = root(module, reach, pointer) else {
+            return None;
+        };
+        let variable = module.code.definition(id)?;
+        // Other invocations write shared memory too.
+        let class = module.variable_class(variable)?;
+        if !matches!(class, StorageClass::Function | StorageClass::Private) {
+            return None;
+        }
+        let Some(&Contents::Stored(value, store)) = self.contents.get(&id) else {
+            return None;
+        };
+        if let Some(store) = store {
+            if always.rank(store)? >= always.rank(load)? {
+                return None;
+            }
+        }
+        let kind = module.code.result_type(module.code.definition(value)?);
+        (kind == module.variable_type(variable)).then_some(value)
+    }
+
+    /// Records the effect of an instruction on variables; `None` if it is unknown.
+    fn note(&mut self, module: &Module, reach: &PointerReach, number: usize) -> Option<()> {
+        let instruction = &module.code.instructions[number];
+        let operands = module.code.operands(instruction);
+        let operand = |n| module.code.operand(instruction, n);
+        match instruction.op {
+            Op::Variable => {
+                if operand(1) != 0 {
+                    let id = module.code.result(instruction);
+                    self.store(id, Contents::Stored(operand(1), None));
+                }
+                Some(())
+            }
+            Op::Store => {
+                if is_private(module, operand(0)) {
+                    match root(module, reach, operand(0)) {
+                        Root::Variable(id, true) => {
+                            self.store(id, Contents::Stored(operand(1), Some(number)))
+                        }
+                        Root::Variable(id, false) => self.store(id, Contents::Unknown),
+                        Root::Unknown => {}
+                        Root::TooFar => return None,
+                    }
+                }
+                self.give_up(module, reach, &operands[1..])
+            }
+            // These only read through the pointer, or hand it on to where `root` follows it.
+            Op::Load
+            | Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::CopyObject
+            | Op::LifetimeStart
+            | Op::LifetimeStop => Some(()),
+            Op::ExtInst if module.inert_sets.contains(&operand(0)) => Some(()),
+            Op::FunctionCall if is_only_call(module, reach, instruction) => Some(()),
+            _ => self.give_up(module, reach, operands),
+        }
+    }
+
+    /// Adds a store to a variable.
+    fn store(&mut self, variable: u32, contents: Contents) {
+        let known = self.contents.entry(variable);
+        known.and_modify(|it| *it = Contents::Unknown).or_insert(contents);
+    }
+
+    /// Takes the contents of all variables among these ids as unknown.
+    fn give_up(&mut self, module: &Module, reach: &PointerReach, ids: &[u32]) -> Option<()> {
+        for &id in ids.iter().filter(|id| is_private(module, **id)) {
+            match root(module, reach, id) {
+                Root::Variable(id, _) => drop(self.contents.insert(id, Contents::Unknown)),
+                Root::Unknown => {}
+                Root::TooFar => return None,
+            }
+        }
+        Some(())
+    }
+}
+
+/// The argument of a parameter, by the number of its instruction, if its function is called once.
+pub(super) fn only_argument(module: &Module, reach: &PointerReach, parameter: usize) -> Option<u32> {
+    let mut arguments = reach.arguments(module, parameter);
+    let argument = arguments.next()?;
+    arguments.next().is_none().then_some(argument)
+}
+
+/// Whether the arguments of a call are the only ones of the callee's parameters.
+fn is_only_call(module: &Module, reach: &PointerReach, call: &Instruction) -> bool {
+    let callee = module.function(module.code.operand(call, 0));
+    callee.is_some_and(|callee| reach.call_count(callee) == 1)
+}
+
+fn is_private(module: &Module, id: u32) -> bool {
+    module.pointee_memory(id) == Some(Memory::Private)
+}
+
+fn root(module: &Module, reach: &PointerReach, mut pointer: u32) -> Root {
+    let mut whole = true;
+    for _ in 0..MAX_STEPS {
+        let Some(node) = module.code.node(pointer) else {
+            return Root::Unknown;
+        };
+        let number = module.code.number(node);
+        let definition = &module.code.instructions[number];
+        match definition.op {
+            Op::Variable => return Root::Variable(pointer, whole),
+            Op::AccessChain | Op::InBoundsAccessChain => {
+                whole = false;
+                pointer = module.code.operand(definition, 0);
+            }
+            Op::CopyObject => pointer = module.code.operand(definition, 0),
+            Op::FunctionParameter => match only_argument(module, reach, number) {
+                Some(argument) => pointer = argument,
+                None => return Root::Unknown,
+            },
+            _ => return Root::Unknown,
+        }
+    }
+    Root::TooFar
+}
