@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use crate::array;
+use crate::set_layouts::{SetLayout, consecutive};
 
 /// What a descriptor is written from.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +42,12 @@ fn kind_of(kind: vk::DescriptorType) -> Option<Kind> {
     }
 }
 
-/// Calls `put` for each descriptor that an update writes and that can hold memory.
-pub fn each_written(write: &vk::WriteDescriptorSet<'_>, mut put: impl FnMut(Written<'_>)) {
+/// Calls `put` for each descriptor that an update of a set with this layout writes and that can hold memory.
+pub fn each_written(
+    write: &vk::WriteDescriptorSet<'_>,
+    layout: Option<&SetLayout>,
+    mut put: impl FnMut(Written<'_>),
+) {
     let (first, stride): (*const c_void, usize) = match kind_of(write.descriptor_type) {
         Some(Kind::Image) => (write.p_image_info.cast(), size_of::<vk::DescriptorImageInfo>()),
         Some(Kind::Buffer) => (write.p_buffer_info.cast(), size_of::<vk::DescriptorBufferInfo>()),
@@ -57,19 +62,22 @@ pub fn each_written(write: &vk::WriteDescriptorSet<'_>, mut put: impl FnMut(Writ
         offset: 0,
         stride,
     };
-    each_of_entry(&entry, first, &mut put);
+    each_of_entry(&entry, layout, first, &mut put);
 }
 
 fn each_of_entry(
     entry: &vk::DescriptorUpdateTemplateEntry,
+    layout: Option<&SetLayout>,
     data: *const c_void,
     put: &mut impl FnMut(Written<'_>),
 ) {
     let Some(kind) = kind_of(entry.descriptor_type) else {
         return;
     };
-    for index in 0..entry.descriptor_count {
-        let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
+    let (binding, element) = (entry.dst_binding, entry.dst_array_element);
+    let places = consecutive(layout, binding, element, entry.descriptor_count);
+    for (index, (binding, element)) in places.enumerate() {
+        let at = data.wrapping_byte_add(entry.offset + index * entry.stride);
         let source = match kind {
             // SAFETY: Valid usage: null, or what descriptors of that type are written from; so in each arm.
             Kind::Image => unsafe { at.cast::<vk::DescriptorImageInfo>().as_ref() }.map(Source::Image),
@@ -80,8 +88,7 @@ fn each_of_entry(
                 .copied()
                 .map(Source::Texels),
         };
-        let element = entry.dst_array_element + index;
-        put((entry.dst_binding, element, entry.descriptor_type, source));
+        put((binding, element, entry.descriptor_type, source));
     }
 }
 
@@ -107,9 +114,14 @@ impl Template {
     }
 
     /// As [`each_written`], by data for the template.
-    pub fn each_written(&self, data: *const c_void, mut put: impl FnMut(Written<'_>)) {
+    pub fn each_written(
+        &self,
+        layout: Option<&SetLayout>,
+        data: *const c_void,
+        mut put: impl FnMut(Written<'_>),
+    ) {
         for entry in &self.entries {
-            each_of_entry(entry, data, &mut put);
+            each_of_entry(entry, layout, data, &mut put);
         }
     }
 }

@@ -15,5 +15,6 @@ pub mod live;
 pub mod loader;
 pub mod registry;
 pub mod render_passes;
+pub mod set_layouts;
 pub mod sharded;
 pub mod structure_sizes;

@@ -14,6 +14,8 @@ pub struct RenderPassDesc {
     pub subpasses: Vec<Subpass>,
     /// Source and destination subpasses with what they depend on.
     pub dependencies: Vec<(u32, u32, Dependency)>,
+    /// Attachments whose stencil has layouts of its own: the initial and the final one.
+    pub stencils: Vec<(u32, [vk::ImageLayout; 2])>,
 }
 
 /// An attachment and its layout in a subpass.
@@ -30,6 +32,8 @@ pub struct Subpass {
     pub inputs: Vec<Reference>,
     /// Source attachment and target.
     pub resolves: Vec<(u32, Reference)>,
+    /// The layouts of stencil, where they differ from those of depth.
+    pub stencils: Vec<Reference>,
     /// The views that it renders, or 0.
     pub view_mask: u32,
 }
@@ -44,7 +48,7 @@ macro_rules! references {
 
 /// `VkSubpassDescription` and its successor, which have fields of the same names.
 macro_rules! subpass {
-    ($one:expr, $view_mask:expr, $depth_target:expr) => {{
+    ($one:expr, $view_mask:expr, $depth_target:expr, $stencils:expr) => {{
         let one = $one;
         let colors = array!(one.p_color_attachments, one.color_attachment_count);
         let targets = array!(one.p_resolve_attachments, one.color_attachment_count).iter();
@@ -63,6 +67,7 @@ macro_rules! subpass {
                 .chain(depths)
                 .filter(|(from, to)| *from != unused && to.0 != unused)
                 .collect(),
+            stencils: $stencils,
             view_mask: $view_mask,
         }
     }};
@@ -91,11 +96,12 @@ impl RenderPassDesc {
         RenderPassDesc {
             attachments: attachments.map(newer).collect(),
             subpasses: subpasses
-                .map(|(index, one)| subpass!(one, mask(index), None))
+                .map(|(index, one)| subpass!(one, mask(index), None, Vec::new()))
                 .collect(),
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass(one)))
                 .collect(),
+            stencils: Vec::new(),
         }
     }
 
@@ -105,6 +111,18 @@ impl RenderPassDesc {
             let depth = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>)?;
             references!(array!(depth.p_depth_stencil_resolve_attachment, 1)).next()
         };
+        let stencils = |one: &vk::SubpassDescription2<'_>| {
+            let inputs = array!(one.p_input_attachments, one.input_attachment_count).iter();
+            let depth = array!(one.p_depth_stencil_attachment, 1).iter();
+            let resolved = chained!(one.p_next => vk::SubpassDescriptionDepthStencilResolve<'_>);
+            let target = resolved.map_or(&[][..], |one| array!(one.p_depth_stencil_resolve_attachment, 1));
+            let references = inputs.chain(depth).chain(target);
+            let layout = |one: &vk::AttachmentReference2<'_>| {
+                let own = chained!(one.p_next => vk::AttachmentReferenceStencilLayout<'_>)?;
+                Some((one.attachment, own.stencil_layout))
+            };
+            references.filter_map(layout).collect()
+        };
         let plain = |one: &vk::AttachmentDescription2<'_>| vk::AttachmentDescription2 {
             p_next: std::ptr::null(),
             _marker: std::marker::PhantomData,
@@ -113,14 +131,20 @@ impl RenderPassDesc {
         let attachments = array!(info.p_attachments, info.attachment_count).iter();
         let subpasses = array!(info.p_subpasses, info.subpass_count).iter();
         let dependencies = array!(info.p_dependencies, info.dependency_count).iter();
+        let own_stencil = |(index, one): (u32, &vk::AttachmentDescription2<'_>)| {
+            let own = chained!(one.p_next => vk::AttachmentDescriptionStencilLayout<'_>)?;
+            Some((index, [own.stencil_initial_layout, own.stencil_final_layout]))
+        };
+        let own_stencils = (0..).zip(attachments.clone()).filter_map(own_stencil).collect();
         RenderPassDesc {
             attachments: attachments.map(plain).collect(),
             subpasses: subpasses
-                .map(|one| subpass!(one, one.view_mask, target(one)))
+                .map(|one| subpass!(one, one.view_mask, target(one), stencils(one)))
                 .collect(),
             dependencies: dependencies
                 .map(|one| (one.src_subpass, one.dst_subpass, of_subpass2(one)))
                 .collect(),
+            stencils: own_stencils,
         }
     }
 }

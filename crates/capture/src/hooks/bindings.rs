@@ -145,7 +145,7 @@ fn change(it: &mut Recording, at: usize, index: u32, change: impl FnOnce(&Set)) 
 fn push(device: &Device, it: &mut Recording, at: usize, index: u32, writes: &[vk::WriteDescriptorSet<'_>]) {
     change(it, at, index, |set| {
         for write in writes {
-            each_written(write, |one| set.write(&device.objects, one));
+            each_written(write, None, |one| set.write(&device.objects, one));
         }
     });
 }
@@ -162,6 +162,6 @@ fn push_by_template(
         return;
     };
     change(it, at, index, |set| {
-        template.each_written(data, |one| set.write(&device.objects, one));
+        template.each_written(None, data, |one| set.write(&device.objects, one));
     });
 }

@@ -173,7 +173,7 @@ device_entry_points! {
         if device.is_capturing() {
             for write in array!(writes, write_count) {
                 if let Some(set) = device.sets.get(write.dst_set.as_raw()) {
-                    each_written(write, |one| set.write(&device.objects, one));
+                    each_written(write, None, |one| set.write(&device.objects, one));
                 }
             }
             for copy in array!(copies, copy_count) {
@@ -188,7 +188,7 @@ device_entry_points! {
     vkUpdateDescriptorSetWithTemplate(handle, set, template, data) |device| {
         let known = (device.templates.get(template.as_raw()), device.sets.get(set.as_raw()));
         if let (Some(template), Some(set)) = known {
-            template.each_written(data, |one| set.write(&device.objects, one));
+            template.each_written(None, data, |one| set.write(&device.objects, one));
         }
         call_down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }

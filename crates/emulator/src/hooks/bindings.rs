@@ -45,7 +45,7 @@ recorded_commands! {
     /// Changes pushed descriptors.
     vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes) => commands DeviceTable |recorder| {
         let writes = array!(writes, count);
-        push(recorder, point, index, writes);
+        push(recorder, point, (layout, index), writes);
     };
 
     /// As `vkCmdPushDescriptorSetKHR`, by stages.
@@ -53,19 +53,19 @@ recorded_commands! {
         let info = given!(info);
         let writes = array!(info.p_descriptor_writes, info.descriptor_write_count);
         for point in points_of(info.stage_flags) {
-            push(recorder, point, info.set, writes);
+            push(recorder, point, (info.layout, info.set), writes);
         }
     };
 
     /// As `vkCmdPushDescriptorSetKHR`, by a template.
     vkCmdPushDescriptorSetWithTemplateKHR(commands, template, layout, index, data) => commands DeviceTable |recorder| {
-        push_by_template(recorder, template, index, data);
+        push_by_template(recorder, template, (layout, index), data);
     };
 
     /// As `vkCmdPushDescriptorSetWithTemplateKHR`, in a structure.
     vkCmdPushDescriptorSetWithTemplate2KHR(commands, info) => commands DeviceTable |recorder| {
         let info = given!(info);
-        push_by_template(recorder, info.descriptor_update_template, info.set, info.p_data);
+        push_by_template(recorder, info.descriptor_update_template, (info.layout, info.set), info.p_data);
     };
 
     /// Descriptor buffers replace sets.
@@ -83,12 +83,14 @@ recorded_commands! {
 fn push(
     recorder: &Recorder,
     point: vk::PipelineBindPoint,
-    index: u32,
+    (layout, index): (vk::PipelineLayout, u32),
     writes: &[vk::WriteDescriptorSet<'_>],
 ) {
+    let device = &recorder.device;
+    let layout = device.descriptors.layouts.of_pipeline(layout, index);
     recorder.lock().sets.push(point, index, |set| {
         for write in writes {
-            each_written(write, |one| set.write(&recorder.device.resources, one));
+            each_written(write, layout.as_deref(), |one| set.write(&device.resources, one));
         }
     });
 }
@@ -96,12 +98,14 @@ fn push(
 fn push_by_template(
     recorder: &Recorder,
     template: vk::DescriptorUpdateTemplate,
-    index: u32,
+    (layout, index): (vk::PipelineLayout, u32),
     data: *const c_void,
 ) {
-    if let Some(template) = recorder.device.descriptors.templates.get(template.as_raw()) {
+    let device = &recorder.device;
+    if let Some(template) = device.descriptors.templates.get(template.as_raw()) {
+        let layout = device.descriptors.layouts.of_pipeline(layout, index);
         recorder.lock().sets.push(template.point, index, |set| {
-            template.each_written(data, |one| set.write(&recorder.device.resources, one));
+            template.each_written(layout.as_deref(), data, |one| set.write(&device.resources, one));
         });
     }
 }

@@ -45,6 +45,12 @@ create_pipelines! {
 }
 
 creates! {
+    /// Registers the bindings.
+    vkCreateDescriptorSetLayout;
+    |device, info, layout| {
+        device.descriptors.layouts.insert(layout, info);
+    }
+
     /// Registers the layout of the update data.
     vkCreateDescriptorUpdateTemplate;
     |device, info, template| {
@@ -72,13 +78,27 @@ device_entry_points! {
         result
     }
 
+    /// Unregisters the layout; sets and pipeline layouts keep it.
+    vkDestroyDescriptorSetLayout(handle, layout, allocator) |device| {
+        device.descriptors.layouts.remove(layout);
+        call_down!(device.driver.commands, vkDestroyDescriptorSetLayout(handle, layout, allocator));
+    }
+
+    /// Unregisters the layout.
+    vkDestroyPipelineLayout(handle, layout, allocator) |device| {
+        device.descriptors.layouts.remove_pipeline(layout);
+        call_down!(device.driver.commands, vkDestroyPipelineLayout(handle, layout, allocator));
+    }
+
     /// New sets are empty.
     vkAllocateDescriptorSets(handle, info, out) |device| {
         let result = call_down!(device.driver.commands, vkAllocateDescriptorSets(handle, info, out));
         if result == vk::Result::SUCCESS {
             let info = given!(info);
-            for set in array!(out.cast_const(), info.descriptor_set_count) {
-                device.descriptors.sets.insert(set.as_raw(), Arc::new(Set::new(info.descriptor_pool)));
+            let layouts = array!(info.p_set_layouts, info.descriptor_set_count);
+            for (set, layout) in array!(out.cast_const(), info.descriptor_set_count).iter().zip(layouts) {
+                let known = Set::new(info.descriptor_pool, device.descriptors.layouts.get(*layout));
+                device.descriptors.sets.insert(set.as_raw(), Arc::new(known));
             }
         }
         result
@@ -109,7 +129,7 @@ device_entry_points! {
         let sets = &device.descriptors.sets;
         for write in array!(writes, write_count) {
             if let Some(set) = sets.get(write.dst_set.as_raw()) {
-                each_written(write, |one| set.write(&device.resources, one));
+                each_written(write, set.layout.as_deref(), |one| set.write(&device.resources, one));
             }
         }
         for copy in array!(copies, copy_count) {
@@ -124,7 +144,7 @@ device_entry_points! {
     vkUpdateDescriptorSetWithTemplate(handle, set, template, data) |device| {
         let known = device.descriptors.templates.get(template.as_raw());
         if let (Some(template), Some(set)) = (known, device.descriptors.sets.get(set.as_raw())) {
-            template.each_written(data, |one| set.write(&device.resources, one));
+            template.each_written(set.layout.as_deref(), data, |one| set.write(&device.resources, one));
         }
         call_down!(device.driver.commands, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }

@@ -295,7 +295,7 @@ per_tile! {
 }
 
 device_entry_points! {
-    /// With the set of the tile records, on devices whose dispatches can run per tile.
+    /// Registers the layouts of its sets. With the set of the tile records, on devices whose dispatches can run per tile.
     vkCreatePipelineLayout(handle, info, allocator, out) |device| {
         let mut copy = *given!(info);
         let layouts = array!(copy.p_set_layouts, copy.set_layout_count);
@@ -304,6 +304,10 @@ device_entry_points! {
             copy.set_layout_count = layouts.len() as u32;
             copy.p_set_layouts = layouts.as_ptr();
         }
-        call_down!(device.driver.commands, vkCreatePipelineLayout(handle, &copy, allocator, out))
+        let result = call_down!(device.driver.commands, vkCreatePipelineLayout(handle, &copy, allocator, out));
+        if result == vk::Result::SUCCESS {
+            device.descriptors.layouts.insert_pipeline(*given!(out), given!(info));
+        }
+        result
     }
 }

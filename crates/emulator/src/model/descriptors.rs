@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use ash::vk::Handle;
 use tileheap_layer::descriptors::{RAYS, Source, Template, Written};
+use tileheap_layer::set_layouts::{SetLayout, SetLayouts, consecutive};
 use tileheap_layer::sharded::Sharded;
 use tileheap_layer::{array, chained};
 
@@ -24,12 +25,14 @@ pub(crate) struct Descriptors {
     pub(crate) pipelines: Sharded<Arc<Vec<DescriptorAccess>>>,
     pub(crate) sets: Sharded<Arc<Set>>,
     pub(crate) templates: Sharded<Arc<Template>>,
+    pub(crate) layouts: SetLayouts,
 }
 
 /// A descriptor set, or the descriptors pushed to a command buffer.
 #[derive(Default)]
 pub(crate) struct Set {
     pub(crate) pool: vk::DescriptorPool,
+    pub(crate) layout: Option<Arc<SetLayout>>,
     /// The number of entries: most sets have none, and are skipped without the lock.
     count: AtomicUsize,
     entries: Mutex<Vec<Entry>>,
@@ -51,9 +54,10 @@ type Described = (Arc<Resource>, Option<(u64, u64)>);
 
 impl Set {
     /// An empty set of a pool.
-    pub(crate) fn new(pool: vk::DescriptorPool) -> Set {
+    pub(crate) fn new(pool: vk::DescriptorPool, layout: Option<Arc<SetLayout>>) -> Set {
         Set {
             pool,
+            layout,
             ..Set::default()
         }
     }
@@ -97,20 +101,23 @@ impl Set {
 
     /// Copies descriptors from another set, or within this one.
     pub(crate) fn copy(&self, from: &Set, copy: &vk::CopyDescriptorSet<'_>) {
-        let (first, count) = (copy.src_array_element, copy.descriptor_count);
-        let moved: Vec<_> = from
-            .lock()
-            .iter()
-            .filter(|entry| {
-                entry.binding == copy.src_binding && (first..first + count).contains(&entry.element)
-            })
-            .cloned()
-            .collect();
-        for index in 0..count {
-            let source = moved.iter().find(|entry| entry.element == first + index);
+        if self.count.load(Ordering::Relaxed) == 0 && from.count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let count = copy.descriptor_count;
+        let places = |set: &Set, binding, element| -> Vec<(u32, u32)> {
+            consecutive(set.layout.as_deref(), binding, element, count).collect()
+        };
+        let sources = places(from, copy.src_binding, copy.src_array_element);
+        let entries = from.lock().clone();
+        let targets = places(self, copy.dst_binding, copy.dst_array_element);
+        for ((binding, element), place) in targets.into_iter().zip(sources) {
+            let source = entries
+                .iter()
+                .find(|entry| (entry.binding, entry.element) == place);
             let kind = source.map_or(vk::DescriptorType::SAMPLER, |entry| entry.kind);
             let resource = source.map(|entry| (entry.resource.clone(), entry.part));
-            self.put(copy.dst_binding, copy.dst_array_element + index, kind, resource);
+            self.put(binding, element, kind, resource);
         }
     }
 }

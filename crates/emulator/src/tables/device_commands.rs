@@ -83,6 +83,9 @@ macro_rules! device_commands {
         tile vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
         tile vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
         tile vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
+        tile vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
+        tile vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
+        tile vkDestroyPipelineLayout: vk::PFN_vkDestroyPipelineLayout;
         tile vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
         tile vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
         tile vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
@@ -155,8 +158,6 @@ macro_rules! device_commands {
         // The layer's own heap and submissions.
         down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
         down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
-        down vkCreateDescriptorSetLayout: vk::PFN_vkCreateDescriptorSetLayout;
-        down vkDestroyDescriptorSetLayout: vk::PFN_vkDestroyDescriptorSetLayout;
         down vkCreateDescriptorPool: vk::PFN_vkCreateDescriptorPool;
         }
     };

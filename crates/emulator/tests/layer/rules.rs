@@ -82,6 +82,62 @@ fn the_same_dispatch_is_judged_by_what_changed_in_between() {
     assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
 
+/// One update writes two bindings, the second of which is a tile buffer whose object is not bound.
+#[test]
+fn an_update_that_continues_in_the_next_binding_is_followed() {
+    for way in ["write", "copy", "template"] {
+        let ids = said(&[], &VALIDATED_10746, |rig| {
+            let own = rig.object(12_288);
+            let (buffer, out) = (rig.tile_words(64, own, 0), rig.host_buffer(64).buffer);
+            let ordinary = [out; 2].map(rig::Descriptor::buffer);
+            let (pipeline, set) = rig.work(rig::COPY, &ordinary);
+            let infos = [out, buffer].map(|buffer| {
+                let info = vk::DescriptorBufferInfo::default().buffer(buffer);
+                info.range(vk::WHOLE_SIZE)
+            });
+            update_both(rig, way, (&pipeline, set), &infos);
+            rig.record(|commands| rig.dispatch(commands, &pipeline, set, 0, 64));
+        });
+        assert_eq!(ids, WRONG, "{way}");
+    }
+}
+
+/// Updates bindings 0 and 1 of a set by one update.
+fn update_both(
+    rig: &Rig,
+    way: &str,
+    (pipeline, set): (&rig::Pipeline, vk::DescriptorSet),
+    infos: &[vk::DescriptorBufferInfo; 2],
+) {
+    let (device, kind) = (&rig.device, vk::DescriptorType::STORAGE_BUFFER);
+    let write = vk::WriteDescriptorSet::default()
+        .dst_set(set)
+        .descriptor_type(kind);
+    match way {
+        // SAFETY: Valid usage; so in each arm.
+        "write" => unsafe { device.update_descriptor_sets(&[write.buffer_info(infos)], &[]) },
+        "copy" => {
+            let from = rig.set(pipeline, &infos.map(rig::Descriptor::Bytes));
+            let copy = vk::CopyDescriptorSet::default().src_set(from).dst_set(set);
+            // SAFETY: As above.
+            unsafe { device.update_descriptor_sets(&[], &[copy.descriptor_count(2)]) };
+        }
+        _ => {
+            let entries = [vk::DescriptorUpdateTemplateEntry::default()
+                .descriptor_count(2)
+                .descriptor_type(kind)
+                .stride(size_of::<vk::DescriptorBufferInfo>())];
+            let info = vk::DescriptorUpdateTemplateCreateInfo::default()
+                .descriptor_update_entries(&entries)
+                .template_type(vk::DescriptorUpdateTemplateType::DESCRIPTOR_SET)
+                .descriptor_set_layout(pipeline.set_layout);
+            let template = rig.create(&info);
+            // SAFETY: As above.
+            unsafe { device.update_descriptor_set_with_template(set, template, infos.as_ptr().cast()) };
+        }
+    }
+}
+
 #[test]
 fn what_validation_checks_too_need_not_be_said_twice() {
     let quiet = [("report", "beyond-validation")];
