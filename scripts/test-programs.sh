@@ -2,9 +2,10 @@
 # test-programs.sh [--quick | --page | NAME...]: other people's programs, from package registries, under our layers.
 #
 # Each runs plain, with the capture layer, and with the emulator's profile `hostile`, on the newest loader and lavapipe: exit status and
-# output must be the same. Its captured frame is planned for three devices, checked (`check-frame`) and reported. --quick: those that take
-# under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md. Those of Debian's next release (godot, qt, gtk,
-# sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into target/testbed/programs, about 400 MB to fetch.
+# output must be the same. Its captured frame is planned for three devices, checked (`check-frame`, whose findings are counted in the output)
+# and reported. --quick: those that take under five minutes together, on the test bed; --page: all of them, and writes docs/programs.md.
+# Those of Debian's next release (godot, qt, gtk, sdl, glmark2 and newer ones of ffmpeg, mpv and vkcube) are unpacked into
+# target/testbed/programs, about 400 MB to fetch.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -215,7 +216,17 @@ lost_of_vulkaninfo() {
     [ "$(heaps hostile)" = $(($(heaps plain) + 1)) ] || echo "vulkaninfo: $(heaps hostile) heaps, and $(heaps plain) without the emulator"
 }
 
-# The captured frame: planned for three devices, checked and reported; a row of the table.
+# The findings of check-frame by certainty: a line for a document that it wrote as JSON.
+count_findings() {
+    python3 -c '
+import json, sys
+check = json.load(open(sys.argv[1]))
+verdicts = [one["verdict"] for one in check["findings"]]
+certain, possible, by_letter = (verdicts.count(one) for one in ("certain", "possible", "by_the_letter"))
+print("check-frame: %d certain, %d possible, %d by the letter in %d accesses" % (certain, possible, by_letter, check["checked"]))' "$1"
+}
+
+# The captured frame: planned for three devices, checked and reported; a row of the table, and a line of findings.
 judge() {
     local name=$1 version=$2 folder=$results/$1.frames frame profile cells="" found=0 followed way what="exit status"
     local frames=("$folder"/frame-*.json)
@@ -224,8 +235,13 @@ judge() {
         echo "$name: no frame was captured: $(tail -n 1 "$folder/capture.log" 2>/dev/null)"
         return
     fi
-    "$tileheap" check-frame "$frame" >"$results/$name.check" || found=$?
-    [ "$found" = 0 ] || [ "$found" = 3 ] || echo "$name: check-frame ended with $found"
+    "$tileheap" check-frame "$frame" --pedantic >"$results/$name.check" || found=$?
+    if [ "$found" = 0 ] || [ "$found" = 3 ]; then
+        "$tileheap" check-frame "$frame" --json -o "$results/$name.check.json" 2>/dev/null || true
+        findings=$(count_findings "$results/$name.check.json")
+    else
+        echo "$name: check-frame ended with $found"
+    fi
     "$tileheap" report "$frame" -o "$results/$name.html" || echo "$name: report failed"
     for profile in adreno-830 adreno-840 x2-85; do
         "$tileheap" plan "$frame" --profile "$profile" --best --json >"$results/$name.$profile.json" || echo "$name: not planned for $profile"
@@ -261,6 +277,7 @@ else:
 for name in "${names[@]}"; do
     version=$("need_$name" | tail -n 1) || die "$name cannot be installed"
     say "$name $version"
+    findings=
     rm -rf "$results/$name.frames"
     run "$name" plain
     mkdir -p "$results/$name.frames"
@@ -275,6 +292,7 @@ for name in "${names[@]}"; do
     else
         judge "$name" "$version" >"$results/$name.judged" || echo "$name: not judged" >>"$results/$name.judged"
         wrong+=$(cat "$results/$name.judged")
+        [ -z "$findings" ] || echo "$name: $findings"
     fi
     if [ "$name" = vkcube ] && ! validated_the_same; then
         wrong+="vkcube: validation says something else with the emulator"

@@ -3,24 +3,23 @@
 //! ```json
 //! {
 //!   "format": "tileheap-frame", "version": 2, "name": "…", "queues": […], "resources": […], "submits": […],
-//!   "capture": { "version": 1, "program": "vkcube", "passes": […], "resources": […], "batches": […], "command_buffers": […], … }
+//!   "capture": { "version": 2, "program": "vkcube", "passes": […], "resources": […], "recording": { … }, … }
 //! }
 //! ```
 //! `tileheap plan`, `advise` and `report` read the frame and skip this object. Indices are those of the frame that the document
-//! describes: resources, passes, batches and command buffers in the order in which the document lists them.
+//! describes: resources and passes in the order in which the document lists them. [`recording`] has indices of its own.
 
-use ash::vk;
 use serde::{Deserialize, Serialize};
-use tileheap::frame::SubresourceRange;
-pub use tileheap::lower::check::Region;
-use tileheap::names;
 use tileheap_json::{JsonSyntaxError, is_default};
-use tileheap_layer::dependencies;
+
+pub mod recording;
+
+pub use recording::{Layout, Placement, SemaphoreUse, UnresolvedKind};
 
 /// The field of the frame document.
 pub const FIELD: &str = "capture";
 /// The version that is written.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// A captured frame, apart from its passes and accesses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,10 +45,8 @@ pub struct Capture {
     pub followed_bytes: u64,
     /// Accesses that could not be followed, by kind.
     pub unresolved: Vec<Unresolved>,
-    /// Waits and signals of each batch, in the frame's order.
-    pub batches: Vec<BatchSync>,
-    /// The recorded commands of each command buffer, in the frame's order.
-    pub command_buffers: Vec<Vec<Command>>,
+    /// Everything that was submitted, command by command.
+    pub recording: recording::Recording,
 }
 
 /// The event that ended a frame.
@@ -137,17 +134,6 @@ pub struct ResourceFacts {
     pub swapchain: bool,
 }
 
-/// Where a resource is bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placement {
-    /// The memory object, by its number in the capture.
-    pub object: u32,
-    /// Offset in bytes.
-    pub offset: u64,
-    /// Size in bytes, as the driver requires.
-    pub size: u64,
-}
-
 /// Accesses that could not be followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -165,262 +151,43 @@ pub struct Unresolved {
     pub first: String,
 }
 
-/// Why an access could not be followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnresolvedKind {
-    /// By a buffer device address.
-    DeviceAddress,
-    /// Through a descriptor buffer.
-    DescriptorBuffer,
-    /// An array of descriptors, any element of which a shader may use.
-    BindlessArray,
-    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that come only from a cache.
-    Shader,
-    /// Acceleration structures and ray tracing.
-    RayTracing,
-    /// Video sessions.
-    Video,
-    /// Sparse memory, device generated commands, memory owned by others: a command that the layer does not follow.
-    #[default]
-    Command,
-    /// A descriptor, a view or a resource that the layer has not seen created.
-    UnknownObject,
-}
-
-impl UnresolvedKind {
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            UnresolvedKind::DeviceAddress => "buffer device addresses",
-            UnresolvedKind::DescriptorBuffer => "descriptor buffers",
-            UnresolvedKind::BindlessArray => "arrays of descriptors indexed in shaders",
-            UnresolvedKind::Shader => "shaders that were not understood",
-            UnresolvedKind::RayTracing => "ray tracing",
-            UnresolvedKind::Video => "video",
-            UnresolvedKind::Command => "commands that are not followed",
-            UnresolvedKind::UnknownObject => "objects that were not seen created",
-        }
-    }
-}
-
-/// The semaphores of a batch, in the order given.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BatchSync {
-    /// The semaphores that it waits for.
-    #[serde(skip_serializing_if = "is_default")]
-    pub waits: Vec<SemaphoreUse>,
-    /// The semaphores that it signals.
-    #[serde(skip_serializing_if = "is_default")]
-    pub signals: Vec<SemaphoreUse>,
-    /// Batches of the frame that the host knew to be complete when it submitted this one, with all before them on their queues.
-    #[serde(skip_serializing_if = "is_default")]
-    pub completed: Vec<u32>,
-    /// The queue family that runs it.
-    #[serde(skip_serializing_if = "is_default")]
-    pub family: u32,
-}
-
-/// A semaphore as the program submitted it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SemaphoreUse {
-    /// Its number in the capture: the same semaphore has the same number.
-    pub semaphore: u32,
-    /// The value, for a timeline semaphore; 0 for a binary one.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub value: u64,
-    /// The stages that wait, or whose completion is signalled.
-    #[serde(with = "names::bits")]
-    pub stages: vk::PipelineStageFlags2,
-}
-
-/// A recorded command that accesses or synchronizes, in recording order; those of secondary command buffers appear where they are executed.
-///
-/// What a render pass object does implicitly is written out: its dependencies (implied ones too) and layout transitions are barriers
-/// before, between and after its passes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Command<R = u32> {
-    /// The accesses of a pass happen here.
-    Pass {
-        /// The pass.
-        pass: u32,
-        /// The layout in which each of its accesses finds the image, in the frame's order; `None` for buffers.
-        layouts: Vec<Option<Layout>>,
-        /// The store operation of each of its accesses; `None` for accesses that are not attachments.
-        #[serde(default)]
-        stores: Vec<Option<Store>>,
-        /// The regions that each of its accesses is confined to: render areas, the regions of copies; empty for its whole range.
-        #[serde(default)]
-        regions: Vec<Vec<Region>>,
-    },
-    /// A pipeline barrier, or what a render pass does as one.
-    Barrier(Vec<Dependency<R>>),
-    /// An event is set.
-    SetEvent {
-        /// Its number in the capture.
-        event: u32,
-        /// The first scope; the second one is the wait's where it is of the first kind (`vkCmdSetEvent`).
-        dependencies: Vec<Dependency<R>>,
-    },
-    /// An event is reset.
-    ResetEvent {
-        /// Its number in the capture.
-        event: u32,
-        /// The stages after which it is reset.
-        #[serde(with = "names::bits")]
-        stages: vk::PipelineStageFlags2,
-    },
-    /// Events are waited for.
-    WaitEvents {
-        /// Their numbers in the capture.
-        events: Vec<u32>,
-        /// The dependencies that they define.
-        dependencies: Vec<Dependency<R>>,
-    },
-}
-
-/// An image layout by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Layout(#[serde(with = "names::value")] pub vk::ImageLayout);
-
-/// A store operation by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Store(#[serde(with = "names::value")] pub vk::AttachmentStoreOp);
-
-/// One memory dependency. `R` identifies a resource, by its index unless stated otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Dependency<R = u32> {
-    /// First scope.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
-    pub src_stages: vk::PipelineStageFlags2,
-    /// Accesses made available.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
-    pub src_access: vk::AccessFlags2,
-    /// Second scope.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
-    pub dst_stages: vk::PipelineStageFlags2,
-    /// Accesses that it is made visible to.
-    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
-    pub dst_access: vk::AccessFlags2,
-    /// The memory.
-    pub memory: Memory<R>,
-    /// Whether the memory belongs to the other one of two alternating resources: the one that the previous frame wrote.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub previous: bool,
-    /// Queue families of a transfer of ownership.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub families: Option<[u32; 2]>,
-}
-
-/// The memory of a dependency.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Memory<R = u32> {
-    /// None: an execution dependency, or one of a resource that the frame does not access.
-    #[default]
-    None,
-    /// All: a global memory barrier.
-    All,
-    /// Of a buffer.
-    Buffer {
-        /// The buffer.
-        resource: R,
-        /// First byte.
-        offset: u64,
-        /// Number of bytes; `None` for everything from the offset on.
-        #[serde(default, skip_serializing_if = "is_default")]
-        size: Option<u64>,
-    },
-    /// Of an image; a transition where the layouts differ.
-    Image {
-        /// The image.
-        resource: R,
-        /// The part of it; omitted fields mean everything.
-        #[serde(default, skip_serializing_if = "is_default")]
-        part: SubresourceRange,
-        /// The layout before.
-        #[serde(with = "names::value")]
-        old: vk::ImageLayout,
-        /// The layout after.
-        #[serde(with = "names::value")]
-        new: vk::ImageLayout,
-    },
-}
-
-impl<R> Dependency<R> {
-    /// A dependency of all memory.
-    pub(crate) fn global(one: &dependencies::Dependency) -> Dependency<R> {
-        Dependency {
-            src_stages: one.src,
-            src_access: one.src_access,
-            dst_stages: one.dst,
-            dst_access: one.dst_access,
-            memory: Memory::All,
-            previous: false,
-            families: None,
-        }
-    }
-
-    /// The same dependency with its resource renamed by `name`, which also says whether that is the previous one; an execution dependency
-    /// if the resource has no other name.
-    pub(crate) fn renamed<T>(&self, name: &impl Fn(&R) -> Option<(T, bool)>) -> Dependency<T> {
-        let mut previous = false;
-        let mut name = |resource| {
-            let (named, is_previous) = name(resource)?;
-            previous = is_previous;
-            Some(named)
-        };
-        let named = match &self.memory {
-            Memory::None => None,
-            Memory::All => Some(Memory::All),
-            Memory::Buffer {
-                resource,
-                offset,
-                size,
-            } => name(resource).map(|resource| Memory::Buffer {
-                resource,
-                offset: *offset,
-                size: *size,
-            }),
-            Memory::Image {
-                resource,
-                part,
-                old,
-                new,
-            } => name(resource).map(|resource| Memory::Image {
-                resource,
-                part: *part,
-                old: *old,
-                new: *new,
-            }),
-        };
-        Dependency {
-            memory: named.unwrap_or(Memory::None),
-            previous,
-            src_stages: self.src_stages,
-            src_access: self.src_access,
-            dst_stages: self.dst_stages,
-            dst_access: self.dst_access,
-            families: self.families,
-        }
-    }
+/// An object `capture` that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The text is not JSON, or the object has another form.
+    #[error(transparent)]
+    Syntax(#[from] JsonSyntaxError),
+    /// A later version.
+    #[error(
+        "`capture` has version {0}, written by a newer version of tileheap: this one reads versions up to {VERSION}"
+    )]
+    Version(u64),
 }
 
 impl Capture {
     /// The object of a frame document, if it has one.
     ///
+    /// Objects of earlier versions are read too: their [`recording`](Capture::recording) is empty.
+    ///
     /// # Errors
-    /// The position where the text is not JSON, or where the object does not have this form.
-    pub fn from_json(text: &str) -> Result<Option<Capture>, JsonSyntaxError> {
+    /// The position where the text is not JSON, or where the object does not have this form; or a version later than [`VERSION`].
+    pub fn from_json(text: &str) -> Result<Option<Capture>, CaptureError> {
         #[derive(Deserialize)]
-        struct Document {
-            capture: Option<Capture>,
+        struct Document<T> {
+            capture: Option<T>,
         }
-        tileheap_json::parse(text).map(|document: Document| document.capture)
+        #[derive(Deserialize)]
+        struct Header {
+            #[serde(default)]
+            version: u64,
+        }
+        // The header first: a later version may have other fields.
+        let header: Document<Header> = tileheap_json::parse(text)?;
+        match header.capture {
+            Some(Header { version }) if version > VERSION => Err(CaptureError::Version(version)),
+            _ => Ok(tileheap_json::parse::<Document<Capture>>(text)?.capture),
+        }
     }
 
     /// The share of the accessed bytes that was followed, from 0 to 1; `None` if something was not followed whose size is unknown.

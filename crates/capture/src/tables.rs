@@ -4,8 +4,14 @@ use std::ffi::c_void;
 
 use ash::vk;
 
-/// `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
-pub(crate) type EndRendering2 = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
+/// `vkCmdEndRendering2KHR` and others that ash 0.38 lacks: a structure follows the command buffer.
+pub(crate) type WithInfo = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
+/// `vkCmdExecuteGeneratedCommandsEXT`, which ash 0.38 lacks.
+pub(crate) type Executes = unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const c_void);
+/// `vkCmdPreprocessGeneratedCommandsEXT`, which ash 0.38 lacks.
+pub(crate) type Preprocesses = unsafe extern "system" fn(vk::CommandBuffer, *const c_void, vk::CommandBuffer);
+/// `vkCmdDispatchDataGraphARM`, which ash 0.38 lacks: a handle and a structure.
+pub(crate) type OfSession = unsafe extern "system" fn(vk::CommandBuffer, u64, *const c_void);
 
 tileheap_layer::command_table! {
     /// Instance commands of the next layer.

@@ -1,11 +1,12 @@
-//! The JSON documents that the command writes and reads back: replays, sweeps and tensor plans; and traces of the emulator. (The
-//! library has those of frames and plans.)
+//! The JSON documents that the command writes and reads back: replays, sweeps, tensor plans and checks of
+//! captured frames; and traces of the emulator. (The library has those of frames and plans.)
 
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tileheap_capture::check::finding::Report;
 use tileheap_json::{LARGEST, largest};
 
 /// A kind of document.
@@ -269,6 +270,36 @@ impl Compared {
             Compared::Planned { strategy, .. } | Compared::Failed { strategy, .. } => strategy,
         }
     }
+}
+
+/// The check of a captured frame's own synchronization.
+///
+/// ```json
+/// {
+///   "format": "tileheap-frame-check", "version": 1, "frame": "game frame 2", "command_buffers": 41, "commands": 1204, "checked": 5310,
+///   "findings": [{
+///     "verdict": "certain", "problem": "not_available",
+///     "first": { "call": "vkCmdBlitImage2", "command_buffer": "post", "number": 12, "submission": 1, "resource": "hdr", …,
+///                "action": { "write": { "stage": ["VK_PIPELINE_STAGE_2_BLIT_BIT"], "access": ["VK_ACCESS_2_TRANSFER_WRITE_BIT"] } } },
+///     "second": { "call": "vkCmdDispatch", … },
+///     "overlap": { "resource": { "texels": { "range": { "levels": [2, 3], … }, "area": [[0, 480], [0, 270]] } } },
+///     "fix": { "barrier": { "src_stages": ["VK_PIPELINE_STAGE_2_BLIT_BIT"], … } },
+///     "section": "Execution and Memory Dependencies", "count": 4
+///   }],
+///   "unchecked": [{ "what": "commands access memory by buffer device addresses", "count": 12, "first": "…" }]
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FrameCheck {
+    /// The frame's name.
+    pub(crate) frame: String,
+    #[serde(flatten)]
+    pub(crate) report: Report,
+}
+
+impl Document for FrameCheck {
+    const FORMAT: &'static str = "tileheap-frame-check";
+    const VERSION: u64 = 1;
 }
 
 /// Every bind, discard and submit of a run on the emulator, in order: a header, and a document a line.

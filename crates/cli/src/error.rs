@@ -19,6 +19,8 @@ pub(crate) enum Error {
     BadInput(String),
     /// Already printed: exits with this status.
     Exit(u8),
+    /// A failed check: prints the message and exits with this status.
+    Failed(u8, String),
 }
 
 impl Error {
@@ -64,6 +66,10 @@ impl Error {
                 ExitCode::from(2)
             }
             Error::Exit(status) => ExitCode::from(status),
+            Error::Failed(status, message) => {
+                print(&message);
+                ExitCode::from(status)
+            }
         }
     }
 

@@ -6,7 +6,8 @@
 //!   options      plan                       JSON          charts, HTML, SVG, PNG
 //! ```
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
-//! line or table, 3 no answer within a budget of steps, or an error that `run` found in a program.
+//! line or table, 3 no answer within a budget of steps, an error that `run` or `check-frame` found in a program,
+//! or a frame of which `check-frame` could check nothing.
 #![forbid(unsafe_code)]
 
 mod caches;
@@ -14,6 +15,7 @@ mod certificates;
 mod commands;
 mod documents;
 mod error;
+mod findings;
 mod frames;
 mod input;
 mod layered;

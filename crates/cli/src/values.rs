@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
 
@@ -103,6 +104,16 @@ impl fmt::Display for Budget {
             steps => write!(f, "{steps}"),
         }
     }
+}
+
+/// The findings that make a check fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Certain findings
+    #[default]
+    Error,
+    /// Possible findings too, and with --pedantic those by the letter
+    Warning,
 }
 
 /// The range of a sweep.

@@ -7,7 +7,6 @@ use ash::vk;
 use super::error::{CheckError, Rule};
 use super::facts::DeviceFacts;
 use super::parts::{Part, Parts};
-use super::recorded::Recorded;
 use crate::frame::tables::{Access, Version};
 use crate::frame::{Frame, PassId, ResourceId};
 use crate::lower::situation::Situation;
@@ -24,8 +23,6 @@ pub(super) struct Checker<'a> {
     /// The parts of images that are distinguished; known once the references between tables are valid.
     pub(super) parts: Parts,
     pub(super) errors: Vec<CheckError>,
-    /// A program's own recording: if present, only hazards and layouts within the frame are checked.
-    pub(super) recorded: Option<&'a Recorded>,
 }
 
 /// A row whose parameters are being checked.
@@ -64,16 +61,7 @@ impl At<'_, '_> {
 impl<'a> Checker<'a> {
     /// Adds an error, once.
     pub(super) fn report(&mut self, rule: Rule, message: String) {
-        self.report_of(rule, Vec::new(), message);
-    }
-
-    /// Adds an error about uses of these resources, once.
-    pub(super) fn report_of(&mut self, rule: Rule, resources: Vec<ResourceId>, message: String) {
-        let error = CheckError {
-            rule,
-            resources,
-            message,
-        };
+        let error = CheckError { rule, message };
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }

@@ -34,10 +34,8 @@ impl Effect {
     pub(super) fn to_uses(&self, checker: &Checker<'_>) -> Vec<Use> {
         let of_part = |part| Use {
             part,
-            index: Some(self.index),
             stages: self.stages,
             access: self.access,
-            writes: self.writes,
         };
         checker.parts_of(self.index).into_iter().map(of_part).collect()
     }
@@ -123,10 +121,8 @@ pub(super) fn resolve_of(checker: &Checker<'_>, index: usize) -> Vec<Use> {
         .any(|other| other.resolves == Some(access.resource));
     let of_part = |part| Use {
         part,
-        index: Some(index),
         stages: S::COLOR_ATTACHMENT_OUTPUT,
         access: A::COLOR_ATTACHMENT_READ,
-        writes: false,
     };
     let parts = (access.kind.is_attachment() && resolved).then(|| checker.parts_of(index));
     parts.unwrap_or_default().into_iter().map(of_part).collect()

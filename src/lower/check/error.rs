@@ -1,7 +1,5 @@
 //! Errors found in tables.
 
-use crate::frame::ResourceId;
-
 /// An error found in tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -9,8 +7,6 @@ use crate::frame::ResourceId;
 pub struct CheckError {
     /// The broken rule.
     pub rule: Rule,
-    /// For a hazard, the resources involved.
-    pub resources: Vec<ResourceId>,
     /// Description with the names, the demand and the limit.
     pub message: String,
 }

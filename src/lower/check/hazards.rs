@@ -15,8 +15,8 @@ use std::collections::{BTreeSet, HashMap};
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 use tileheap_device::scopes::{WRITES, each, each_access, performed_by};
 use tileheap_sync::program::{
-    Access, AccessKind, Boundary, Change, Command, Dependency, Extent, Part as ProgramPart, QueueId,
-    Resource, ResourceId as SyncId, Scopes, SemaphoreId, SemaphoreUse, Tag, Tiling,
+    Access, AccessKind, Change, Command, Dependency, Extent, Part as ProgramPart, QueueId, Resource,
+    ResourceId as SyncId, Scopes, SemaphoreId, SemaphoreUse, Tag, Tiling,
 };
 use tileheap_sync::{
     Findings, Hazard, Missing, Model, OutstandingAccess, RunningBatch, Use as SyncUse, Verdict, WaitPoint,
@@ -26,8 +26,7 @@ use super::barriers::BarrierKind;
 use super::checker::Checker;
 use super::error::Rule;
 use super::parts::Part;
-use super::program::{memory_id, semaphore, semaphore_use, texels, whole, within};
-use super::recorded::RecordedAccess;
+use super::program::{memory_id, semaphore, semaphore_use, texels, whole};
 use super::sites::{Place, Site};
 use crate::frame::PassId;
 use crate::frame::external::ResourceState;
@@ -39,11 +38,8 @@ use crate::units::{Bytes, Run};
 /// A use of a part of an image, or of a buffer, by a pass.
 pub(super) struct Use {
     pub(super) part: Part,
-    /// The access that makes it.
-    pub(super) index: Option<usize>,
     pub(super) stages: S,
     pub(super) access: A,
-    pub(super) writes: bool,
 }
 
 /// Where something is recorded.
@@ -291,56 +287,24 @@ impl Hazards {
 
     /// The uses of one pass, which are not ordered among themselves.
     pub(super) fn access(&mut self, checker: &mut Checker<'_>, here: Here, uses: &[Use]) {
-        let (mut accesses, mut stores) = (Vec::new(), Vec::new());
+        let mut accesses = Vec::new();
         for one in uses {
             let resource = self.resource(checker, one.part.object, here.queue);
-            let recorded = recorded(checker, one.index);
-            let is_stored = one.writes && recorded.is_some_and(|recorded| recorded.is_stored);
-            let regions = recorded.map_or(&[][..], |recorded| &recorded.regions);
-            for part in within(checker, one.part, regions) {
-                let access = |(stage, access), kind| Access {
+            let part = whole(checker, one.part);
+            for stage in each(one.stages) {
+                let performed = each_access(performed_by(stage, one.access));
+                accesses.extend(performed.map(|access| Access {
                     resource,
                     part,
                     stage,
                     access,
-                    kind,
+                    kind: AccessKind::Whole,
                     discards: false,
-                };
-                for stage in each(one.stages) {
-                    let kind = if is_stored {
-                        AccessKind::Attachment
-                    } else {
-                        AccessKind::Whole
-                    };
-                    let performed = each_access(performed_by(stage, one.access));
-                    accesses.extend(performed.map(|flag| access((stage, flag), kind)));
-                    if is_stored && stage == S::LATE_FRAGMENT_TESTS {
-                        let written = performed_by(stage, one.access) & WRITES;
-                        let written =
-                            each_access(written).map(|flag| access((stage, flag), AccessKind::Store));
-                        stores.extend(written);
-                    }
-                }
+                }));
             }
         }
-        let by = By::Pass(here.pass);
-        let mut commands = vec![Command::Action(accesses)];
-        if !stores.is_empty() {
-            // Store operations come after everything else that the render pass does to its attachments.
-            let begin = Command::BeginRendering {
-                resumes: false,
-                boundary: Boundary::default(),
-            };
-            commands.insert(0, begin);
-            commands.extend([
-                Command::Action(stores),
-                Command::EndRendering(Boundary::default()),
-            ]);
-        }
-        for command in commands {
-            let findings = self.command(by, &command);
-            self.report(checker, here.queue, &findings);
-        }
+        let findings = self.command(By::Pass(here.pass), &Command::Action(accesses));
+        self.report(checker, here.queue, &findings);
     }
 
     /// A batch begins to run on a queue.
@@ -503,8 +467,7 @@ impl Hazards {
             let is_outside_frame = before == By::Entry && after == By::Exit;
             // Tables must satisfy the letter of the specification; earlier work used all of its bytes.
             let is_reported = match hazard.verdict {
-                Verdict::Certain => true,
-                Verdict::ByTheLetter => checker.recorded.is_none(),
+                Verdict::Certain | Verdict::ByTheLetter => true,
                 Verdict::Possible => before == By::Earlier,
             };
             if is_reported && !is_outside_frame {
@@ -524,10 +487,8 @@ impl Hazards {
             Missing::Availability => (Rule::Memory, "ordered, but the write is not made available"),
             Missing::Visibility => (Rule::Memory, "ordered, but the write is not made visible to it"),
         };
-        let known = object(&hazard.before).into_iter().chain([after]);
-        let resources = known.map(|object| checker.resource_of(object)).collect();
         let message = format!("{second} at bytes [{from}, {to}) after {first}: {how}");
-        checker.report_of(rule, resources, message);
+        checker.report(rule, message);
     }
 }
 
@@ -535,9 +496,4 @@ impl Hazards {
 fn flags(access: A) -> impl Iterator<Item = A> {
     let none = access.is_empty().then_some(A::NONE);
     none.into_iter().chain(each_access(access))
-}
-
-/// The entry of an access in a program's own recording.
-fn recorded<'a>(checker: &Checker<'a>, index: Option<usize>) -> Option<&'a RecordedAccess> {
-    checker.recorded.zip(index)?.0.accesses.get(index?)
 }

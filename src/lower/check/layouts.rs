@@ -13,9 +13,6 @@ use crate::lower::tables::Object;
 use crate::lower::tables::commands::{Families, ImageBarrierRow};
 use crate::plan::MemoryKind;
 
-/// The layout of images that a program's own recording has not used yet.
-const UNKNOWN: L = L::from_raw(-1);
-
 /// Layouts and owners of every part of every image, and of every buffer.
 pub(super) struct Layouts {
     parts: Vec<(Part, State)>,
@@ -41,7 +38,6 @@ impl Layouts {
     /// Images start in `UNDEFINED`, except for what earlier work left.
     pub(super) fn new(checker: &Checker<'_>) -> Layouts {
         let objects = checker.objects().flat_map(|object| checker.parts.of(object));
-        let first = checker.recorded.map_or(L::UNDEFINED, |_| UNKNOWN);
         let state = |part: Part| {
             let of_part = |left: &&ContentState| {
                 left.object == part.object
@@ -53,7 +49,7 @@ impl Layouts {
             let left = checker.situation.before.contents.iter().find(of_part);
             let owner = left.and_then(|left| left.family.get());
             State {
-                layout: left.map_or(first, |left| left.layout),
+                layout: left.map_or(L::UNDEFINED, |left| left.layout),
                 owner: owner.map_or(Owner::Anyone, Owner::Family),
             }
         };
@@ -103,7 +99,7 @@ impl Layouts {
         let discards = barrier.old_layout == L::UNDEFINED;
         let acquired = kind == BarrierKind::Acquire && matches!(self.state(part).owner, Owner::Between(..));
         let tracked = self.layout_of(part);
-        if !discards && !acquired && tracked != barrier.old_layout && tracked != UNKNOWN {
+        if !discards && !acquired && tracked != barrier.old_layout {
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let named = barrier.old_layout;
             let message = format!(
@@ -172,9 +168,6 @@ impl Layouts {
         let tracked = self.layout_of(part);
         if let Some(needs) = layout.filter(|&needs| needs != tracked) {
             self.state(part).layout = needs;
-            if tracked == UNKNOWN {
-                return self.own(checker, part, family, pass);
-            }
             let (pass, resource) = (checker.pass(pass), checker.name_of(part.object));
             let message = format!(
                 "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"

@@ -29,7 +29,6 @@ mod instances;
 mod layouts;
 mod parts;
 mod program;
-mod recorded;
 mod replay;
 mod sites;
 mod structure;
@@ -37,7 +36,6 @@ mod subpasses;
 
 pub use error::{CheckError, Rule};
 pub use facts::DeviceFacts;
-pub use recorded::{Recorded, RecordedAccess, Region};
 
 use self::checker::Checker;
 use self::parts::Parts;
@@ -95,7 +93,6 @@ impl Lowered {
             device,
             parts: Parts::default(),
             errors: Vec::new(),
-            recorded: None,
         };
         structure::check(&mut checker);
         if !checker.errors.is_empty() {
@@ -106,32 +103,6 @@ impl Lowered {
         instances::check(&mut checker);
         subpasses::check(&mut checker);
         replay::run(&mut checker);
-        checker.errors
-    }
-
-    /// The hazards and layout errors of tables that record what a program does by itself.
-    ///
-    /// Of the tables, only images, buffers, their memory, accesses, passes, barriers and submissions are required. Work before the frame
-    /// counts as waited for, and images are in the layout of their first use; contents, creation and other work are not checked.
-    pub fn recorded_violations(
-        &self,
-        recorded: &Recorded,
-        frame: &Frame,
-        situation: &Situation,
-        device: &DeviceFacts,
-    ) -> Vec<CheckError> {
-        let mut checker = Checker {
-            tables: self,
-            frame,
-            situation,
-            device,
-            parts: Parts::new(self, frame, situation, device),
-            errors: Vec::new(),
-            recorded: Some(recorded),
-        };
-        replay::run(&mut checker);
-        let judged = [Rule::Execution, Rule::Memory, Rule::Layout, Rule::OldLayout];
-        checker.errors.retain(|error| judged.contains(&error.rule));
         checker.errors
     }
 }

@@ -5,7 +5,6 @@ use tileheap_sync::program::{MemoryId, Part as ProgramPart, SemaphoreId, Semapho
 
 use super::checker::Checker;
 use super::parts::Part;
-use super::recorded::Region;
 use super::sites::Place;
 use crate::frame::SubresourceRange;
 use crate::lower::tables::Object;
@@ -66,20 +65,4 @@ pub(super) fn whole(checker: &Checker<'_>, part: Part) -> ProgramPart {
         }
         Object::Buffer(row) => ProgramPart::Bytes(0, checker.tables.buffers[row as usize].size.0),
     }
-}
-
-/// Regions of a part, or all of it if there are none.
-pub(super) fn within(checker: &Checker<'_>, part: Part, regions: &[Region]) -> Vec<ProgramPart> {
-    if regions.is_empty() {
-        return vec![whole(checker, part)];
-    }
-    let clamp = |bound: u64| u32::try_from(bound).unwrap_or(u32::MAX);
-    let of = |region: &Region| match part.object {
-        Object::Image(_) => {
-            let area = region.map(|[first, end]| Run::new(clamp(first), clamp(end)));
-            ProgramPart::Texels(texels(checker.parts.range(part), Some(area)))
-        }
-        Object::Buffer(_) => ProgramPart::Bytes(region[0][0], region[0][1]),
-    };
-    regions.iter().map(of).collect()
 }

@@ -25,18 +25,13 @@ use crate::units::Run;
 /// Replays the tables and reports the errors it meets.
 pub(super) fn run(checker: &mut Checker<'_>) {
     let mut replay = Replay::new(checker);
-    if checker.recorded.is_none() {
-        check_fit(checker);
-        replay.enter(checker);
-    }
+    check_fit(checker);
+    replay.enter(checker);
     for submit in &checker.tables.submits {
         for batch in submit.batches.indices() {
             let last = batch + 1 == submit.batches.end as usize;
             replay.batch(checker, submit.queue, batch, last);
         }
-    }
-    if checker.recorded.is_some() {
-        return;
     }
     replay.exit(checker);
     replay.layouts.finish(checker);
@@ -160,11 +155,7 @@ impl Replay {
 
     /// The caller may hand over a resource as late as with a semaphore of the batch that uses it first.
     fn arrive(&mut self, checker: &Checker<'_>, batch: BatchId, queue: DeviceQueueIndex) {
-        let externals = match checker.recorded {
-            Some(_) => Vec::new(),
-            None => externals(checker),
-        };
-        for (object, id, mut external) in externals {
+        for (object, id, mut external) in externals(checker) {
             let image = matches!(object, Object::Image(_));
             if external.acquired_from(image).is_some() {
                 // A semaphore of the caller orders what came before an acquire.
@@ -186,10 +177,6 @@ impl Replay {
 
     fn pass(&mut self, checker: &mut Checker<'_>, here: Here) {
         let row = checker.tables.passes[here.row];
-        let recorded = checker.recorded.map(|recorded| &recorded.around[here.row]);
-        for &row in recorded.iter().flat_map(|[before, _]| before) {
-            self.dependency(checker, here, row);
-        }
         self.dependency(checker, here, row.before);
         self.check_bound(checker, here, row);
         let bound = row
@@ -202,9 +189,6 @@ impl Replay {
             PassContents::Described | PassContents::Store => self.accesses(checker, here, row),
         }
         self.dependency(checker, here, row.after);
-        for &row in recorded.iter().flat_map(|[_, behind]| behind) {
-            self.dependency(checker, here, row);
-        }
     }
 
     /// Checks that the bound memory is tile memory, on a queue that can bind it, and the memory of every tile resource that the pass uses.
@@ -410,10 +394,8 @@ impl Replay {
         }
         let of_part = |&part: &Part| Use {
             part,
-            index: None,
             stages: S::ALL_TRANSFER,
             access: A::TRANSFER_WRITE,
-            writes: true,
         };
         let uses: Vec<Use> = parts.iter().map(of_part).collect();
         self.hazards.access(checker, here, &uses);

@@ -186,6 +186,6 @@ fn check_dependencies(checker: &mut Checker<'_>, index: u32, instance: &Instance
         let message = format!(
             "subpass {to} of pass `{name}` does not wait for `{resource}`, which subpass {from} uses"
         );
-        checker.report_of(rule, vec![later.resource], message);
+        checker.report(rule, message);
     }
 }

@@ -1,50 +1,102 @@
-//! Entry points of draws and dispatches, and of commands that are counted and not followed.
+//! Entry points of draws and dispatches, and of commands that are counted but not followed.
 
+use ash::vk;
+use tileheap::frame::AccessKind;
+
+use super::device::Device;
 use super::recorder::commands;
 use crate::document::UnresolvedKind as K;
-use crate::model::recording::Op;
+use crate::model::access::Access;
+use crate::model::recording::{DrawnElements, Elements, Op};
 
 commands! {
     vkCmdDraw(vertices, instances, first_vertex, first_instance) |device, recording| {
-        recording.draw("vkCmdDraw", vertices.into(), instances.into(), false);
+        let drawn = DrawnElements::Vertices(Elements::new(first_vertex, vertices), Elements::new(first_instance, instances));
+        recording.draw(drawn, Vec::new());
     };
     vkCmdDrawIndexed(indices, instances, first, offset, first_instance) |device, recording| {
-        recording.draw("vkCmdDrawIndexed", indices.into(), instances.into(), true);
+        let drawn = DrawnElements::Indices(Elements::new(first, indices), Elements::new(first_instance, instances));
+        recording.draw(drawn, Vec::new());
     };
     // Their vertices are not counted.
-    vkCmdDrawMultiEXT(count, draws, instances, first_instance, stride) |device, recording| recording.draw_indirect("vkCmdDrawMultiEXT", &[], count.into(), false);
+    vkCmdDrawMultiEXT(count, draws, instances, first_instance, stride) |device, recording| {
+        recording.draw(DrawnElements::Unknown { indexed: false, draws: count.into() }, Vec::new());
+    };
     vkCmdDrawMultiIndexedEXT(count, draws, instances, first_instance, stride, offset) |device, recording| {
-        recording.draw_indirect("vkCmdDrawMultiIndexedEXT", &[], count.into(), true);
+        recording.draw(DrawnElements::Unknown { indexed: true, draws: count.into() }, Vec::new());
     };
-    vkCmdDrawMeshTasksEXT(x, y, z) |device, recording| {
-        recording.draw("vkCmdDrawMeshTasksEXT", 0, 0, false);
-    };
-    vkCmdDispatch(x, y, z) |device, recording| recording.dispatch("vkCmdDispatch", &[]);
-    vkCmdDispatchBase(base_x, base_y, base_z, x, y, z) |device, recording| {
-        recording.dispatch("vkCmdDispatchBase", &[]);
-    };
+    vkCmdDrawMeshTasksEXT(x, y, z) |device, recording| recording.draw(DrawnElements::Groups([x, y, z]), Vec::new());
+    vkCmdDispatch(x, y, z) |device, recording| recording.dispatch(Some([x, y, z]), None);
+    // The groups do not start at 0.
+    vkCmdDispatchBase(base_x, base_y, base_z, x, y, z) |device, recording| recording.dispatch(None, None);
     vkCmdDispatchIndirect(buffer, offset) |device, recording| {
-        recording.dispatch("vkCmdDispatchIndirect", &[device.objects.buffer(buffer)]);
+        recording.dispatch(None, parameters(device, buffer, offset, Rows::one(DISPATCH)));
     };
     vkCmdBeginQuery(pool, query, flags) |device, recording| {
         recording.count(|facts| facts.has_side_effects = true);
     };
+    vkCmdBeginConditionalRenderingEXT(info) |device, recording| recording.set_conditional(true);
+    vkCmdEndConditionalRenderingEXT() |device, recording| recording.set_conditional(false);
+}
+
+/// Bytes of `VkDispatchIndirectCommand`.
+const DISPATCH: u64 = size_of::<vk::DispatchIndirectCommand>() as u64;
+/// Bytes of a count of draws.
+const COUNT: u64 = size_of::<u32>() as u64;
+
+/// Parameters in a buffer, one after the other.
+#[derive(Clone, Copy)]
+struct Rows {
+    bytes: u64,
+    stride: u64,
+    count: u32,
+    /// The command reads all of them.
+    are_all: bool,
+}
+
+impl Rows {
+    fn one(bytes: u64) -> Rows {
+        Rows {
+            bytes,
+            stride: bytes,
+            count: 1,
+            are_all: true,
+        }
+    }
+}
+
+/// The parameters that a command reads.
+fn parameters(device: &Device, buffer: vk::Buffer, offset: u64, rows: Rows) -> Option<Access> {
+    let last = u64::from(rows.count.checked_sub(1)?);
+    let size = rows.stride.saturating_mul(last).saturating_add(rows.bytes);
+    let range = device.objects.buffer_range(buffer, offset, size)?;
+    let access = Access::of_buffer(&range, AccessKind::IndirectBuffer).reading();
+    Some(Access {
+        is_whole: rows.are_all && (rows.count == 1 || rows.stride == rows.bytes),
+        ..access
+    })
 }
 
 /// Draws whose parameters are in a buffer, and their number in another.
 macro_rules! indirect {
-    ($($command:ident, $indexed:expr;)+; $($counted:ident, $counted_indexed:expr;)+) => {
+    ($($command:ident, $parameters:ident, $indexed:expr;)+; $($counted:ident, $counted_parameters:ident, $counted_indexed:expr;)+) => {
         commands! {
             $(
                 $command(buffer, offset, count, stride) |device, recording| {
-                    let buffers = [device.objects.buffer(buffer)];
-                    recording.draw_indirect(stringify!($command), &buffers, count.into(), $indexed);
+                    let bytes = size_of::<vk::$parameters>() as u64;
+                    let rows = Rows { bytes, stride: stride.into(), count, are_all: true };
+                    let read = parameters(device, buffer, offset, rows);
+                    recording.draw(DrawnElements::Unknown { indexed: $indexed, draws: count.into() }, read.into_iter().collect());
                 };
             )+
             $(
                 $counted(buffer, offset, count_buffer, count_offset, most, stride) |device, recording| {
-                    let buffers = [device.objects.buffer(buffer), device.objects.buffer(count_buffer)];
-                    recording.draw_indirect(stringify!($counted), &buffers, most.into(), $counted_indexed);
+                    let bytes = size_of::<vk::$counted_parameters>() as u64;
+                    let rows = Rows { bytes, stride: stride.into(), count: most, are_all: false };
+                    let read = parameters(device, buffer, offset, rows);
+                    let count = parameters(device, count_buffer, count_offset, Rows::one(COUNT));
+                    let read = read.into_iter().chain(count).collect();
+                    recording.draw(DrawnElements::Unknown { indexed: $counted_indexed, draws: most.into() }, read);
                 };
             )+
         }
@@ -52,20 +104,20 @@ macro_rules! indirect {
 }
 
 indirect! {
-    vkCmdDrawIndirect, false;
-    vkCmdDrawIndexedIndirect, true;
-    vkCmdDrawMeshTasksIndirectEXT, false;
+    vkCmdDrawIndirect, DrawIndirectCommand, false;
+    vkCmdDrawIndexedIndirect, DrawIndexedIndirectCommand, true;
+    vkCmdDrawMeshTasksIndirectEXT, DrawMeshTasksIndirectCommandEXT, false;
     ;
-    vkCmdDrawIndirectCount, false;
-    vkCmdDrawIndexedIndirectCount, true;
-    vkCmdDrawMeshTasksIndirectCountEXT, false;
+    vkCmdDrawIndirectCount, DrawIndirectCommand, false;
+    vkCmdDrawIndexedIndirectCount, DrawIndexedIndirectCommand, true;
+    vkCmdDrawMeshTasksIndirectCountEXT, DrawMeshTasksIndirectCommandEXT, false;
 }
 
 macro_rules! unfollowed {
     ($($command:ident($($arg:ident),*), $kind:ident;)+) => {
         commands! {$(
             $command($($arg),*) |device, recording| {
-                recording.push(Op::Unresolved(K::$kind, stringify!($command)));
+                recording.push(Op::Unresolved(K::$kind));
             };
         )+}
     };
@@ -74,10 +126,45 @@ macro_rules! unfollowed {
 unfollowed! {
     vkCmdTraceRaysKHR(raygen, miss, hit, callable, width, height, depth), RayTracing;
     vkCmdTraceRaysIndirectKHR(raygen, miss, hit, callable, address), RayTracing;
+    vkCmdTraceRaysIndirect2KHR(address), RayTracing;
     vkCmdBuildAccelerationStructuresKHR(count, infos, ranges), RayTracing;
+    vkCmdBuildAccelerationStructuresIndirectKHR(count, infos, addresses, strides, counts), RayTracing;
+    vkCmdCopyAccelerationStructureKHR(info), RayTracing;
+    vkCmdCopyAccelerationStructureToMemoryKHR(info), RayTracing;
+    vkCmdCopyMemoryToAccelerationStructureKHR(info), RayTracing;
+    vkCmdWriteAccelerationStructuresPropertiesKHR(count, structures, query, pool, first), RayTracing;
+    vkCmdBuildMicromapsEXT(count, infos), RayTracing;
     vkCmdDecodeVideoKHR(info), Video;
     vkCmdEncodeVideoKHR(info), Video;
     vkCmdExecuteGeneratedCommandsNV(preprocessed, info), Command;
+    vkCmdPreprocessGeneratedCommandsNV(info), Command;
     vkCmdDrawIndirectByteCountEXT(instances, first_instance, buffer, offset, counter_offset, stride), Command;
     vkCmdBeginTransformFeedbackEXT(first, count, buffers, offsets), Command;
+    vkCmdEndTransformFeedbackEXT(first, count, buffers, offsets), Command;
+    vkCmdWriteBufferMarkerAMD(stage, buffer, offset, marker), Command;
+    vkCmdWriteBufferMarker2AMD(stages, buffer, offset, marker), Command;
+    vkCmdCopyMemoryIndirectNV(address, count, stride), Command;
+    vkCmdCopyMemoryToImageIndirectNV(address, count, stride, image, layout, subresources), Command;
+    vkCmdDecompressMemoryNV(count, regions), Command;
+    vkCmdDecompressMemoryIndirectCountNV(address, count, stride), Command;
+    vkCmdDrawMeshTasksNV(count, first), Command;
+    vkCmdDrawMeshTasksIndirectNV(buffer, offset, count, stride), Command;
+    vkCmdDrawMeshTasksIndirectCountNV(buffer, offset, count_buffer, count_offset, most, stride), Command;
+    vkCmdDrawClusterHUAWEI(x, y, z), Command;
+    vkCmdDrawClusterIndirectHUAWEI(buffer, offset), Command;
+    vkCmdSubpassShadingHUAWEI(), Command;
+    vkCmdUpdatePipelineIndirectBufferNV(point, pipeline), Command;
+    vkCmdOpticalFlowExecuteNV(session, info), Command;
+    vkCmdCuLaunchKernelNVX(info), Command;
+    vkCmdCudaLaunchKernelNV(info), Command;
+    vkCmdTraceRaysNV(a, b, c, d, e, f, g, h, i, j, k, width, height, depth), RayTracing;
+    vkCmdBuildAccelerationStructureNV(info, data, offset, update, target, source, scratch, at), RayTracing;
+    vkCmdCopyAccelerationStructureNV(target, source, mode), RayTracing;
+    vkCmdExecuteGeneratedCommandsEXT(preprocessed, info), Command;
+    vkCmdPreprocessGeneratedCommandsEXT(info, state), Command;
+    vkCmdDispatchTileQCOM(info), Command;
+    vkCmdDispatchDataGraphARM(session, info), Command;
+    vkCmdCopyMemoryIndirectKHR(info), Command;
+    vkCmdCopyMemoryToImageIndirectKHR(info), Command;
+    vkCmdDecompressMemoryEXT(info), Command;
 }

@@ -12,7 +12,7 @@ use super::device::Device;
 use super::recorder::commands;
 use crate::model::objects::Set;
 use crate::model::pipelines::Pipeline;
-use crate::model::recording::{Op, Recording, point_index};
+use crate::model::recording::{BoundSet, Op, Recording, point_index};
 
 commands! {
     vkCmdBindPipeline(point, pipeline) |device, it| {
@@ -34,32 +34,34 @@ commands! {
     };
     vkCmdBindDescriptorSets(point, layout, first, count, sets, offset_count, offsets) |device, it| {
         if let Some(at) = point_index(point) {
-            bind_sets(device, it, at, first, array!(sets, count));
+            bind_sets(device, it, at, first, (array!(sets, count), array!(offsets, offset_count)));
         }
     };
     vkCmdBindDescriptorSets2KHR(info) |device, it| {
         let given = given!(info);
+        let sets = array!(given.p_descriptor_sets, given.descriptor_set_count);
+        let offsets = array!(given.p_dynamic_offsets, given.dynamic_offset_count);
         for at in points_of(given.stage_flags) {
-            bind_sets(device, it, at, given.first_set, array!(given.p_descriptor_sets, given.descriptor_set_count));
+            bind_sets(device, it, at, given.first_set, (sets, offsets));
         }
     };
     vkCmdPushDescriptorSetKHR(point, layout, index, count, writes) |device, it| {
         if let Some(at) = point_index(point) {
-            push(device, it, at, index, array!(writes, count));
+            push(device, it, at, (layout, index), array!(writes, count));
         }
     };
     vkCmdPushDescriptorSet2KHR(info) |device, it| {
         let given = given!(info);
         for at in points_of(given.stage_flags) {
-            push(device, it, at, given.set, array!(given.p_descriptor_writes, given.descriptor_write_count));
+            push(device, it, at, (given.layout, given.set), array!(given.p_descriptor_writes, given.descriptor_write_count));
         }
     };
     vkCmdPushDescriptorSetWithTemplateKHR(template, layout, index, data) |device, it| {
-        push_by_template(device, it, template, index, data);
+        push_by_template(device, it, template, (layout, index), data);
     };
     vkCmdPushDescriptorSetWithTemplate2KHR(info) |device, it| {
         let given = given!(info);
-        push_by_template(device, it, given.descriptor_update_template, given.set, given.p_data);
+        push_by_template(device, it, given.descriptor_update_template, (given.layout, given.set), given.p_data);
     };
     vkCmdSetDescriptorBufferOffsetsEXT(point, layout, first, count, buffers, offsets) |device, it| {
         if let Some(at) = point_index(point) {
@@ -69,23 +71,32 @@ commands! {
             });
         }
     };
+    vkCmdSetDescriptorBufferOffsets2EXT(info) |device, it| {
+        for at in points_of(given!(info).stage_flags) {
+            it.bind(at, |bound| {
+                bound.sets.clear();
+                bound.buffers = true;
+            });
+        }
+    };
     vkCmdBindVertexBuffers(first, count, buffers, offsets) |device, it| {
-        for (binding, buffer) in (first..).zip(array!(buffers, count)) {
-            it.bind_vertices(binding, device.objects.buffer(*buffer), None);
+        for ((binding, buffer), offset) in (first..).zip(array!(buffers, count)).zip(array!(offsets, count)) {
+            it.bind_vertices(binding, device.objects.buffer_range(*buffer, *offset, vk::WHOLE_SIZE), None);
         }
     };
     vkCmdBindVertexBuffers2(first, count, buffers, offsets, sizes, strides) |device, it| {
-        let strides = array!(strides, count);
-        for (index, buffer) in array!(buffers, count).iter().enumerate() {
+        let (sizes, strides) = (array!(sizes, count), array!(strides, count));
+        for (index, (buffer, offset)) in array!(buffers, count).iter().zip(array!(offsets, count)).enumerate() {
+            let size = sizes.get(index).copied().unwrap_or(vk::WHOLE_SIZE);
             let stride = strides.get(index).map(|stride| *stride as u32);
-            it.bind_vertices(first + index as u32, device.objects.buffer(*buffer), stride);
+            it.bind_vertices(first + index as u32, device.objects.buffer_range(*buffer, *offset, size), stride);
         }
     };
     vkCmdBindIndexBuffer(buffer, offset, kind) |device, it| {
-        it.bind_indices(device.objects.buffer(buffer), index_bytes(kind));
+        it.bind_indices(device.objects.buffer_range(buffer, offset, vk::WHOLE_SIZE), index_bytes(kind));
     };
     vkCmdBindIndexBuffer2KHR(buffer, offset, size, kind) |device, it| {
-        it.bind_indices(device.objects.buffer(buffer), index_bytes(kind));
+        it.bind_indices(device.objects.buffer_range(buffer, offset, size), index_bytes(kind));
     };
     vkCmdBeginDebugUtilsLabelEXT(info) |device, it| {
         it.push(Op::BeginLabel(text!(given!(info).p_label_name)));
@@ -118,34 +129,60 @@ fn points_of(stages: vk::ShaderStageFlags) -> impl Iterator<Item = usize> {
     descriptors::points_of(stages).filter_map(point_index)
 }
 
-fn bind_sets(device: &Device, it: &mut Recording, at: usize, first: u32, sets: &[vk::DescriptorSet]) {
+fn bind_sets(
+    device: &Device,
+    it: &mut Recording,
+    at: usize,
+    first: u32,
+    (sets, offsets): (&[vk::DescriptorSet], &[u32]),
+) {
     it.bind(at, |bound| {
         bound.buffers = false;
+        let mut offsets = offsets.iter().copied();
         for (index, set) in (first..).zip(sets) {
-            match device.sets.get(set.as_raw()) {
-                Some(set) => _ = bound.sets.insert(index, set),
-                None => _ = bound.sets.remove(&index),
-            }
+            let Some(set) = device.sets.get(set.as_raw()) else {
+                bound.sets.remove(&index);
+                continue;
+            };
+            let count = set.layout.as_ref().map_or(0, |layout| layout.dynamic().count());
+            let offsets = offsets.by_ref().take(count).collect();
+            bound.sets.insert(index, BoundSet { set, offsets });
         }
     });
 }
 
 /// Changes a copy of the pushed set: draws before keep the old one.
-fn change(it: &mut Recording, at: usize, index: u32, change: impl FnOnce(&Set)) {
+fn change(
+    device: &Device,
+    it: &mut Recording,
+    at: usize,
+    (layout, index): (vk::PipelineLayout, u32),
+    change: impl FnOnce(&Set),
+) {
     it.bind(at, |bound| {
-        let set = bound
+        let mut set = bound
             .sets
             .get(&index)
-            .map_or_else(Set::default, |set| set.copied());
+            .map_or_else(Set::default, |bound| bound.set.copied());
+        set.layout = device.layouts.of_pipeline(layout, index).or(set.layout);
         change(&set);
-        bound.sets.insert(index, Arc::new(set));
+        let (set, offsets) = (Arc::new(set), Vec::new());
+        bound.sets.insert(index, BoundSet { set, offsets });
     });
 }
 
-fn push(device: &Device, it: &mut Recording, at: usize, index: u32, writes: &[vk::WriteDescriptorSet<'_>]) {
-    change(it, at, index, |set| {
+fn push(
+    device: &Device,
+    it: &mut Recording,
+    at: usize,
+    place: (vk::PipelineLayout, u32),
+    writes: &[vk::WriteDescriptorSet<'_>],
+) {
+    change(device, it, at, place, |set| {
         for write in writes {
-            each_written(write, None, |one| set.write(&device.objects, one));
+            each_written(write, set.layout.as_deref(), |one| {
+                set.write(&device.objects, one)
+            });
         }
     });
 }
@@ -154,14 +191,15 @@ fn push_by_template(
     device: &Device,
     it: &mut Recording,
     template: vk::DescriptorUpdateTemplate,
-    index: u32,
+    place: (vk::PipelineLayout, u32),
     data: *const c_void,
 ) {
     let template = device.templates.get(template.as_raw());
     let Some((template, at)) = template.and_then(|one| point_index(one.point).map(|at| (one, at))) else {
         return;
     };
-    change(it, at, index, |set| {
-        template.each_written(None, data, |one| set.write(&device.objects, one));
+    change(device, it, at, place, |set| {
+        let layout = set.layout.as_deref();
+        template.each_written(layout, data, |one| set.write(&device.objects, one));
     });
 }

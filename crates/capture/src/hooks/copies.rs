@@ -4,22 +4,37 @@ use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::PipelineStageFlags2 as S;
+use tileheap::format;
 use tileheap::frame::AccessKind::{TransferDestination, TransferSource};
 use tileheap_layer::{array, given};
 
 use super::device::Device;
 use super::recorder::commands;
-use crate::model::objects::{Buffer, Image};
-use crate::model::recording::{Access, Coverage, Recording, region};
+use crate::model::access::{Access, Coverage};
+use crate::model::objects::{BufferRange, Image};
+use crate::model::recording::Recording;
 
 /// Part of an image: layers, and the texels inside.
 type Place = (vk::ImageSubresourceLayers, vk::Offset3D, vk::Extent3D);
 
+/// Texels of an image in a buffer: the offset, and the texels of a row and rows of a slice, or 0 for those of the copy.
+type Packing = (u64, u32, u32);
+
+fn of_image(
+    image: &Arc<Image>,
+    kind: tileheap::frame::AccessKind,
+    layout: vk::ImageLayout,
+    (layers, offset, extent): Place,
+) -> Access {
+    let range = image.copied(layers, offset.z, extent.depth);
+    let mut access = Access::of_image(image, kind, range, layout).whole();
+    let size = [extent.width, extent.height];
+    access.area = image.area(layers.mip_level, [offset.x, offset.y], size);
+    access
+}
+
 fn from_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
-    let image = image?;
-    let mut access = Access::of_image(image, TransferSource, image.layers(place.0), layout).reading();
-    access.regions = vec![region(place.1, place.2)];
-    Some(access)
+    Some(of_image(image?, TransferSource, layout, place).reading())
 }
 
 fn to_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -> Option<Access> {
@@ -27,25 +42,20 @@ fn to_image(image: Option<&Arc<Image>>, layout: vk::ImageLayout, place: Place) -
     let image = image?;
     let whole = image.is_whole(layers.mip_level, offset, extent);
     let coverage = if whole { Coverage::Whole } else { Coverage::Part };
-    let access = Access::of_image(image, TransferDestination, image.layers(layers), layout);
-    let mut access = access.writing(coverage);
-    access.regions = vec![region(place.1, place.2)];
-    Some(access)
+    Some(of_image(image, TransferDestination, layout, place).writing(coverage))
 }
 
-fn from_buffer(buffer: Option<&Arc<Buffer>>) -> Option<Access> {
-    Some(Access::of_buffer(buffer?, TransferSource).reading())
+fn from_buffer(range: Option<&BufferRange>) -> Option<Access> {
+    Some(Access::of_buffer(range?, TransferSource).reading().whole())
 }
 
-/// A write of so many bytes in all.
-fn to_buffer(buffer: Option<&Arc<Buffer>>, bytes: u64) -> Option<Access> {
-    let buffer = buffer?;
-    let coverage = if bytes >= buffer.desc.size.0 {
-        Coverage::Whole
-    } else {
-        Coverage::Part
-    };
-    Some(Access::of_buffer(buffer, TransferDestination).writing(coverage))
+/// A write of every byte of a range.
+fn to_buffer(range: Option<&BufferRange>) -> Option<Access> {
+    let range = range?;
+    let is_all = (range.first, range.end) == (0, range.buffer.desc.size.0);
+    let coverage = if is_all { Coverage::Whole } else { Coverage::Part };
+    let access = Access::of_buffer(range, TransferDestination);
+    Some(access.writing(coverage).whole())
 }
 
 fn images(
@@ -57,25 +67,59 @@ fn images(
     places: impl Iterator<Item = (Place, Place)>,
 ) {
     let (from, to) = (device.objects.image(from), device.objects.image(to));
-    let both = |(source, target)| {
+    let both = |(source, mut target): (Place, Place)| {
+        if let (S::COPY, Some(from), Some(to)) = (stage, &from, &to) {
+            target.2 = target_extent(from, to, target.2);
+        }
         [
             from_image(from.as_ref(), from_layout, source),
             to_image(to.as_ref(), to_layout, target),
         ]
     };
-    recording.transfer(stage, places.flat_map(both).flatten().collect());
+    recording.transfer(stage, places.flat_map(both).collect());
 }
 
+/// Copies of source offset, target offset and size.
 fn buffers(
     device: &Device,
     recording: &mut Recording,
     (from, to): (vk::Buffer, vk::Buffer),
-    sizes: impl Iterator<Item = u64>,
+    regions: impl Iterator<Item = (u64, u64, u64)>,
 ) {
-    let (from, to) = (device.objects.buffer(from), device.objects.buffer(to));
-    let bytes = sizes.fold(0u64, u64::saturating_add);
-    let both = [from_buffer(from.as_ref()), to_buffer(to.as_ref(), bytes)];
-    recording.transfer(S::COPY, both.into_iter().flatten().collect());
+    let both = |(source, target, size)| {
+        let (source, target) = (
+            device.objects.buffer_range(from, source, size),
+            device.objects.buffer_range(to, target, size),
+        );
+        [from_buffer(source.as_ref()), to_buffer(target.as_ref())]
+    };
+    recording.transfer(S::COPY, regions.flat_map(both).collect());
+}
+
+/// The bytes of texels in a buffer, and whether a copy accesses all of these bytes; up to the end of the buffer if the size of a texel is
+/// not known.
+fn packed(
+    image: Option<&Arc<Image>>,
+    (layers, _, extent): Place,
+    (offset, row_length, image_height): Packing,
+) -> (u64, u64, bool) {
+    let is_color = layers.aspect_mask == vk::ImageAspectFlags::COLOR;
+    let block = image.filter(|_| is_color);
+    let Some(block) = block.and_then(|image| format::texel_block(image.desc.format)) else {
+        return (offset, vk::WHOLE_SIZE, false);
+    };
+    let or = |given: u32, size: u32| if given == 0 { size } else { given };
+    let across = |texels: u32| u64::from(texels.div_ceil(block.width));
+    let down = |texels: u32| u64::from(texels.div_ceil(block.height));
+    let (columns, rows) = (across(extent.width), down(extent.height));
+    let (pitch, height) = (
+        across(or(row_length, extent.width)),
+        down(or(image_height, extent.height)),
+    );
+    let slices = u64::from(extent.depth) * u64::from(layers.layer_count);
+    let last = (slices.saturating_sub(1) * height + rows.saturating_sub(1)) * pitch + columns;
+    let is_dense = (pitch == columns || rows * slices <= 1) && (height == rows || slices <= 1);
+    (offset, last * u64::from(block.bytes), is_dense)
 }
 
 fn upload(
@@ -83,56 +127,75 @@ fn upload(
     recording: &mut Recording,
     from: vk::Buffer,
     (to, layout): (vk::Image, vk::ImageLayout),
-    places: impl Iterator<Item = Place>,
+    places: impl Iterator<Item = (Place, Packing)>,
 ) {
     let to = device.objects.image(to);
-    let written = places.filter_map(|place| to_image(to.as_ref(), layout, place));
-    let from = device.objects.buffer(from);
-    recording.transfer(
-        S::COPY,
-        from_buffer(from.as_ref()).into_iter().chain(written).collect(),
-    );
+    let both = |(place, packing)| {
+        let (offset, size, is_dense) = packed(to.as_ref(), place, packing);
+        let source = device.objects.buffer_range(from, offset, size);
+        let source = from_buffer(source.as_ref()).map(|access| Access {
+            is_whole: is_dense,
+            ..access
+        });
+        [source, to_image(to.as_ref(), layout, place)]
+    };
+    recording.transfer(S::COPY, places.flat_map(both).collect());
 }
 
-/// The texels of a copy to a buffer fill it where they have as many bytes.
 fn download(
     device: &Device,
     recording: &mut Recording,
     (from, layout): (vk::Image, vk::ImageLayout),
     to: vk::Buffer,
-    places: impl Iterator<Item = Place>,
+    places: impl Iterator<Item = (Place, Packing)>,
 ) {
     let from = device.objects.image(from);
-    let block = from
-        .as_ref()
-        .and_then(|image| tileheap::format::texel_block(image.desc.format));
-    let mut bytes = 0u64;
-    let mut all: Vec<Access> = Vec::new();
-    for place in places {
-        let (layers, _, extent) = place;
-        if let Some(block) = block {
-            let blocks = u64::from(extent.width.div_ceil(block.width))
-                * u64::from(extent.height.div_ceil(block.height));
-            bytes +=
-                blocks * u64::from(extent.depth) * u64::from(layers.layer_count) * u64::from(block.bytes);
-        }
-        all.extend(from_image(from.as_ref(), layout, place));
-    }
-    all.extend(to_buffer(device.objects.buffer(to).as_ref(), bytes));
-    recording.transfer(S::COPY, all);
+    let both = |(place, packing)| {
+        let (offset, size, is_dense) = packed(from.as_ref(), place, packing);
+        let target = device.objects.buffer_range(to, offset, size);
+        let target = to_buffer(target.as_ref()).map(|access| Access {
+            is_whole: is_dense,
+            coverage: if is_dense { access.coverage } else { Coverage::Part },
+            ..access
+        });
+        [from_image(from.as_ref(), layout, place), target]
+    };
+    recording.transfer(S::COPY, places.flat_map(both).collect());
 }
 
-/// What is written by `bytes` from somewhere else.
-fn fill(device: &Device, recording: &mut Recording, stage: S, buffer: vk::Buffer, offset: u64, bytes: u64) {
-    let buffer = device.objects.buffer(buffer);
-    let bytes = if bytes == vk::WHOLE_SIZE {
-        buffer
-            .as_ref()
-            .map_or(0, |buffer| buffer.desc.size.0 - offset.min(buffer.desc.size.0))
-    } else {
-        bytes
-    };
-    recording.transfer(stage, to_buffer(buffer.as_ref(), bytes).into_iter().collect());
+/// A write of bytes that are not in memory. Source of the stage: *Clear Commands*, which has fills and updates of buffers.
+fn fill(device: &Device, recording: &mut Recording, buffer: vk::Buffer, offset: u64, size: u64) {
+    let range = device.objects.buffer_range(buffer, offset, size).map(|range| {
+        // `VK_WHOLE_SIZE` is rounded down to words.
+        let rest = if size == vk::WHOLE_SIZE {
+            (range.end - range.first) % 4
+        } else {
+            0
+        };
+        BufferRange {
+            end: range.end - rest,
+            ..range
+        }
+    });
+    recording.transfer(S::CLEAR, vec![to_buffer(range.as_ref())]);
+}
+
+/// Results of queries; those that are not available leave their bytes as they are.
+fn query_results(
+    device: &Device,
+    recording: &mut Recording,
+    buffer: vk::Buffer,
+    (offset, stride, count): (u64, u64, u32),
+) {
+    // The last one is at most four words longer than the stride says.
+    let size = stride.saturating_mul(count.into()).saturating_add(32);
+    let range = device.objects.buffer_range(buffer, offset, size);
+    let access = to_buffer(range.as_ref()).map(|access| Access {
+        is_whole: false,
+        coverage: Coverage::Part,
+        ..access
+    });
+    recording.transfer(S::COPY, vec![access]);
 }
 
 fn clear(
@@ -146,12 +209,12 @@ fn clear(
     let one = |range: &vk::ImageSubresourceRange| {
         let image = image.as_ref()?;
         let access = Access::of_image(image, TransferDestination, image.range(*range), layout);
-        Some(access.writing(Coverage::Whole))
+        Some(access.writing(Coverage::Whole).whole())
     };
-    recording.transfer(S::CLEAR, ranges.iter().filter_map(one).collect());
+    recording.transfer(S::CLEAR, ranges.iter().map(one).collect());
 }
 
-/// The places of a region that is as large in both images.
+/// The places of a region that is as large in both images; [`images`] adapts it to the texel blocks of the target.
 macro_rules! copied {
     ($regions:expr) => {
         $regions.iter().map(|one| {
@@ -161,6 +224,26 @@ macro_rules! copied {
             )
         })
     };
+}
+
+/// The extent of a copy in the target, whose texel blocks may be of another size.
+fn target_extent(from: &Image, to: &Image, extent: vk::Extent3D) -> vk::Extent3D {
+    let blocks = [from, to].map(|image| format::texel_block(image.desc.format));
+    let [Some(from), Some(to)] = blocks else {
+        return extent;
+    };
+    let side = |texels: u32, from: u32, to: u32| {
+        if from == to {
+            texels
+        } else {
+            texels.div_ceil(from).saturating_mul(to)
+        }
+    };
+    vk::Extent3D {
+        width: side(extent.width, from.width, to.width),
+        height: side(extent.height, from.height, to.height),
+        ..extent
+    }
 }
 
 macro_rules! blitted {
@@ -175,11 +258,23 @@ macro_rules! blitted {
     };
 }
 
-macro_rules! texels {
+/// Source offset, target offset and size.
+macro_rules! regions {
     ($regions:expr) => {
         $regions
             .iter()
-            .map(|one| (one.image_subresource, one.image_offset, one.image_extent))
+            .map(|one| (one.src_offset, one.dst_offset, one.size))
+    };
+}
+
+macro_rules! texels {
+    ($regions:expr) => {
+        $regions.iter().map(|one| {
+            (
+                (one.image_subresource, one.image_offset, one.image_extent),
+                (one.buffer_offset, one.buffer_row_length, one.buffer_image_height),
+            )
+        })
     };
 }
 
@@ -222,12 +317,12 @@ image_commands! {
 
 commands! {
     vkCmdCopyBuffer(from, to, count, regions) |device, recording| {
-        buffers(device, recording, (from, to), array!(regions, count).iter().map(|one| one.size));
+        buffers(device, recording, (from, to), regions!(array!(regions, count)));
     };
     vkCmdCopyBuffer2(info) |device, recording| {
         let given = given!(info);
-        let sizes = array!(given.p_regions, given.region_count).iter().map(|one| one.size);
-        buffers(device, recording, (given.src_buffer, given.dst_buffer), sizes);
+        let regions = regions!(array!(given.p_regions, given.region_count));
+        buffers(device, recording, (given.src_buffer, given.dst_buffer), regions);
     };
     vkCmdCopyBufferToImage(from, to, layout, count, regions) |device, recording| upload(device, recording, from, (to, layout), texels!(array!(regions,
         count)));
@@ -243,11 +338,88 @@ commands! {
         let from = (given.src_image, given.src_image_layout);
         download(device, recording, from, given.dst_buffer, texels!(array!(given.p_regions, given.region_count)));
     };
-    vkCmdUpdateBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, S::CLEAR, buffer, offset, size);
-    vkCmdFillBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, S::CLEAR, buffer, offset, size);
+    vkCmdUpdateBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, buffer, offset, size);
+    vkCmdFillBuffer(buffer, offset, size, data) |device, recording| fill(device, recording, buffer, offset, size);
     vkCmdClearColorImage(image, layout, value, count, ranges) |device, recording| clear(device, recording, image, layout, array!(ranges, count));
     vkCmdClearDepthStencilImage(image, layout, value, count, ranges) |device, recording| clear(device, recording, image, layout,
         array!(ranges, count));
-    vkCmdCopyQueryPoolResults(pool, first, count, buffer, offset, stride, flags) |device, recording| fill(device, recording, S::COPY, buffer, offset,
-        stride * u64::from(count));
+    vkCmdCopyQueryPoolResults(pool, first, count, buffer, offset, stride, flags) |device, recording| query_results(device, recording, buffer,
+        (offset, stride, count));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(format: vk::Format) -> Arc<Image> {
+        let info = vk::ImageCreateInfo::default()
+            .format(format)
+            .image_type(vk::ImageType::TYPE_3D)
+            .extent(vk::Extent3D {
+                width: 64,
+                height: 32,
+                depth: 8,
+            });
+        Arc::new(Image::new(1, &info))
+    }
+
+    fn place(aspect_mask: vk::ImageAspectFlags, [width, height, depth]: [u32; 3]) -> Place {
+        let layers = vk::ImageSubresourceLayers {
+            aspect_mask,
+            layer_count: 1,
+            ..Default::default()
+        };
+        let extent = vk::Extent3D { width, height, depth };
+        (layers, vk::Offset3D { x: 4, y: 8, z: 2 }, extent)
+    }
+
+    #[test]
+    fn texels_in_buffers_end_with_the_last_one_and_are_dense_without_gaps() {
+        let color = vk::ImageAspectFlags::COLOR;
+        let bytes = |format, size, packing| packed(Some(&image(format)), place(color, size), packing);
+        let rgba = vk::Format::R8G8B8A8_UNORM;
+        assert_eq!(bytes(rgba, [8, 4, 2], (16, 0, 0)), (16, 8 * 4 * 2 * 4, true));
+        assert_eq!(bytes(rgba, [8, 4, 2], (0, 8, 4)), (0, 8 * 4 * 2 * 4, true));
+        // Rows of 16 texels, slices of 5 rows.
+        assert_eq!(
+            bytes(rgba, [8, 4, 2], (0, 16, 5)),
+            (0, ((5 + 3) * 16 + 8) * 4, false)
+        );
+        assert_eq!(bytes(rgba, [8, 1, 1], (0, 64, 64)), (0, 32, true), "a single row");
+        let compressed = vk::Format::BC1_RGB_UNORM_BLOCK;
+        assert_eq!(bytes(compressed, [8, 6, 1], (0, 0, 0)), (0, 2 * 2 * 8, true));
+        let depth = place(vk::ImageAspectFlags::DEPTH, [8, 8, 1]);
+        let unknown = packed(Some(&image(vk::Format::D24_UNORM_S8_UINT)), depth, (4, 0, 0));
+        assert_eq!(unknown, (4, vk::WHOLE_SIZE, false));
+    }
+
+    #[test]
+    fn depths_of_3d_images_are_layers_and_whole_levels_have_no_area() {
+        let image = image(vk::Format::R8_UNORM);
+        let (color, general) = (vk::ImageAspectFlags::COLOR, vk::ImageLayout::GENERAL);
+        let access = of_image(&image, TransferSource, general, place(color, [8, 4, 3]));
+        assert_eq!((access.range.layers.first, access.range.layers.end), (2, 5));
+        assert_eq!(access.area, Some([[4, 12], [8, 12]]));
+        let (layers, _, _) = place(color, [0; 3]);
+        let all = (layers, vk::Offset3D::default(), image.extent);
+        let access = of_image(&image, TransferSource, general, all);
+        assert_eq!((access.range.layers.end, access.area), (8, None));
+    }
+
+    #[test]
+    fn a_copy_has_as_many_blocks_in_the_target_as_in_the_source() {
+        let [bc, words] = [vk::Format::BC1_RGB_UNORM_BLOCK, vk::Format::R32G32_UINT].map(image);
+        let extent = vk::Extent3D {
+            width: 30,
+            height: 32,
+            depth: 1,
+        };
+        let size = |from, to| {
+            let target = target_extent(from, to, extent);
+            [target.width, target.height]
+        };
+        assert_eq!(size(&bc, &words), [8, 8]);
+        assert_eq!(size(&words, &bc), [120, 128]);
+        assert_eq!(size(&bc, &bc), [30, 32]);
+    }
 }

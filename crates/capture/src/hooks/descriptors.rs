@@ -17,6 +17,12 @@ creates! {
     vkCreateShaderModule |device, info, created| {
         device.modules.insert(created, array!(info.p_code, (info.code_size / 4) as u32).into());
     };
+    vkCreateDescriptorSetLayout |device, info, created| {
+        device.layouts.insert(vk::DescriptorSetLayout::from_raw(created), info);
+    };
+    vkCreatePipelineLayout |device, info, created| {
+        device.layouts.insert_pipeline(vk::PipelineLayout::from_raw(created), info);
+    };
     vkCreateDescriptorUpdateTemplate |device, info, created| {
         device.templates.insert(created, Arc::new(Template::new(info)));
     };
@@ -75,6 +81,17 @@ fn shader(info: &vk::ShaderCreateInfoEXT<'_>) -> Pipeline {
     shader
 }
 
+/// The shaders of a pipeline; none of a library without them, whose pointer is not valid.
+fn stages<'a>(info: &'a vk::GraphicsPipelineCreateInfo<'_>) -> &'a [vk::PipelineShaderStageCreateInfo<'a>] {
+    use vk::GraphicsPipelineLibraryFlagsEXT as F;
+    let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
+    let has_shaders = library.is_none_or(|one| {
+        one.flags
+            .intersects(F::PRE_RASTERIZATION_SHADERS | F::FRAGMENT_SHADER)
+    });
+    array!(info.p_stages, if has_shaders { info.stage_count } else { 0 })
+}
+
 /// Bindings with their strides, where the pipeline has them: the pointers are not valid in others.
 fn vertex_bindings(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Vec<(u32, u32, bool)> {
     let library = chained!(info.p_next => vk::GraphicsPipelineLibraryCreateInfoEXT<'_>);
@@ -131,11 +148,19 @@ macro_rules! create_pipelines {
 }
 
 create_pipelines! {
-    vkCreateGraphicsPipelines(|info| (array!(info.p_stages, info.stage_count), vertex_bindings(info)));
+    vkCreateGraphicsPipelines(|info| (stages(info), vertex_bindings(info)));
     vkCreateComputePipelines(|info| (std::slice::from_ref(&info.stage), Vec::new()));
 }
 
 device_entry_points! {
+    vkDestroyDescriptorSetLayout(handle, layout, allocator) |device| {
+        device.layouts.remove(layout);
+        call_down!(device.next, vkDestroyDescriptorSetLayout(handle, layout, allocator));
+    }
+    vkDestroyPipelineLayout(handle, layout, allocator) |device| {
+        device.layouts.remove_pipeline(layout);
+        call_down!(device.next, vkDestroyPipelineLayout(handle, layout, allocator));
+    }
     vkCreateShadersEXT(handle, count, infos, allocator, out) |device| {
         let result = call_down!(device.next, vkCreateShadersEXT(handle, count, infos, allocator, out));
         if device.is_capturing() {
@@ -149,8 +174,10 @@ device_entry_points! {
         let result = call_down!(device.next, vkAllocateDescriptorSets(handle, info, out));
         if result == vk::Result::SUCCESS && device.is_capturing() {
             let given = given!(info);
-            for set in array!(out.cast_const(), given.descriptor_set_count) {
-                device.sets.insert(set.as_raw(), Arc::new(Set::new(given.descriptor_pool)));
+            let layouts = array!(given.p_set_layouts, given.descriptor_set_count);
+            for (set, layout) in array!(out.cast_const(), given.descriptor_set_count).iter().zip(layouts) {
+                let known = Set::new(given.descriptor_pool, device.layouts.get(*layout));
+                device.sets.insert(set.as_raw(), Arc::new(known));
             }
         }
         result
@@ -173,7 +200,7 @@ device_entry_points! {
         if device.is_capturing() {
             for write in array!(writes, write_count) {
                 if let Some(set) = device.sets.get(write.dst_set.as_raw()) {
-                    each_written(write, None, |one| set.write(&device.objects, one));
+                    each_written(write, set.layout.as_deref(), |one| set.write(&device.objects, one));
                 }
             }
             for copy in array!(copies, copy_count) {
@@ -188,7 +215,7 @@ device_entry_points! {
     vkUpdateDescriptorSetWithTemplate(handle, set, template, data) |device| {
         let known = (device.templates.get(template.as_raw()), device.sets.get(set.as_raw()));
         if let (Some(template), Some(set)) = known {
-            template.each_written(None, data, |one| set.write(&device.objects, one));
+            template.each_written(set.layout.as_deref(), data, |one| set.write(&device.objects, one));
         }
         call_down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }

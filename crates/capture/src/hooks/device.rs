@@ -4,19 +4,21 @@ use std::env;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+use ash::vk::Handle;
 use tileheap::frame::ImageDesc;
 use tileheap_layer::descriptors::Template;
 use tileheap_layer::registry::Registry;
+use tileheap_layer::set_layouts::SetLayouts;
 use tileheap_layer::sharded::Sharded;
 
 use crate::model::objects::{Objects, Set, View};
 use crate::model::pipelines::Pipeline;
 use crate::model::render_passes::RenderPass;
-use crate::model::submits::{Completed, Queue, Submits};
+use crate::model::submits::{Queue, Semaphores, Submits};
 use crate::settings::{FOLDER, LAYER_NAME, LOG, Settings};
 use crate::tables::DeviceTable;
 
@@ -32,11 +34,34 @@ pub(crate) fn say(text: &str) {
     }
 }
 
+/// A framebuffer.
+#[derive(Clone, Default)]
+pub(crate) struct Framebuffer {
+    /// None if it is imageless, or if one of its views is not known.
+    pub(crate) views: Vec<Arc<View>>,
+    pub(crate) layers: u32,
+}
+
+/// A swapchain.
+pub(crate) struct Swapchain {
+    /// The description of its images.
+    pub(crate) desc: ImageDesc,
+    pub(crate) images: Mutex<Vec<vk::Image>>,
+}
+
+impl Swapchain {
+    pub(crate) fn images(&self) -> MutexGuard<'_, Vec<vk::Image>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What the physical device says.
 pub(crate) struct Known {
     pub(crate) device: String,
     pub(crate) api_version: u32,
     pub(crate) families: Vec<vk::QueueFlags>,
+    /// `bufferImageGranularity`.
+    pub(crate) granularity: u64,
 }
 
 /// The frame that is being submitted, and the one before.
@@ -50,7 +75,8 @@ pub(crate) struct Progress {
     /// When the unfinished frame was written, and how long that took.
     pub(crate) saved: Option<(std::time::Instant, std::time::Duration)>,
     pub(crate) failed: bool,
-    pub(crate) completed: Completed,
+    /// The semaphores after everything that was submitted.
+    pub(crate) semaphores: Semaphores,
 }
 
 /// A device.
@@ -64,19 +90,18 @@ pub(crate) struct Device {
     /// Nothing more is captured.
     done: AtomicBool,
     created: AtomicU64,
+    allocated: AtomicU32,
     pub(crate) objects: Objects,
-    /// Their images' description.
-    pub(crate) swapchains: Sharded<ImageDesc>,
+    pub(crate) swapchains: Sharded<Arc<Swapchain>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
-    pub(crate) framebuffers: Sharded<Vec<Arc<View>>>,
+    pub(crate) framebuffers: Sharded<Framebuffer>,
     pub(crate) modules: Sharded<Arc<[u32]>>,
     pub(crate) pipelines: Sharded<Arc<Pipeline>>,
     /// Shader objects: pipelines of one stage.
     pub(crate) shaders: Sharded<Arc<Pipeline>>,
     pub(crate) sets: Sharded<Arc<Set>>,
+    pub(crate) layouts: SetLayouts,
     pub(crate) templates: Sharded<Arc<Template>>,
-    /// Whether a semaphore is a timeline.
-    pub(crate) semaphores: Sharded<bool>,
     pub(crate) queues: Sharded<Queue>,
     pub(crate) progress: Mutex<Progress>,
 }
@@ -108,6 +133,7 @@ impl Device {
                 settings,
                 number,
                 created: AtomicU64::new(0),
+                allocated: AtomicU32::new(0),
                 objects: Objects::default(),
                 swapchains: Sharded::default(),
                 render_passes: Sharded::default(),
@@ -116,8 +142,8 @@ impl Device {
                 pipelines: Sharded::default(),
                 shaders: Sharded::default(),
                 sets: Sharded::default(),
+                layouts: SetLayouts::default(),
                 templates: Sharded::default(),
-                semaphores: Sharded::default(),
                 queues: Sharded::default(),
                 progress: Mutex::default(),
             },
@@ -133,6 +159,28 @@ impl Device {
     /// Nothing more is captured.
     pub(crate) fn finish(&self) {
         self.done.store(true, Ordering::Relaxed);
+    }
+
+    /// The number of the last image or buffer that was created.
+    pub(crate) fn last_number(&self) -> u64 {
+        self.created.load(Ordering::Relaxed)
+    }
+
+    /// Allocations so far.
+    pub(crate) fn allocations(&self) -> u32 {
+        self.allocated.load(Ordering::Relaxed)
+    }
+
+    /// The number of a new allocation.
+    pub(crate) fn next_allocation(&self) -> u32 {
+        self.allocated.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The host maps memory.
+    pub(crate) fn map(&self, memory: vk::DeviceMemory) {
+        if let Some(allocation) = self.objects.allocations.get(memory.as_raw()) {
+            allocation.mapped.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The number of a new image or buffer.

@@ -10,11 +10,12 @@ use tileheap_layer::host_waits::HostWait;
 
 use super::device::{DEVICES, Device, Progress, say};
 use crate::document::Border;
+use crate::document::recording::Step;
 use crate::model::build::{Origin, document};
 use crate::model::flatten::flatten;
-use crate::model::objects::Resource;
-use crate::model::recording::Op;
-use crate::model::submits::{Batch, Completed, Submits};
+use crate::model::objects::{Resource, number_of};
+use crate::model::recording::{Op, Recorded};
+use crate::model::submits::{Batch, Queue, Semaphores, Submits};
 use crate::settings::{BorderRule, Settings};
 
 /// An unfinished frame is written when so many times as long as writing it takes has passed: a crash leaves it readable.
@@ -37,10 +38,10 @@ extern "C" fn at_exit() {
     let _ = std::panic::catch_unwind(|| DEVICES.all().into_iter().for_each(end));
 }
 
-fn has_label(ops: &[Op], name: &str) -> bool {
-    ops.iter().any(|op| match op {
+fn has_label(ops: &[Recorded], name: &str) -> bool {
+    ops.iter().any(|one| match &one.op {
         Op::BeginLabel(label) => label == name,
-        Op::Execute(all) => all.iter().any(|ops| has_label(ops, name)),
+        Op::Execute(_, all) => all.iter().any(|(_, ops)| has_label(ops, name)),
         _ => false,
     })
 }
@@ -71,16 +72,26 @@ impl Device {
         let is_wanted = settings.frames.contains(&progress.current.number);
         if is_wanted {
             // Descriptors may be updated once this is submitted.
+            let resources = &mut progress.current.resources;
             for commands in batches.iter_mut().flat_map(|batch| &mut batch.commands) {
-                commands.flat = Some(flatten(&commands.ops));
+                commands.flat = Some(flatten(&commands.ops, resources));
             }
         }
-        progress.completed.submit(queue, &mut batches, fence);
-        let queue = self.queues.get(queue.as_raw()).unwrap_or_default();
-        batches
-            .iter_mut()
-            .for_each(|batch| batch.sync.family = queue.family);
-        progress.current.submits.push((queue, batches));
+        let Progress {
+            current, semaphores, ..
+        } = &mut *progress;
+        for batch in &batches {
+            batch.waits.iter().for_each(|one| semaphores.wait(one.semaphore));
+            let signals = batch.signals.iter();
+            signals.for_each(|one| semaphores.signal(one.semaphore, one.value));
+        }
+        let known = self.queues.get(queue.as_raw()).unwrap_or_default();
+        let queue = Queue {
+            handle: queue.as_raw(),
+            ..known
+        };
+        let fence = (!fence.is_null()).then(|| number_of(fence));
+        current.submit(queue, batches, fence);
         progress.submits += 1;
         if is_wanted
             && progress
@@ -107,11 +118,62 @@ impl Device {
         }
     }
 
-    /// The host waited, and orders what it submits from here on.
+    /// The host waited.
     pub(crate) fn waited(&self, wait: HostWait) {
-        if self.is_capturing() {
-            self.progress().completed.waited(wait);
+        self.step(|_| {
+            Some(match wait {
+                HostWait::Fence(fence) => Step::WaitFence(number_of(fence)),
+                HostWait::Semaphore(semaphore, value) => Step::WaitSemaphore {
+                    semaphore: number_of(semaphore),
+                    value,
+                },
+                HostWait::Queue(queue) => Step::WaitIdle(Some(number_of(queue))),
+                HostWait::Device => Step::WaitIdle(None),
+            })
+        });
+    }
+
+    /// Adds a step of the host to the frame.
+    pub(crate) fn step(&self, step: impl FnOnce(&mut Submits) -> Option<Step>) {
+        if !self.is_capturing() {
+            return;
         }
+        let Progress {
+            current, semaphores, ..
+        } = &mut *self.progress();
+        let Some(step) = step(current) else { return };
+        match &step {
+            Step::Submit(batch) => {
+                batch.waits.iter().for_each(|one| semaphores.wait(one.semaphore));
+                let signals = batch.signals.iter();
+                signals.for_each(|one| semaphores.signal(one.semaphore, one.value));
+            }
+            Step::SignalSemaphore { semaphore, value } => semaphores.signal(*semaphore, *value),
+            Step::Acquire {
+                semaphore: Some(semaphore),
+                ..
+            } => semaphores.signal(*semaphore, 0),
+            Step::Present { waits, .. } => waits.iter().for_each(|one| semaphores.wait(*one)),
+            _ => {}
+        }
+        current.step(step);
+    }
+
+    /// A semaphore is created; of a timeline with its value.
+    pub(crate) fn create_semaphore(&self, number: u32, value: Option<u64>) {
+        let progress = &mut *self.progress();
+        progress.semaphores.create(number, value);
+        progress.current.before.create(number, value);
+    }
+
+    /// Accesses the state of semaphores.
+    pub(crate) fn semaphores<T>(&self, with: impl FnOnce(&mut Semaphores) -> T) -> T {
+        with(&mut self.progress().semaphores)
+    }
+
+    /// The family of a queue.
+    pub(crate) fn family_of(&self, queue: vk::Queue) -> u32 {
+        self.queues.get(queue.as_raw()).unwrap_or_default().family
     }
 
     /// Ends the frame if this is its border.
@@ -127,7 +189,13 @@ impl Device {
 
     fn end_frame(&self, settings: &Settings, progress: &mut Progress) {
         let mut ended = std::mem::take(&mut progress.current);
-        progress.current.number = ended.number + 1;
+        progress.current = Submits {
+            number: ended.number + 1,
+            before: progress.semaphores.clone(),
+            created_before: self.last_number(),
+            allocated_before: self.allocations(),
+            ..Submits::default()
+        };
         (progress.submits, progress.saved) = (0, None);
         if settings.frames.contains(&ended.number) {
             let Progress { last, failed, .. } = &mut *progress;
@@ -148,7 +216,6 @@ impl Device {
 
     fn stop(&self, progress: &mut Progress) {
         (progress.current, progress.last) = (Submits::default(), None);
-        progress.completed = Completed::default();
         self.finish();
     }
 
@@ -238,6 +305,7 @@ impl Device {
             api_version: self.known.api_version,
             border,
             addressed,
+            granularity: self.known.granularity,
         };
         let name = match self.number {
             0 => format!("frame-{}.json", frame.number),
@@ -278,9 +346,9 @@ mod tests {
     use super::super::device::Known;
     use super::*;
     use crate::document::Capture;
-    use crate::model::objects::Buffer;
-    use crate::model::recording::{Access, Coverage};
-    use crate::model::submits::{Queue, Submitted};
+    use crate::model::access::{Access, Coverage};
+    use crate::model::objects::{Buffer, BufferRange};
+    use crate::model::submits::Submitted;
     use crate::tables::DeviceTable;
 
     #[test]
@@ -301,6 +369,7 @@ mod tests {
             device: "none".to_owned(),
             api_version: vk::API_VERSION_1_3,
             families: Vec::new(),
+            granularity: 1,
         };
         Device::remember(handle, next, Some(Arc::new(settings)), known);
         let device = DEVICES.of(queue).expect("remembered");
@@ -312,10 +381,16 @@ mod tests {
         let info = vk::BufferCreateInfo::default().size(256);
         let buffer = Arc::new(Buffer::new(1, &info));
         for _ in 0..3 {
-            let fill = Access::of_buffer(&buffer, AccessKind::TransferDestination).writing(Coverage::Whole);
+            let range = BufferRange::new(buffer.clone(), 0, vk::WHOLE_SIZE);
+            let fill = Access::of_buffer(&range, AccessKind::TransferDestination).writing(Coverage::Whole);
+            let recorded = Recorded {
+                call: "vkCmdFillBuffer",
+                number: 1,
+                op: Op::Transfer(vec![fill]),
+            };
             let commands = Submitted {
                 name: String::new(),
-                ops: Arc::new(vec![Op::Transfer(vec![fill])]),
+                ops: Arc::new(vec![recorded]),
                 flat: None,
             };
             let batch = Batch {
@@ -331,7 +406,7 @@ mod tests {
         let capture = Capture::from_json(&text)
             .expect("a document")
             .expect("of a capture");
-        assert_eq!((capture.border, capture.batches.len()), (Border::End, 3));
+        assert_eq!((capture.border, capture.recording.steps.len()), (Border::End, 3));
         std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
         DEVICES.remove(handle);
     }

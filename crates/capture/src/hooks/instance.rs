@@ -110,6 +110,7 @@ impl Instance {
             device: name.to_string_lossy().into_owned(),
             api_version: self.api_version,
             families: families.iter().map(|family| family.queue_flags).collect(),
+            granularity: properties.limits.buffer_image_granularity,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Entry points that create, bind, name and destroy images, buffers, views, render passes, framebuffers and semaphores.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -9,9 +9,10 @@ use tileheap::frame::ImageDesc;
 use tileheap_layer::render_passes::RenderPassDesc;
 use tileheap_layer::{array, call_down, chained, given, text};
 
-use super::device::{Device, device_entry_points};
+use super::device::{Device, Framebuffer, Swapchain, device_entry_points};
+use super::passes::known_views;
 use super::recorder;
-use crate::model::objects::{Buffer, Image, View};
+use crate::model::objects::{Allocation, Buffer, Image, View, new_number_of, number_of};
 use crate::model::render_passes::RenderPass;
 
 /// Declares entry points that create an object in the next layer, and remember it.
@@ -55,7 +56,12 @@ creates! {
         device.objects.images.insert(created, Arc::new(image));
     };
     vkCreateBuffer |device, info, created| {
-        device.objects.buffers.insert(created, Arc::new(Buffer::new(device.next_number(), info)));
+        let buffer = Buffer::new(device.next_number(), info);
+        let external = chained!(info.p_next => vk::ExternalMemoryBufferCreateInfo<'_>);
+        if external.is_some_and(|external| !external.handle_types.is_empty()) {
+            buffer.common.shared.store(true, Ordering::Relaxed);
+        }
+        device.objects.buffers.insert(created, Arc::new(buffer));
     };
     vkCreateImageView |device, info, created| {
         if let Some(image) = device.objects.image(info.image) {
@@ -63,16 +69,19 @@ creates! {
         }
     };
     vkCreateBufferView |device, info, created| {
-        if let Some(buffer) = device.objects.buffer(info.buffer) {
-            device.objects.buffer_views.insert(created, buffer);
+        if let Some(range) = device.objects.buffer_range(info.buffer, info.offset, info.range) {
+            device.objects.buffer_views.insert(created, range);
         }
     };
     vkCreateSwapchainKHR |device, info, created| {
-        device.swapchains.insert(created, ImageDesc {
-            array_layers: info.image_array_layers,
-            usage: info.image_usage,
-            ..ImageDesc::new(info.image_format, info.image_extent)
-        });
+        device.swapchains.insert(created, Arc::new(Swapchain {
+            desc: ImageDesc {
+                array_layers: info.image_array_layers,
+                usage: info.image_usage,
+                ..ImageDesc::new(info.image_format, info.image_extent)
+            },
+            images: Mutex::default(),
+        }));
     };
     vkCreateRenderPass |device, info, created| {
         device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::first_kind(info))));
@@ -81,15 +90,30 @@ creates! {
         device.render_passes.insert(created, Arc::new(RenderPass(RenderPassDesc::second_kind(info))));
     };
     vkCreateFramebuffer |device, info, created| {
-        if !info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS) {
-            let views = array!(info.p_attachments, info.attachment_count).iter();
-            let views = views.filter_map(|view| device.objects.view(*view)).collect();
-            device.framebuffers.insert(created, views);
-        }
+        let is_imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
+        let count = if is_imageless { 0 } else { info.attachment_count };
+        device.framebuffers.insert(created, Framebuffer {
+            views: known_views(&device, array!(info.p_attachments, count)),
+            layers: info.layers,
+        });
     };
     vkCreateSemaphore |device, info, created| {
         let kind = chained!(info.p_next => vk::SemaphoreTypeCreateInfo<'_>);
-        device.semaphores.insert(created, kind.is_some_and(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE));
+        let timeline = kind.filter(|kind| kind.semaphore_type == vk::SemaphoreType::TIMELINE);
+        let value = timeline.map(|kind| kind.initial_value);
+        let number = new_number_of(vk::Semaphore::from_raw(created));
+        device.create_semaphore(number, value);
+    };
+    vkCreateFence |_device, _info, created| {
+        new_number_of(vk::Fence::from_raw(created));
+    };
+    vkCreateEvent |_device, _info, created| {
+        new_number_of(vk::Event::from_raw(created));
+    };
+    vkAllocateMemory |device, _info, created| {
+        let number = device.next_allocation();
+        let allocation = Allocation { number, ..Allocation::default() };
+        device.objects.allocations.insert(created, Arc::new(allocation));
     };
 }
 
@@ -101,7 +125,7 @@ destroys! {
     vkDestroySwapchainKHR: swapchains;
     vkDestroyRenderPass: render_passes;
     vkDestroyFramebuffer: framebuffers;
-    vkDestroySemaphore: semaphores;
+    vkFreeMemory: objects.allocations;
 }
 
 /// Declares entry points that bind memory to one resource and to several.
@@ -128,7 +152,9 @@ macro_rules! bound {
         if let Some(known) = $device.objects.$field($resource).filter(|_| !$memory.is_null()) {
             let mut needs = vk::MemoryRequirements::default();
             call_down!($device.next, $needs($device.handle, $resource, &mut needs));
-            known.common.bind($memory, $offset, needs.size);
+            if let Some(allocation) = $device.objects.allocations.get($memory.as_raw()) {
+                known.common.bind(allocation, $offset, needs.size);
+            }
         }
     };
 }
@@ -139,11 +165,25 @@ binds! {
 }
 
 device_entry_points! {
+    vkDestroySemaphore(handle, semaphore, allocator) |device| {
+        device.semaphores(|all| all.destroy(number_of(semaphore)));
+        call_down!(device.next, vkDestroySemaphore(handle, semaphore, allocator));
+    }
+    vkMapMemory(handle, memory, offset, size, flags, out) |device| {
+        device.map(memory);
+        call_down!(device.next, vkMapMemory(handle, memory, offset, size, flags, out))
+    }
+    vkMapMemory2KHR(handle, info, out) |device| {
+        device.map(given!(info).memory);
+        call_down!(device.next, vkMapMemory2KHR(handle, info, out))
+    }
     vkGetSwapchainImagesKHR(handle, swapchain, count, out) |device| {
         let result = call_down!(device.next, vkGetSwapchainImagesKHR(handle, swapchain, count, out));
-        let desc = device.swapchains.get(swapchain.as_raw()).filter(|_| !out.is_null());
-        for image in array!(out.cast_const(), if desc.is_some() { *given!(count) } else { 0 }) {
-            let Some(desc) = desc else { continue };
+        let known = device.swapchains.get(swapchain.as_raw()).filter(|_| !out.is_null());
+        let Some(known) = known else { return result };
+        let (desc, images) = (known.desc, array!(out.cast_const(), *given!(count)));
+        images.clone_into(&mut known.images());
+        for image in images {
             if device.objects.image(*image).is_some_and(|known| known.swapchain && known.desc == desc) {
                 continue;
             }

@@ -2,13 +2,13 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::host_waits::HostWait;
 use tileheap_layer::{array, batches, call_down, given, host_waits, text};
 
 use super::device::{DEVICES, Device, device_entry_points};
 use super::recorder;
-use crate::document::{BatchSync, SemaphoreUse};
-use crate::model::objects::number_of;
+use crate::document::SemaphoreUse;
+use crate::document::recording::{self, Step};
+use crate::model::objects::{Resource, number_of};
 use crate::model::submits::{Batch, Queue};
 use crate::settings::BorderRule;
 use crate::tables::DeviceTable;
@@ -38,7 +38,38 @@ device_entry_points! {
         let result = call_down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
         device.lose(result)
     }
+    vkQueueBindSparse(queue, count, infos, fence) |device| {
+        if device.is_capturing() {
+            device.bind_sparse(queue, array!(infos, count), fence);
+        }
+        let result = call_down!(device.next, vkQueueBindSparse(queue, count, infos, fence));
+        device.lose(result)
+    }
+    vkResetFences(handle, count, fences) |device| {
+        for fence in array!(fences, count) {
+            device.step(|_| Some(Step::ResetFence(number_of(*fence))));
+        }
+        call_down!(device.next, vkResetFences(handle, count, fences))
+    }
+    vkSignalSemaphore(handle, info) |device| {
+        let given = given!(info);
+        let (semaphore, value) = (number_of(given.semaphore), given.value);
+        device.step(|_| Some(Step::SignalSemaphore { semaphore, value }));
+        call_down!(device.next, vkSignalSemaphore(handle, info))
+    }
+    vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out) |device| {
+        let result = call_down!(device.next, vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore, fence, out));
+        acquired(&device, result, (swapchain, semaphore, fence), out);
+        result
+    }
+    vkAcquireNextImage2KHR(handle, info, out) |device| {
+        let result = call_down!(device.next, vkAcquireNextImage2KHR(handle, info, out));
+        let given = given!(info);
+        acquired(&device, result, (given.swapchain, given.semaphore, given.fence), out);
+        result
+    }
     vkQueuePresentKHR(queue, info) |device| {
+        presented(&device, given!(info));
         device.border(|rule| *rule == BorderRule::Present);
         let result = call_down!(device.next, vkQueuePresentKHR(queue, info));
         device.lose(result)
@@ -84,31 +115,91 @@ fn remember(device: &Device, queue: vk::Queue, family: u32) {
     device.queues.insert(queue.as_raw(), known);
 }
 
-/// A binary semaphore has no value, and a wait for the value 0 waits for nothing.
-fn semaphore(device: &Device, (handle, value, stages): batches::SemaphoreUse) -> Option<SemaphoreUse> {
-    let timeline = device.semaphores.get(handle.as_raw()).unwrap_or(false);
-    let semaphore = number_of(handle.as_raw());
-    (!timeline || value > 0).then_some(SemaphoreUse {
-        semaphore,
-        value: if timeline { value } else { 0 },
-        stages,
-    })
+/// An image of a swapchain.
+fn swapchain_image(device: &Device, swapchain: vk::SwapchainKHR, index: u32) -> Option<Resource> {
+    let image = *device
+        .swapchains
+        .get(swapchain.as_raw())?
+        .images()
+        .get(index as usize)?;
+    device.objects.image(image).map(Resource::Image)
+}
+
+fn acquired(
+    device: &Device,
+    result: vk::Result,
+    (swapchain, semaphore, fence): (vk::SwapchainKHR, vk::Semaphore, vk::Fence),
+    index: *const u32,
+) {
+    if ![vk::Result::SUCCESS, vk::Result::SUBOPTIMAL_KHR].contains(&result) {
+        return;
+    }
+    device.step(|frame| {
+        let image = swapchain_image(device, swapchain, *given!(index))?;
+        Some(Step::Acquire {
+            resource: frame.resources.number(&image),
+            semaphore: (!semaphore.is_null()).then(|| number_of(semaphore)),
+            fence: (!fence.is_null()).then(|| number_of(fence)),
+        })
+    });
+}
+
+fn presented(device: &Device, info: &vk::PresentInfoKHR<'_>) {
+    let waits = array!(info.p_wait_semaphores, info.wait_semaphore_count).iter();
+    let swapchains = array!(info.p_swapchains, info.swapchain_count).iter();
+    let indices = array!(info.p_image_indices, info.swapchain_count);
+    device.step(|frame| {
+        let images = swapchains.zip(indices);
+        let images = images.filter_map(|(swapchain, index)| swapchain_image(device, *swapchain, *index));
+        Some(Step::Present {
+            resources: images.map(|image| frame.resources.number(&image)).collect(),
+            waits: waits.map(|semaphore| number_of(*semaphore)).collect(),
+        })
+    });
+}
+
+/// The semaphores as they were submitted: a binary one has no value, and a wait for the value 0 waits for nothing.
+fn semaphores(device: &Device, all: Vec<batches::SemaphoreUse>) -> Vec<SemaphoreUse> {
+    let one = |(handle, value, stages): batches::SemaphoreUse| {
+        let semaphore = number_of(handle);
+        let is_timeline = device.semaphores(|all| all.is_timeline(semaphore));
+        (!is_timeline || value > 0).then_some(SemaphoreUse {
+            semaphore,
+            value: if is_timeline { value } else { 0 },
+            stages,
+        })
+    };
+    all.into_iter().filter_map(one).collect()
 }
 
 fn batch(device: &Device, given: batches::Batch) -> Batch {
-    let signals = given.signals.iter();
-    let signals = signals
-        .map(|(semaphore, value, _)| HostWait::Semaphore(*semaphore, *value))
-        .collect();
-    let uses = |all: Vec<_>| all.into_iter().filter_map(|one| semaphore(device, one)).collect();
     Batch {
-        sync: BatchSync {
-            waits: uses(given.waits),
-            signals: uses(given.signals),
-            ..BatchSync::default()
-        },
-        signals,
+        waits: semaphores(device, given.waits),
+        signals: semaphores(device, given.signals),
         commands: given.commands.into_iter().map(recorder::submitted).collect(),
-        ..Batch::default()
+    }
+}
+
+impl Device {
+    /// Adds sparse binding as batches without command buffers, which only wait and signal.
+    fn bind_sparse(&self, queue: vk::Queue, infos: &[vk::BindSparseInfo<'_>], fence: vk::Fence) {
+        let fence = (!fence.is_null()).then(|| number_of(fence));
+        let (number, family) = (number_of(queue), self.family_of(queue));
+        let last = infos.len().saturating_sub(1);
+        let none = [vk::BindSparseInfo::default()];
+        let all = if infos.is_empty() { &none[..] } else { infos };
+        for (index, info) in all.iter().enumerate() {
+            let bound = batch(self, batches::Batch::sparse(info));
+            self.step(|_| {
+                Some(Step::Submit(recording::Batch {
+                    queue: number,
+                    family,
+                    waits: bound.waits,
+                    command_buffers: Vec::new(),
+                    signals: bound.signals,
+                    fence: fence.filter(|_| index == last),
+                }))
+            });
+        }
     }
 }

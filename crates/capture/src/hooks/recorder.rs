@@ -26,11 +26,14 @@ static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::defa
 #[inline]
 pub(crate) fn record(
     commands: vk::CommandBuffer,
+    call: &'static str,
     add: impl FnOnce(&Device, &mut Recording),
 ) -> Option<Arc<Recorder>> {
     let recorder = RECORDERS.get(commands.as_raw())?;
     if recorder.device.is_capturing() {
-        add(&recorder.device, &mut recorder.recording.lock());
+        let mut recording = recorder.recording.lock();
+        recording.next(call);
+        add(&recorder.device, &mut recording);
     }
     Some(recorder)
 }
@@ -45,7 +48,7 @@ macro_rules! commands {
                     let _ = $device;
                     $add;
                 };
-                let recorder = || $crate::hooks::recorder::record(commands, add);
+                let recorder = || $crate::hooks::recorder::record(commands, stringify!($name), add);
                 if let Some(recorder) = tileheap_layer::guard::guard(stringify!($name), recorder) {
                     tileheap_layer::call_down!(recorder.device.next, $name(commands $(, $arg)*));
                 }
@@ -106,11 +109,11 @@ device_entry_points! {
         call_down!(device.next, vkDestroyCommandPool(handle, pool, allocator));
     }
     vkBeginCommandBuffer(commands, info) |device| {
-        record(commands, |_, recording| *recording = Recording::default());
+        record(commands, "", |_, recording| *recording = Recording::default());
         call_down!(device.next, vkBeginCommandBuffer(commands, info))
     }
     vkEndCommandBuffer(commands) |device| {
-        record(commands, |_, recording| recording.end());
+        record(commands, "", |_, recording| recording.end());
         call_down!(device.next, vkEndCommandBuffer(commands))
     }
 }

@@ -1,82 +1,86 @@
 //! Entry points of barriers and events.
 
 use ash::vk;
-use ash::vk::Handle;
 use tileheap_layer::dependencies::{self, first_kind, second_kind, wide};
-use tileheap_layer::{array, given};
+use tileheap_layer::{array, call_down, given};
 
-use super::device::Device;
+use super::device::{Device, device_entry_points};
 use super::recorder::commands;
-use crate::document::{Command, Dependency, Memory};
-use crate::model::objects::{Resource, number_of};
-use crate::model::recording::Op;
+use crate::document::recording::{Scopes, Step};
+use crate::model::objects::number_of;
+use crate::model::recording::{Dependency, Memory, Op, Synchronization};
 
 commands! {
     vkCmdPipelineBarrier(from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images) |device, recording| {
         let (buffers, images) = (array!(buffers, buffer_count), array!(images, image_count));
         let all = all_named(device, first_kind((from, to), array!(memory, memory_count), buffers, images));
-        recording.push(Op::Sync(Command::Barrier(all)));
+        recording.push(Op::Synchronization(Synchronization::Barrier(all)));
     };
     vkCmdPipelineBarrier2(info) |device, recording| {
-        recording.push(Op::Sync(Command::Barrier(all_named(device, second_kind(given!(info))))));
+        recording.push(Op::Synchronization(Synchronization::Barrier(all_named(device, second_kind(given!(info))))));
     };
     vkCmdSetEvent(event, stages) |device, recording| {
-        let all = all_named(device, first_kind((stages, vk::PipelineStageFlags::empty()), &[], &[], &[]));
-        recording.push(Op::Sync(Command::SetEvent { event: number_of(event.as_raw()), dependencies: all }));
+        recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), wide(stages))));
     };
     vkCmdSetEvent2(event, info) |device, recording| {
-        let dependencies = all_named(device, second_kind(given!(info)));
-        recording.push(Op::Sync(Command::SetEvent { event: number_of(event.as_raw()), dependencies }));
+        let stages = second_kind(given!(info)).fold(vk::PipelineStageFlags2::NONE, |all, one| all | one.src);
+        recording.push(Op::Synchronization(Synchronization::SetEvent(number_of(event), stages)));
     };
     vkCmdResetEvent(event, stages) |device, recording| {
-        let (event, stages) = (number_of(event.as_raw()), wide(stages));
-        recording.push(Op::Sync(Command::ResetEvent { event, stages }));
+        recording.push(Op::Synchronization(Synchronization::ResetEvent(number_of(event))));
     };
     vkCmdResetEvent2(event, stages) |device, recording| {
-        recording.push(Op::Sync(Command::ResetEvent { event: number_of(event.as_raw()), stages }));
+        recording.push(Op::Synchronization(Synchronization::ResetEvent(number_of(event))));
     };
     vkCmdWaitEvents(event_count, events, from, to, memory_count, memory, buffer_count, buffers, image_count, images) |device, recording| {
         let (buffers, images) = (array!(buffers, buffer_count), array!(images, image_count));
         let all = all_named(device, first_kind((from, to), array!(memory, memory_count), buffers, images));
-        let events = array!(events, event_count).iter().map(|event| number_of(event.as_raw())).collect();
-        recording.push(Op::Sync(Command::WaitEvents { events, dependencies: all }));
+        let events = array!(events, event_count).iter().map(|event| number_of(*event)).collect();
+        recording.push(Op::Synchronization(Synchronization::WaitEvents(events, all)));
     };
     vkCmdWaitEvents2(count, events, infos) |device, recording| {
         for (event, info) in array!(events, count).iter().zip(array!(infos, count)) {
-            let (events, dependencies) = (vec![number_of(event.as_raw())], all_named(device, second_kind(info)));
-            recording.push(Op::Sync(Command::WaitEvents { events, dependencies }));
+            let events = vec![number_of(*event)];
+            recording.push(Op::Synchronization(Synchronization::WaitEvents(events, all_named(device, second_kind(info)))));
         }
     };
 }
 
-/// A dependency with the resource that it is of; of an unknown one, that of execution alone.
-fn named(device: &Device, one: dependencies::Dependency) -> Dependency<Resource> {
+device_entry_points! {
+    vkSetEvent(handle, event) |device| {
+        device.step(|_| Some(Step::HostEvent(number_of(event))));
+        call_down!(device.next, vkSetEvent(handle, event))
+    }
+    vkResetEvent(handle, event) |device| {
+        device.step(|_| Some(Step::HostEvent(number_of(event))));
+        call_down!(device.next, vkResetEvent(handle, event))
+    }
+}
+
+/// A dependency with the resource that it is for; for an unknown one, an execution dependency.
+fn named(device: &Device, one: dependencies::Dependency) -> Dependency {
     use dependencies::Memory as M;
     let memory = match one.memory {
         M::None => Memory::None,
         M::All => Memory::All,
         M::Buffer(buffer, offset, size) => {
-            let buffer = device.objects.buffer(buffer);
-            buffer.map_or(Memory::None, |buffer| Memory::Buffer {
-                resource: Resource::Buffer(buffer),
-                offset,
-                size: (size != vk::WHOLE_SIZE).then_some(size),
-            })
+            let range = device.objects.buffer_range(buffer, offset, size);
+            range.map_or(Memory::None, Memory::Buffer)
         }
         M::Image(image, range, old, new) => {
             let image = device.objects.image(image);
             image.map_or(Memory::None, |image| Memory::Image {
-                part: image.range(range),
-                resource: Resource::Image(image),
+                range: image.range(range),
+                image,
                 old,
                 new,
             })
         }
     };
     Dependency {
+        scopes: Scopes::of(&one),
         memory,
         families: transfer(one.families),
-        ..Dependency::global(&one)
     }
 }
 
@@ -86,10 +90,7 @@ fn transfer((from, to): (u32, u32)) -> Option<[u32; 2]> {
     (from != to && !ignored).then_some([from, to])
 }
 
-fn all_named(
-    device: &Device,
-    all: impl Iterator<Item = dependencies::Dependency>,
-) -> Vec<Dependency<Resource>> {
+fn all_named(device: &Device, all: impl Iterator<Item = dependencies::Dependency>) -> Vec<Dependency> {
     all.map(|one| named(device, one)).collect()
 }
 

@@ -11,15 +11,16 @@ use tileheap::frame::{
 };
 use tileheap::units::Bytes;
 
+use super::access::{Access, Coverage};
 use super::flatten::{Flat, Pass};
 use super::infer::{Found, ResourceUse, infer};
 use super::objects::Resource;
-use super::recording::{Access, Coverage, clip};
+use super::recorded::recording;
+use super::recording::clip;
+use super::resource_table::ResourceTable;
 use super::submits::{FirstUse, Links, Names, Submits, alternating};
-use crate::document::{
-    Border, Capture, Command, FIELD, Inferred, Layout, Memory, ResourceFacts, Store, Unresolved,
-    UnresolvedKind, VERSION,
-};
+use crate::document::recording::{Action, Memory};
+use crate::document::{Border, Capture, FIELD, Inferred, ResourceFacts, Unresolved, UnresolvedKind, VERSION};
 
 /// What does not follow from the submits.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Origin {
     pub(crate) border: Border,
     /// All buffers that have addresses.
     pub(crate) addressed: Vec<Resource>,
+    /// `bufferImageGranularity`.
+    pub(crate) granularity: u64,
 }
 
 /// A resource of the frame and its uses: passes, and positions of accesses in them.
@@ -103,9 +106,9 @@ impl<'a> Described<'a> {
                 all.pass_names.push(pass_names.unique(&pass.name, || kind));
                 all.passes.push(pass);
             }
-            all.follow_layouts(flat);
+            all.follow_layouts(flat, &frame.resources);
         }
-        for missed in frame.flats().flat_map(|flat| &flat.missed) {
+        for (_, missed) in frame.flats().flat_map(|flat| &flat.missed) {
             for resource in resources_of(missed, origin) {
                 if let Some(entry) = all.index.get(&resource.key()) {
                     all.entries[*entry].missed = Some(missed.kind.words());
@@ -143,16 +146,17 @@ impl<'a> Described<'a> {
         entry
     }
 
-    fn follow_layouts(&mut self, flat: &Flat) {
-        let mut saw = |resource: &Resource, before: vk::ImageLayout, after: vk::ImageLayout| {
-            if let Some(entry) = self.index.get(&resource.key()) {
+    fn follow_layouts(&mut self, flat: &Flat, resources: &ResourceTable) {
+        let mut saw = |resource: u32, before: vk::ImageLayout, after: vk::ImageLayout| {
+            let key = resources.get(resource).key();
+            if let Some(entry) = self.index.get(&key) {
                 self.entries[*entry].layouts.get_or_insert((before, after)).1 = after;
             }
         };
-        for step in &flat.steps {
-            match step {
-                Command::Barrier(all)
-                | Command::WaitEvents {
+        for command in &flat.commands {
+            match &command.action {
+                Action::Barrier(all)
+                | Action::WaitEvents {
                     dependencies: all, ..
                 } => {
                     for one in all {
@@ -160,19 +164,27 @@ impl<'a> Described<'a> {
                             resource, old, new, ..
                         } = &one.memory
                         {
-                            saw(resource, *old, *new);
+                            saw(*resource, *old, *new);
                         }
                     }
                 }
-                Command::Pass { pass, .. } => {
-                    for access in &flat.passes[*pass as usize].accesses {
-                        access
-                            .layout
-                            .iter()
-                            .for_each(|layout| saw(&access.resource, *layout, *layout));
+                Action::Begin(instance) => {
+                    for one in &instance.attachments {
+                        saw(one.resource, one.initial, one.last);
                     }
                 }
-                Command::SetEvent { .. } | Command::ResetEvent { .. } => {}
+                Action::Access(all) => {
+                    for one in all {
+                        one.layout
+                            .iter()
+                            .for_each(|layout| saw(one.resource, layout.0, layout.0));
+                    }
+                }
+                Action::None
+                | Action::SetEvent { .. }
+                | Action::ResetEvent { .. }
+                | Action::NextSubpass
+                | Action::End => {}
             }
         }
     }
@@ -350,7 +362,7 @@ impl<'a> Described<'a> {
             let submit = builder.submit(queue);
             for batch in batches {
                 let id = builder.batch(submit);
-                links.batch(&mut builder, id, &batch.sync);
+                links.batch(&mut builder, id, batch);
                 for commands in &batch.commands {
                     let name = names.unique(&commands.name, || format!("commands {number}"));
                     let commands_id = builder.command_buffer(id, name);
@@ -464,7 +476,6 @@ impl<'a> Described<'a> {
             vk::api_version_patch,
         ]
         .map(|of| of(version).to_string());
-        let commands = frame.flats().zip(&self.first_pass);
         Capture {
             version: VERSION,
             program: origin.program.clone(),
@@ -481,67 +492,17 @@ impl<'a> Described<'a> {
                 .collect(),
             followed_bytes: built.accesses().iter().map(bytes).sum(),
             unresolved: self.unresolved(frame, origin),
-            batches: frame.synchronized(),
-            command_buffers: commands
-                .map(|(flat, first)| self.commands(flat, *first as u32))
-                .collect(),
+            recording: recording(frame, origin.granularity),
         }
-    }
-
-    fn commands(&self, flat: &Flat, first: u32) -> Vec<Command> {
-        // Of two that take turns and are no history the other one is no resource of the frame: what orders and changes it is not of this one.
-        let name = |resource: &Resource| {
-            let index = *self.index.get(&resource.key())?;
-            let previous = self.alternates.contains_key(&resource.key());
-            (!previous || self.found[index].inferred == Inferred::History).then_some((index as u32, previous))
-        };
-        let renamed = |all: &[_]| {
-            all.iter()
-                .map(|one: &crate::document::Dependency<_>| one.renamed(&name))
-                .collect()
-        };
-        let step = |step: &Command<Resource>| match step {
-            Command::Pass { pass, .. } => {
-                let accesses = &flat.passes[*pass as usize].accesses;
-                Command::Pass {
-                    pass: first + pass,
-                    layouts: accesses
-                        .iter()
-                        .map(|access| {
-                            access
-                                .layout
-                                .filter(|_| name(&access.resource).is_some())
-                                .map(Layout)
-                        })
-                        .collect(),
-                    stores: accesses.iter().map(|access| access.store.map(Store)).collect(),
-                    regions: accesses.iter().map(|access| access.regions.clone()).collect(),
-                }
-            }
-            Command::Barrier(all) => Command::Barrier(renamed(all)),
-            Command::SetEvent { event, dependencies } => Command::SetEvent {
-                event: *event,
-                dependencies: renamed(dependencies),
-            },
-            Command::ResetEvent { event, stages } => Command::ResetEvent {
-                event: *event,
-                stages: *stages,
-            },
-            Command::WaitEvents { events, dependencies } => Command::WaitEvents {
-                events: events.clone(),
-                dependencies: renamed(dependencies),
-            },
-        };
-        flat.steps.iter().map(step).collect()
     }
 
     fn unresolved(&self, frame: &Submits, origin: &Origin) -> Vec<Unresolved> {
         let mut all: BTreeMap<UnresolvedKind, (Unresolved, HashMap<usize, u64>)> = BTreeMap::new();
         for (flat, first) in frame.flats().zip(&self.first_pass) {
-            for missed in &flat.missed {
+            for (pass, missed) in &flat.missed {
                 let (one, resources) = all.entry(missed.kind).or_default();
                 (one.kind, one.count) = (missed.kind, one.count + 1);
-                one.passes.extend(missed.pass.map(|pass| (first + pass) as u32));
+                one.passes.extend(pass.map(|pass| (first + pass) as u32));
                 one.passes.dedup();
                 if one.first.is_empty() {
                     one.first.clone_from(&missed.what);
@@ -565,7 +526,7 @@ impl<'a> Described<'a> {
 
 /// What an access that was missed may be of.
 fn resources_of<'a>(
-    missed: &'a super::flatten::Missed,
+    missed: &'a super::shader_use::UnresolvedAccess,
     origin: &'a Origin,
 ) -> impl Iterator<Item = &'a Resource> {
     let by_address = missed.kind == UnresolvedKind::DeviceAddress;

@@ -1,19 +1,23 @@
 //! From recorded commands to passes: what each accesses, with descriptors as they are now, and what synchronizes them.
 //!
 //! A pass is a subpass, a dynamic rendering instance (or what is between barriers inside), or dispatches or transfers between barriers.
+//! Beside the passes stand the commands themselves, each with its own accesses.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::shaders::Binding;
 use tileheap::frame::tables::PassKind;
 use tileheap::frame::{AccessKind, LoadOp, SubresourceRange};
 use tileheap::units::Run;
 
-use super::objects::{Descriptor, Resource};
-use super::recording::{Access, Coverage, Instance, Op, Use};
-use crate::document::{Command, PassFacts, Region, UnresolvedKind};
+use super::access::{Access, Coverage};
+use super::recording::{Instance, Op, Recorded, ShaderCommand};
+use super::resource_table::ResourceTable;
+use super::shader_use::{ShaderUse, UnresolvedAccess};
+use crate::document::PassFacts;
+use crate::document::recording::{Action, Command, Unresolved};
 
 /// A pass and its accesses.
 #[derive(Debug)]
@@ -27,103 +31,172 @@ pub(crate) struct Pass {
     pub(crate) facts: PassFacts,
 }
 
-/// Something that was not followed, with the resources that it may access.
-#[derive(Debug)]
-pub(crate) struct Missed {
-    pub(crate) kind: UnresolvedKind,
-    pub(crate) pass: Option<usize>,
-    pub(crate) what: String,
-    pub(crate) resources: Vec<Resource>,
-}
-
 /// A command buffer, flat.
 #[derive(Debug, Default)]
 pub(crate) struct Flat {
     pub(crate) passes: Vec<Pass>,
-    /// Of passes the index.
-    pub(crate) steps: Vec<Command<Resource>>,
-    pub(crate) missed: Vec<Missed>,
+    pub(crate) commands: Vec<Command>,
+    /// What was not followed, and the pass in which.
+    pub(crate) missed: Vec<(Option<usize>, UnresolvedAccess)>,
 }
 
 /// Walks over recorded commands.
-#[derive(Default)]
 struct Walker<'a> {
     flat: Flat,
+    resources: &'a mut ResourceTable,
     labels: Vec<String>,
+    /// The secondary command buffer that is walked over, or nothing.
+    secondary: String,
+    /// Conditional rendering is active around it.
+    is_conditional: bool,
     /// The open pass.
     open: Option<usize>,
     /// The render pass instance, its subpass, and whether that is recorded in secondary command buffers.
     instance: Option<(&'a Instance, usize, bool)>,
     /// Pipelines and sets that the open pass has used.
     used: HashSet<Vec<usize>>,
+    /// What they access.
+    shaders: HashMap<Vec<usize>, Rc<ShaderUse>>,
     /// The accesses of the open pass, by resource.
     found: HashMap<usize, Vec<usize>>,
 }
 
 /// Follows the commands of a primary command buffer. O(commands + accesses of one resource²) of each pass.
-pub(crate) fn flatten(ops: &[Op]) -> Flat {
-    let mut walker = Walker::default();
+pub(crate) fn flatten(ops: &[Recorded], resources: &mut ResourceTable) -> Flat {
+    let mut walker = Walker {
+        flat: Flat::default(),
+        resources,
+        labels: Vec::new(),
+        secondary: String::new(),
+        is_conditional: false,
+        open: None,
+        instance: None,
+        used: HashSet::new(),
+        shaders: HashMap::new(),
+        found: HashMap::new(),
+    };
     walker.walk(ops);
     walker.flat
 }
 
 impl<'a> Walker<'a> {
-    fn walk(&mut self, ops: &'a [Op]) {
-        for op in ops {
-            match op {
-                Op::Draw(using) => {
+    fn walk(&mut self, ops: &'a [Recorded]) {
+        for one in ops {
+            match &one.op {
+                Op::Draw(shaded) => {
                     self.resume();
-                    self.use_shaders(using);
+                    self.run_shaders(one, shaded);
                 }
-                Op::Dispatch(using) => {
+                Op::Dispatch(shaded) => {
                     self.run(PassKind::Compute);
-                    self.use_shaders(using);
+                    self.run_shaders(one, shaded);
                 }
-                Op::Fetch(access) => self.access(access.clone()),
+                Op::ClearAttachments => self.command(one, Action::Access(Vec::new())),
                 Op::Transfer(accesses) => {
                     self.run(PassKind::Transfer);
                     accesses.iter().for_each(|access| self.access(access.clone()));
+                    let accesses = self.recorded(accesses);
+                    self.command(one, Action::Access(accesses));
                 }
                 Op::Count(facts) => self.count(facts),
-                Op::Sync(command) => {
-                    self.flat.steps.push(command.clone());
+                Op::Synchronization(sync) => {
+                    let action = self.resources.synchronization(sync);
+                    self.command(one, action);
                     self.open = None;
                 }
-                Op::BeginPass(instance) => self.begin(instance, 0, instance.secondary),
+                Op::BeginPass(instance) => {
+                    let begun = self.resources.instance(instance);
+                    self.command(one, Action::Begin(Box::new(begun)));
+                    self.begin(instance, 0, instance.secondary);
+                }
                 Op::NextSubpass { secondary } => {
                     if let Some((instance, subpass, _)) = self.instance {
+                        self.command(one, Action::NextSubpass);
                         self.begin(instance, subpass + 1, *secondary);
                     }
                 }
                 Op::EndPass => {
-                    if let Some((instance, ..)) = self.instance.take().filter(|it| !it.0.after.is_empty()) {
-                        self.flat.steps.push(Command::Barrier(instance.after.clone()));
+                    // That of a render pass that was not seen created has no beginning.
+                    if self.instance.take().is_some() {
+                        self.command(one, Action::End);
                     }
                     self.open = None;
                 }
-                Op::Execute(all) => {
-                    let depth = self.labels.len();
-                    all.iter().for_each(|ops| self.walk(ops));
-                    self.labels.truncate(depth);
+                Op::Execute(is_conditional, all) => {
+                    let outer = std::mem::replace(&mut self.is_conditional, *is_conditional);
+                    self.execute(all);
+                    self.is_conditional = outer;
                 }
                 Op::BeginLabel(label) => self.labels.push(label.clone()),
                 Op::EndLabel => _ = self.labels.pop(),
-                Op::Unresolved(kind, command) => self.miss(*kind, (*command).to_owned(), Vec::new()),
+                Op::Unresolved(kind) => {
+                    let missed = UnresolvedAccess {
+                        kind: *kind,
+                        what: one.call.to_owned(),
+                        resources: Vec::new(),
+                    };
+                    self.command(one, Action::None);
+                    self.unresolved(&missed);
+                    self.miss(missed);
+                }
             }
         }
     }
 
-    fn miss(&mut self, kind: UnresolvedKind, what: String, resources: Vec<Resource>) {
-        let pass = self.open;
-        if let Some(open) = pass {
+    /// Follows secondary command buffers.
+    fn execute(&mut self, all: &'a [(String, Arc<Vec<Recorded>>)]) {
+        let depth = self.labels.len();
+        for (name, ops) in all {
+            let name = if name.is_empty() { "secondary" } else { name };
+            name.clone_into(&mut self.secondary);
+            self.walk(ops);
+        }
+        self.secondary.clear();
+        self.labels.truncate(depth);
+    }
+
+    /// Adds a command.
+    fn command(&mut self, one: &Recorded, action: Action) {
+        self.flat.commands.push(Command {
+            call: one.call.to_owned(),
+            number: one.number,
+            label: self.labels.last().cloned().unwrap_or_default(),
+            secondary: self.secondary.clone(),
+            action,
+            unresolved: Vec::new(),
+        });
+    }
+
+    /// The last command accesses something that was not followed.
+    fn unresolved(&mut self, missed: &UnresolvedAccess) {
+        /// The longest list of resources that is written out; a longer one is left empty, which means any resource.
+        const MAX_RESOURCES: usize = 16;
+        let listed = if missed.resources.len() > MAX_RESOURCES {
+            &[]
+        } else {
+            &missed.resources[..]
+        };
+        let resources = listed.iter().map(|one| self.resources.number(one)).collect();
+        if let Some(last) = self.flat.commands.last_mut() {
+            last.unresolved.push(Unresolved {
+                kind: missed.kind,
+                what: missed.what.clone(),
+                resources,
+            });
+        }
+    }
+
+    /// Accesses as a recording has them.
+    fn recorded(&mut self, accesses: &[Access]) -> Vec<crate::document::recording::Access> {
+        let one = |access: &Access| access.recorded(self.resources.number(&access.resource));
+        accesses.iter().flat_map(one).collect()
+    }
+
+    fn miss(&mut self, missed: UnresolvedAccess) {
+        if let Some(open) = self.open {
             self.flat.passes[open].facts.has_side_effects = true;
         }
-        self.flat.missed.push(Missed {
-            kind,
-            pass,
-            what,
-            resources,
-        });
+        self.flat.missed.push((self.open, missed));
     }
 
     fn open_pass(&mut self, kind: PassKind) -> &mut Pass {
@@ -131,13 +204,6 @@ impl<'a> Walker<'a> {
         self.found.clear();
         let index = self.flat.passes.len();
         self.open = Some(index);
-        let (layouts, stores, regions) = (Vec::new(), Vec::new(), Vec::new());
-        self.flat.steps.push(Command::Pass {
-            pass: index as u32,
-            layouts,
-            stores,
-            regions,
-        });
         self.flat.passes.push(Pass {
             name: self.labels.last().cloned().unwrap_or_default(),
             kind,
@@ -158,7 +224,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Draws behind a barrier inside of a rendering instance are a pass of their own; those of a subpass that depends on itself are not.
+    /// Draws after a barrier inside a dynamic rendering instance are a pass of their own; those of a subpass that depends on itself are not.
     fn resume(&mut self) {
         match self.instance {
             Some((instance, subpass, secondary)) if self.open.is_none() && instance.dynamic => {
@@ -181,10 +247,7 @@ impl<'a> Walker<'a> {
 
     fn begin(&mut self, instance: &'a Instance, subpass: usize, secondary: bool) {
         self.instance = Some((instance, subpass, secondary));
-        if let Some(one) = instance.subpasses.get(subpass) {
-            if !one.before.is_empty() {
-                self.flat.steps.push(Command::Barrier(one.before.clone()));
-            }
+        if subpass < instance.subpasses.len() {
             self.attach(instance, subpass, secondary, false);
         }
     }
@@ -196,7 +259,6 @@ impl<'a> Walker<'a> {
         (pass.facts.resumes, pass.facts.subpass) = (rendering.resumes, subpass as u32);
         for access in &rendering.attachments {
             let mut access = access.clone();
-            access.confine(rendering.area);
             if again && access.writes && access.kind != AccessKind::ResolveAttachment {
                 (access.load, access.reads) = (LoadOp::Load, true);
             }
@@ -204,91 +266,35 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The accesses of a pipeline's shaders through the bound sets.
-    fn use_shaders(&mut self, using: &Use) {
-        let pipeline = using
-            .pipeline
-            .iter()
-            .map(|pipeline| Arc::as_ptr(pipeline) as usize);
-        let sets = using.sets.values().map(|set| Arc::as_ptr(set) as usize);
-        if self.open.is_none() || !self.used.insert(pipeline.chain(sets).collect()) {
-            return;
+    /// The accesses of a draw or dispatch, through the bound sets and to the buffers that it fetches from.
+    fn run_shaders(&mut self, one: &Recorded, shaded: &ShaderCommand) {
+        let key = shaded.using.key();
+        let known = self.shaders.get(&key).cloned();
+        let found = known.unwrap_or_else(|| Rc::new(ShaderUse::of(&shaded.using, one.call)));
+        self.shaders.insert(key.clone(), found.clone());
+        let mut accesses = shaded.fetches.clone();
+        accesses
+            .iter_mut()
+            .for_each(|access| access.is_conditional |= self.is_conditional);
+        let performed = found.accesses.iter().flat_map(|one| one.performed(shaded.groups));
+        accesses.extend(performed.map(|access| Access {
+            is_conditional: access.is_conditional || shaded.is_conditional || self.is_conditional,
+            ..access
+        }));
+        let recorded = self.recorded(&accesses);
+        self.command(one, Action::Access(recorded));
+        found.missed.iter().for_each(|missed| self.unresolved(missed));
+        if self.open.is_some() && self.used.insert(key) {
+            let (accesses, missed) = (&found.accesses, &found.missed);
+            missed.iter().for_each(|missed| self.miss(missed.clone()));
+            accesses.iter().for_each(|one| self.access(one.access.clone()));
         }
-        let unseen = || Err("no pipeline that the layer has seen".to_owned());
-        let entries = match using
-            .pipeline
-            .as_ref()
-            .map_or_else(unseen, |pipeline| pipeline.entries())
-        {
-            Ok(entries) => entries,
-            Err(why) => {
-                // Whatever is bound may be accessed.
-                let all = using.sets.values().flat_map(|set| set.all());
-                return self.miss(
-                    UnresolvedKind::Shader,
-                    why,
-                    all.map(|one| one.resource()).collect(),
-                );
-            }
-        };
-        for entry in entries {
-            for binding in entry.bindings.iter().filter(|one| one.reads || one.writes) {
-                let set = using.sets.get(&binding.set);
-                self.bound(
-                    binding,
-                    &entry.name,
-                    set.map_or_else(Vec::new, |set| set.at(binding.binding)),
-                );
-            }
-            if entry.addresses.iter().any(|one| one.reads || one.writes) {
-                self.miss(
-                    UnresolvedKind::DeviceAddress,
-                    format!("shader `{}`", entry.name),
-                    Vec::new(),
-                );
-            }
-        }
-    }
-
-    fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
-        /// Of more descriptors a shader uses some, and nobody knows which; of fewer, each may be used.
-        const MOST: usize = 16;
-        let place = format!(
-            "set {} binding {} of shader `{shader}`",
-            binding.set, binding.binding
-        );
-        if found.len() > MOST {
-            let resources = found.iter().map(Descriptor::resource).collect();
-            return self.miss(UnresolvedKind::BindlessArray, place, resources);
-        }
-        if found.is_empty() {
-            return self.miss(UnresolvedKind::UnknownObject, place, Vec::new());
-        }
-        for descriptor in &found {
-            let mut access = match descriptor {
-                Descriptor::Image(view, layout) if binding.kind.fits_images() => {
-                    Access::of_view(view, binding.kind, *layout)
-                }
-                Descriptor::Buffer(buffer) if binding.kind.fits_buffers() => {
-                    Access::of_buffer(buffer, binding.kind)
-                }
-                // Of another kind than the shader's: not accessed.
-                _ => continue,
-            };
-            (access.reads, access.writes) = (binding.reads, binding.writes);
-            access.coverage = if found.len() > 1 {
-                Coverage::Part
-            } else {
-                Coverage::Unknown
-            };
-            access.stages = Some(binding.stages);
-            access.reach = Some(binding.reach);
-            self.access(access);
-        }
+        let fetches = shaded.fetches.iter();
+        fetches.for_each(|access| self.access(access.clone()));
     }
 
     /// Adds an access to the open pass, merged with one that is alike or that writes the same.
-    fn access(&mut self, mut access: Access) {
+    fn access(&mut self, access: Access) {
         let Some(open) = self.open else { return };
         let accesses = &mut self.flat.passes[open].accesses;
         let known = self.found.entry(access.resource.key()).or_default();
@@ -302,13 +308,6 @@ impl<'a> Walker<'a> {
             return accesses.push(access);
         };
         let other = &mut accesses[index];
-        other.regions = match access.range == other.range {
-            true => joined(
-                std::mem::take(&mut other.regions),
-                std::mem::take(&mut access.regions),
-            ),
-            false => Vec::new(),
-        };
         if other.kind.is_attachment() {
             // A feedback loop: the attachment says it all.
             return other.reads |= access.reads;
@@ -331,23 +330,6 @@ impl<'a> Walker<'a> {
         other.reads |= access.reads;
         other.writes |= access.writes;
     }
-}
-
-/// The regions of both accesses; none where that is all.
-fn joined(mut all: Vec<Region>, more: Vec<Region>) -> Vec<Region> {
-    /// Of more the one around them does: each is compared with each.
-    const MOST: usize = 64;
-    if all.is_empty() || more.is_empty() {
-        return Vec::new();
-    }
-    all.extend(more);
-    all.dedup();
-    if all.len() > MOST {
-        let both = |a: [u64; 2], b: [u64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-        let around = |a: Region, b: Region| [0, 1, 2].map(|axis| both(a[axis], b[axis]));
-        return all.into_iter().reduce(around).into_iter().collect();
-    }
-    all
 }
 
 /// The smallest range with both.

@@ -1,18 +1,23 @@
 //! A program's objects, what it records, and the frame that follows.
 //!
 //! ```text
-//! objects ◄── recording ◄── flatten ◄── build ──► frame document
-//! │           │             │           └ resources, lifetimes, semaphores, statistics
-//! │           │             └ passes and their accesses, with descriptors as they are at submission
+//! objects ◄── recording ◄── flatten ◄── submits ◄── build ────► frame document: passes, resources, lifetimes, statistics
+//! │           │             │           │       ◄── recorded ─► its recording: commands, submissions, steps of the host
+//! │           │             │           └ what was submitted, and steps of the host
+//! │           │             └ passes and their accesses, and individual commands, with descriptors as they are at submission
 //! │           └ commands as they are recorded
 //! └ images, views, render passes, pipelines, descriptor sets
 //! ```
 
+pub(crate) mod access;
 pub(crate) mod build;
 pub(crate) mod flatten;
 pub(crate) mod infer;
 pub(crate) mod objects;
 pub(crate) mod pipelines;
+pub(crate) mod recorded;
 pub(crate) mod recording;
 pub(crate) mod render_passes;
+pub(crate) mod resource_table;
+pub(crate) mod shader_use;
 pub(crate) mod submits;

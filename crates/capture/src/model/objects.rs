@@ -1,6 +1,7 @@
 //! Images, buffers, views and descriptor sets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -10,9 +11,28 @@ use tileheap::format;
 use tileheap::frame::{BufferDesc, ImageDesc, SubresourceRange};
 use tileheap::units::{Bytes, Run};
 use tileheap_layer::descriptors::{Source, Written};
+use tileheap_layer::set_layouts::{SetLayout, consecutive};
 use tileheap_layer::sharded::Sharded;
+use tileheap_layer::{array, chained};
 
 use crate::document::Placement;
+
+/// An allocation of memory.
+#[derive(Debug, Default)]
+pub(crate) struct Allocation {
+    /// The order of allocation: a handle that is used again is another one.
+    pub(crate) number: u32,
+    /// The host has mapped it.
+    pub(crate) mapped: AtomicBool,
+}
+
+/// Where a resource is bound.
+#[derive(Clone, Debug)]
+struct Bound {
+    allocation: Arc<Allocation>,
+    offset: u64,
+    size: u64,
+}
 
 /// What images and buffers have in common.
 #[derive(Debug, Default)]
@@ -20,17 +40,34 @@ pub(crate) struct Common {
     /// The order of creation, from 1: stable names where the program gave none.
     pub(crate) number: u64,
     name: Mutex<String>,
-    placement: Mutex<Option<Placement>>,
+    bound: Mutex<Option<Bound>>,
     /// Memory of others, or sparse.
     pub(crate) shared: AtomicBool,
 }
 
-/// A small number for the handle of an object of which nothing else is known: the same one for the same handle.
-pub(crate) fn number_of(handle: u64) -> u32 {
-    static KNOWN: LazyLock<Mutex<BTreeMap<u64, u32>>> = LazyLock::new(Mutex::default);
-    let mut known = lock(&KNOWN);
-    let next = known.len() as u32;
-    *known.entry(handle).or_insert(next)
+/// The numbers of objects of which nothing else is known, by type and handle.
+#[derive(Default)]
+struct Numbers {
+    known: HashMap<(vk::ObjectType, u64), u32>,
+    next: u32,
+}
+
+static NUMBERS: LazyLock<Mutex<Numbers>> = LazyLock::new(Mutex::default);
+
+/// The number of a semaphore, fence, event or queue: the same one for the same handle until an object is created with that handle.
+pub(crate) fn number_of<T: Handle>(handle: T) -> u32 {
+    let numbers = &mut *lock(&NUMBERS);
+    let number = numbers.known.entry((T::TYPE, handle.as_raw()));
+    *number.or_insert_with(|| {
+        numbers.next += 1;
+        numbers.next - 1
+    })
+}
+
+/// The number of a new object.
+pub(crate) fn new_number_of<T: Handle + Copy>(handle: T) -> u32 {
+    lock(&NUMBERS).known.remove(&(T::TYPE, handle.as_raw()));
+    number_of(handle)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -53,13 +90,29 @@ impl Common {
         lock(&self.name).clone()
     }
 
-    pub(crate) fn bind(&self, memory: vk::DeviceMemory, offset: u64, size: u64) {
-        let object = number_of(memory.as_raw());
-        *lock(&self.placement) = Some(Placement { object, offset, size });
+    pub(crate) fn bind(&self, allocation: Arc<Allocation>, offset: u64, size: u64) {
+        *lock(&self.bound) = Some(Bound {
+            allocation,
+            offset,
+            size,
+        });
     }
 
     pub(crate) fn placement(&self) -> Option<Placement> {
-        *lock(&self.placement)
+        let bound = lock(&self.bound);
+        bound.as_ref().map(|bound| Placement {
+            object: bound.allocation.number,
+            offset: bound.offset,
+            size: bound.size,
+        })
+    }
+
+    /// Whether the host has mapped its memory.
+    pub(crate) fn is_mapped(&self) -> bool {
+        let bound = lock(&self.bound);
+        bound
+            .as_ref()
+            .is_some_and(|bound| bound.allocation.mapped.load(Ordering::Relaxed))
     }
 
     pub(crate) fn is_shared(&self) -> bool {
@@ -75,6 +128,38 @@ pub(crate) struct Image {
     pub(crate) extent: vk::Extent3D,
     pub(crate) linear: bool,
     pub(crate) swapchain: bool,
+    /// Equal for images that are created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+    pub(crate) alias_group: Option<u64>,
+    /// Its initial layout is `UNDEFINED`: it has no contents.
+    pub(crate) starts_undefined: bool,
+}
+
+/// Identifies the images that interpret the same memory alike: "identical create info structures" (*Memory Aliasing*).
+fn alias_group(info: &vk::ImageCreateInfo<'_>) -> Option<u64> {
+    if !info.flags.contains(vk::ImageCreateFlags::ALIAS) {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    (
+        info.flags,
+        info.image_type,
+        info.format,
+        info.samples,
+        info.tiling,
+    )
+        .hash(&mut hasher);
+    let vk::Extent3D { width, height, depth } = info.extent;
+    [width, height, depth, info.mip_levels, info.array_layers].hash(&mut hasher);
+    (info.usage, info.sharing_mode, info.initial_layout).hash(&mut hasher);
+    if info.sharing_mode == vk::SharingMode::CONCURRENT {
+        array!(info.p_queue_family_indices, info.queue_family_index_count).hash(&mut hasher);
+    }
+    let formats = chained!(info.p_next => vk::ImageFormatListCreateInfo<'_>);
+    let formats = formats.map_or(&[][..], |list| {
+        array!(list.p_view_formats, list.view_format_count)
+    });
+    formats.hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 impl Image {
@@ -106,6 +191,8 @@ impl Image {
             extent: info.extent,
             linear: info.tiling == vk::ImageTiling::LINEAR,
             swapchain: false,
+            alias_group: alias_group(info),
+            starts_undefined: info.initial_layout == vk::ImageLayout::UNDEFINED,
         }
     }
 
@@ -117,10 +204,12 @@ impl Image {
             extent: desc.extent.resolve(vk::Extent2D::default()),
             linear: false,
             swapchain: true,
+            alias_group: None,
+            starts_undefined: true,
         }
     }
 
-    fn is_3d(&self) -> bool {
+    pub(crate) fn is_3d(&self) -> bool {
         self.desc.image_type == vk::ImageType::TYPE_3D
     }
 
@@ -156,6 +245,38 @@ impl Image {
         })
     }
 
+    /// The layers of a copy, of 3D images the slices between two depths.
+    pub(crate) fn copied(
+        &self,
+        layers: vk::ImageSubresourceLayers,
+        first: i32,
+        depth: u32,
+    ) -> SubresourceRange {
+        let mut range = self.layers(layers);
+        if self.is_3d() {
+            let first = u32::try_from(first).unwrap_or(0).min(range.layers.end - 1);
+            let end = first.saturating_add(depth).clamp(first + 1, range.layers.end);
+            range.layers = Run::new(first, end);
+        }
+        range
+    }
+
+    /// Width and height of a level.
+    pub(crate) fn level(&self, level: u32) -> [u32; 2] {
+        [self.extent.width, self.extent.height].map(|texels| (texels >> level.min(31)).max(1))
+    }
+
+    /// Columns and rows of a level; `None` for all of them.
+    pub(crate) fn area(&self, level: u32, at: [i32; 2], size: [u32; 2]) -> Option<[[u32; 2]; 2]> {
+        let whole = self.level(level);
+        let run = |axis: usize| {
+            let end = (i64::from(at[axis]) + i64::from(size[axis])).clamp(0, whole[axis].into());
+            [i64::from(at[axis]).clamp(0, end) as u32, end as u32]
+        };
+        let area = [run(0), run(1)];
+        (area != [[0, whole[0]], [0, whole[1]]]).then_some(area)
+    }
+
     /// Whether texels are all of a level.
     pub(crate) fn is_whole(&self, level: u32, offset: vk::Offset3D, extent: vk::Extent3D) -> bool {
         let side = |texels: u32| (texels >> level.min(31)).max(1);
@@ -183,6 +304,37 @@ impl Buffer {
                 size: Bytes(info.size),
                 usage: info.usage,
             },
+        }
+    }
+}
+
+/// Some bytes of a buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferRange {
+    pub(crate) buffer: Arc<Buffer>,
+    pub(crate) first: u64,
+    pub(crate) end: u64,
+}
+
+impl BufferRange {
+    /// Bytes from an offset on; a size beyond the end, such as `VK_WHOLE_SIZE`, means all of them.
+    pub(crate) fn new(buffer: Arc<Buffer>, offset: u64, size: u64) -> BufferRange {
+        let all = buffer.desc.size.0;
+        let first = offset.min(all);
+        BufferRange {
+            buffer,
+            first,
+            end: first.saturating_add(size).min(all),
+        }
+    }
+
+    /// Bytes of the range.
+    pub(crate) fn part(&self, offset: u64, size: u64) -> BufferRange {
+        let first = self.first.saturating_add(offset).min(self.end);
+        BufferRange {
+            buffer: self.buffer.clone(),
+            first,
+            end: first.saturating_add(size).min(self.end),
         }
     }
 }
@@ -257,6 +409,12 @@ impl View {
             let end = first.saturating_add(info.subresource_range.layer_count);
             range.layers = Run::new(first, end.clamp(first + 1, all));
         }
+        if let Some(sliced) = chained!(info.p_next => vk::ImageViewSlicedCreateInfoEXT<'_>) {
+            let all = range.layers.end;
+            let first = sliced.slice_offset.min(all - 1);
+            let end = first.saturating_add(sliced.slice_count);
+            range.layers = Run::new(first, end.clamp(first + 1, all));
+        }
         View {
             image,
             range,
@@ -269,13 +427,16 @@ impl View {
 #[derive(Clone, Debug)]
 pub(crate) enum Descriptor {
     Image(Arc<View>, vk::ImageLayout),
-    Buffer(Arc<Buffer>),
+    Buffer(BufferRange),
+    /// Bytes of a buffer from an offset on, which a dynamic offset moves: the offset and the size.
+    Dynamic(Arc<Buffer>, u64, u64),
 }
 
 /// A descriptor set, or descriptors pushed to a command buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Set {
     pub(crate) pool: vk::DescriptorPool,
+    pub(crate) layout: Option<Arc<SetLayout>>,
     contents: Mutex<BTreeMap<(u32, u32), Descriptor>>,
 }
 
@@ -285,7 +446,8 @@ pub(crate) struct Objects {
     pub(crate) images: Sharded<Arc<Image>>,
     pub(crate) buffers: Sharded<Arc<Buffer>>,
     pub(crate) views: Sharded<Arc<View>>,
-    pub(crate) buffer_views: Sharded<Arc<Buffer>>,
+    pub(crate) buffer_views: Sharded<BufferRange>,
+    pub(crate) allocations: Sharded<Arc<Allocation>>,
 }
 
 impl Objects {
@@ -297,6 +459,11 @@ impl Objects {
         self.buffers.get(buffer.as_raw())
     }
 
+    /// Bytes of a buffer from an offset on.
+    pub(crate) fn buffer_range(&self, buffer: vk::Buffer, offset: u64, size: u64) -> Option<BufferRange> {
+        Some(BufferRange::new(self.buffer(buffer)?, offset, size))
+    }
+
     pub(crate) fn view(&self, view: vk::ImageView) -> Option<Arc<View>> {
         self.views.get(view.as_raw())
     }
@@ -306,15 +473,17 @@ impl Descriptor {
     pub(crate) fn resource(&self) -> Resource {
         match self {
             Descriptor::Image(view, _) => Resource::Image(view.image.clone()),
-            Descriptor::Buffer(buffer) => Resource::Buffer(buffer.clone()),
+            Descriptor::Buffer(range) => Resource::Buffer(range.buffer.clone()),
+            Descriptor::Dynamic(buffer, ..) => Resource::Buffer(buffer.clone()),
         }
     }
 }
 
 impl Set {
-    pub(crate) fn new(pool: vk::DescriptorPool) -> Set {
+    pub(crate) fn new(pool: vk::DescriptorPool, layout: Option<Arc<SetLayout>>) -> Set {
         Set {
             pool,
+            layout,
             ..Set::default()
         }
     }
@@ -323,14 +492,15 @@ impl Set {
     pub(crate) fn copied(&self) -> Set {
         Set {
             pool: self.pool,
+            layout: self.layout.clone(),
             contents: Mutex::new(lock(&self.contents).clone()),
         }
     }
 
     /// Writes a descriptor.
-    pub(crate) fn write(&self, objects: &Objects, (binding, element, _, source): Written<'_>) {
+    pub(crate) fn write(&self, objects: &Objects, (binding, element, kind, source): Written<'_>) {
         let mut contents = lock(&self.contents);
-        match source.and_then(|source| descriptor(objects, source)) {
+        match source.and_then(|source| descriptor(objects, kind, source)) {
             Some(found) => _ = contents.insert((binding, element), found),
             None => _ = contents.remove(&(binding, element)),
         }
@@ -338,25 +508,42 @@ impl Set {
 
     /// Copies descriptors of another set, or of this one.
     pub(crate) fn copy(&self, from: &Set, copy: &vk::CopyDescriptorSet<'_>) {
-        let moved: Vec<_> = (0..copy.descriptor_count)
-            .map(|index| {
-                let place = (copy.src_binding, copy.src_array_element + index);
-                lock(&from.contents).get(&place).cloned()
-            })
-            .collect();
+        let count = copy.descriptor_count;
+        let places = |set: &Set, binding, element| {
+            consecutive(set.layout.as_deref(), binding, element, count).collect()
+        };
+        let sources: Vec<_> = places(from, copy.src_binding, copy.src_array_element);
+        let targets: Vec<_> = places(self, copy.dst_binding, copy.dst_array_element);
+        let moved: Vec<_> = {
+            let contents = lock(&from.contents);
+            sources.iter().map(|place| contents.get(place).cloned()).collect()
+        };
         let mut contents = lock(&self.contents);
-        for (index, found) in (copy.dst_array_element..).zip(moved) {
-            if let Some(found) = found {
-                contents.insert((copy.dst_binding, index), found);
+        for (place, found) in targets.into_iter().zip(moved) {
+            match found {
+                Some(found) => _ = contents.insert(place, found),
+                None => _ = contents.remove(&place),
             }
         }
     }
 
-    /// The descriptors of a binding.
-    pub(crate) fn at(&self, binding: u32) -> Vec<Descriptor> {
+    /// The descriptors of a binding, moved by the dynamic offsets with which the set is bound.
+    pub(crate) fn at(&self, binding: u32, offsets: &[u32]) -> Vec<Descriptor> {
         let contents = lock(&self.contents);
         let of_binding = contents.range((binding, 0)..=(binding, u32::MAX));
-        of_binding.map(|(_, descriptor)| descriptor.clone()).collect()
+        let moved = |(place, descriptor): (&(u32, u32), &Descriptor)| match descriptor {
+            Descriptor::Dynamic(buffer, offset, size) => {
+                let dynamic = self.layout.iter().flat_map(|layout| layout.dynamic());
+                let given = dynamic.zip(offsets).find(|(one, _)| one == place);
+                // Without the offset it may be any byte.
+                let (first, size) = given.map_or((0, vk::WHOLE_SIZE), |(_, moved)| {
+                    (offset.saturating_add((*moved).into()), *size)
+                });
+                Descriptor::Buffer(BufferRange::new(buffer.clone(), first, size))
+            }
+            other => other.clone(),
+        };
+        of_binding.map(moved).collect()
     }
 
     /// All of them.
@@ -365,13 +552,40 @@ impl Set {
     }
 }
 
-fn descriptor(objects: &Objects, source: Source<'_>) -> Option<Descriptor> {
+fn descriptor(objects: &Objects, kind: vk::DescriptorType, source: Source<'_>) -> Option<Descriptor> {
+    use vk::DescriptorType as T;
     match source {
         Source::Image(info) => Some(Descriptor::Image(
             objects.view(info.image_view)?,
             info.image_layout,
         )),
-        Source::Buffer(info) => objects.buffer(info.buffer).map(Descriptor::Buffer),
+        Source::Buffer(info) => {
+            let is_dynamic = [T::UNIFORM_BUFFER_DYNAMIC, T::STORAGE_BUFFER_DYNAMIC].contains(&kind);
+            let buffer = objects.buffer(info.buffer)?;
+            Some(if is_dynamic {
+                Descriptor::Dynamic(buffer, info.offset, info.range)
+            } else {
+                Descriptor::Buffer(BufferRange::new(buffer, info.offset, info.range))
+            })
+        }
         Source::Texels(view) => objects.buffer_views.get(view.as_raw()).map(Descriptor::Buffer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_that_is_used_again_gets_another_number() {
+        let handle = 0x7e57_0001;
+        let (semaphore, fence) = (vk::Semaphore::from_raw(handle), vk::Fence::from_raw(handle));
+        let (first, other) = (number_of(semaphore), number_of(fence));
+        assert_eq!([number_of(semaphore), number_of(fence)], [first, other]);
+        let again = new_number_of(semaphore);
+        assert_eq!([number_of(semaphore), number_of(fence)], [again, other]);
+        let mut all = [first, other, again];
+        all.sort_unstable();
+        assert!(all[0] < all[1] && all[1] < all[2], "{all:?}");
     }
 }

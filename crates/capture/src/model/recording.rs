@@ -1,143 +1,21 @@
 //! Commands as they are recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{AccessKind, LoadOp, ReadReach, SubresourceRange};
+use tileheap::frame::AccessKind;
 
-use super::objects::{Buffer, Image, Resource, Set, View};
+use super::access::Access;
+use super::objects::{BufferRange, Image, Set, View};
 use super::pipelines::Pipeline;
-use crate::document::{Command, Dependency, PassFacts, Region, UnresolvedKind};
-
-/// How much of its range a write that reads nothing replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Coverage {
-    Part,
-    /// A shader decides.
-    Unknown,
-    Whole,
-}
-
-/// One use of a resource.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    pub(crate) resource: Resource,
-    pub(crate) kind: AccessKind,
-    /// Fully specified; empty for buffers.
-    pub(crate) range: SubresourceRange,
-    /// The format of the view, if it differs from the image's.
-    pub(crate) format: Option<vk::Format>,
-    pub(crate) reads: bool,
-    pub(crate) writes: bool,
-    pub(crate) coverage: Coverage,
-    /// The regions of its range that it is confined to; empty for the whole range.
-    pub(crate) regions: Vec<Region>,
-    /// The load operation of an attachment; for other accesses it follows from the coverage.
-    pub(crate) load: LoadOp,
-    /// The store operation of an attachment.
-    pub(crate) store: Option<vk::AttachmentStoreOp>,
-    /// `None` for the stages of the kind.
-    pub(crate) stages: Option<vk::PipelineStageFlags2>,
-    pub(crate) layout: Option<vk::ImageLayout>,
-    /// The source of a resolve attachment.
-    pub(crate) resolves: Option<Resource>,
-    /// How far from the pixel a shader reads; `None` for the default of the kind.
-    pub(crate) reach: Option<ReadReach>,
-}
-
-impl Access {
-    fn new(resource: Resource, kind: AccessKind, range: SubresourceRange) -> Access {
-        let (reads, writes, coverage, load) = (false, false, Coverage::Whole, LoadOp::Load);
-        let (format, store, stages, layout, resolves) = (None, None, None, None, None);
-        Access {
-            resource,
-            kind,
-            range,
-            format,
-            reads,
-            writes,
-            coverage,
-            regions: Vec::new(),
-            load,
-            store,
-            stages,
-            layout,
-            resolves,
-            reach: None,
-        }
-    }
-
-    /// Width and height of an image in texels, at the first level.
-    pub(crate) fn extent(&self) -> Option<(u32, u32)> {
-        let Resource::Image(image) = &self.resource else {
-            return None;
-        };
-        let side = |texels: u32| (texels >> self.range.levels.first.min(31)).max(1);
-        Some((side(image.extent.width), side(image.extent.height)))
-    }
-
-    /// Confines an attachment to an area, outside of which nothing is rendered.
-    pub(crate) fn confine(&mut self, area: vk::Rect2D) {
-        let whole = self
-            .extent()
-            .map(|(width, height)| vk::Extent2D { width, height });
-        let clipped = whole.map(|whole| clip(area, whole));
-        // Texels of a view with another format may be of another size.
-        if let Some(clipped) = clipped.filter(|one| self.format.is_none() && whole != Some(one.extent)) {
-            let vk::Offset2D { x, y } = clipped.offset;
-            let all = clipped.extent.into();
-            self.regions = vec![region(
-                vk::Offset3D { x, y, z: 0 },
-                vk::Extent3D {
-                    depth: u32::MAX,
-                    ..all
-                },
-            )];
-        }
-    }
-
-    /// An access of a buffer.
-    pub(crate) fn of_buffer(buffer: &Arc<Buffer>, kind: AccessKind) -> Access {
-        Access::new(Resource::Buffer(buffer.clone()), kind, SubresourceRange::ALL)
-    }
-
-    /// An access of part of an image.
-    pub(crate) fn of_image(
-        image: &Arc<Image>,
-        kind: AccessKind,
-        range: SubresourceRange,
-        layout: vk::ImageLayout,
-    ) -> Access {
-        let mut access = Access::new(Resource::Image(image.clone()), kind, range);
-        access.layout = Some(layout);
-        access
-    }
-
-    /// An access through a view.
-    pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> Access {
-        let mut access = Access::of_image(&view.image, kind, view.range, layout);
-        access.format = (view.format != view.image.desc.format).then_some(view.format);
-        access
-    }
-
-    pub(crate) fn reading(mut self) -> Access {
-        self.reads = true;
-        self
-    }
-
-    pub(crate) fn writing(mut self, coverage: Coverage) -> Access {
-        (self.writes, self.coverage) = (true, coverage);
-        self
-    }
-}
+use crate::document::recording::{self, Scopes};
+use crate::document::{PassFacts, UnresolvedKind};
 
 /// A subpass, or a dynamic rendering instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rendering {
-    /// The dependencies of the render pass before it.
-    pub(crate) before: Vec<Dependency<Resource>>,
-    /// Colours in their order, depth and stencil, resolves.
+    /// Color attachments in order, depth/stencil, then resolve attachments.
     pub(crate) attachments: Vec<Access>,
     pub(crate) area: vk::Rect2D,
     pub(crate) view_mask: u32,
@@ -148,70 +26,210 @@ pub(crate) struct Rendering {
 #[derive(Debug, Default)]
 pub(crate) struct Instance {
     pub(crate) subpasses: Vec<Rendering>,
-    /// The dependencies at its end.
-    pub(crate) after: Vec<Dependency<Resource>>,
     pub(crate) dynamic: bool,
     /// Whether the first subpass is recorded in secondary command buffers.
     pub(crate) secondary: bool,
+    /// The instance as a recording has it, without the numbers of its images: those of `views`.
+    pub(crate) recorded: recording::Instance,
+    /// The view of each of its attachments.
+    pub(crate) views: Vec<Arc<View>>,
 }
 
-/// The shaders and descriptors of the draws or dispatches that follow.
+/// A bound descriptor set, and its dynamic offsets.
 #[derive(Clone, Debug)]
+pub(crate) struct BoundSet {
+    pub(crate) set: Arc<Set>,
+    pub(crate) offsets: Vec<u32>,
+}
+
+/// The shaders and descriptors of draws or dispatches.
+#[derive(Debug)]
 pub(crate) struct Use {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
-    pub(crate) sets: BTreeMap<u32, Arc<Set>>,
+    pub(crate) sets: BTreeMap<u32, BoundSet>,
+    /// Descriptor buffers replace sets.
+    pub(crate) buffers: bool,
 }
 
-/// A recorded command.
+impl Use {
+    /// Tells uses apart while they are held.
+    pub(crate) fn key(&self) -> Vec<usize> {
+        let pipeline = self
+            .pipeline
+            .as_ref()
+            .map(|pipeline| Arc::as_ptr(pipeline) as usize);
+        let sets = self.sets.iter().flat_map(|(index, bound)| {
+            let offsets = bound.offsets.iter().map(|offset| *offset as usize);
+            [
+                *index as usize,
+                Arc::as_ptr(&bound.set) as usize,
+                bound.offsets.len(),
+            ]
+            .into_iter()
+            .chain(offsets)
+        });
+        [usize::from(self.buffers), pipeline.unwrap_or(0)]
+            .into_iter()
+            .chain(sets)
+            .collect()
+    }
+}
+
+/// A draw or a dispatch.
+#[derive(Debug)]
+pub(crate) struct ShaderCommand {
+    pub(crate) using: Arc<Use>,
+    /// Vertex, index and indirect buffers.
+    pub(crate) fetches: Vec<Access>,
+    /// The workgroups of a dispatch, where they are known.
+    pub(crate) groups: Option<[u32; 3]>,
+    /// It may run no shader: its parameters are in a buffer, or a condition is.
+    pub(crate) is_conditional: bool,
+}
+
+/// A barrier or an operation of an event.
+#[derive(Clone, Debug)]
+pub(crate) enum Synchronization {
+    Barrier(Vec<Dependency>),
+    SetEvent(u32, vk::PipelineStageFlags2),
+    ResetEvent(u32),
+    WaitEvents(Vec<u32>, Vec<Dependency>),
+}
+
+/// A dependency of a barrier.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    pub(crate) scopes: Scopes,
+    pub(crate) memory: Memory,
+    pub(crate) families: Option<[u32; 2]>,
+}
+
+/// The memory of a dependency.
+#[derive(Clone, Debug)]
+pub(crate) enum Memory {
+    None,
+    All,
+    Buffer(BufferRange),
+    Image {
+        image: Arc<Image>,
+        range: tileheap::frame::SubresourceRange,
+        old: vk::ImageLayout,
+        new: vk::ImageLayout,
+    },
+}
+
+/// What a recorded command does.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Draws inside a render pass.
-    Draw(Use),
-    /// Dispatches outside.
-    Dispatch(Use),
-    /// Vertex, index and indirect buffers of the pass.
-    Fetch(Access),
+    Draw(ShaderCommand),
+    /// A dispatch outside.
+    Dispatch(ShaderCommand),
+    /// Clears attachments of the subpass.
+    ClearAttachments,
     /// A copy, fill or clear outside a render pass.
     Transfer(Vec<Access>),
     /// The counts of the commands since the previous operation.
     Count(PassFacts),
-    /// A barrier or an event.
-    Sync(Command<Resource>),
+    Synchronization(Synchronization),
     BeginPass(Instance),
     NextSubpass {
         secondary: bool,
     },
     EndPass,
-    Execute(Vec<Arc<Vec<Op>>>),
+    /// Secondary command buffers, each with its name; whether conditional rendering is active.
+    Execute(bool, Vec<(String, Arc<Vec<Recorded>>)>),
     BeginLabel(String),
     EndLabel,
-    Unresolved(UnresolvedKind, &'static str),
+    Unresolved(UnresolvedKind),
+}
+
+/// A recorded command.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) call: &'static str,
+    /// Of all commands of the command buffer, from 1.
+    pub(crate) number: u32,
+    pub(crate) op: Op,
 }
 
 /// What is bound at one bind point.
 #[derive(Default)]
 pub(crate) struct BoundState {
     pub(crate) pipeline: Option<Arc<Pipeline>>,
-    pub(crate) sets: BTreeMap<u32, Arc<Set>>,
+    pub(crate) sets: BTreeMap<u32, BoundSet>,
     /// Whether descriptor buffers replace sets.
     pub(crate) buffers: bool,
+    /// The same, as commands refer to it.
+    using: Option<Arc<Use>>,
     changed: bool,
+}
+
+impl BoundState {
+    fn using(&mut self) -> Arc<Use> {
+        let using = self.using.get_or_insert_with(|| {
+            Arc::new(Use {
+                pipeline: self.pipeline.clone(),
+                sets: self.sets.clone(),
+                buffers: self.buffers,
+            })
+        });
+        using.clone()
+    }
+}
+
+/// The elements that a draw fetches: vertices, indices or instances.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Elements {
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+}
+
+impl Elements {
+    pub(crate) fn new(first: u32, count: u32) -> Elements {
+        Elements {
+            first: first.into(),
+            count: count.into(),
+        }
+    }
+}
+
+/// The elements of a draw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum DrawnElements {
+    /// Vertices and instances.
+    Vertices(Elements, Elements),
+    /// Indices and instances: the vertices are in the index buffer.
+    Indices(Elements, Elements),
+    /// In buffers, or otherwise not known; whether there are indices, and at most how many draws.
+    Unknown { indexed: bool, draws: u64 },
+    /// None: mesh shaders, with the number of workgroups.
+    Groups([u32; 3]),
 }
 
 /// A command buffer while it is recorded, and what was recorded.
 #[derive(Default)]
 pub(crate) struct Recording {
-    ops: Vec<Op>,
+    ops: Vec<Recorded>,
+    /// The command that is being recorded.
+    call: &'static str,
+    number: u32,
     /// Graphics and compute.
     bound: [BoundState; 2],
-    vertices: BTreeMap<u32, (Arc<Buffer>, Option<u32>)>,
-    indices: Option<(Arc<Buffer>, u64)>,
-    fetches: bool,
+    vertices: BTreeMap<u32, (BufferRange, Option<u32>)>,
+    /// The buffer, and the bytes of an index.
+    indices: Option<(BufferRange, u64)>,
+    /// What was fetched since the last command that is not a draw: disjoint ranges of bytes, first to end, of each resource.
+    fetched: HashMap<(AccessKind, usize), BTreeMap<u64, u64>>,
+    /// The draw that stands for those that follow it.
+    last_draw: Option<usize>,
+    /// Conditional rendering is active.
+    is_conditional: bool,
     /// The commands recorded when recording ended.
-    pub(crate) ended: Arc<Vec<Op>>,
+    pub(crate) ended: Arc<Vec<Recorded>>,
 }
 
-/// The bind point of graphics or compute.
+/// The index of a bind point in [`Recording::bound`]; `None` for ray tracing.
 pub(crate) fn point_index(point: vk::PipelineBindPoint) -> Option<usize> {
     [vk::PipelineBindPoint::GRAPHICS, vk::PipelineBindPoint::COMPUTE]
         .iter()
@@ -219,125 +237,263 @@ pub(crate) fn point_index(point: vk::PipelineBindPoint) -> Option<usize> {
 }
 
 impl Recording {
+    /// The next command begins.
+    pub(crate) fn next(&mut self, call: &'static str) {
+        self.call = call;
+        self.number += 1;
+    }
+
+    fn add(&mut self, op: Op) {
+        let (call, number) = (self.call, self.number);
+        self.ops.push(Recorded { call, number, op });
+    }
+
     pub(crate) fn push(&mut self, op: Op) {
         let keeps = matches!(op, Op::BeginLabel(_) | Op::EndLabel | Op::Unresolved(..));
-        self.ops.push(op);
+        self.add(op);
         if !keeps {
             // What follows belongs to another pass, or part of a pass, and makes its accesses again.
             self.bound.iter_mut().for_each(|bound| bound.changed = true);
-            self.fetches = true;
+            self.fetched.clear();
+            self.last_draw = None;
         }
     }
 
     /// Changes what is bound.
     pub(crate) fn bind(&mut self, point: usize, change: impl FnOnce(&mut BoundState)) {
-        change(&mut self.bound[point]);
-        self.bound[point].changed = true;
+        let bound = &mut self.bound[point];
+        change(bound);
+        (bound.changed, bound.using) = (true, None);
     }
 
-    pub(crate) fn bind_vertices(&mut self, binding: u32, buffer: Option<Arc<Buffer>>, stride: Option<u32>) {
+    pub(crate) fn bind_vertices(&mut self, binding: u32, range: Option<BufferRange>, stride: Option<u32>) {
         self.vertices.remove(&binding);
         self.vertices
-            .extend(buffer.map(|buffer| (binding, (buffer, stride))));
-        self.fetches = true;
+            .extend(range.map(|range| (binding, (range, stride))));
     }
 
-    pub(crate) fn bind_indices(&mut self, buffer: Option<Arc<Buffer>>, bytes: u64) {
-        self.indices = buffer.map(|buffer| (buffer, bytes));
-        self.fetches = true;
+    pub(crate) fn bind_indices(&mut self, range: Option<BufferRange>, bytes: u64) {
+        self.indices = range.map(|range| (range, bytes));
+    }
+
+    /// Secondary command buffers run.
+    pub(crate) fn execute(&mut self, all: Vec<(String, Arc<Vec<Recorded>>)>) {
+        self.push(Op::Execute(self.is_conditional, all));
+    }
+
+    /// Begins or ends conditional rendering.
+    pub(crate) fn set_conditional(&mut self, is_conditional: bool) {
+        self.is_conditional = is_conditional;
+        self.bound.iter_mut().for_each(|bound| bound.changed = true);
     }
 
     /// Adds to the counts of the pass.
     pub(crate) fn count(&mut self, add: impl Fn(&mut PassFacts)) {
-        if !matches!(self.ops.last(), Some(Op::Count(_))) {
-            self.ops.push(Op::Count(PassFacts::default()));
+        if !matches!(self.ops.last().map(|one| &one.op), Some(Op::Count(_))) {
+            self.add(Op::Count(PassFacts::default()));
         }
-        if let Some(Op::Count(facts)) = self.ops.last_mut() {
+        if let Some(Op::Count(facts)) = self.ops.last_mut().map(|one| &mut one.op) {
             add(facts);
         }
     }
 
-    fn used(&mut self, point: usize, op: fn(Use) -> Op, command: &'static str) {
-        let bound = &mut self.bound[point];
-        if std::mem::take(&mut bound.changed) {
-            if bound.buffers {
-                self.ops
-                    .push(Op::Unresolved(UnresolvedKind::DescriptorBuffer, command));
+    /// A draw, with the buffers that hold its parameters.
+    pub(crate) fn draw(&mut self, drawn: DrawnElements, parameters: Vec<Access>) {
+        let is_empty = match drawn {
+            DrawnElements::Vertices(elements, instances) | DrawnElements::Indices(elements, instances) => {
+                elements.count == 0 || instances.count == 0
             }
-            let (pipeline, sets) = (bound.pipeline.clone(), bound.sets.clone());
-            self.ops.push(op(Use { pipeline, sets }));
+            DrawnElements::Unknown { .. } => true,
+            DrawnElements::Groups(groups) => groups.contains(&0),
+        };
+        let is_conditional = is_empty || self.is_conditional;
+        let mut fetches = self.fetches(drawn);
+        fetches.extend(parameters);
+        fetches.retain(|access| self.is_new_fetch(access));
+        for access in &mut fetches {
+            let reads_parameters = access.kind == AccessKind::IndirectBuffer && !self.is_conditional;
+            access.is_conditional = is_conditional && !reads_parameters;
+        }
+        let bound = &mut self.bound[0];
+        let using = bound.using();
+        let is_new = bound.changed;
+        // The next draw may be one that certainly runs.
+        bound.changed &= is_conditional;
+        match self.last_draw.filter(|_| !is_new) {
+            Some(last) => self.fetch_too(last, fetches),
+            None => {
+                self.last_draw = Some(self.ops.len());
+                self.add(Op::Draw(ShaderCommand {
+                    using,
+                    fetches,
+                    groups: None,
+                    is_conditional,
+                }));
+            }
+        }
+        self.count_draw(drawn);
+    }
+
+    /// Adds the fetches of a draw to an earlier one with the same bindings; adjacent ranges are joined.
+    fn fetch_too(&mut self, draw: usize, fetches: Vec<Access>) {
+        /// Draws read one buffer after the other: a fetch that goes on is among the last ones.
+        const LAST: usize = 8;
+        /// Ranges that are listed one by one.
+        const MAX: usize = 64;
+        let Op::Draw(shaded) = &mut self.ops[draw].op else {
+            return;
+        };
+        for access in fetches {
+            let is_like = |known: &&mut Access| {
+                (known.kind, known.resource.key()) == (access.kind, access.resource.key())
+            };
+            let extends = |known: &&mut Access| {
+                is_like(known)
+                    && (known.is_whole, known.is_conditional) == (access.is_whole, access.is_conditional)
+                    && known.bytes[1] == access.bytes[0]
+            };
+            let is_listed = shaded.fetches.len() < MAX;
+            if let Some(known) = shaded.fetches.iter_mut().rev().take(LAST).find(extends) {
+                known.bytes[1] = access.bytes[1];
+            } else if is_listed {
+                shaded.fetches.push(access);
+            } else if let Some(known) = shaded.fetches.iter_mut().find(is_like) {
+                // The bytes around both, of which some are read.
+                known.bytes = [
+                    known.bytes[0].min(access.bytes[0]),
+                    known.bytes[1].max(access.bytes[1]),
+                ];
+                known.is_whole = false;
+            }
         }
     }
 
-    /// A draw with this many vertices or indices per instance.
-    pub(crate) fn draw(&mut self, command: &'static str, vertices: u64, instances: u64, indexed: bool) {
-        self.used(0, Op::Draw, command);
-        let pipeline = self.bound[0].pipeline.clone();
-        let bindings: Vec<_> = pipeline.iter().flat_map(|pipeline| pipeline.vertex()).collect();
-        if std::mem::take(&mut self.fetches) {
-            let fetched = bindings
-                .iter()
-                .filter_map(|(binding, ..)| self.vertices.get(binding));
-            let fetched = fetched.map(|(buffer, _)| Access::of_buffer(buffer, AccessKind::VertexBuffer));
-            let indices = self.indices.iter().filter(|_| indexed);
-            let all =
-                fetched.chain(indices.map(|(buffer, _)| Access::of_buffer(buffer, AccessKind::IndexBuffer)));
-            self.ops.extend(all.map(|access| Op::Fetch(access.reading())));
-            // The index buffer is not an access of draws without indices, so it remains to be recorded.
-            self.fetches = self.indices.is_some() && !indexed;
+    /// A fetch that no draw since the last command of another kind has made.
+    fn is_new_fetch(&mut self, access: &Access) -> bool {
+        let [first, end] = access.bytes;
+        let known = self
+            .fetched
+            .entry((access.kind, access.resource.key()))
+            .or_default();
+        let before = known.range(..=first).next_back();
+        if first >= end || before.is_some_and(|(_, known_end)| end <= *known_end) {
+            return false;
         }
-        let fetched = |(binding, stride, by_instance): &(u32, u32, bool)| {
-            let bound = self.vertices.get(binding).and_then(|(_, stride)| *stride);
-            let count = if *by_instance {
-                instances
-            } else {
-                vertices * instances
-            };
-            count * u64::from(bound.unwrap_or(*stride))
+        let (mut first, mut end) = (first, end);
+        while let Some((&from, &to)) = known.range(..=end).next_back().filter(|(_, to)| **to >= first) {
+            known.remove(&from);
+            (first, end) = (first.min(from), end.max(to));
+        }
+        known.insert(first, end);
+        true
+    }
+
+    /// The vertex and index buffers that a draw reads.
+    fn fetches(&self, drawn: DrawnElements) -> Vec<Access> {
+        let pipeline = self.bound[0].pipeline.clone();
+        let (vertices, instances) = match drawn {
+            DrawnElements::Vertices(vertices, instances) => (Some(vertices), Some(instances)),
+            DrawnElements::Indices(_, instances) => (None, Some(instances)),
+            DrawnElements::Unknown { .. } => (None, None),
+            DrawnElements::Groups(_) => return Vec::new(),
         };
-        let index = self.indices.as_ref().map_or(0, |(_, bytes)| *bytes);
-        let indices = if indexed { vertices * instances } else { 0 };
-        let bytes = bindings.iter().map(fetched).sum::<u64>() + indices * index;
+        let mut all = Vec::new();
+        for (binding, stride, by_instance) in pipeline.iter().flat_map(|pipeline| pipeline.vertex()) {
+            let Some((range, bound_stride)) = self.vertices.get(&binding) else {
+                continue;
+            };
+            let stride = u64::from(bound_stride.unwrap_or(stride));
+            let elements = if by_instance { instances } else { vertices };
+            let read = match elements.filter(|_| stride > 0) {
+                Some(Elements { first, count }) => {
+                    range.part(first.saturating_mul(stride), count.saturating_mul(stride))
+                }
+                None => range.clone(),
+            };
+            all.push(Access::of_buffer(&read, AccessKind::VertexBuffer).reading());
+        }
+        let indices = self.indices.as_ref();
+        all.extend(indices.and_then(|(range, bytes)| match drawn {
+            DrawnElements::Indices(Elements { first, count }, _) => {
+                let read = range.part(first * bytes, count * bytes);
+                Some(
+                    Access::of_buffer(&read, AccessKind::IndexBuffer)
+                        .reading()
+                        .whole(),
+                )
+            }
+            DrawnElements::Unknown { indexed: true, .. } => {
+                Some(Access::of_buffer(range, AccessKind::IndexBuffer).reading())
+            }
+            _ => None,
+        }));
+        all
+    }
+
+    fn count_draw(&mut self, drawn: DrawnElements) {
+        let (elements, instances, indexed) = match drawn {
+            DrawnElements::Vertices(elements, instances) => (elements.count, instances.count, false),
+            DrawnElements::Indices(elements, instances) => (elements.count, instances.count, true),
+            DrawnElements::Unknown { indexed, .. } => (0, 0, indexed),
+            DrawnElements::Groups(_) => (0, 0, false),
+        };
+        let vertices = elements * instances;
+        let pipeline = self.bound[0].pipeline.clone();
+        let fetched = |(binding, stride, by_instance): (u32, u32, bool)| {
+            let bound = self.vertices.get(&binding).and_then(|(_, stride)| *stride);
+            let count = if by_instance { instances } else { vertices };
+            count * u64::from(bound.unwrap_or(stride))
+        };
+        let bindings = pipeline.iter().flat_map(|pipeline| pipeline.vertex());
+        let indices = if indexed { vertices } else { 0 };
+        let index_bytes = self.indices.as_ref().map_or(0, |(_, bytes)| *bytes);
+        let bytes = bindings.map(fetched).sum::<u64>() + indices * index_bytes;
+        let (draws, indirect) = match drawn {
+            DrawnElements::Unknown { draws, .. } => (draws, draws),
+            _ => (1, 0),
+        };
         self.count(|facts| {
-            facts.draws += 1;
-            facts.vertices += vertices * instances;
+            facts.draws += draws;
+            facts.indirect_draws += indirect;
+            facts.vertices += vertices;
             facts.indices += indices;
             facts.vertex_bytes += bytes;
         });
     }
 
-    /// Draws whose parameters are in buffers.
-    pub(crate) fn draw_indirect(
-        &mut self,
-        command: &'static str,
-        buffers: &[Option<Arc<Buffer>>],
-        draws: u64,
-        indexed: bool,
-    ) {
-        self.draw(command, 0, 0, indexed);
-        self.indirect(buffers);
-        self.count(|facts| {
-            facts.draws += draws.saturating_sub(1);
-            facts.indirect_draws += draws;
-        });
-    }
-
-    pub(crate) fn dispatch(&mut self, command: &'static str, buffers: &[Option<Arc<Buffer>>]) {
-        self.used(1, Op::Dispatch, command);
-        self.indirect(buffers);
+    /// A dispatch of workgroups, or of a number of them that is in a buffer.
+    pub(crate) fn dispatch(&mut self, groups: Option<[u32; 3]>, parameters: Option<Access>) {
+        let bound = &mut self.bound[1];
+        bound.changed = false;
+        let using = bound.using();
+        let runs = groups.is_some_and(|groups| groups.iter().all(|count| *count > 0));
+        self.add(Op::Dispatch(ShaderCommand {
+            using,
+            fetches: parameters
+                .into_iter()
+                .map(|access| Access {
+                    is_conditional: self.is_conditional,
+                    ..access
+                })
+                .collect(),
+            groups,
+            is_conditional: !runs || self.is_conditional,
+        }));
         self.count(|facts| facts.dispatches += 1);
     }
 
-    fn indirect(&mut self, buffers: &[Option<Arc<Buffer>>]) {
-        let all = buffers.iter().flatten();
-        let all = all.map(|buffer| Access::of_buffer(buffer, AccessKind::IndirectBuffer).reading());
-        self.ops.extend(all.map(Op::Fetch));
-    }
-
-    /// A transfer command that runs at this stage.
-    pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, mut accesses: Vec<Access>) {
-        accesses.iter_mut().for_each(|access| access.stages = Some(stage));
-        self.push(Op::Transfer(accesses));
+    /// A transfer command that runs at this stage; `None` for accesses to objects that were not seen created.
+    pub(crate) fn transfer(&mut self, stage: vk::PipelineStageFlags2, accesses: Vec<Option<Access>>) {
+        let is_unknown = accesses.iter().any(Option::is_none);
+        let known = accesses.into_iter().flatten().map(|access| Access {
+            stages: Some(stage),
+            ..access
+        });
+        let known = known.collect();
+        self.push(Op::Transfer(known));
+        if is_unknown {
+            self.push(Op::Unresolved(UnresolvedKind::UnknownObject));
+        }
         self.count(|facts| facts.transfers += 1);
     }
 
@@ -345,19 +501,6 @@ impl Recording {
     pub(crate) fn end(&mut self) {
         self.ended = Arc::new(std::mem::take(&mut self.ops));
     }
-}
-
-/// The region of `extent` texels at `offset`.
-pub(crate) fn region(offset: vk::Offset3D, extent: vk::Extent3D) -> Region {
-    let sides = [
-        (offset.x, extent.width),
-        (offset.y, extent.height),
-        (offset.z, extent.depth),
-    ];
-    sides.map(|(first, size)| {
-        let first = first.max(0) as u64;
-        [first, first + u64::from(size)]
-    })
 }
 
 /// The part of a render area that is inside.
@@ -376,26 +519,4 @@ pub(crate) fn clip(area: vk::Rect2D, limit: vk::Extent2D) -> vk::Rect2D {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::flatten::flatten;
-    use super::*;
-
-    #[test]
-    fn transfers_are_of_the_stage_of_their_command_and_confined_to_what_they_name() {
-        use vk::PipelineStageFlags2 as S;
-        let buffer = Arc::new(Buffer::new(1, &vk::BufferCreateInfo::default().size(64)));
-        let written = |first: u64| {
-            let mut access = Access::of_buffer(&buffer, AccessKind::TransferDestination);
-            access.regions = vec![[[first, first + 8], [0, 1], [0, 1]]];
-            access.writing(Coverage::Part)
-        };
-        let mut recording = Recording::default();
-        recording.transfer(S::COPY, vec![written(0)]);
-        recording.transfer(S::CLEAR, vec![written(32)]);
-        recording.end();
-        let passes = flatten(&recording.ended).passes;
-        let access = &passes[0].accesses[0];
-        assert_eq!(access.stages, Some(S::COPY | S::CLEAR));
-        assert_eq!(access.regions.len(), 2);
-    }
-}
+mod tests;

@@ -1,36 +1,45 @@
-//! Render pass objects: read from their create infos, and begun with views: every subpass with its attachments and what it synchronizes.
+//! Render pass objects: read from their create infos, and begun with views: every subpass with its attachments.
 
 use std::sync::Arc;
 
 use ash::vk;
-use ash::vk::PipelineStageFlags2 as S;
 use tileheap::format;
-use tileheap::frame::{AccessKind, ClearValue, LoadOp};
+use tileheap::frame::{AccessKind, ClearValue, LoadOp, SubresourceRange};
+use tileheap::units::Run;
 use tileheap_layer::render_passes::{Reference, RenderPassDesc, Subpass};
 
+use super::access::{Access, Coverage};
 use super::objects::{Resource, View};
-use super::recording::{Access, Coverage, Instance, Rendering};
-use crate::document::{Dependency, Memory};
-
-const ATTACHMENT_ACCESS: vk::AccessFlags2 = vk::AccessFlags2::from_raw(
-    vk::AccessFlags2::COLOR_ATTACHMENT_READ.as_raw()
-        | vk::AccessFlags2::COLOR_ATTACHMENT_WRITE.as_raw()
-        | vk::AccessFlags2::INPUT_ATTACHMENT_READ.as_raw()
-        | vk::AccessFlags2::DEPTH_STENCIL_ATTACHMENT_READ.as_raw()
-        | vk::AccessFlags2::DEPTH_STENCIL_ATTACHMENT_WRITE.as_raw(),
-);
+use super::recording::{Instance, Rendering};
+use crate::document::recording::{self, Attachment, AttachmentUse, Role, Scopes};
 
 /// A render pass object.
 #[derive(Debug)]
 pub(crate) struct RenderPass(pub(crate) RenderPassDesc);
 
+/// What is rendered: the area, and how many layers if there are no views.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rendered {
+    pub(crate) area: vk::Rect2D,
+    pub(crate) layers: u32,
+}
+
 impl RenderPass {
     /// An instance with these views and clear values.
-    pub(crate) fn begin(&self, views: &[Arc<View>], clears: &[vk::ClearValue], area: vk::Rect2D) -> Instance {
-        let mut layouts: Vec<_> = self.0.attachments.iter().map(|one| one.initial_layout).collect();
+    pub(crate) fn begin(
+        &self,
+        views: &[Arc<View>],
+        clears: &[vk::ClearValue],
+        rendered: Rendered,
+    ) -> Instance {
         let mut loaded = vec![false; self.0.attachments.len()];
-        let mut instance = Instance::default();
-        for (index, subpass) in (0..).zip(&self.0.subpasses) {
+        let mut instance = Instance {
+            recorded: self.recorded(views, rendered),
+            views: views.to_vec(),
+            ..Instance::default()
+        };
+        self.split_stencil(&mut instance.recorded, &mut instance.views);
+        for subpass in &self.0.subpasses {
             let resolves = subpass.resolves.iter().map(|(_, target)| target);
             let used = subpass
                 .colors
@@ -38,95 +47,96 @@ impl RenderPass {
                 .chain(&subpass.depth)
                 .chain(&subpass.inputs)
                 .chain(resolves);
-            let used: Vec<Reference> = used.copied().collect();
             let attachments = self.attachments_of(subpass, views, clears, &loaded);
-            used.iter().for_each(|one| loaded[one.0 as usize] = true);
+            used.for_each(|one| loaded[one.0 as usize] = true);
             instance.subpasses.push(Rendering {
-                before: self.synchronized(index, &used, views, &mut layouts),
                 attachments,
-                area,
+                area: rendered.area,
                 view_mask: subpass.view_mask,
                 resumes: false,
             });
         }
-        let last: Vec<Reference> = (0..)
-            .zip(&self.0.attachments)
-            .map(|(index, one)| (index, one.final_layout))
-            .collect();
-        instance.after = self.synchronized(vk::SUBPASS_EXTERNAL, &last, views, &mut layouts);
         instance
     }
 
-    /// The dependencies into a subpass, or out of the last, and the transitions of what it uses.
-    fn synchronized(
-        &self,
-        subpass: u32,
-        used: &[Reference],
-        views: &[Arc<View>],
-        layouts: &mut [vk::ImageLayout],
-    ) -> Vec<Dependency<Resource>> {
-        let into = self
-            .0
-            .dependencies
-            .iter()
-            .filter(|one| one.1 == subpass && one.0 != subpass);
-        let mut all: Vec<_> = into.map(|one| Dependency::global(&one.2)).collect();
-        let union = all.iter().cloned().reduce(|a, b| Dependency {
-            src_stages: a.src_stages | b.src_stages,
-            src_access: a.src_access | b.src_access,
-            dst_stages: a.dst_stages | b.dst_stages,
-            dst_access: a.dst_access | b.dst_access,
-            ..a
+    /// The instance as a recording has it; without attachments if views are missing.
+    fn recorded(&self, views: &[Arc<View>], rendered: Rendered) -> recording::Instance {
+        let dependencies = self.0.dependencies.iter().filter(|one| one.0 != one.1);
+        let subpass = |index: u32| (index != vk::SUBPASS_EXTERNAL).then_some(index);
+        let dependencies = dependencies.map(|(from, to, one)| recording::SubpassDependency {
+            from: subpass(*from),
+            to: subpass(*to),
+            scopes: Scopes::of(one),
         });
-        // Those that Vulkan implies.
-        let implied = if subpass == vk::SUBPASS_EXTERNAL {
-            (
-                S::ALL_COMMANDS,
-                ATTACHMENT_ACCESS,
-                S::NONE,
-                vk::AccessFlags2::NONE,
-            )
-        } else {
-            (
-                S::NONE,
-                vk::AccessFlags2::NONE,
-                S::ALL_COMMANDS,
-                ATTACHMENT_ACCESS,
-            )
-        };
-        let union = union.unwrap_or_else(|| {
-            let (src_stages, src_access, dst_stages, dst_access) = implied;
-            Dependency {
-                src_stages,
-                src_access,
-                dst_stages,
-                dst_access,
-                memory: Memory::None,
-                previous: false,
-                families: None,
-            }
-        });
-        for (index, new) in used {
-            let (Some(view), Some(old)) = (views.get(*index as usize), layouts.get_mut(*index as usize))
-            else {
+        let is_multiview = self.0.subpasses.iter().any(|one| one.view_mask != 0);
+        let layers = if is_multiview { u32::MAX } else { rendered.layers };
+        let is_complete = views.len() >= self.0.attachments.len();
+        let (mut attachments, mut subpasses) = (Vec::new(), Vec::new());
+        if is_complete {
+            let all = self.0.attachments.iter().zip(views);
+            attachments.extend(all.map(|(one, view)| Attachment {
+                load: one.load_op,
+                store: one.store_op,
+                stencil_load: one.stencil_load_op,
+                stencil_store: one.stencil_store_op,
+                initial: one.initial_layout,
+                last: one.final_layout,
+                ..attachment(view, layers)
+            }));
+        }
+        for one in &self.0.subpasses {
+            let uses = if is_complete { uses(one) } else { Vec::new() };
+            subpasses.push(recording::Subpass {
+                uses,
+                view_mask: one.view_mask,
+            });
+        }
+        recording::Instance {
+            area: area(rendered.area, views),
+            attachments,
+            subpasses,
+            dependencies: dependencies.collect(),
+            resumes: false,
+            suspends: false,
+        }
+    }
+
+    /// Makes stencil an attachment of its own where its layouts are.
+    fn split_stencil(&self, instance: &mut recording::Instance, views: &mut Vec<Arc<View>>) {
+        use vk::ImageAspectFlags as Aspects;
+        for (index, [initial, last]) in &self.0.stencils {
+            let (Some(both), Some(view)) = (
+                instance.attachments.get_mut(*index as usize),
+                views.get(*index as usize).cloned(),
+            ) else {
                 continue;
             };
-            if *old != *new {
-                let resource = Resource::Image(view.image.clone());
-                let memory = Memory::Image {
-                    resource,
-                    part: view.range,
-                    old: *old,
-                    new: *new,
+            if both.range.aspects != Aspects::DEPTH | Aspects::STENCIL {
+                (both.initial, both.last) = (*initial, *last);
+                continue;
+            }
+            let mut stencil = both.clone();
+            both.range.aspects = Aspects::DEPTH;
+            stencil.range.aspects = Aspects::STENCIL;
+            (stencil.initial, stencil.last) = (*initial, *last);
+            let own = instance.attachments.len() as u32;
+            instance.attachments.push(stencil);
+            views.push(view);
+            for (subpass, described) in instance.subpasses.iter_mut().zip(&self.0.subpasses) {
+                let layout = |used: &AttachmentUse| {
+                    let known = described.stencils.iter().find(|one| one.0 == used.attachment);
+                    known.map_or(used.layout, |one| one.1)
                 };
-                all.push(Dependency {
-                    memory,
-                    ..union.clone()
+                let uses = subpass.uses.iter().filter(|one| one.attachment == *index);
+                let uses = uses.map(|one| AttachmentUse {
+                    attachment: own,
+                    layout: layout(one),
+                    ..*one
                 });
-                *old = *new;
+                let uses: Vec<_> = uses.collect();
+                subpass.uses.extend(uses);
             }
         }
-        all
     }
 
     /// Load operations count where an attachment is used first.
@@ -177,6 +187,69 @@ impl RenderPass {
         }
         all
     }
+}
+
+/// The attachments of a subpass.
+fn uses(subpass: &Subpass) -> Vec<AttachmentUse> {
+    let used = |&(attachment, layout): &Reference, role| AttachmentUse {
+        attachment,
+        role,
+        layout,
+    };
+    let layout_of = |attachment: u32| {
+        let all = subpass.colors.iter().chain(&subpass.depth);
+        all.copied().find(|one| one.0 == attachment)
+    };
+    let colors = subpass.colors.iter().map(|one| used(one, Role::Color));
+    let depth = subpass.depth.iter().map(|one| used(one, Role::DepthStencil));
+    let inputs = subpass.inputs.iter().map(|one| used(one, Role::Input));
+    let sources = subpass
+        .resolves
+        .iter()
+        .filter_map(|(source, _)| layout_of(*source));
+    let sources = sources.map(|one| used(&one, Role::ResolveSource));
+    let targets = subpass
+        .resolves
+        .iter()
+        .map(|(_, one)| used(one, Role::ResolveTarget));
+    colors
+        .chain(depth)
+        .chain(inputs)
+        .chain(sources)
+        .chain(targets)
+        .collect()
+}
+
+/// An attachment with as many layers as are rendered, and without operations: its resource is numbered later.
+pub(crate) fn attachment(view: &View, layers: u32) -> Attachment {
+    let Run { first, end } = view.range.layers;
+    Attachment {
+        resource: 0,
+        range: SubresourceRange {
+            // The aspects of the view are ignored.
+            aspects: format::aspects(view.image.desc.format),
+            layers: Run::new(first, first.saturating_add(layers.max(1)).min(end)),
+            ..view.range
+        },
+        load: vk::AttachmentLoadOp::NONE_KHR,
+        store: vk::AttachmentStoreOp::NONE,
+        stencil_load: vk::AttachmentLoadOp::NONE_KHR,
+        stencil_store: vk::AttachmentStoreOp::NONE,
+        initial: vk::ImageLayout::UNDEFINED,
+        last: vk::ImageLayout::UNDEFINED,
+    }
+}
+
+/// Columns and rows of a render area; `None` if it covers every attachment.
+pub(crate) fn area(area: vk::Rect2D, views: &[Arc<View>]) -> Option<[[u32; 2]; 2]> {
+    let at = [area.offset.x, area.offset.y];
+    let size = [area.extent.width, area.extent.height];
+    let covers = |view: &Arc<View>| view.image.area(view.range.levels.first, at, size).is_none();
+    let run = |axis: usize| {
+        let first = at[axis].max(0) as u32;
+        [first, first.saturating_add(size[axis])]
+    };
+    (!views.iter().all(covers)).then(|| [run(0), run(1)])
 }
 
 /// A load operation with its value, as a frame has it.

@@ -1,17 +1,18 @@
 //! What was submitted in a frame, and which resources take turns from frame to frame.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::frame::{BatchId, FrameBuilder, LoadOp};
-use tileheap_layer::host_waits::HostWait;
 
 use super::flatten::{Flat, flatten};
-use super::objects::Resource;
-use super::recording::Op;
-use crate::document::{BatchSync, SemaphoreUse};
+use super::objects::{Resource, number_of};
+use super::recording::Recorded;
+use super::resource_table::ResourceTable;
+use crate::document::SemaphoreUse;
+use crate::document::recording::Step;
 
 /// A queue of the program.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,11 +22,17 @@ pub(crate) struct Queue {
     pub(crate) capabilities: vk::QueueFlags,
 }
 
+impl Queue {
+    pub(crate) fn number(&self) -> u32 {
+        number_of(vk::Queue::from_raw(self.handle))
+    }
+}
+
 /// A submitted command buffer.
 #[derive(Debug)]
 pub(crate) struct Submitted {
     pub(crate) name: String,
-    pub(crate) ops: Arc<Vec<Op>>,
+    pub(crate) ops: Arc<Vec<Recorded>>,
     /// Its passes as of submission; made when the frame is written where that was not certain.
     pub(crate) flat: Option<Flat>,
 }
@@ -33,60 +40,58 @@ pub(crate) struct Submitted {
 /// A submitted batch. A binary semaphore has the value 0.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) sync: BatchSync,
+    pub(crate) waits: Vec<SemaphoreUse>,
+    pub(crate) signals: Vec<SemaphoreUse>,
     pub(crate) commands: Vec<Submitted>,
-    /// Timeline semaphores' values that it signals.
-    pub(crate) signals: Vec<HostWait>,
-    /// Of the batches of the device, from 1.
-    pub(crate) number: u64,
-    /// Of each queue, the last batch that the host knew to be complete.
-    pub(crate) completed: BTreeMap<u64, u64>,
 }
 
-/// What the host knows to be complete.
-#[derive(Debug, Default)]
-pub(crate) struct Completed {
-    batches: u64,
-    /// What shows that a batch of a queue is complete, with all that the queue ran before.
-    shown: Vec<(HostWait, u64, u64)>,
-    /// Of each queue, the last batch that is complete.
-    completed: BTreeMap<u64, u64>,
+/// Semaphores between two steps of the host: the state in which they will be when everything submitted is complete.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Semaphores {
+    /// The highest value of each timeline semaphore.
+    pub(crate) timelines: BTreeMap<u32, u64>,
+    /// Binary ones that are signaled.
+    pub(crate) signaled: BTreeSet<u32>,
 }
 
-impl Completed {
-    /// Numbers the batches of a submit, which signals the fence.
-    pub(crate) fn submit(&mut self, queue: vk::Queue, batches: &mut [Batch], fence: vk::Fence) {
-        let handle = queue.as_raw();
-        self.shown.retain(|(wait, ..)| *wait != HostWait::Queue(queue));
-        for batch in batches {
-            self.batches += 1;
-            (batch.number, batch.completed) = (self.batches, self.completed.clone());
-            let signals = batch.signals.iter();
-            self.shown
-                .extend(signals.map(|wait| (*wait, handle, batch.number)));
+impl Semaphores {
+    /// A semaphore is created; of a timeline with its value.
+    pub(crate) fn create(&mut self, semaphore: u32, value: Option<u64>) {
+        self.destroy(semaphore);
+        self.timelines.extend(value.map(|value| (semaphore, value)));
+    }
+
+    pub(crate) fn destroy(&mut self, semaphore: u32) {
+        self.timelines.remove(&semaphore);
+        self.signaled.remove(&semaphore);
+    }
+
+    pub(crate) fn is_timeline(&self, semaphore: u32) -> bool {
+        self.timelines.contains_key(&semaphore)
+    }
+
+    pub(crate) fn signal(&mut self, semaphore: u32, value: u64) {
+        match self.timelines.get_mut(&semaphore) {
+            Some(known) => *known = value.max(*known),
+            None => _ = self.signaled.insert(semaphore),
         }
-        let waits = [HostWait::Queue(queue), HostWait::Fence(fence)];
-        self.shown.extend(waits.map(|wait| (wait, handle, self.batches)));
     }
 
-    /// Something is complete.
-    pub(crate) fn waited(&mut self, wait: HostWait) {
-        let completed = &mut self.completed;
-        self.shown.retain(|(shown, queue, batch)| {
-            let is_shown = match (wait, *shown) {
-                (HostWait::Semaphore(one, reached), HostWait::Semaphore(other, value)) => {
-                    one == other && value <= reached
-                }
-                (HostWait::Device, _) => true,
-                (one, other) => one == other,
-            };
-            if is_shown {
-                let last = completed.entry(*queue).or_default();
-                *last = (*batch).max(*last);
-            }
-            !is_shown
-        });
+    pub(crate) fn wait(&mut self, semaphore: u32) {
+        self.signaled.remove(&semaphore);
     }
+}
+
+/// A step of the host.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum HostStep {
+    /// A batch of a submit; of a submit without batches, only the fence.
+    Submit {
+        submit: usize,
+        batch: usize,
+        fence: Option<u32>,
+    },
+    Other(Step),
 }
 
 /// A frame of a program, as it was submitted.
@@ -94,39 +99,55 @@ impl Completed {
 pub(crate) struct Submits {
     pub(crate) number: u64,
     pub(crate) submits: Vec<(Queue, Vec<Batch>)>,
+    pub(crate) steps: Vec<HostStep>,
+    pub(crate) resources: ResourceTable,
+    /// Semaphores when it began.
+    pub(crate) before: Semaphores,
+    /// The number of the last image or buffer that was created before it began.
+    pub(crate) created_before: u64,
+    /// The number of the first allocation of memory that was made after it began.
+    pub(crate) allocated_before: u32,
 }
 
 impl Submits {
+    /// Adds the batches of a submit, the last of which signals the fence.
+    pub(crate) fn submit(&mut self, queue: Queue, batches: Vec<Batch>, fence: Option<u32>) {
+        let submit = self.submits.len();
+        let last = batches.len().saturating_sub(1);
+        self.steps.extend((0..=last).map(|batch| HostStep::Submit {
+            submit,
+            batch,
+            fence: fence.filter(|_| batch == last),
+        }));
+        self.submits.push((queue, batches));
+    }
+
+    /// Adds a step of the host. A wait that it repeats without other steps but waits in between is the same one.
+    pub(crate) fn step(&mut self, step: Step) {
+        let is_wait = |step: &HostStep| {
+            matches!(
+                step,
+                HostStep::Other(Step::WaitFence(_) | Step::WaitSemaphore { .. } | Step::WaitIdle(_))
+            )
+        };
+        let step = HostStep::Other(step);
+        let mut waits = self.steps.iter().rev().take_while(|step| is_wait(step));
+        if !(is_wait(&step) && waits.any(|known| *known == step)) {
+            self.steps.push(step);
+        }
+    }
+
     pub(crate) fn flatten(&mut self) {
         let batches = self.submits.iter_mut().flat_map(|(_, batches)| batches);
         for command in batches.flat_map(|batch| &mut batch.commands) {
-            command.flat.get_or_insert_with(|| flatten(&command.ops));
+            command
+                .flat
+                .get_or_insert_with(|| flatten(&command.ops, &mut self.resources));
         }
     }
 
     pub(crate) fn batches(&self) -> impl Iterator<Item = &Batch> {
         self.submits.iter().flat_map(|(_, batches)| batches)
-    }
-
-    /// Of each batch, what it waits for and signals.
-    pub(crate) fn synchronized(&self) -> Vec<BatchSync> {
-        let of_queue = |(queue, batches): &(Queue, Vec<Batch>)| {
-            let handle = queue.handle;
-            batches
-                .iter()
-                .map(|batch| (handle, batch.number))
-                .collect::<Vec<_>>()
-        };
-        let all: Vec<_> = self.submits.iter().flat_map(of_queue).collect();
-        let last = |(queue, number): (&u64, &u64)| {
-            let is_in = |(of, one): &(u64, u64)| of == queue && one <= number;
-            all.iter().rposition(is_in).map(|index| index as u32)
-        };
-        let of = |batch: &Batch| BatchSync {
-            completed: batch.completed.iter().filter_map(last).collect(),
-            ..batch.sync.clone()
-        };
-        self.batches().map(of).collect()
     }
 
     /// Of each command buffer.
@@ -211,8 +232,8 @@ impl Links {
         format!("{word} {}", self.count)
     }
 
-    pub(crate) fn batch(&mut self, builder: &mut FrameBuilder, id: BatchId, sync: &BatchSync) {
-        for wait in &sync.waits {
+    pub(crate) fn batch(&mut self, builder: &mut FrameBuilder, id: BatchId, batch: &Batch) {
+        for wait in &batch.waits {
             let timeline = wait.value > 0;
             let is_it = |(signal, _): &(SemaphoreUse, BatchId)| {
                 signal.semaphore == wait.semaphore && signal.value >= wait.value
@@ -235,7 +256,7 @@ impl Links {
                 }
             }
         }
-        self.open.extend(sync.signals.iter().map(|signal| (*signal, id)));
+        self.open.extend(batch.signals.iter().map(|signal| (*signal, id)));
     }
 
     pub(crate) fn finish(mut self, builder: &mut FrameBuilder) {

@@ -10,6 +10,7 @@ use tileheap_capture::check::check;
 use tileheap_capture::document::{Border, Capture, Inferred};
 use tileheap_capture::{LAYER_NAME, settings};
 
+mod order;
 mod small;
 
 /// Puts the layer under a program; `None`, and the test listed as skipped, where it is not staged.
@@ -88,6 +89,13 @@ fn own_frame(path: &Path) -> Frame {
     Frame::from_json(&text).expect("a frame")
 }
 
+/// The frame's own synchronization orders every access.
+fn assert_no_mistakes(name: &str, capture: &Capture) {
+    let report = check(&capture.recording).expect("a recording");
+    assert!(report.checked > 0, "{name}");
+    assert_eq!(report.findings, [], "{name}");
+}
+
 const EACH_SUBMIT: (&str, &str) = (settings::BORDER, "submits:1");
 
 #[test]
@@ -122,8 +130,7 @@ fn the_third_frame_of_deferred_is_the_one_that_it_describes() {
             .accesses_to(history)
             .any(|access| access.version == Version::Previous)
     );
-    let findings = check(&frame, &capture).expect("a capture of this frame");
-    assert_eq!(findings, [], "its own synchronization covers it");
+    assert_no_mistakes("deferred", &capture);
 }
 
 #[test]
@@ -155,8 +162,7 @@ fn what_forward_and_network_submit_is_what_they_describe() {
             .unwrap_or_else(|| panic!("{name} has no such frame"));
         assert_eq!(capture.followed(), Some(1.0), "{:?}", capture.unresolved);
         assert_same(&frame, &expected);
-        let findings = check(&frame, &capture).expect("a capture of this frame");
-        assert_eq!(findings, [], "{name}: its own synchronization covers it");
+        assert_no_mistakes(name, &capture);
     }
 }
 

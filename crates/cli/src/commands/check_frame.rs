@@ -1,67 +1,159 @@
 //! `tileheap check-frame`.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::frame::Frame;
 use tileheap_capture::check::check;
-use tileheap_capture::document::Capture;
+use tileheap_capture::check::finding::{Report, Verdict};
+use tileheap_capture::document::recording::Recording;
+use tileheap_capture::document::{Capture, VERSION};
 
+use crate::documents::{self, FrameCheck};
 use crate::error::{Error, Result};
+use crate::findings::{self, NOTHING_CHECKED};
 use crate::input::{read_text, shown};
 use crate::output::Output;
+use crate::values::FailOn;
 
 /// Check a captured frame's own synchronization
-///
-/// Replays the barriers, events, semaphores and layouts that the program recorded over the frame's accesses, and names every access that
-/// they do not order behind an earlier one of the same bytes, to which they do not make its writes visible, or that finds an image in
-/// another layout. Work before the frame counts as waited for. Buffers are judged whole: their uses may be of different bytes, and are
-/// listed apart.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Exit status: 3 if an access is not covered, other than those of buffers.
-
-Example:
-  tileheap capture -- ./game && tileheap check-frame tileheap-capture/frame-2.json")]
+#[command(long_about = include_str!("about/check_frame.txt"))]
+#[command(after_help = include_str!("help/check_frame.txt"))]
 pub(crate) struct Arguments {
     /// A frame that `tileheap capture` wrote; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     frame: PathBuf,
+    /// List findings by the letter of the specification too
+    #[arg(long)]
+    pedantic: bool,
+    /// The lowest level of findings that makes the command fail
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "error")]
+    fail_on: FailOn,
+    /// Print JSON instead of a report
+    #[arg(long)]
+    json: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let path = &arguments.frame;
-    let text = read_text(path, "captured frame")?;
-    let named = |error: &dyn Display| Error::of(shown(path), error);
-    let frame = Frame::from_json(&text).map_err(|error| named(&error))?;
-    let capture = Capture::from_json(&text).map_err(|error| named(&error))?;
-    let none = "the frame has no recorded synchronization: give one that `tileheap capture` wrote";
-    let findings = check(&frame, &capture.ok_or_else(|| named(&none))?).map_err(|error| named(&error))?;
-    let (sure, perhaps): (Vec<_>, Vec<_>) = findings.iter().partition(|finding| finding.certain);
-    let (passes, accesses) = (frame.passes().len(), frame.accesses().len());
-    let mut report = format!("Frame `{}`: {passes} passes, {accesses} accesses\n", frame.name());
-    if findings.is_empty() {
-        report += "  the program's synchronization covers every access\n";
+    let text = read_text(&arguments.frame, "captured frame")?;
+    let (frame, recording) = read(&text).map_err(|error| Error::of(shown(&arguments.frame), error))?;
+    let report = check(&recording).map_err(|error| Error::of(shown(&arguments.frame), error))?;
+    let failure = failure(&report, arguments.pedantic, arguments.fail_on);
+    let output = Output::to(arguments.output.clone());
+    if arguments.json {
+        output.write(&documents::write(&FrameCheck { frame, report }))?;
+    } else {
+        output.write_report(&findings::text(&frame, &report, arguments.pedantic))?;
     }
-    for (title, list) in [
-        ("Not covered by the program's synchronization", &sure),
-        (
-            "Not covered if these uses of a buffer are of the same bytes",
-            &perhaps,
-        ),
-    ] {
-        report += &if list.is_empty() {
-            String::new()
-        } else {
-            format!("\n{title}\n")
+    match failure {
+        None => Ok(()),
+        // The report has told why.
+        Some(_) if !arguments.json && arguments.output.is_none() => Err(Error::Exit(FAILED)),
+        Some(why) => Err(Error::Failed(
+            FAILED,
+            format!("{}: {why}", shown(&arguments.frame)),
+        )),
+    }
+}
+
+/// The exit status if findings make the command fail, or if nothing was checked.
+const FAILED: u8 = 3;
+
+/// The name and the recording of a captured frame.
+///
+/// # Errors
+/// The problem, and what to do about it.
+fn read(text: &str) -> Result<(String, Recording), String> {
+    let frame = Frame::from_json(text).map_err(|error| error.to_string())?;
+    let capture = Capture::from_json(text).map_err(|error| error.to_string())?;
+    let none =
+        "the frame was not captured and has no commands to check: pass a frame that `tileheap capture` wrote";
+    let capture = capture.ok_or(none)?;
+    if capture.version < VERSION {
+        let earlier = "captured by an earlier version, which did not record individual commands: capture the frame again";
+        return Err(earlier.to_owned());
+    }
+    Ok((frame.name().to_owned(), capture.recording))
+}
+
+/// Why the command fails, if it does. Findings by the letter of the specification count as warnings if they are `listed`.
+fn failure(report: &Report, listed: bool, fail_on: FailOn) -> Option<String> {
+    if report.checked == 0 {
+        return Some(NOTHING_CHECKED.to_owned());
+    }
+    let has = |verdict| findings::of_verdict(report, verdict).next().is_some();
+    let warnings = has(Verdict::Possible) || (listed && has(Verdict::ByTheLetter));
+    let fails = has(Verdict::Certain) || (fail_on == FailOn::Warning && warnings);
+    findings::counts(report, listed).filter(|_| fails)
+}
+
+#[cfg(test)]
+mod tests {
+    use tileheap_capture::check::finding::{Finding, Overlap, Problem, Use};
+    use tileheap_capture::document::recording::Part;
+
+    use super::*;
+
+    fn report(checked: u64, verdicts: &[Verdict]) -> Report {
+        let finding = |&verdict: &Verdict| Finding {
+            verdict,
+            problem: Problem::NeverWritten,
+            first: None,
+            second: Use::default(),
+            overlap: Overlap::Resource(Part::Bytes(0, 4)),
+            unknown: None,
+            fix: None,
+            section: String::new(),
+            vuid: None,
+            count: 1,
         };
-        list.iter()
-            .for_each(|finding| report += &format!("  {}\n", finding.message));
+        Report {
+            checked,
+            findings: verdicts.iter().map(finding).collect(),
+            ..Report::default()
+        }
     }
-    Output::stdout().write_report(&report)?;
-    match sure.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Exit(3)),
+
+    #[test]
+    fn only_findings_at_the_chosen_level_fail() {
+        use Verdict::{ByTheLetter, Certain, Possible};
+        let fails =
+            |verdicts: &[Verdict], listed, fail_on| failure(&report(9, verdicts), listed, fail_on).is_some();
+        for listed in [false, true] {
+            for fail_on in [FailOn::Error, FailOn::Warning] {
+                assert!(fails(&[Certain], listed, fail_on));
+                assert!(!fails(&[], listed, fail_on));
+                assert_eq!(fails(&[Possible], listed, fail_on), fail_on == FailOn::Warning);
+                let letter_fails = listed && fail_on == FailOn::Warning;
+                assert_eq!(fails(&[ByTheLetter], listed, fail_on), letter_fails);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_without_a_checked_access_fails() {
+        let why = failure(&report(0, &[]), false, FailOn::Error);
+        assert!(why.is_some_and(|why| why.starts_with("nothing was checked")));
+    }
+
+    #[test]
+    fn the_reason_for_a_failure_counts_findings() {
+        let verdicts = [
+            Verdict::Certain,
+            Verdict::Certain,
+            Verdict::ByTheLetter,
+            Verdict::Possible,
+        ];
+        let why = |listed| failure(&report(9, &verdicts), listed, FailOn::Error);
+        assert_eq!(
+            why(false).as_deref(),
+            Some("2 certain findings, 1 possible finding")
+        );
+        let all = "2 certain findings, 1 finding by the letter, 1 possible finding";
+        assert_eq!(why(true).as_deref(), Some(all));
     }
 }

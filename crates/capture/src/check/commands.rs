@@ -1,0 +1,295 @@
+//! Recorded commands, as the model has them.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ash::vk::{self, ImageLayout};
+use tileheap_sync::program::{self, AccessKind, Change, Command, EventId, Extent, ResourceId, Tag};
+use vk::AccessFlags2 as A;
+
+use super::passes::{Open, scopes};
+use super::resources::Resources;
+use crate::document::recording::{self, Access, Action, CommandBuffer, Dependency, Memory, Recording};
+
+/// All command buffers. The tag of a command is its position in `sites`.
+#[derive(Default)]
+pub(super) struct Commands {
+    /// By index in the recording.
+    pub(super) buffers: Vec<Arc<program::CommandBuffer>>,
+    /// The accesses in each of them.
+    pub(super) accesses: Vec<u64>,
+    /// By index: the tag of the first command of each of them.
+    first_tags: Vec<u32>,
+    /// By tag.
+    pub(super) sites: Vec<CommandPosition>,
+    /// Accesses that may not happen, by tag.
+    doubtful: HashMap<Tag, Vec<(program::Access, Doubt)>>,
+    /// Barriers that transfer a resource to or from a queue family outside of the device.
+    outside: HashSet<(Tag, ResourceId)>,
+    /// Render pass instances so far.
+    instances: u32,
+}
+
+/// The position of a command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommandPosition {
+    /// The command buffer.
+    pub(super) buffer: usize,
+    /// The command in it.
+    pub(super) index: usize,
+    /// The render pass instance, unique in the recording, and the subpass; those that it begins or ends with it.
+    pub(super) place: Option<(u32, u32)>,
+}
+
+/// Why an access may not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// A shader may skip it or use another descriptor, or an indirect or conditional command may do nothing.
+    Shader,
+    /// Depth and stencil tests and writes may be disabled.
+    Tests,
+}
+
+impl Commands {
+    /// Converts every command buffer.
+    pub(super) fn new(recording: &Recording, resources: &Resources<'_>) -> Commands {
+        let mut commands = Commands::default();
+        for (index, buffer) in recording.command_buffers.iter().enumerate() {
+            commands.convert(index, buffer, resources);
+        }
+        commands
+    }
+
+    fn convert(&mut self, index: usize, buffer: &CommandBuffer, resources: &Resources<'_>) {
+        self.first_tags.push(self.sites.len() as u32);
+        let mut converted = Vec::new();
+        let mut open: Option<Open> = None;
+        for (position, command) in buffer.commands.iter().enumerate() {
+            let tag = Tag(self.sites.len() as u32);
+            if let Action::Begin(instance) = &command.action {
+                self.instances += 1;
+                open = Some(Open::new(instance, self.instances, resources));
+            }
+            let made = self.command(tag, &command.action, &mut open, resources);
+            self.sites.push(CommandPosition {
+                buffer: index,
+                index: position,
+                place: open.as_ref().map(Open::place),
+            });
+            if command.action == Action::End {
+                open = None;
+            }
+            converted.extend(made.into_iter().map(|command| (tag, command)));
+        }
+        let accesses = converted.iter().map(|(_, command)| match command {
+            Command::Action(accesses) => accesses.len() as u64,
+            _ => 0,
+        });
+        self.accesses.push(accesses.sum());
+        let commands = program::CommandBuffer { commands: converted };
+        self.buffers.push(Arc::new(commands));
+    }
+
+    /// The commands of the model that stand for one command.
+    fn command(
+        &mut self,
+        tag: Tag,
+        action: &Action,
+        open: &mut Option<Open>,
+        resources: &Resources<'_>,
+    ) -> Vec<Command> {
+        let mut made = match (action, open.as_mut()) {
+            (Action::Access(accesses), pass) => vec![self.access(tag, accesses, pass, resources)],
+            (Action::Barrier(dependencies), pass) => {
+                pass.into_iter().for_each(Open::after_barrier);
+                vec![Command::Barrier(self.dependencies(tag, dependencies, resources))]
+            }
+            (Action::SetEvent { event, stages }, _) => {
+                vec![Command::SetEvent(EventId((*event).into()), *stages)]
+            }
+            (Action::ResetEvent { event }, _) => vec![Command::ResetEvent(EventId((*event).into()))],
+            (Action::WaitEvents { events, dependencies }, pass) => {
+                pass.into_iter().for_each(Open::after_barrier);
+                let events = events.iter().map(|event| EventId((*event).into()));
+                vec![Command::WaitEvents(
+                    events.collect(),
+                    self.dependencies(tag, dependencies, resources),
+                )]
+            }
+            (Action::Begin(_), Some(pass)) => pass.begin(),
+            (Action::NextSubpass, Some(pass)) => pass.next(),
+            (Action::End, Some(pass)) => pass.end(),
+            (Action::None | Action::Begin(_) | Action::NextSubpass | Action::End, _) => Vec::new(),
+        };
+        made.iter_mut().for_each(|command| narrow(command, resources));
+        made.retain(|command| !matches!(command, Command::Action(accesses) if accesses.is_empty()));
+        made
+    }
+
+    /// The accesses of a draw, with those of attachments where they are due, or of another command.
+    fn access(
+        &mut self,
+        tag: Tag,
+        accesses: &[Access],
+        mut open: Option<&mut Open>,
+        resources: &Resources<'_>,
+    ) -> Command {
+        let mut all = Vec::with_capacity(accesses.len());
+        if let Some(pass) = &mut open {
+            for (access, is_test) in pass.draw() {
+                if is_test {
+                    self.doubt(tag, access, Doubt::Tests);
+                }
+                all.push(access);
+            }
+        }
+        let area = open.and_then(|pass| pass.area());
+        for one in accesses {
+            let Some(id) = resources.id(one.resource) else {
+                continue;
+            };
+            let is_input = one.access == A::INPUT_ATTACHMENT_READ;
+            let part = match one.part {
+                recording::Part::Texels { range, area: None } if is_input => {
+                    recording::Part::Texels { range, area }
+                }
+                part => part,
+            };
+            let Some(part) = resources.part(one.resource as usize, &part) else {
+                continue;
+            };
+            let is_whole = one.whole && !one.conditional && !is_input && !resources.is_inexact(id);
+            let access = program::Access {
+                resource: id,
+                part,
+                stage: one.stage,
+                access: one.access,
+                kind: if is_whole {
+                    AccessKind::Whole
+                } else {
+                    AccessKind::Partial
+                },
+                discards: false,
+            };
+            if one.conditional {
+                self.doubt(tag, access, Doubt::Shader);
+            }
+            all.push(access);
+        }
+        Command::Action(all)
+    }
+
+    fn doubt(&mut self, tag: Tag, mut access: program::Access, doubt: Doubt) {
+        access.kind = AccessKind::Partial;
+        self.doubtful.entry(tag).or_default().push((access, doubt));
+    }
+
+    /// The tag of the first command of a command buffer.
+    pub(super) fn first_tag(&self, buffer: usize) -> u32 {
+        self.first_tags[buffer]
+    }
+
+    /// Why an access of a command may not happen.
+    pub(super) fn doubt_of(&self, used: &tileheap_sync::Use) -> Option<Doubt> {
+        let tileheap_sync::Action::Access(stage, access) = used.action else {
+            return None;
+        };
+        let is_same = |one: &program::Access| {
+            let is_same_part = match (one.part, used.part) {
+                (program::Part::Texels(own), program::Part::Texels(other)) => {
+                    // The area was left out where it covers the level.
+                    program::Texels { area: None, ..own } == program::Texels { area: None, ..other }
+                }
+                (own, other) => own == other,
+            };
+            (one.resource, one.stage, one.access) == (used.resource, stage, access) && is_same_part
+        };
+        let all = self.doubtful.get(&used.tag)?;
+        all.iter().find(|(one, _)| is_same(one)).map(|(_, doubt)| *doubt)
+    }
+
+    /// Whether a command transfers a resource to or from a queue family outside of the device.
+    pub(super) fn is_outside(&self, used: &tileheap_sync::Use) -> bool {
+        self.outside.contains(&(used.tag, used.resource))
+    }
+
+    fn dependencies(
+        &mut self,
+        tag: Tag,
+        dependencies: &[Dependency],
+        resources: &Resources<'_>,
+    ) -> Vec<program::Dependency> {
+        let mut converted = Vec::with_capacity(dependencies.len());
+        for one in dependencies {
+            let extent = extent(&one.memory, resources);
+            let families = one.families.filter(|[from, to]| from != to);
+            let is_outside = families.is_some_and(|families| families.into_iter().any(is_outside));
+            let change = match (&one.memory, families) {
+                (_, Some(_)) if is_outside => {
+                    if let Extent::Part(resource, _) = extent {
+                        self.outside.insert((tag, resource));
+                    }
+                    // Others use it between two transfers: what comes after is ordered after the transfer, not after what was before.
+                    Change::Layout { discards: false }
+                }
+                (_, Some([from, to])) => Change::Family { from, to },
+                (Memory::Image { old, new, .. }, None) if old != new => Change::Layout {
+                    discards: *old == ImageLayout::UNDEFINED,
+                },
+                _ => Change::None,
+            };
+            converted.push(program::Dependency {
+                scopes: scopes(&one.scopes),
+                extent,
+                change: if matches!(extent, Extent::Part(..)) {
+                    change
+                } else {
+                    Change::None
+                },
+            });
+        }
+        converted
+    }
+}
+
+/// Queue families outside of the device: `VK_QUEUE_FAMILY_EXTERNAL`, `VK_QUEUE_FAMILY_FOREIGN_EXT` and `VK_QUEUE_FAMILY_IGNORED`.
+pub(super) fn is_outside(family: u32) -> bool {
+    matches!(
+        family,
+        vk::QUEUE_FAMILY_EXTERNAL | vk::QUEUE_FAMILY_FOREIGN_EXT | vk::QUEUE_FAMILY_IGNORED
+    )
+}
+
+fn extent(memory: &Memory, resources: &Resources<'_>) -> Extent {
+    let part = |resource: u32, part: recording::Part| {
+        let id = resources.id(resource)?;
+        Some(Extent::Part(id, resources.part(resource as usize, &part)?))
+    };
+    let extent = match *memory {
+        Memory::None => None,
+        Memory::All => Some(Extent::All),
+        Memory::Buffer { resource, first, end } => part(resource, recording::Part::Bytes(first, end)),
+        Memory::Image { resource, range, .. } => {
+            part(resource, recording::Part::Texels { range, area: None })
+        }
+    };
+    extent.unwrap_or(Extent::Execution)
+}
+
+/// Leaves out the areas of accesses that cover a level.
+fn narrow(command: &mut Command, resources: &Resources<'_>) {
+    let Command::Action(accesses) = command else {
+        return;
+    };
+    accesses.retain_mut(|access| {
+        let program::Part::Texels(texels) = access.part else {
+            return true;
+        };
+        let texels = resources.existing(resources.index(access.resource), texels);
+        let exists = texels.is_some();
+        if let Some(texels) = texels {
+            access.part = program::Part::Texels(texels);
+        }
+        exists
+    });
+}

@@ -1,0 +1,204 @@
+//! Findings, as `check-frame` prints and writes them.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+use tileheap::names;
+use tileheap_json::is_default;
+
+use crate::document::recording::{Part, Scopes};
+
+/// The result of checking a recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Submitted command buffers.
+    pub command_buffers: u64,
+    /// Submitted commands.
+    pub commands: u64,
+    /// Accesses that were checked, those of render passes and of the presentation engine included.
+    pub checked: u64,
+    /// Findings: first certain ones, then those by the letter, then possible ones, each in submission order.
+    pub findings: Vec<Finding>,
+    /// Everything that was not checked.
+    pub unchecked: Vec<Unchecked>,
+}
+
+/// A rule that the program breaks, or may break.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The certainty.
+    pub verdict: Verdict,
+    /// The problem.
+    pub problem: Problem,
+    /// The earlier command; `None` if there is none, as for contents that nothing wrote.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub first: Option<Use>,
+    /// The later command.
+    pub second: Use,
+    /// The bytes or texels that both access.
+    pub overlap: Overlap,
+    /// What is unknown, for a possible finding: in words.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unknown: Option<String>,
+    /// A barrier or semaphore that fixes it; `None` if the program must change in another way.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fix: Option<Fix>,
+    /// The section of the Vulkan specification.
+    pub section: String,
+    /// The identifier of the valid usage rule, if there is one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub vuid: Option<String>,
+    /// How often it occurs: in resubmitted command buffers, and between equal commands.
+    pub count: u64,
+}
+
+/// The certainty of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The specification forbids it, and contents can be wrong.
+    Certain,
+    /// The specification requires a dependency that no known implementation needs.
+    ByTheLetter,
+    /// It depends on something unknown.
+    Possible,
+}
+
+/// The problem of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Problem {
+    /// Nothing orders the two.
+    Unordered,
+    /// They are ordered, but the first one's write is not made available.
+    NotAvailable,
+    /// The first one's write is available, but not made visible to the second.
+    NotVisible,
+    /// The second reads contents that nothing wrote.
+    NeverWritten,
+    /// The second reads contents that the first discarded.
+    Discarded,
+    /// The second reads contents that the first overwrote through another resource, which interprets the bytes differently.
+    Overwritten,
+    /// The second reads contents that the first wrote through another resource, which interprets the bytes alike. This may be intended.
+    WrittenThrough,
+    /// The image is in another layout than the command expects.
+    Layout {
+        /// The layout that it is in.
+        #[serde(with = "names::value")]
+        is: vk::ImageLayout,
+        /// The layout that the command names.
+        #[serde(with = "names::value")]
+        expected: vk::ImageLayout,
+    },
+}
+
+/// A command's use of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Use {
+    /// The command, as `vkCmdDispatch`; `vkQueuePresentKHR` and `vkAcquireNextImageKHR` for the presentation engine.
+    pub call: String,
+    /// Its command buffer; empty for steps of the host.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub command_buffer: String,
+    /// Its number in the command buffer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub number: u32,
+    /// The submission, from 1.
+    pub submission: u64,
+    /// The innermost debug label around it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub label: String,
+    /// The secondary command buffer that it was recorded in.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub secondary: String,
+    /// The resource's name.
+    pub resource: String,
+    /// Its format and size, in words: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
+    pub description: String,
+    /// What it does to the resource.
+    pub action: Action,
+}
+
+/// What a command does to a resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Reads it.
+    Read {
+        /// The stage.
+        #[serde(with = "names::bits")]
+        stage: vk::PipelineStageFlags2,
+        /// The access type.
+        #[serde(with = "names::bits")]
+        access: vk::AccessFlags2,
+    },
+    /// Writes it.
+    Write {
+        /// The stage.
+        #[serde(with = "names::bits")]
+        stage: vk::PipelineStageFlags2,
+        /// The access type.
+        #[serde(with = "names::bits")]
+        access: vk::AccessFlags2,
+    },
+    /// Changes its layout.
+    #[default]
+    Transition,
+    /// Releases it to another queue family.
+    Release,
+    /// Acquires it from another queue family.
+    Acquire,
+    /// The presentation engine reads it.
+    Present,
+}
+
+/// The bytes or texels that two uses have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overlap {
+    /// Part of one resource.
+    Resource(Part),
+    /// Bytes of memory that two resources share.
+    Memory {
+        /// The number of the allocation.
+        memory: u32,
+        /// The first byte.
+        first: u64,
+        /// The byte after the last.
+        end: u64,
+    },
+}
+
+/// What fixes a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fix {
+    /// A memory barrier before the second command, or these scopes in the one that transitions the image.
+    Barrier(Scopes),
+    /// The two run on different queues: a semaphore, with this stage where the second batch waits.
+    Semaphore {
+        /// The stage that waits.
+        #[serde(with = "names::bits")]
+        stages: vk::PipelineStageFlags2,
+    },
+}
+
+/// Accesses that were not checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unchecked {
+    /// What was not checked, in words that can follow a number: `commands access memory by buffer device addresses`.
+    pub what: String,
+    /// How many.
+    pub count: u64,
+    /// The first of them, in words.
+    pub first: String,
+    /// Names of at most eight resources that they may access; empty if they may access any.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resources: Vec<String>,
+    /// The number of these resources.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resource_count: u64,
+    /// A limit of every check, such as accesses of the host, rather than a gap in this recording.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub always: bool,
+}

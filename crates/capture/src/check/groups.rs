@@ -1,0 +1,155 @@
+//! Equal findings as one, with a count.
+
+use std::collections::{HashMap, HashSet};
+use std::mem::{Discriminant, discriminant};
+
+use tileheap_sync::program::Tag;
+
+use super::finding::{Action, Finding, Fix, Overlap, Problem, Verdict};
+use super::sites::{Sites, UsePosition};
+use crate::document::recording::Scopes;
+
+/// A finding, with positions in place of words.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) verdict: Verdict,
+    pub(super) problem: Problem,
+    pub(super) first: Option<UsePosition>,
+    pub(super) second: UsePosition,
+    pub(super) overlap: Overlap,
+    pub(super) unknown: Option<String>,
+    pub(super) fix: Option<Fix>,
+    pub(super) section: &'static str,
+    pub(super) vuid: Option<&'static str>,
+}
+
+impl Draft {
+    /// Merges a finding that the same dependency fixes. Keeps the more certain one or, before the same command, the one with the later
+    /// first command. The fix covers both.
+    pub(super) fn merge(&mut self, mut other: Draft) {
+        let order = |draft: &Draft| draft.first.map(|first| (first.step, first.tag));
+        let is_closer = (other.second.step, other.second.tag) == (self.second.step, self.second.tag)
+            && order(&other) > order(self);
+        if other.verdict < self.verdict || other.verdict == self.verdict && is_closer {
+            std::mem::swap(self, &mut other);
+        }
+        match (&mut self.fix, other.fix) {
+            (Some(Fix::Barrier(own)), Some(Fix::Barrier(with))) => {
+                *own = Scopes {
+                    src_stages: own.src_stages | with.src_stages,
+                    src_access: own.src_access | with.src_access,
+                    dst_stages: own.dst_stages | with.dst_stages,
+                    dst_access: own.dst_access | with.dst_access,
+                };
+            }
+            (Some(Fix::Semaphore { stages }), Some(Fix::Semaphore { stages: with })) => *stages |= with,
+            _ => {}
+        }
+    }
+}
+
+/// A command by its name, its label, its resource and its action: equal ones are not told apart.
+type Likeness<'a> = (&'a str, &'a str, usize, Action);
+
+/// The properties that equal findings share.
+#[derive(PartialEq)]
+struct Alike<'a> {
+    first: Option<Likeness<'a>>,
+    second: Likeness<'a>,
+    problem: Problem,
+    verdict: Verdict,
+}
+
+/// The hash key of a group; groups with equal keys are compared in full.
+type Key = (u8, Discriminant<Problem>, Option<usize>, usize);
+
+/// A command by its step and tag.
+type At = (u64, Tag);
+
+/// Equal findings.
+struct Group<'a> {
+    alike: Alike<'a>,
+    shown: Draft,
+    /// The pairs of commands.
+    pairs: HashSet<(Option<At>, At)>,
+}
+
+/// Findings as they are reported.
+#[derive(Default)]
+pub(super) struct Groups<'a> {
+    groups: Vec<Group<'a>>,
+    by_key: HashMap<Key, Vec<usize>>,
+}
+
+impl<'a> Groups<'a> {
+    /// Adds a finding to those that are equal to it.
+    pub(super) fn add(&mut self, sites: &Sites<'a>, draft: Draft) {
+        let of = |spot: &UsePosition| {
+            let label = sites
+                .command(spot.step, spot.tag)
+                .map_or("", |command| &command.label);
+            (sites.call(spot.step, spot.tag), label, spot.resource, spot.action)
+        };
+        let alike = Alike {
+            first: draft.first.as_ref().map(of),
+            second: of(&draft.second),
+            problem: draft.problem,
+            verdict: draft.verdict,
+        };
+        let at = |spot: UsePosition| (spot.step, spot.tag);
+        let pair = (draft.first.map(at), at(draft.second));
+        let first = draft.first.map(|spot| spot.resource);
+        let key = (
+            draft.verdict as u8,
+            discriminant(&draft.problem),
+            first,
+            draft.second.resource,
+        );
+        let of_key = self.by_key.entry(key).or_default();
+        match of_key.iter().find(|&&index| self.groups[index].alike == alike) {
+            Some(&index) => _ = self.groups[index].pairs.insert(pair),
+            None => {
+                of_key.push(self.groups.len());
+                self.groups.push(Group {
+                    alike,
+                    shown: draft,
+                    pairs: HashSet::from([pair]),
+                });
+            }
+        }
+    }
+
+    /// The findings by verdict, each in the order of submission.
+    pub(super) fn finish(mut self, sites: &Sites<'a>) -> Vec<Finding> {
+        self.groups.sort_by_key(|group| {
+            let second = group.shown.second;
+            (group.shown.verdict, second.step, second.tag)
+        });
+        let findings = self.groups.into_iter().map(|group| {
+            let Draft {
+                verdict,
+                problem,
+                first,
+                second,
+                overlap,
+                unknown,
+                fix,
+                section,
+                vuid,
+            } = group.shown;
+            Finding {
+                verdict,
+                problem,
+                first: first.map(|spot| sites.used(&spot)),
+                second: sites.used(&second),
+                overlap,
+                unknown,
+                fix,
+                section: section.to_owned(),
+                vuid: vuid.map(str::to_owned),
+                count: group.pairs.len() as u64,
+            }
+        });
+        findings.collect()
+    }
+}

@@ -1,0 +1,306 @@
+//! Missing order: the model's hazards, with what is unknown about them.
+
+use std::collections::{HashMap, HashSet};
+
+use ash::vk;
+use tileheap_sync::program::{Part, ResourceId, Tag};
+use tileheap_sync::{Action as ModelAction, Hazard, Missing, Use, Verdict as ModelVerdict};
+use vk::{AccessFlags2 as A, ImageAspectFlags as Aspects};
+
+use super::commands::Doubt;
+use super::finding::{Fix, Overlap, Problem, Verdict};
+use super::groups::Draft;
+use super::sites::{Sites, Unit};
+use super::words;
+use crate::document::recording::{self, Scopes, Step};
+use tileheap::frame::SubresourceRange;
+use tileheap::units::Run;
+
+/// Two commands, each by its step and tag.
+pub(super) type Pair = [(u64, Tag); 2];
+
+/// Two units of commands, each with its step and the resource that it uses.
+type Merged = [(u64, Unit, usize); 2];
+
+/// The hazards between two commands as one draft each, and the pairs with certain ones.
+pub(super) fn drafts(sites: &Sites<'_>) -> (Vec<Draft>, HashSet<Pair>) {
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut known: HashMap<Merged, usize> = HashMap::new();
+    let mut explained = HashSet::new();
+    for hazard in &sites.outcome.findings.hazards {
+        let draft = draft(sites, hazard);
+        if draft.verdict == Verdict::Certain {
+            let pair = [&hazard.before, &hazard.after].map(|used| (used.batch, used.tag));
+            explained.insert(pair);
+        }
+        let spots = [draft.first.unwrap_or(draft.second), draft.second];
+        let key = spots.map(|spot| (spot.step, sites.unit(&spot), spot.resource));
+        match known.get(&key) {
+            Some(&at) => drafts[at].merge(draft),
+            None => {
+                known.insert(key, drafts.len());
+                drafts.push(draft);
+            }
+        }
+    }
+    (drafts, explained)
+}
+
+fn draft(sites: &Sites<'_>, hazard: &Hazard) -> Draft {
+    let (verdict, unknown) = judge(sites, hazard);
+    let is_presented = |used: &Use| sites.batch(used.batch).is_none();
+    Draft {
+        verdict,
+        problem: match hazard.missing {
+            Missing::Execution => Problem::Unordered,
+            Missing::Availability => Problem::NotAvailable,
+            Missing::Visibility => Problem::NotVisible,
+        },
+        first: Some(sites.spot(&hazard.before)),
+        second: sites.spot(&hazard.after),
+        overlap: overlap(sites, &hazard.before, &hazard.after),
+        unknown,
+        fix: Some(fix(sites, hazard)),
+        section: match is_presented(&hazard.before) || is_presented(&hazard.after) {
+            true => "WSI Swapchain",
+            false => hazard.section(),
+        },
+        vuid: None,
+    }
+}
+
+/// The verdict, and for a possible finding what is unknown.
+fn judge(sites: &Sites<'_>, hazard: &Hazard) -> (Verdict, Option<String>) {
+    if let Some(unknown) = doubt(sites, hazard) {
+        return (Verdict::Possible, Some(unknown));
+    }
+    match hazard.verdict {
+        ModelVerdict::Certain if is_transfer_by_letter(sites, hazard) || !share_bytes(sites, hazard) => {
+            (Verdict::ByTheLetter, None)
+        }
+        ModelVerdict::Certain => (Verdict::Certain, None),
+        ModelVerdict::ByTheLetter => (Verdict::ByTheLetter, None),
+        ModelVerdict::Possible => (Verdict::Possible, Some(elements(sites, hazard))),
+    }
+}
+
+/// The reason why a hazard is at most possible, other than unknown elements.
+fn doubt(sites: &Sites<'_>, hazard: &Hazard) -> Option<String> {
+    let uses = [&hazard.before, &hazard.after];
+    for used in uses {
+        if let Some(words) = doubt_of(sites, used) {
+            return Some(words);
+        }
+    }
+    if let Some(used) = uses
+        .into_iter()
+        .find(|used| sites.resources.is_inexact(used.resource))
+    {
+        return Some(words::texels(sites.name(used.resource)));
+    }
+    let last = hazard.before.batch.max(hazard.after.batch);
+    if hazard.before.batch != hazard.after.batch && sites.outcome.is_unknown(last) {
+        return Some(words::OUTSIDE.to_owned());
+    }
+    if matches!(sites.step(hazard.before.batch), Step::Present { .. }) {
+        return Some(words::presented(sites.name(hazard.before.resource)));
+    }
+    if uses.iter().any(|used| sites.commands.is_outside(used)) {
+        return Some(words::TRANSFER.to_owned());
+    }
+    let actions = uses.map(|used| used.action);
+    let is_half = matches!(actions, [ModelAction::Release, other] if other != ModelAction::Acquire)
+        || matches!(actions, [other, ModelAction::Acquire] if other != ModelAction::Release);
+    if is_half {
+        return Some(words::TRANSFER.to_owned());
+    }
+    is_feedback(sites, hazard).then(|| words::RASTERIZATION_ORDER.to_owned())
+}
+
+/// Why an access may not happen.
+pub(super) fn doubt_of(sites: &Sites<'_>, used: &Use) -> Option<String> {
+    let (call, name) = (sites.call(used.batch, used.tag), sites.name(used.resource));
+    let doubt = sites.batch(used.batch).and(sites.commands.doubt_of(used))?;
+    Some(match doubt {
+        Doubt::Shader => words::shader(call, name),
+        Doubt::Tests => words::tests(call, name),
+    })
+}
+
+/// A release and an acquire on a queue that has waited for a semaphore: at a stage, while transfers are in `ALL_COMMANDS` only. Programs
+/// wait at the stage of the first access, and no known implementation minds.
+fn is_transfer_by_letter(sites: &Sites<'_>, hazard: &Hazard) -> bool {
+    let is_transfer =
+        [hazard.before.action, hazard.after.action] == [ModelAction::Release, ModelAction::Acquire];
+    let Some(acquires) = sites.batch(hazard.after.batch) else {
+        return false;
+    };
+    let mut earlier = sites.recording.steps[..=hazard.after.batch as usize].iter();
+    is_transfer
+        && earlier.any(|step| match step {
+            Step::Submit(batch) => batch.queue == acquires.queue && !batch.waits.is_empty(),
+            _ => false,
+        })
+}
+
+/// Whether two resources have bytes in common, not only pages of `bufferImageGranularity`.
+fn share_bytes(sites: &Sites<'_>, hazard: &Hazard) -> bool {
+    let uses = [&hazard.before, &hazard.after];
+    let [own, other] = uses.map(|used| bytes(sites, used.resource, used.part));
+    hazard.before.resource == hazard.after.resource || own.0 < other.1 && other.0 < own.1
+}
+
+/// Two commands of one render pass instance, of which one accesses an attachment and the other the same image in a shader: whether they
+/// access the same pixels is not known.
+fn is_feedback(sites: &Sites<'_>, hazard: &Hazard) -> bool {
+    let uses = [&hazard.before, &hazard.after];
+    let places = uses.map(|used| sites.site(used.batch, used.tag).and_then(|site| site.place));
+    let instance = |place: Option<(u32, u32)>| place.map(|(instance, _)| instance);
+    let is_shader = |used: &Use| match used.action {
+        ModelAction::Access(_, A::INPUT_ATTACHMENT_READ) => places[0] == places[1],
+        ModelAction::Access(..) => is_partial(used),
+        _ => false,
+    };
+    let is_attachment = |used: &Use| matches!(used.action, ModelAction::Access(_, access) if super::passes::is_of_attachment(access));
+    let [before, after] = uses;
+    instance(places[0]).is_some()
+        && instance(places[0]) == instance(places[1])
+        && before.batch == after.batch
+        && (is_shader(before) && is_attachment(after) || is_attachment(before) && is_shader(after))
+}
+
+/// What is unknown about a hazard that the model gives as possible.
+fn elements(sites: &Sites<'_>, hazard: &Hazard) -> String {
+    let uses = [&hazard.before, &hazard.after];
+    let some = uses.map(is_partial);
+    let [first, second] = uses.map(|used| sites.name(used.resource));
+    let [first_call, second_call] = uses.map(|used| sites.call(used.batch, used.tag));
+    match some {
+        [true, true] => words::elements(first, second),
+        [true, false] => words::some_elements(first_call, first),
+        [false, true] => words::some_elements(second_call, second),
+        // In a batch that waits for an unrecorded signal, even a hazard between whole accesses is only possible.
+        [false, false] if sites.outcome.is_unknown(hazard.after.batch) => words::OUTSIDE.to_owned(),
+        [false, false] => words::elements(first, second),
+    }
+}
+
+/// Whether an access may be one to unknown elements: by a shader, through a descriptor.
+fn is_partial(used: &Use) -> bool {
+    let ModelAction::Access(_, access) = used.action else {
+        return false;
+    };
+    !super::passes::is_of_attachment(access) && !access.intersects(A::TRANSFER_READ | A::TRANSFER_WRITE)
+}
+
+/// What fixes a hazard.
+fn fix(sites: &Sites<'_>, hazard: &Hazard) -> Fix {
+    let remedy = hazard.remedy();
+    let mut scopes = Scopes {
+        src_stages: remedy.src,
+        src_access: remedy.src_access,
+        dst_stages: remedy.dst,
+        dst_access: remedy.dst_access,
+    };
+    let batches = [&hazard.before, &hazard.after].map(|used| sites.batch(used.batch));
+    match batches {
+        [Some(first), Some(second)] if first.queue == second.queue => Fix::Barrier(scopes),
+        [None, Some(second)] => {
+            // If the batch waits for the semaphore of the acquire, its barrier has to begin at the stage that waits.
+            let Step::Acquire {
+                semaphore: Some(semaphore),
+                ..
+            } = sites.step(hazard.before.batch)
+            else {
+                return Fix::Semaphore { stages: remedy.dst };
+            };
+            let wait = second.waits.iter().find(|wait| wait.semaphore == *semaphore);
+            match wait {
+                Some(wait) => {
+                    scopes.src_stages = wait.stages;
+                    Fix::Barrier(scopes)
+                }
+                None => Fix::Semaphore { stages: remedy.dst },
+            }
+        }
+        [_, None] => Fix::Semaphore {
+            stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+        },
+        _ => Fix::Semaphore { stages: remedy.dst },
+    }
+}
+
+/// The bytes or texels in which two uses meet.
+pub(super) fn overlap(sites: &Sites<'_>, first: &Use, second: &Use) -> Overlap {
+    if first.resource == second.resource {
+        return Overlap::Resource(common(first.part, second.part));
+    }
+    let [own, other] = [first, second].map(|used| bytes(sites, used.resource, used.part));
+    let shared = |page: u64| {
+        let first = (own.0 - own.0 % page).max(other.0 - other.0 % page);
+        let end = |end: u64| end.div_ceil(page).saturating_mul(page);
+        (first, end(own.1).min(end(other.1)))
+    };
+    let exact = shared(1);
+    let (first, end) = match exact.0 < exact.1 {
+        true => exact,
+        // A page of `bufferImageGranularity`.
+        false => shared(sites.recording.granularity.max(1)),
+    };
+    let placement = sites.resources.get(second.resource).placement;
+    Overlap::Memory {
+        memory: placement.map_or(u32::MAX, |placement| placement.object),
+        first,
+        end,
+    }
+}
+
+/// The bytes of memory in which a part may be.
+fn bytes(sites: &Sites<'_>, resource: ResourceId, part: Part) -> (u64, u64) {
+    let placed = sites.resources.placed(resource);
+    match part {
+        Part::Bytes(first, end) => {
+            let at = |offset: u64| placed.first.saturating_add(offset).min(placed.end);
+            (at(first), at(end))
+        }
+        Part::Texels(_) => (placed.first, placed.end),
+    }
+}
+
+/// A part as the report has it.
+pub(super) fn part(part: Part) -> recording::Part {
+    common(part, part)
+}
+
+/// The common part of two parts; of areas that do not meet, their subresources.
+fn common(first: Part, second: Part) -> recording::Part {
+    let meet = |a: Run, b: Run| [a.first.max(b.first), a.end.min(b.end)];
+    match (first, second) {
+        (Part::Texels(first), Part::Texels(second)) => {
+            let area = match (first.area, second.area) {
+                (Some([x, y, _]), None) | (None, Some([x, y, _])) => Some([x.into(), y.into()]),
+                (Some(own), Some(other)) => Some([meet(own[0], other[0]), meet(own[1], other[1])]),
+                (None, None) => None,
+            };
+            let is_area = |area: &[[u32; 2]; 2]| area.iter().all(|axis| axis[0] < axis[1]);
+            let both = first.aspects & second.aspects;
+            let range = SubresourceRange {
+                aspects: if both == Aspects::empty() {
+                    second.aspects
+                } else {
+                    both
+                },
+                levels: meet(first.levels, second.levels).into(),
+                layers: meet(first.layers, second.layers).into(),
+            };
+            recording::Part::Texels {
+                range,
+                area: area.filter(is_area),
+            }
+        }
+        (Part::Bytes(first, end), Part::Bytes(other, other_end)) => {
+            recording::Part::Bytes(first.max(other), end.min(other_end))
+        }
+        (_, Part::Bytes(first, end)) | (Part::Bytes(first, end), _) => recording::Part::Bytes(first, end),
+    }
+}

@@ -1,0 +1,210 @@
+//! Lost contents: the model's findings, except where an untracked access may have written the contents.
+
+use std::collections::{HashMap, HashSet};
+
+use ash::vk::AccessFlags2;
+use tileheap_sync::program::Tag;
+use tileheap_sync::{Action as ModelAction, Loss, LostContents, Use, Verdict as ModelVerdict};
+
+use super::commands::Doubt;
+use super::finding::{Action, Overlap, Problem, Verdict};
+use super::groups::Draft;
+use super::hazards::{Pair, doubt_of, overlap, part};
+use super::passes::is_of_attachment;
+use super::sites::Sites;
+use super::words;
+use crate::document::recording::Step;
+
+/// The drafts of lost contents; those with a certain hazard between the same commands are left out.
+pub(super) fn drafts(sites: &Sites<'_>, explained: &HashSet<Pair>) -> Vec<Draft> {
+    let untracked = Untracked::new(sites);
+    let mut drafts = Vec::new();
+    for lost in &sites.outcome.findings.lost {
+        let by = by(&lost.loss);
+        let pair = by.map(|by| [by, &lost.reader].map(|used| (used.batch, used.tag)));
+        let is_explained = pair.is_some_and(|pair| explained.contains(&pair));
+        let is_unseen =
+            untracked.may_write(sites, lost) || sites.resources.shares_unchecked(lost.reader.resource);
+        let is_written_by_host = matches!(lost.loss, Loss::NeverWritten | Loss::Discarded(_))
+            && sites.resources.get(lost.reader.resource).host_writes;
+        if is_explained || is_unseen || is_written_by_host || !is_read(sites, &lost.reader) {
+            continue;
+        }
+        drafts.push(draft(sites, lost));
+    }
+    drafts
+}
+
+/// The use that discarded or overwrote the contents.
+fn by(loss: &Loss) -> Option<&Use> {
+    match loss {
+        Loss::NeverWritten => None,
+        Loss::Discarded(by) | Loss::Overwritten(by) | Loss::WrittenThrough(by) => Some(by),
+    }
+}
+
+/// Whether the reader needs contents: neither an image that is being acquired, nor a test that may be disabled.
+fn is_read(sites: &Sites<'_>, reader: &Use) -> bool {
+    match sites.step(reader.batch) {
+        Step::Acquire { .. } => false,
+        Step::Submit(_) => sites.commands.doubt_of(reader) != Some(Doubt::Tests),
+        _ => true,
+    }
+}
+
+fn draft(sites: &Sites<'_>, lost: &LostContents) -> Draft {
+    let by = by(&lost.loss);
+    let (verdict, unknown) = judge(sites, lost);
+    let place = match by {
+        Some(by) => overlap(sites, by, &lost.reader),
+        None => Overlap::Resource(part(lost.reader.part)),
+    };
+    Draft {
+        verdict,
+        problem: match lost.loss {
+            Loss::NeverWritten => Problem::NeverWritten,
+            Loss::Discarded(_) => Problem::Discarded,
+            Loss::Overwritten(_) => Problem::Overwritten,
+            Loss::WrittenThrough(_) => Problem::WrittenThrough,
+        },
+        first: by.map(|by| sites.spot(by)),
+        second: sites.spot(&lost.reader),
+        overlap: place,
+        unknown,
+        fix: None,
+        section: section(sites, &lost.loss),
+        vuid: None,
+    }
+}
+
+/// The verdict, and for a possible finding what is unknown.
+fn judge(sites: &Sites<'_>, lost: &LostContents) -> (Verdict, Option<String>) {
+    let uses = by(&lost.loss).into_iter().chain([&lost.reader]);
+    let reader = sites.name(lost.reader.resource);
+    for used in uses {
+        if let Some(words) = doubt_of(sites, used) {
+            return (Verdict::Possible, Some(words));
+        }
+        if sites.resources.is_inexact(used.resource) {
+            return (Verdict::Possible, Some(words::texels(sites.name(used.resource))));
+        }
+        // Batches may have run in another order.
+        if sites.outcome.is_unknown(used.batch) {
+            return (Verdict::Possible, Some(words::OUTSIDE.to_owned()));
+        }
+    }
+    // To load undefined contents is allowed, and draws may overwrite all of them.
+    let is_attachment =
+        matches!(lost.reader.action, ModelAction::Access(_, access) if is_of_attachment(access));
+    if is_attachment && !matches!(lost.loss, Loss::WrittenThrough(_)) {
+        return (Verdict::Possible, Some(words::attachment(reader)));
+    }
+    let is_copied =
+        matches!(lost.reader.action, ModelAction::Access(_, access) if access == AccessFlags2::TRANSFER_READ);
+    if is_copied && lost.loss == Loss::NeverWritten {
+        return (Verdict::Possible, Some(words::copied(reader)));
+    }
+    match (lost.verdict, lost.loss) {
+        (_, Loss::WrittenThrough(_)) => (Verdict::Possible, Some(words::INTENT.to_owned())),
+        (ModelVerdict::Certain, _) => (Verdict::Certain, None),
+        (ModelVerdict::ByTheLetter, _) => (Verdict::ByTheLetter, None),
+        (ModelVerdict::Possible, _) => (Verdict::Possible, Some(words::contents(reader))),
+    }
+}
+
+fn section(sites: &Sites<'_>, loss: &Loss) -> &'static str {
+    let Loss::Discarded(by) = loss else {
+        return match loss {
+            Loss::NeverWritten => "Resource Memory Association",
+            _ => "Memory Aliasing",
+        };
+    };
+    match by.action {
+        ModelAction::Access(_, access) if is_of_attachment(access) => {
+            let command = sites
+                .command(by.batch, by.tag)
+                .map(|command| command.call.as_str());
+            match command.is_some_and(|call| call.contains("End") || call.contains("Next")) {
+                true => "Render Pass Store Operations",
+                false => "Render Pass Load Operations",
+            }
+        }
+        _ => match sites.spot(by).action {
+            Action::Transition => "Image Layout Transitions",
+            _ => "Queue Family Ownership Transfer",
+        },
+    }
+}
+
+/// Accesses that could not be followed, and may be writes.
+struct Untracked {
+    /// By command buffer: the tags of commands with accesses of any resource.
+    any: Vec<Vec<Tag>>,
+    /// The same of single resources.
+    of: Vec<HashMap<u32, Vec<Tag>>>,
+}
+
+impl Untracked {
+    fn new(sites: &Sites<'_>) -> Untracked {
+        let count = sites.recording.command_buffers.len();
+        let mut all = Untracked {
+            any: vec![Vec::new(); count],
+            of: vec![HashMap::new(); count],
+        };
+        for (tag, site) in (0..).map(Tag).zip(&sites.commands.sites) {
+            let command = &sites.recording.command_buffers[site.buffer].commands[site.index];
+            for unresolved in &command.unresolved {
+                if unresolved.resources.is_empty() {
+                    all.any[site.buffer].push(tag);
+                }
+                for &resource in &unresolved.resources {
+                    all.of[site.buffer].entry(resource).or_default().push(tag);
+                }
+            }
+        }
+        for used in &sites.outcome.findings.unchecked {
+            if let Some(site) = sites.site(used.batch, used.tag) {
+                let resource = sites.resources.index(used.resource) as u32;
+                all.of[site.buffer].entry(resource).or_default().push(used.tag);
+            }
+        }
+        all
+    }
+
+    /// Whether such an access may come between the loss and the read.
+    fn may_write(&self, sites: &Sites<'_>, lost: &LostContents) -> bool {
+        let reader = &lost.reader;
+        let resource = sites.resources.index(reader.resource) as u32;
+        let end = |used: &Use| {
+            let queue = sites.batch(used.batch).map(|batch| batch.queue);
+            let buffer = sites.site(used.batch, used.tag).map(|site| site.buffer);
+            (used.batch, queue, buffer, used.tag)
+        };
+        let (last, before) = (end(reader), by(&lost.loss).map(end));
+        let steps = (0..).zip(&sites.recording.steps);
+        let mut batches = steps.filter_map(|(step, one)| match one {
+            Step::Submit(batch) => Some((step, batch)),
+            _ => None,
+        });
+        batches.any(|(step, batch)| {
+            // Batches of one queue begin in the order of submission; others may run at any time.
+            let is_later = step > last.0 && (last.1 == Some(batch.queue) || last.1.is_none());
+            let is_earlier = before.is_some_and(|before| step < before.0 && before.1 == Some(batch.queue));
+            if is_later || is_earlier {
+                return false;
+            }
+            batch.command_buffers.iter().any(|&buffer| {
+                let buffer = buffer as usize;
+                let is_between = |tag: &Tag| {
+                    let is_before_read = (step, Some(buffer)) != (last.0, last.2) || *tag < last.3;
+                    let is_after_loss = before
+                        .is_none_or(|before| (step, Some(buffer)) != (before.0, before.2) || *tag > before.3);
+                    is_before_read && is_after_loss
+                };
+                let of_resource = self.of[buffer].get(&resource);
+                let mut tags = self.any[buffer].iter().chain(of_resource.into_iter().flatten());
+                tags.any(is_between)
+            })
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! Render pass instances, as the model has them.
+//!
+//! ```text
+//! attachment, layers [4, 8), view masks 0b1001 and 0b1000      subpass 0    subpass 1
+//!   layer 4 (view 0)                                           drawn
+//!   layer 7 (view 3)                                           drawn        drawn
+//! ```
+//! One attachment of the model for each run of layers that the same subpasses render.
+
+use ash::vk::{self, ImageAspectFlags as Aspects, ImageLayout as L};
+use tileheap::frame::SubresourceRange;
+use tileheap::units::Run;
+use tileheap_sync::program::{self, Command, Scopes};
+use tileheap_sync::render_pass::{Attachment, AttachmentUse, PassDependency, RenderPass, Role};
+use vk::{AccessFlags2 as A, AttachmentStoreOp as Store};
+
+use super::resources::Resources;
+use crate::document::recording::{self, Instance};
+
+/// An instance whose commands are being converted.
+pub(super) struct Open {
+    pass: RenderPass,
+    /// By subpass.
+    view_masks: Vec<u32>,
+    /// By attachment of the model: the views that it is of, or 0 for all.
+    views: Vec<u32>,
+    area: Option<[[u32; 2]; 2]>,
+    number: u32,
+    subpass: u32,
+    /// A draw of this subpass has accessed the attachments since the last barrier.
+    is_drawn: bool,
+}
+
+impl Open {
+    /// An instance, by its number in the recording, before its first subpass.
+    pub(super) fn new(instance: &Instance, number: u32, resources: &Resources<'_>) -> Open {
+        let masks: Vec<u32> = instance
+            .subpasses
+            .iter()
+            .map(|subpass| subpass.view_mask)
+            .collect();
+        let runs = runs(&masks);
+        let mut attachments = Vec::new();
+        let mut views = Vec::new();
+        // By attachment of the recording.
+        let mut of: Vec<std::ops::Range<usize>> = Vec::new();
+        for one in &instance.attachments {
+            let first = attachments.len();
+            for &run in &runs {
+                attachments.extend(attachment(one, run, resources));
+                views.resize(attachments.len(), mask_of(run));
+            }
+            of.push(first..attachments.len());
+        }
+        let subpasses = instance.subpasses.iter().map(|subpass| {
+            let uses = subpass.uses.iter().flat_map(|one| {
+                let of = of[one.attachment as usize].clone();
+                of.map(|attachment| AttachmentUse {
+                    attachment,
+                    role: role(one),
+                    layout: one.layout,
+                })
+            });
+            uses.collect()
+        });
+        let dependencies = instance.dependencies.iter().filter(|one| one.from != one.to);
+        let dependencies = dependencies.map(|one| PassDependency {
+            from: one.from,
+            to: one.to,
+            scopes: scopes(&one.scopes),
+        });
+        let axis = |index: usize| {
+            instance
+                .area
+                .map_or(Run::new(0, u32::MAX), |area| area[index].into())
+        };
+        Open {
+            pass: RenderPass {
+                attachments,
+                area: [axis(0), axis(1), Run::new(0, u32::MAX)],
+                subpasses: subpasses.collect(),
+                dependencies: dependencies.collect(),
+                resumes: instance.resumes,
+                suspends: instance.suspends,
+            },
+            view_masks: masks,
+            views,
+            area: instance.area,
+            number,
+            subpass: 0,
+            is_drawn: false,
+        }
+    }
+
+    /// The number of the instance, and the current subpass.
+    pub(super) fn place(&self) -> (u32, u32) {
+        (self.number, self.subpass)
+    }
+
+    /// The render area, unless it covers every attachment.
+    pub(super) fn area(&self) -> Option<[[u32; 2]; 2]> {
+        self.area
+    }
+
+    /// The instance begins.
+    pub(super) fn begin(&mut self) -> Vec<Command> {
+        self.pass.begin(0)
+    }
+
+    /// The next subpass begins.
+    pub(super) fn next(&mut self) -> Vec<Command> {
+        let mut commands = self.stores();
+        self.subpass += 1;
+        self.is_drawn = false;
+        commands.extend(self.pass.begin(self.subpass));
+        commands
+    }
+
+    /// The instance ends.
+    pub(super) fn end(&mut self) -> Vec<Command> {
+        self.stores()
+    }
+
+    /// The end of the current subpass. Which aspects draws have written is not known: none, for a store operation `NONE`.
+    fn stores(&self) -> Vec<Command> {
+        self.pass.end(self.subpass, |_| Aspects::empty())
+    }
+
+    /// A barrier within the subpass: draws after it access the attachments again.
+    pub(super) fn after_barrier(&mut self) {
+        self.is_drawn = false;
+    }
+
+    /// The accesses of a draw to the attachments of the subpass, the first time; `true` for those that depth and stencil state decides.
+    pub(super) fn draw(&mut self) -> Vec<(program::Access, bool)> {
+        let mut accesses = Vec::new();
+        if std::mem::replace(&mut self.is_drawn, true) {
+            return accesses;
+        }
+        let mask = self.view_masks[self.subpass as usize];
+        for one in &self.pass.subpasses[self.subpass as usize] {
+            if mask != 0 && self.views[one.attachment] & mask == 0 {
+                continue;
+            }
+            let mut one = *one;
+            let kept = kept_by_store(&self.pass.attachments[one.attachment]);
+            match &mut one.role {
+                Role::Color if kept.is_empty() => accesses.extend(self.of(&one, false)),
+                Role::DepthStencil { written } => {
+                    *written &= !kept;
+                    accesses.extend(self.of(&one, true));
+                }
+                // Input attachments are among the accesses of draws.
+                _ => {}
+            }
+        }
+        accesses
+    }
+
+    fn of(&self, one: &AttachmentUse, is_test: bool) -> Vec<(program::Access, bool)> {
+        let accesses = self.pass.draw(one).into_iter();
+        accesses.map(|access| (access, is_test)).collect()
+    }
+}
+
+/// The aspects of an attachment that its store operation leaves as they are, if no draw writes them: which is not known.
+fn kept_by_store(attachment: &Attachment) -> Aspects {
+    let all = attachment.texels.aspects;
+    let of = |aspects: Aspects, store: Store| {
+        if store == Store::NONE {
+            aspects
+        } else {
+            Aspects::empty()
+        }
+    };
+    of(all & !Aspects::STENCIL, attachment.store) | of(all & Aspects::STENCIL, attachment.stencil_store)
+}
+
+/// Runs of views that the same subpasses render; one without an end if there are no views.
+pub(super) fn runs(masks: &[u32]) -> Vec<Run> {
+    if masks.iter().all(|mask| *mask == 0) {
+        return vec![Run::new(0, u32::MAX)];
+    }
+    let members = |view: u32| masks.iter().map(move |mask| mask >> view & 1 == 1);
+    let mut runs: Vec<Run> = Vec::new();
+    for view in (0..u32::BITS).filter(|&view| members(view).any(|is_member| is_member)) {
+        match runs.last_mut() {
+            Some(run) if run.end == view && members(view).eq(members(run.first)) => run.end += 1,
+            _ => runs.push(Run::new(view, view + 1)),
+        }
+    }
+    runs
+}
+
+/// The views of a run; 0 if it has no end.
+fn mask_of(run: Run) -> u32 {
+    match run.end {
+        u32::MAX => 0,
+        end => (run.first..end).fold(0, |mask, view| mask | 1 << view),
+    }
+}
+
+/// The layers of an attachment that a run of views is of.
+pub(super) fn layers_of(one: &recording::Attachment, run: Run) -> Run {
+    let all = one.range.layers;
+    Run::new(
+        all.first.saturating_add(run.first),
+        all.first.saturating_add(run.end).min(all.end),
+    )
+}
+
+/// The part of an attachment in a run of views; `None` if it is not checked, or does not exist.
+fn attachment(one: &recording::Attachment, run: Run, resources: &Resources<'_>) -> Option<Attachment> {
+    let range = SubresourceRange {
+        layers: layers_of(one, run),
+        ..one.range
+    };
+    Some(Attachment {
+        resource: resources.id(one.resource)?,
+        texels: resources.texels(one.resource as usize, range, None)?,
+        load: one.load,
+        store: one.store,
+        stencil_load: one.stencil_load,
+        stencil_store: one.stencil_store,
+        initial_layout: one.initial,
+        final_layout: one.last,
+    })
+}
+
+fn role(one: &recording::AttachmentUse) -> Role {
+    match one.role {
+        recording::Role::Color => Role::Color,
+        recording::Role::DepthStencil => Role::DepthStencil {
+            written: written_in(one.layout),
+        },
+        recording::Role::Input => Role::Input,
+        recording::Role::ResolveSource => Role::ResolveSource,
+        recording::Role::ResolveTarget => Role::ResolveTarget,
+    }
+}
+
+/// The aspects that a layout allows to be written.
+fn written_in(layout: L) -> Aspects {
+    let all = Aspects::DEPTH | Aspects::STENCIL;
+    match layout {
+        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL | L::READ_ONLY_OPTIMAL | L::SHADER_READ_ONLY_OPTIMAL => {
+            Aspects::empty()
+        }
+        L::DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL | L::DEPTH_READ_ONLY_OPTIMAL => all & !Aspects::DEPTH,
+        L::DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL | L::STENCIL_READ_ONLY_OPTIMAL => {
+            all & !Aspects::STENCIL
+        }
+        _ => all,
+    }
+}
+
+/// Whether an access is one of a render pass to an attachment.
+pub(super) fn is_of_attachment(access: A) -> bool {
+    access.intersects(
+        A::COLOR_ATTACHMENT_READ
+            | A::COLOR_ATTACHMENT_WRITE
+            | A::DEPTH_STENCIL_ATTACHMENT_READ
+            | A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+    )
+}
+
+/// Scopes, as the model has them.
+pub(super) fn scopes(scopes: &recording::Scopes) -> Scopes {
+    Scopes {
+        src: scopes.src_stages,
+        src_access: scopes.src_access,
+        dst: scopes.dst_stages,
+        dst_access: scopes.dst_access,
+    }
+}

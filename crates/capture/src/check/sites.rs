@@ -1,0 +1,164 @@
+//! Maps the model's findings back to recorded commands.
+
+use tileheap_sync::program::{ResourceId, Tag};
+use tileheap_sync::{Action as ModelAction, Use as ModelUse};
+
+use super::commands::{CommandPosition, Commands, is_outside};
+use super::finding::{Action, Use};
+use super::passes::is_of_attachment;
+use super::resources::Resources;
+use super::steps::Outcome;
+use super::words;
+use crate::document::recording::{self, Batch, Command, Dependency, Memory, Recording, Step};
+
+/// The recording, converted and run.
+pub(super) struct Sites<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) resources: &'a Resources<'a>,
+    pub(super) commands: &'a Commands,
+    pub(super) outcome: &'a Outcome,
+}
+
+/// A command's use of a resource, by position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct UsePosition {
+    /// The step that submits it.
+    pub(super) step: u64,
+    /// The command; of no meaning for the presentation engine.
+    pub(super) tag: Tag,
+    /// The resource in the recording.
+    pub(super) resource: usize,
+    /// What it does.
+    pub(super) action: Action,
+}
+
+/// Commands that one dependency orders: those of a render pass instance that access its attachments, or a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Unit {
+    Instance(u32),
+    Command(Tag),
+}
+
+impl<'a> Sites<'a> {
+    /// The step of a batch.
+    pub(super) fn step(&self, step: u64) -> &'a Step {
+        &self.recording.steps[step as usize]
+    }
+
+    /// The batch of a step, unless it is of the presentation engine.
+    pub(super) fn batch(&self, step: u64) -> Option<&'a Batch> {
+        match self.step(step) {
+            Step::Submit(batch) => Some(batch),
+            _ => None,
+        }
+    }
+
+    /// The position of a command, unless the step is of the presentation engine.
+    pub(super) fn site(&self, step: u64, tag: Tag) -> Option<CommandPosition> {
+        self.batch(step).map(|_| self.commands.sites[tag.0 as usize])
+    }
+
+    /// The command, unless the step is of the presentation engine.
+    pub(super) fn command(&self, step: u64, tag: Tag) -> Option<&'a Command> {
+        let site = self.site(step, tag)?;
+        Some(&self.recording.command_buffers[site.buffer].commands[site.index])
+    }
+
+    /// Its name.
+    pub(super) fn call(&self, step: u64, tag: Tag) -> &'a str {
+        match (self.command(step, tag), self.step(step)) {
+            (Some(command), _) => &command.call,
+            (None, Step::Acquire { .. }) => "vkAcquireNextImageKHR",
+            (None, _) => "vkQueuePresentKHR",
+        }
+    }
+
+    /// The name of a resource.
+    pub(super) fn name(&self, resource: ResourceId) -> &'a str {
+        &self.resources.get(resource).name
+    }
+
+    /// A use of the model by its position.
+    pub(super) fn spot(&self, used: &ModelUse) -> UsePosition {
+        UsePosition {
+            step: used.batch,
+            tag: used.tag,
+            resource: self.resources.index(used.resource),
+            action: self.action(used),
+        }
+    }
+
+    fn action(&self, used: &ModelUse) -> Action {
+        if self.batch(used.batch).is_none() {
+            return Action::Present;
+        }
+        match used.action {
+            ModelAction::Access(stage, access) if tileheap_sync::scopes::WRITES.contains(access) => {
+                Action::Write { stage, access }
+            }
+            ModelAction::Access(stage, access) => Action::Read { stage, access },
+            ModelAction::Transition if self.commands.is_outside(used) => self.outside(used),
+            ModelAction::Transition => Action::Transition,
+            ModelAction::Release => Action::Release,
+            ModelAction::Acquire => Action::Acquire,
+        }
+    }
+
+    /// A release to a queue family outside of the device, or an acquire from one.
+    fn outside(&self, used: &ModelUse) -> Action {
+        let resource = self.resources.index(used.resource) as u32;
+        let is_release = |one: &Dependency| {
+            let of = match one.memory {
+                Memory::Buffer { resource, .. } | Memory::Image { resource, .. } => Some(resource),
+                Memory::None | Memory::All => None,
+            };
+            of == Some(resource) && one.families.is_some_and(|[_, to]| is_outside(to))
+        };
+        let command = self.command(used.batch, used.tag);
+        let dependencies = match command.map(|command| &command.action) {
+            Some(recording::Action::Barrier(all)) => all.as_slice(),
+            Some(recording::Action::WaitEvents { dependencies, .. }) => dependencies,
+            _ => &[],
+        };
+        match dependencies.iter().any(is_release) {
+            true => Action::Release,
+            false => Action::Acquire,
+        }
+    }
+
+    /// The commands that one dependency orders together with a spot.
+    pub(super) fn unit(&self, spot: &UsePosition) -> Unit {
+        let place = self.site(spot.step, spot.tag).and_then(|site| site.place);
+        let is_of_instance = match spot.action {
+            Action::Read { access, .. } | Action::Write { access, .. } => is_of_attachment(access),
+            Action::Transition => true,
+            Action::Release | Action::Acquire | Action::Present => false,
+        };
+        match place {
+            Some((instance, _)) if is_of_instance => Unit::Instance(instance),
+            _ => Unit::Command(spot.tag),
+        }
+    }
+
+    /// A spot as the report has it.
+    pub(super) fn used(&self, spot: &UsePosition) -> Use {
+        let resource = &self.recording.resources[spot.resource];
+        let mut used = Use {
+            call: self.call(spot.step, spot.tag).to_owned(),
+            submission: self.outcome.submissions[spot.step as usize],
+            resource: resource.name.clone(),
+            description: words::description(resource),
+            action: spot.action,
+            ..Use::default()
+        };
+        if let (Some(site), Some(command)) =
+            (self.site(spot.step, spot.tag), self.command(spot.step, spot.tag))
+        {
+            used.command_buffer = self.recording.command_buffers[site.buffer].name.clone();
+            used.number = command.number;
+            used.label = command.label.clone();
+            used.secondary = command.secondary.clone();
+        }
+        used
+    }
+}

@@ -1,0 +1,316 @@
+//! The steps of the host, performed by the model. The number of a batch is the index of its step.
+//!
+//! The presentation engine is a queue of its own: it reads an image, then signals a semaphore or fence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap_sync::program::{
+    self, AccessKind, Command, FenceId, Part, QueueId, SemaphoreId, SemaphoreUse, Tag,
+};
+use tileheap_sync::{Findings, Model};
+use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::commands::Commands;
+use super::resources::Resources;
+use crate::document::recording::{Action, Batch, Recording, Step};
+
+/// The queue of the presentation engine.
+const PRESENTATION: QueueId = QueueId(u64::MAX);
+
+/// Everything that the model finds, and what the steps leave open.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The model's findings, in the order in which batches run.
+    pub(super) findings: Findings,
+    /// Accesses that were checked.
+    pub(super) checked: u64,
+    /// By step: the submissions so far, that of the step included.
+    pub(super) submissions: Vec<u64>,
+    /// The first step that something outside of the recording may have ordered after earlier ones.
+    pub(super) first_unknown: Option<u64>,
+    /// Batches that wait for a signal that was not recorded.
+    pub(super) waits_outside: Vec<u64>,
+    /// Events that the host sets or resets, each time.
+    pub(super) host_events: Vec<u32>,
+}
+
+impl Outcome {
+    /// Whether something outside of the recording may have ordered a step after earlier ones.
+    pub(super) fn is_unknown(&self, step: u64) -> bool {
+        self.first_unknown.is_some_and(|first| step >= first)
+    }
+}
+
+/// Performs all steps.
+pub(super) fn run(
+    recording: &Recording,
+    resources: &Resources<'_>,
+    commands: &Commands,
+    model: &mut Model,
+) -> Outcome {
+    let mut signals = Signals::new(recording);
+    for (&semaphore, &value) in &signals.initial {
+        model.create_timeline(SemaphoreId(semaphore.into()), value);
+    }
+    let mut outcome = Outcome::default();
+    let mut submissions = 0;
+    for (index, step) in recording.steps.iter().enumerate() {
+        let number = index as u64;
+        if let Step::Submit(batch) = step {
+            submissions += 1;
+            let buffers = batch.command_buffers.iter();
+            outcome.checked += buffers
+                .map(|buffer| commands.accesses[*buffer as usize])
+                .sum::<u64>();
+        }
+        outcome.submissions.push(submissions);
+        signals.follow(step, number, recording, &mut outcome);
+        let Some(step) = convert(step, number, resources, commands) else {
+            continue;
+        };
+        if let program::Step::Submit(batch) = &step {
+            if batch.queue == PRESENTATION {
+                outcome.checked += accesses(batch);
+            }
+        }
+        outcome.findings.extend(model.step(&step));
+    }
+    // Whatever still waits is run, with possible findings.
+    outcome
+        .findings
+        .extend(model.step(&program::Step::WaitIdle(None)));
+    outcome.checked = outcome
+        .checked
+        .saturating_sub(outcome.findings.unchecked.len() as u64);
+    outcome
+}
+
+/// The number of accesses of a batch of the presentation engine.
+fn accesses(batch: &program::Batch) -> u64 {
+    let commands = batch.command_buffers.iter().flat_map(|buffer| &buffer.commands);
+    let accesses = commands.map(|(_, command)| match command {
+        Command::Action(accesses) => accesses.len() as u64,
+        _ => 0,
+    });
+    accesses.sum()
+}
+
+fn convert(
+    step: &Step,
+    number: u64,
+    resources: &Resources<'_>,
+    commands: &Commands,
+) -> Option<program::Step> {
+    let fence_of = |fence: u32| FenceId(fence.into());
+    let semaphore_of = |semaphore: u32| SemaphoreId(semaphore.into());
+    Some(match step {
+        Step::Submit(batch) => program::Step::Submit(submit(batch, number, commands)),
+        Step::WaitFence(fence) => program::Step::WaitFence(fence_of(*fence)),
+        Step::ResetFence(fence) => program::Step::ResetFence(fence_of(*fence)),
+        Step::WaitSemaphore { semaphore, value } => {
+            program::Step::WaitSemaphore(semaphore_of(*semaphore), *value)
+        }
+        Step::SignalSemaphore { semaphore, value } => {
+            program::Step::SignalSemaphore(semaphore_of(*semaphore), *value)
+        }
+        Step::WaitIdle(queue) => program::Step::WaitIdle(queue.map(|queue| QueueId(queue.into()))),
+        Step::Acquire {
+            resource,
+            semaphore,
+            fence,
+        } => program::Step::Submit(program::Batch {
+            signals: uses(semaphore.iter().copied()),
+            fence: fence.map(fence_of),
+            ..presentation(&[*resource], number, resources)
+        }),
+        // `vkQueuePresentKHR`: what is available when it is called is visible to the presentation engine without a barrier.
+        Step::Present {
+            resources: images,
+            waits,
+        } => program::Step::Submit(program::Batch {
+            waits: uses(waits.iter().copied()),
+            ..presentation(images, number, resources)
+        }),
+        Step::HostEvent(_) => return None,
+    })
+}
+
+fn submit(batch: &Batch, number: u64, commands: &Commands) -> program::Batch {
+    let used = |uses: &[crate::document::SemaphoreUse]| {
+        let uses = uses.iter().map(|one| SemaphoreUse {
+            semaphore: SemaphoreId(one.semaphore.into()),
+            value: one.value,
+            stages: one.stages,
+        });
+        uses.collect()
+    };
+    let buffers = batch.command_buffers.iter();
+    program::Batch {
+        number,
+        queue: QueueId(batch.queue.into()),
+        family: batch.family,
+        waits: used(&batch.waits),
+        command_buffers: buffers
+            .map(|buffer| Arc::clone(&commands.buffers[*buffer as usize]))
+            .collect(),
+        signals: used(&batch.signals),
+        fence: batch.fence.map(|fence| FenceId(fence.into())),
+    }
+}
+
+fn uses(semaphores: impl Iterator<Item = u32>) -> Vec<SemaphoreUse> {
+    let uses = semaphores.map(|semaphore| SemaphoreUse {
+        semaphore: SemaphoreId(semaphore.into()),
+        value: 0,
+        stages: S::ALL_COMMANDS,
+    });
+    uses.collect()
+}
+
+/// A batch in which the presentation engine reads images.
+fn presentation(images: &[u32], number: u64, resources: &Resources<'_>) -> program::Batch {
+    let reads = images.iter().filter_map(|&image| {
+        Some(program::Access {
+            resource: resources.id(image)?,
+            part: Part::Texels(resources.all_texels(image as usize)),
+            stage: S::COPY,
+            access: A::TRANSFER_READ,
+            kind: AccessKind::Whole,
+            discards: false,
+        })
+    });
+    let commands = vec![(Tag(0), Command::Action(reads.collect()))];
+    program::Batch {
+        number,
+        queue: PRESENTATION,
+        family: vk::QUEUE_FAMILY_EXTERNAL,
+        command_buffers: vec![Arc::new(program::CommandBuffer { commands })],
+        ..program::Batch::default()
+    }
+}
+
+/// The signals of the recording, to recognize waits for others.
+struct Signals {
+    /// Timeline semaphores with the values that they have before the frame.
+    initial: BTreeMap<u32, u64>,
+    /// The highest value that is signaled anywhere in the recording.
+    highest: BTreeMap<u32, u64>,
+    /// The same for the steps so far.
+    reached: BTreeMap<u32, u64>,
+    /// Binary semaphores that are signaled.
+    binary: BTreeSet<u32>,
+    /// Events that the host sets or resets.
+    host_events: BTreeSet<u32>,
+}
+
+impl Signals {
+    fn new(recording: &Recording) -> Signals {
+        let mut initial: BTreeMap<u32, u64> = recording.timelines.iter().copied().collect();
+        let batches = || {
+            recording.steps.iter().filter_map(|step| match step {
+                Step::Submit(batch) => Some(batch),
+                _ => None,
+            })
+        };
+        // A value is that of a timeline semaphore.
+        for one in batches().flat_map(|batch| batch.waits.iter().chain(&batch.signals)) {
+            if one.value != 0 {
+                initial.entry(one.semaphore).or_default();
+            }
+        }
+        for step in &recording.steps {
+            if let Step::WaitSemaphore { semaphore, .. } | Step::SignalSemaphore { semaphore, .. } = step {
+                initial.entry(*semaphore).or_default();
+            }
+        }
+        let mut signals = Signals {
+            highest: initial.clone(),
+            reached: initial.clone(),
+            initial,
+            binary: recording.signaled.iter().copied().collect(),
+            host_events: BTreeSet::new(),
+        };
+        for step in &recording.steps {
+            for (semaphore, value) in signaled(step) {
+                raise(&mut signals.highest, semaphore, value);
+            }
+            if let Step::HostEvent(event) = step {
+                signals.host_events.insert(*event);
+            }
+        }
+        signals
+    }
+
+    /// Notes what a step leaves open.
+    fn follow(&mut self, step: &Step, number: u64, recording: &Recording, outcome: &mut Outcome) {
+        let mut is_outside = false;
+        match step {
+            Step::Submit(batch) => {
+                for wait in &batch.waits {
+                    is_outside |= match self.highest.get(&wait.semaphore) {
+                        Some(highest) => wait.value > *highest,
+                        None => !self.binary.remove(&wait.semaphore),
+                    };
+                }
+                if is_outside {
+                    outcome.waits_outside.push(number);
+                }
+                is_outside |= self.waits_for_host(batch, recording);
+                let signals = batch.signals.iter().map(|signal| signal.semaphore);
+                self.binary
+                    .extend(signals.filter(|semaphore| !self.initial.contains_key(semaphore)));
+            }
+            Step::Acquire { semaphore, .. } => self.binary.extend(semaphore),
+            Step::Present { waits, .. } => {
+                for wait in waits {
+                    is_outside |= !self.binary.remove(wait);
+                }
+            }
+            Step::WaitSemaphore { semaphore, value } => {
+                is_outside = self.reached.get(semaphore).is_none_or(|reached| reached < value);
+            }
+            Step::HostEvent(event) => outcome.host_events.push(*event),
+            _ => {}
+        }
+        for (semaphore, value) in signaled(step) {
+            raise(&mut self.reached, semaphore, value);
+        }
+        if is_outside {
+            outcome.first_unknown.get_or_insert(number);
+        }
+    }
+
+    /// Whether a batch waits for an event that the host sets.
+    fn waits_for_host(&self, batch: &Batch, recording: &Recording) -> bool {
+        if self.host_events.is_empty() {
+            return false;
+        }
+        let buffers = batch.command_buffers.iter();
+        let mut commands = buffers.flat_map(|buffer| &recording.command_buffers[*buffer as usize].commands);
+        commands.any(|command| match &command.action {
+            Action::WaitEvents { events, .. } => events.iter().any(|event| self.host_events.contains(event)),
+            _ => false,
+        })
+    }
+}
+
+/// The values of timeline semaphores that a step signals.
+fn signaled(step: &Step) -> Vec<(u32, u64)> {
+    match step {
+        Step::Submit(batch) => {
+            let signals = batch.signals.iter();
+            signals.map(|signal| (signal.semaphore, signal.value)).collect()
+        }
+        Step::SignalSemaphore { semaphore, value } => vec![(*semaphore, *value)],
+        _ => Vec::new(),
+    }
+}
+
+/// Raises the value of a timeline semaphore.
+fn raise(values: &mut BTreeMap<u32, u64>, semaphore: u32, value: u64) {
+    if let Some(known) = values.get_mut(&semaphore) {
+        *known = value.max(*known);
+    }
+}

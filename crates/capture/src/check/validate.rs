@@ -1,0 +1,174 @@
+//! Validation of a recording: every index is in range, and render pass instances are complete.
+
+use crate::document::recording::{
+    Access, Action, CommandBuffer, Dependency, Instance, Memory, Part, Recording, ResourceKind, Step,
+};
+
+/// The most levels and layers that an image can have.
+const MAX_LEVELS: u32 = 32;
+const MAX_LAYERS: u32 = 1 << 16;
+
+/// A recording that cannot be checked, with the error in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the recording is damaged ({0}): capture it again")]
+pub struct Malformed(String);
+
+/// Rejects a recording that the rest of the check cannot process.
+pub(super) fn validate(recording: &Recording) -> Result<(), Malformed> {
+    for resource in &recording.resources {
+        let name = &resource.name;
+        if let Some(placement) = resource.placement {
+            within("memory", placement.object, recording.memories.len())?;
+        }
+        if let ResourceKind::Image {
+            levels,
+            layers,
+            extent,
+            ..
+        } = resource.kind
+        {
+            if levels > MAX_LEVELS || layers > MAX_LAYERS || extent[2] > MAX_LAYERS {
+                return error(format!(
+                    "`{name}` has {levels} levels, {layers} layers and {} slices",
+                    extent[2]
+                ));
+            }
+        }
+    }
+    for buffer in &recording.command_buffers {
+        commands(recording, buffer)?;
+    }
+    for step in &recording.steps {
+        match step {
+            Step::Submit(batch) => {
+                for &buffer in &batch.command_buffers {
+                    within("command buffer", buffer, recording.command_buffers.len())?;
+                }
+            }
+            Step::Acquire { resource, .. } => image(recording, *resource)?,
+            Step::Present { resources, .. } => {
+                for &resource in resources {
+                    image(recording, resource)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn error(what: String) -> Result<(), Malformed> {
+    Err(Malformed(what))
+}
+
+fn within(what: &str, index: u32, length: usize) -> Result<(), Malformed> {
+    match (index as usize) < length {
+        true => Ok(()),
+        false => error(format!(
+            "{what} index {index} is out of range: there are {length}"
+        )),
+    }
+}
+
+fn commands(recording: &Recording, buffer: &CommandBuffer) -> Result<(), Malformed> {
+    // The subpasses of the open instance, and the current one.
+    let mut open: Option<(usize, usize)> = None;
+    for command in &buffer.commands {
+        let misplaced = || {
+            let (number, call, name) = (command.number, &command.call, &buffer.name);
+            error(format!(
+                "command {number} of `{name}`, `{call}`, is not allowed at this point of a render pass"
+            ))
+        };
+        for unresolved in &command.unresolved {
+            for &resource in &unresolved.resources {
+                within("resource", resource, recording.resources.len())?;
+            }
+        }
+        match &command.action {
+            Action::Access(accesses) => accesses.iter().try_for_each(|one| access(recording, one))?,
+            Action::Barrier(dependencies) | Action::WaitEvents { dependencies, .. } => {
+                dependencies
+                    .iter()
+                    .try_for_each(|one| dependency(recording, one))?;
+            }
+            Action::Begin(instance) => {
+                if open.is_some() {
+                    return misplaced();
+                }
+                attachments(recording, instance)?;
+                open = Some((instance.subpasses.len(), 0));
+            }
+            Action::NextSubpass => match &mut open {
+                Some((subpasses, current)) if *current + 1 < *subpasses => *current += 1,
+                _ => return misplaced(),
+            },
+            Action::End => match open.take() {
+                Some((subpasses, current)) if current + 1 == subpasses => {}
+                _ => return misplaced(),
+            },
+            Action::None | Action::SetEvent { .. } | Action::ResetEvent { .. } => {}
+        }
+    }
+    match open {
+        None => Ok(()),
+        Some(_) => error(format!("`{}` ends inside a render pass instance", buffer.name)),
+    }
+}
+
+fn access(recording: &Recording, access: &Access) -> Result<(), Malformed> {
+    // The model takes an access of no type as one of unknown type, which conflicts with all others.
+    if access.access.is_empty() || access.stage.is_empty() {
+        return error("an access has no stage or no type".to_owned());
+    }
+    match access.part {
+        Part::Bytes(..) => of_buffer(recording, access.resource),
+        Part::Texels { .. } => image(recording, access.resource),
+    }
+}
+
+fn dependency(recording: &Recording, dependency: &Dependency) -> Result<(), Malformed> {
+    match dependency.memory {
+        Memory::None | Memory::All => Ok(()),
+        Memory::Buffer { resource, .. } => of_buffer(recording, resource),
+        Memory::Image { resource, .. } => image(recording, resource),
+    }
+}
+
+fn attachments(recording: &Recording, instance: &Instance) -> Result<(), Malformed> {
+    for attachment in &instance.attachments {
+        image(recording, attachment.resource)?;
+    }
+    if instance.subpasses.is_empty() {
+        return error("a render pass instance has no subpasses".to_owned());
+    }
+    let uses = instance.subpasses.iter().flat_map(|subpass| &subpass.uses);
+    for one in uses {
+        within("attachment", one.attachment, instance.attachments.len())?;
+    }
+    Ok(())
+}
+
+fn is_image(recording: &Recording, resource: u32) -> Result<bool, Malformed> {
+    within("resource", resource, recording.resources.len())?;
+    let kind = &recording.resources[resource as usize].kind;
+    Ok(matches!(kind, ResourceKind::Image { .. }))
+}
+
+fn image(recording: &Recording, resource: u32) -> Result<(), Malformed> {
+    match is_image(recording, resource)? {
+        true => Ok(()),
+        false => error(format!(
+            "resource {resource} is a buffer, but is used as an image"
+        )),
+    }
+}
+
+fn of_buffer(recording: &Recording, resource: u32) -> Result<(), Malformed> {
+    match is_image(recording, resource)? {
+        false => Ok(()),
+        true => error(format!(
+            "resource {resource} is an image, but is used as a buffer"
+        )),
+    }
+}

@@ -1,0 +1,113 @@
+//! Resources, commands and what is unknown, in words.
+
+use tileheap::names::{self, Vocabulary};
+use tileheap::units::Bytes;
+
+use crate::document::recording::{Recording, Resource, ResourceKind};
+
+/// The format and the size of a resource: `R16G16B16A16_SFLOAT, 1920x1080, 7 levels`.
+pub(super) fn description(resource: &Resource) -> String {
+    match resource.kind {
+        ResourceKind::Buffer { size } => format!("buffer, {:#}", Bytes(size)),
+        ResourceKind::Image {
+            format,
+            extent: [width, height, depth],
+            levels,
+            layers,
+            is_3d,
+            ..
+        } => {
+            let mut words = format!("{}, {width}x{height}", short(format));
+            if is_3d {
+                words += &format!("x{depth}");
+            }
+            for (count, what) in [(levels, "levels"), (layers, "layers")] {
+                if count > 1 {
+                    words += &format!(", {count} {what}");
+                }
+            }
+            words
+        }
+    }
+}
+
+/// The name of a value without the prefix of its type.
+fn short<T: Vocabulary>(value: T) -> String {
+    let name = names::name_of(value);
+    match name.strip_prefix("VK_FORMAT_") {
+        Some(rest) => rest.to_owned(),
+        None => name,
+    }
+}
+
+/// A command by its position.
+pub(super) fn command(recording: &Recording, buffer: usize, index: usize) -> String {
+    let buffer = &recording.command_buffers[buffer];
+    let command = &buffer.commands[index];
+    format!(
+        "`{}`, command {} of `{}`",
+        command.call, command.number, buffer.name
+    )
+}
+
+/// For two accesses to unknown elements of resources.
+pub(super) fn elements(first: &str, second: &str) -> String {
+    match first == second {
+        true => format!("which elements of `{first}` the two commands access"),
+        false => format!("which elements of `{first}` and `{second}` the two commands access"),
+    }
+}
+
+/// For an access to unknown elements of a resource.
+pub(super) fn some_elements(call: &str, resource: &str) -> String {
+    format!("which elements of `{resource}` are accessed by `{call}`")
+}
+
+/// For an access that a command may not perform.
+pub(super) fn shader(call: &str, resource: &str) -> String {
+    format!("whether `{call}` accesses `{resource}`: its shaders may skip the access, or it may run none")
+}
+
+/// For an access by depth and stencil tests.
+pub(super) fn tests(call: &str, resource: &str) -> String {
+    format!("whether `{call}` tests or writes `{resource}`: its depth and stencil state was not recorded")
+}
+
+/// For linear images that share memory.
+pub(super) fn texels(resource: &str) -> String {
+    format!("which bytes the texels of `{resource}` occupy")
+}
+
+/// For order that something outside of the recording may give.
+pub(super) const OUTSIDE: &str =
+    "whether an unrecorded signal orders them, from the host, another device or another process";
+
+/// For draws that read an attachment of their subpass.
+pub(super) const RASTERIZATION_ORDER: &str =
+    "whether the pipelines order accesses to attachments (VK_EXT_rasterization_order_attachment_access)";
+
+/// For a use of an image after it was presented.
+pub(super) fn presented(resource: &str) -> String {
+    format!("whether `{resource}` was acquired again, which was not recorded")
+}
+
+/// For an attachment whose contents are undefined when it is loaded or resolved.
+pub(super) fn attachment(resource: &str) -> String {
+    format!("whether the undefined contents of `{resource}` are used: draws may cover them")
+}
+
+/// For queue family transfers of which one half was not recorded.
+pub(super) const TRANSFER: &str = "where the other half of the queue family transfer is";
+
+/// For a read through another resource that interprets the bytes alike.
+pub(super) const INTENT: &str = "whether reading what was written through the other resource is intended";
+
+/// For contents that were written in part, or by an access to unknown elements.
+pub(super) fn contents(resource: &str) -> String {
+    format!("which elements of `{resource}` are accessed")
+}
+
+/// For a copy of contents that nothing wrote.
+pub(super) fn copied(resource: &str) -> String {
+    format!("whether anything uses the undefined contents that are copied from `{resource}`")
+}

@@ -1,0 +1,533 @@
+//! The recorded commands of a frame and what the host did between its submissions: the object `recording` of a captured frame, which
+//! `tileheap check-frame` checks.
+//!
+//! It does not depend on the frame's passes and resources: commands are not merged, alternating images are two, and queues are the
+//! program's. Indices refer to the lists of [`Recording`]. Memories, resources and queues are numbered in order of first use; semaphores,
+//! fences and events have arbitrary numbers, the same one for the same handle.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+use tileheap::frame::SubresourceRange;
+use tileheap::names;
+use tileheap_json::is_default;
+use tileheap_layer::dependencies;
+
+/// Everything that a frame submits, and the steps of the host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recording {
+    /// `bufferImageGranularity` of the device.
+    pub granularity: u64,
+    /// Allocations of memory, by the numbers in [`Placement`].
+    pub memories: Vec<MemoryFacts>,
+    /// The images and buffers that commands name.
+    pub resources: Vec<Resource>,
+    /// Command buffers as they were recorded: one that is submitted twice is listed once.
+    pub command_buffers: Vec<CommandBuffer>,
+    /// Submissions, and what the host did before, between and after them.
+    pub steps: Vec<Step>,
+    /// Timeline semaphores, with the highest value that was signaled or submitted before the frame.
+    pub timelines: Vec<(u32, u64)>,
+    /// Binary semaphores that were signaled or submitted before the frame, and not waited for.
+    pub signaled: Vec<u32>,
+}
+
+/// An allocation of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryFacts {
+    /// The host has it mapped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub mapped: bool,
+}
+
+/// An image or a buffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resource {
+    /// Its debug name, or one made of its kind and the order of creation.
+    pub name: String,
+    /// What it is.
+    pub kind: ResourceKind,
+    /// Where it is bound; `None` for images of a swapchain.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub placement: Option<Placement>,
+    /// It was created in the frame, and holds nothing before its first write.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub created: bool,
+    /// The host may write it: a buffer or a linear image in mapped memory, or an image that the host can copy to and transition.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub host_writes: bool,
+    /// Why its accesses cannot be checked: sparse, protected or external memory, several planes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unchecked: Option<String>,
+}
+
+/// Where a resource is bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The allocation: in a recording an index of [`Recording::memories`], otherwise its number in order of allocation.
+    pub object: u32,
+    /// Offset in bytes.
+    pub offset: u64,
+    /// Size in bytes, as the driver requires.
+    pub size: u64,
+}
+
+/// What a resource is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResourceKind {
+    /// A buffer.
+    Buffer {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// An image.
+    Image {
+        /// Format.
+        #[serde(with = "names::value")]
+        format: vk::Format,
+        /// Width, height and depth.
+        extent: [u32; 3],
+        /// Mip levels.
+        levels: u32,
+        /// Array layers.
+        layers: u32,
+        /// Its slices count as layers.
+        #[serde(default, skip_serializing_if = "is_default")]
+        is_3d: bool,
+        /// Linear tiling.
+        #[serde(default, skip_serializing_if = "is_default")]
+        linear: bool,
+        /// An image of a swapchain.
+        #[serde(default, skip_serializing_if = "is_default")]
+        swapchain: bool,
+        /// Images with the same number are created with equal structures, with `VK_IMAGE_CREATE_ALIAS_BIT`.
+        #[serde(default, skip_serializing_if = "is_default")]
+        alias_group: Option<u32>,
+    },
+}
+
+/// A command buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandBuffer {
+    /// Its debug name, or one made of its position.
+    pub name: String,
+    /// The commands that access or synchronize, in recording order; those of secondary command buffers appear where they are executed.
+    pub commands: Vec<Command>,
+}
+
+/// A recorded command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Command {
+    /// Its name, as `vkCmdDispatch`. A draw stands for the draws that follow it with the same pipeline and descriptors.
+    pub call: String,
+    /// Its position among all commands of the command buffer, from 1. Commands that neither access nor synchronize count as well.
+    pub number: u32,
+    /// The innermost debug label around it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub label: String,
+    /// The secondary command buffer that it was recorded in.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub secondary: String,
+    /// What it does.
+    pub action: Action,
+    /// What it accesses that could not be followed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unresolved: Vec<Unresolved>,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Nothing that was followed.
+    #[default]
+    None,
+    /// A draw or a clear of attachments, which accesses the attachments of its subpass as well, or any command outside of render passes.
+    Access(Vec<Access>),
+    /// A pipeline barrier.
+    Barrier(Vec<Dependency>),
+    /// Sets an event.
+    SetEvent {
+        /// The event.
+        event: u32,
+        /// The stages of the first synchronization scope.
+        #[serde(with = "names::bits")]
+        stages: vk::PipelineStageFlags2,
+    },
+    /// Resets an event.
+    ResetEvent {
+        /// The event.
+        event: u32,
+    },
+    /// Waits for events.
+    WaitEvents {
+        /// The events.
+        events: Vec<u32>,
+        /// The dependencies.
+        dependencies: Vec<Dependency>,
+    },
+    /// Begins a render pass instance with its first subpass.
+    Begin(Box<Instance>),
+    /// Begins the next subpass.
+    NextSubpass,
+    /// Ends the instance.
+    End,
+}
+
+/// An access that a command makes and that could not be followed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unresolved {
+    /// Why.
+    pub kind: UnresolvedKind,
+    /// The shader, descriptor or command, in words.
+    pub what: String,
+    /// The resources that it may be of; empty if any.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resources: Vec<u32>,
+}
+
+/// Why an access could not be followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnresolvedKind {
+    /// By a buffer device address.
+    DeviceAddress,
+    /// Through a descriptor buffer.
+    DescriptorBuffer,
+    /// An array of descriptors, any element of which a shader may use.
+    BindlessArray,
+    /// A shader that was not understood, or that the layer has not seen: binary shader objects, pipelines that come only from a cache.
+    Shader,
+    /// Acceleration structures and ray tracing.
+    RayTracing,
+    /// Video sessions.
+    Video,
+    /// A command that the layer does not follow, such as device-generated commands or transform feedback.
+    #[default]
+    Command,
+    /// A descriptor, a view or a resource that the layer has not seen created.
+    UnknownObject,
+}
+
+impl UnresolvedKind {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            UnresolvedKind::DeviceAddress => "buffer device addresses",
+            UnresolvedKind::DescriptorBuffer => "descriptor buffers",
+            UnresolvedKind::BindlessArray => "arrays of descriptors indexed in shaders",
+            UnresolvedKind::Shader => "shaders that were not understood",
+            UnresolvedKind::RayTracing => "ray tracing",
+            UnresolvedKind::Video => "video",
+            UnresolvedKind::Command => "commands that are not followed",
+            UnresolvedKind::UnknownObject => "objects whose creation was not recorded",
+        }
+    }
+}
+
+/// One access: a part of one resource at one stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// The resource.
+    pub resource: u32,
+    /// The part of it.
+    pub part: Part,
+    /// The stage, a single one.
+    #[serde(with = "names::bits")]
+    pub stage: vk::PipelineStageFlags2,
+    /// The access type, a single one.
+    #[serde(with = "names::bits")]
+    pub access: vk::AccessFlags2,
+    /// It accesses all of the part; otherwise an unknown subset of it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub whole: bool,
+    /// The command may not perform it: on some paths of a shader, through one of several descriptors, or in an indirect or conditional draw.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub conditional: bool,
+    /// The layout in which it expects the image.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub layout: Option<Layout>,
+}
+
+/// An image layout by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Layout(#[serde(with = "names::value")] pub vk::ImageLayout);
+
+/// A part of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Bytes `[first, end)` of a buffer.
+    Bytes(u64, u64),
+    /// Subresources of an image, or an area of them.
+    Texels {
+        /// Aspects, levels and layers, with none left open. Slices of 3D images are layers.
+        range: SubresourceRange,
+        /// Columns and rows, `[first, end)` each, in a single level; `None` for all.
+        #[serde(default, skip_serializing_if = "is_default")]
+        area: Option<[[u32; 2]; 2]>,
+    },
+}
+
+/// A dependency of a barrier.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// Its scopes.
+    #[serde(flatten)]
+    pub scopes: Scopes,
+    /// The memory that it is for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub memory: Memory,
+    /// Queue families of a transfer of ownership.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub families: Option<[u32; 2]>,
+}
+
+/// The scopes of a dependency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Scopes {
+    /// The stages of the first synchronization scope.
+    #[serde(skip_serializing_if = "is_default", with = "names::bits")]
+    pub src_stages: vk::PipelineStageFlags2,
+    /// Accesses that are made available.
+    #[serde(skip_serializing_if = "is_default", with = "names::bits")]
+    pub src_access: vk::AccessFlags2,
+    /// The stages of the second synchronization scope.
+    #[serde(skip_serializing_if = "is_default", with = "names::bits")]
+    pub dst_stages: vk::PipelineStageFlags2,
+    /// Accesses to which memory is made visible.
+    #[serde(skip_serializing_if = "is_default", with = "names::bits")]
+    pub dst_access: vk::AccessFlags2,
+}
+
+impl Scopes {
+    /// The scopes of a barrier.
+    pub(crate) fn of(one: &dependencies::Dependency) -> Scopes {
+        Scopes {
+            src_stages: one.src,
+            src_access: one.src_access,
+            dst_stages: one.dst,
+            dst_access: one.dst_access,
+        }
+    }
+}
+
+/// The memory of a dependency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory {
+    /// An execution dependency only, or a barrier for a resource whose creation was not recorded.
+    #[default]
+    None,
+    /// All: a global memory barrier.
+    All,
+    /// Of a buffer.
+    Buffer {
+        /// The buffer.
+        resource: u32,
+        /// Its first byte.
+        first: u64,
+        /// The byte after its last.
+        end: u64,
+    },
+    /// Of an image; a transition if the layouts differ.
+    Image {
+        /// The image.
+        resource: u32,
+        /// The part of it, with nothing left open.
+        range: SubresourceRange,
+        /// The layout before.
+        #[serde(with = "names::value")]
+        old: vk::ImageLayout,
+        /// The layout after.
+        #[serde(with = "names::value")]
+        new: vk::ImageLayout,
+    },
+}
+
+/// A render pass instance: a render pass object with its framebuffer, or dynamic rendering as one subpass whose attachments have equal
+/// layouts before and after.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instance {
+    /// The attachments. Depth and stencil of one view with different layouts are two.
+    pub attachments: Vec<Attachment>,
+    /// Columns and rows of the render area, `[first, end)` each; `None` where it covers every attachment.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub area: Option<[[u32; 2]; 2]>,
+    /// The subpasses.
+    pub subpasses: Vec<Subpass>,
+    /// The dependencies of the render pass object between different subpasses.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dependencies: Vec<SubpassDependency>,
+    /// Dynamic rendering that continues a suspended instance.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub resumes: bool,
+    /// Dynamic rendering that is suspended.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub suspends: bool,
+}
+
+/// An attachment of a render pass instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// The image.
+    pub resource: u32,
+    /// The subresources of its view that the instance renders.
+    pub range: SubresourceRange,
+    /// The load operation, of depth if there is stencil too.
+    #[serde(with = "names::value")]
+    pub load: vk::AttachmentLoadOp,
+    /// The store operation, of depth if there is stencil too; `NONE` for a resolve target of dynamic rendering.
+    #[serde(with = "names::value")]
+    pub store: vk::AttachmentStoreOp,
+    /// The load operation of stencil.
+    #[serde(with = "names::value")]
+    pub stencil_load: vk::AttachmentLoadOp,
+    /// The store operation of stencil.
+    #[serde(with = "names::value")]
+    pub stencil_store: vk::AttachmentStoreOp,
+    /// The layout before the instance.
+    #[serde(with = "names::value")]
+    pub initial: vk::ImageLayout,
+    /// The layout after it.
+    #[serde(with = "names::value")]
+    pub last: vk::ImageLayout,
+}
+
+/// The attachments that a subpass uses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subpass {
+    /// Without preserved and unused ones.
+    pub uses: Vec<AttachmentUse>,
+    /// The views that it renders, or 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub view_mask: u32,
+}
+
+/// An attachment in a subpass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttachmentUse {
+    /// Its index in the instance.
+    pub attachment: u32,
+    /// As which kind of attachment.
+    pub role: Role,
+    /// Its layout in the subpass.
+    #[serde(with = "names::value")]
+    pub layout: vk::ImageLayout,
+}
+
+/// The kinds of attachments of a subpass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A color attachment.
+    Color,
+    /// The depth/stencil attachment.
+    DepthStencil,
+    /// An input attachment.
+    Input,
+    /// The source of a resolve operation, besides its use as a color or depth attachment.
+    ResolveSource,
+    /// The target of a resolve operation.
+    ResolveTarget,
+}
+
+/// A dependency of a render pass object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SubpassDependency {
+    /// The source subpass; `None` for `VK_SUBPASS_EXTERNAL`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub from: Option<u32>,
+    /// The destination subpass; `None` for `VK_SUBPASS_EXTERNAL`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub to: Option<u32>,
+    /// Its scopes.
+    #[serde(flatten)]
+    pub scopes: Scopes,
+}
+
+/// A step of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// A batch is submitted.
+    Submit(Batch),
+    /// A fence was seen signaled.
+    WaitFence(u32),
+    /// A fence is reset.
+    ResetFence(u32),
+    /// A value of a timeline semaphore was seen.
+    WaitSemaphore {
+        /// The semaphore.
+        semaphore: u32,
+        /// The value.
+        value: u64,
+    },
+    /// The host signals a timeline semaphore.
+    SignalSemaphore {
+        /// The semaphore.
+        semaphore: u32,
+        /// The value.
+        value: u64,
+    },
+    /// A queue is idle, or with `None` the device.
+    WaitIdle(Option<u32>),
+    /// The presentation engine gives an image to the program.
+    Acquire {
+        /// The image.
+        resource: u32,
+        /// The semaphore that it signals.
+        #[serde(default, skip_serializing_if = "is_default")]
+        semaphore: Option<u32>,
+        /// The fence that it signals.
+        #[serde(default, skip_serializing_if = "is_default")]
+        fence: Option<u32>,
+    },
+    /// Images are given to the presentation engine.
+    Present {
+        /// The images.
+        resources: Vec<u32>,
+        /// The semaphores that it waits for.
+        waits: Vec<u32>,
+    },
+    /// The host sets or resets an event.
+    HostEvent(u32),
+}
+
+/// A submitted batch.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The queue.
+    pub queue: u32,
+    /// Its family.
+    pub family: u32,
+    /// The semaphores that it waits for.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub waits: Vec<SemaphoreUse>,
+    /// The command buffers that it runs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub command_buffers: Vec<u32>,
+    /// The semaphores that it signals.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub signals: Vec<SemaphoreUse>,
+    /// The fence that it signals, with all before it on its queue.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fence: Option<u32>,
+}
+
+/// A semaphore as the program submitted it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SemaphoreUse {
+    /// Its number in the capture: the same semaphore has the same number.
+    pub semaphore: u32,
+    /// The value, for a timeline semaphore; 0 for a binary one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub value: u64,
+    /// The stages that wait, or whose completion is signaled.
+    #[serde(with = "names::bits")]
+    pub stages: vk::PipelineStageFlags2,
+}

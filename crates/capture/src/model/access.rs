@@ -1,0 +1,161 @@
+//! Uses of images and buffers by commands.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::tables::PassKind;
+use tileheap::frame::{AccessKind, LoadOp, ReadReach, SubresourceRange};
+
+use super::objects::{BufferRange, Image, Resource, View};
+use crate::document::Layout;
+use crate::document::recording::{self, Part};
+
+/// How much of its range a write that reads nothing replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coverage {
+    Part,
+    /// A shader decides.
+    Unknown,
+    Whole,
+}
+
+/// One use of a resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) resource: Resource,
+    pub(crate) kind: AccessKind,
+    /// Fully specified; empty for buffers.
+    pub(crate) range: SubresourceRange,
+    /// Bytes `[first, end)`; empty for images.
+    pub(crate) bytes: [u64; 2],
+    /// Columns and rows of the range; `None` for all.
+    pub(crate) area: Option<[[u32; 2]; 2]>,
+    /// The format of the view, if it differs from the image's.
+    pub(crate) format: Option<vk::Format>,
+    pub(crate) reads: bool,
+    pub(crate) writes: bool,
+    pub(crate) coverage: Coverage,
+    /// It touches every byte or texel of its part.
+    pub(crate) is_whole: bool,
+    /// The command may run without it.
+    pub(crate) is_conditional: bool,
+    /// The load operation of an attachment; for other accesses it follows from the coverage.
+    pub(crate) load: LoadOp,
+    /// The store operation of an attachment.
+    pub(crate) store: Option<vk::AttachmentStoreOp>,
+    /// `None` for the stages of the kind.
+    pub(crate) stages: Option<vk::PipelineStageFlags2>,
+    pub(crate) layout: Option<vk::ImageLayout>,
+    /// The source of a resolve attachment.
+    pub(crate) resolves: Option<Resource>,
+    /// How far from the pixel a shader reads; `None` for the default of the kind.
+    pub(crate) reach: Option<ReadReach>,
+}
+
+impl Access {
+    fn new(resource: Resource, kind: AccessKind, range: SubresourceRange) -> Access {
+        Access {
+            resource,
+            kind,
+            range,
+            bytes: [0; 2],
+            area: None,
+            format: None,
+            reads: false,
+            writes: false,
+            coverage: Coverage::Whole,
+            is_whole: false,
+            is_conditional: false,
+            load: LoadOp::Load,
+            store: None,
+            stages: None,
+            layout: None,
+            resolves: None,
+            reach: None,
+        }
+    }
+
+    /// An access to bytes of a buffer.
+    pub(crate) fn of_buffer(range: &BufferRange, kind: AccessKind) -> Access {
+        let resource = Resource::Buffer(range.buffer.clone());
+        let mut access = Access::new(resource, kind, SubresourceRange::ALL);
+        access.bytes = [range.first, range.end];
+        access
+    }
+
+    /// An access to part of an image.
+    pub(crate) fn of_image(
+        image: &Arc<Image>,
+        kind: AccessKind,
+        range: SubresourceRange,
+        layout: vk::ImageLayout,
+    ) -> Access {
+        let mut access = Access::new(Resource::Image(image.clone()), kind, range);
+        access.layout = Some(layout);
+        access
+    }
+
+    /// An access through a view.
+    pub(crate) fn of_view(view: &View, kind: AccessKind, layout: vk::ImageLayout) -> Access {
+        let mut access = Access::of_image(&view.image, kind, view.range, layout);
+        access.format = (view.format != view.image.desc.format).then_some(view.format);
+        access
+    }
+
+    pub(crate) fn reading(mut self) -> Access {
+        self.reads = true;
+        self
+    }
+
+    pub(crate) fn writing(mut self, coverage: Coverage) -> Access {
+        (self.writes, self.coverage) = (true, coverage);
+        self
+    }
+
+    /// Touches every byte or texel of its part.
+    pub(crate) fn whole(mut self) -> Access {
+        self.is_whole = true;
+        self
+    }
+
+    /// Width and height of an image in texels, at the first level.
+    pub(crate) fn extent(&self) -> Option<(u32, u32)> {
+        let Resource::Image(image) = &self.resource else {
+            return None;
+        };
+        let [width, height] = image.level(self.range.levels.first);
+        Some((width, height))
+    }
+
+    /// The access of a recording: one for each stage and access type.
+    pub(crate) fn recorded(&self, resource: u32) -> Vec<recording::Access> {
+        let part = match &self.resource {
+            Resource::Buffer(_) => Part::Bytes(self.bytes[0], self.bytes[1]),
+            Resource::Image(_) => Part::Texels {
+                range: self.range,
+                area: self.area,
+            },
+        };
+        let stages = self.stages.unwrap_or(self.kind.default_stages(PassKind::Compute));
+        let accesses = self.kind.access_flags(self.reads, self.writes);
+        let of_stage = |stage| {
+            bits(accesses.as_raw()).map(move |access| recording::Access {
+                resource,
+                part,
+                stage: vk::PipelineStageFlags2::from_raw(stage),
+                access: vk::AccessFlags2::from_raw(access),
+                whole: self.is_whole,
+                conditional: self.is_conditional,
+                layout: self.layout.map(Layout),
+            })
+        };
+        bits(stages.as_raw()).flat_map(of_stage).collect()
+    }
+}
+
+/// The single bits of a mask.
+fn bits(mask: u64) -> impl Iterator<Item = u64> {
+    (0..u64::BITS)
+        .map(|bit| 1 << bit)
+        .filter(move |bit| mask & bit != 0)
+}

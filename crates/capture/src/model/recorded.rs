@@ -1,0 +1,219 @@
+//! Builds the object `recording` of a frame document from submitted commands and host steps.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::format;
+
+use super::objects::{Image, Resource};
+use super::recording::Recorded;
+use super::submits::{HostStep, Queue, Submits};
+use crate::document::Placement;
+use crate::document::recording::{self, Batch, CommandBuffer, MemoryFacts, Recording, Step};
+
+/// Small numbers for larger ones, in the order in which they occur.
+#[derive(Default)]
+struct Renumbered(HashMap<u64, u32>);
+
+impl Renumbered {
+    fn number(&mut self, of: u64) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(of).or_insert(next)
+    }
+}
+
+/// Builds a recording.
+#[derive(Default)]
+struct Builder {
+    recording: Recording,
+    memories: Renumbered,
+    alias_groups: Renumbered,
+    queues: Renumbered,
+    /// The command buffers of each recorded list of commands: more than one if descriptors changed between submits.
+    known: HashMap<*const Vec<Recorded>, Vec<u32>>,
+}
+
+/// Everything that a frame submitted, and the steps of the host.
+pub(crate) fn recording(frame: &Submits, granularity: u64) -> Recording {
+    let mut builder = Builder::default();
+    builder.recording.granularity = granularity;
+    let resources = frame.resources.all.iter();
+    for resource in resources {
+        let described = builder.resource(resource, frame);
+        builder.recording.resources.push(described);
+    }
+    for step in &frame.steps {
+        let step = builder.step(step, frame);
+        builder.recording.steps.push(step);
+    }
+    let named = builder.recording.steps.iter().flat_map(semaphores);
+    let mut named: Vec<u32> = named.collect();
+    named.sort_unstable();
+    named.dedup();
+    let before = &frame.before;
+    for semaphore in named {
+        if let Some(value) = before.timelines.get(&semaphore) {
+            builder.recording.timelines.push((semaphore, *value));
+        } else if before.signaled.contains(&semaphore) {
+            builder.recording.signaled.push(semaphore);
+        }
+    }
+    builder.recording
+}
+
+/// The semaphores that a step names.
+fn semaphores(step: &Step) -> Vec<u32> {
+    match step {
+        Step::Submit(batch) => {
+            let all = batch.waits.iter().chain(&batch.signals);
+            all.map(|one| one.semaphore).collect()
+        }
+        Step::WaitSemaphore { semaphore, .. } | Step::SignalSemaphore { semaphore, .. } => vec![*semaphore],
+        Step::Acquire { semaphore, .. } => semaphore.iter().copied().collect(),
+        Step::Present { waits, .. } => waits.clone(),
+        Step::WaitFence(_) | Step::ResetFence(_) | Step::WaitIdle(_) | Step::HostEvent(_) => Vec::new(),
+    }
+}
+
+impl Builder {
+    fn resource(&mut self, resource: &Resource, frame: &Submits) -> recording::Resource {
+        let common = resource.common();
+        let (kind, word) = match resource {
+            Resource::Buffer(buffer) => (
+                recording::ResourceKind::Buffer {
+                    size: buffer.desc.size.0,
+                },
+                "buffer",
+            ),
+            Resource::Image(image) => (
+                self.image(image),
+                if image.swapchain {
+                    "swapchain image"
+                } else {
+                    "image"
+                },
+            ),
+        };
+        let name = match common.name() {
+            name if name.trim().is_empty() => format!("{word} {}", common.number),
+            name => name,
+        };
+        let placement = common.placement().map(|placed| Placement {
+            object: self.memory(placed.object, common.is_mapped()),
+            ..placed
+        });
+        let (host_writes, is_undefined) = match resource {
+            Resource::Buffer(_) => (common.is_mapped(), false),
+            Resource::Image(image) => {
+                let is_copied = image.desc.usage.contains(vk::ImageUsageFlags::HOST_TRANSFER_EXT);
+                let is_optimal = !image.linear && !image.swapchain;
+                (
+                    is_copied || image.linear && common.is_mapped(),
+                    is_optimal && image.starts_undefined,
+                )
+            }
+        };
+        // What linear resources hold in memory that is older than the frame is not known.
+        let in_new_memory = common
+            .placement()
+            .is_some_and(|placed| placed.object >= frame.allocated_before);
+        recording::Resource {
+            name,
+            kind,
+            placement,
+            created: common.number > frame.created_before && !host_writes && (is_undefined || in_new_memory),
+            host_writes,
+            unchecked: why_unchecked(resource).map(str::to_owned),
+        }
+    }
+
+    fn image(&mut self, image: &Image) -> recording::ResourceKind {
+        let vk::Extent3D { width, height, depth } = image.extent;
+        recording::ResourceKind::Image {
+            format: image.desc.format,
+            extent: [width, height, depth],
+            levels: image.desc.mip_levels,
+            layers: image.desc.array_layers,
+            is_3d: image.is_3d(),
+            linear: image.linear,
+            swapchain: image.swapchain,
+            alias_group: image.alias_group.map(|group| self.alias_groups.number(group)),
+        }
+    }
+
+    fn memory(&mut self, allocation: u32, mapped: bool) -> u32 {
+        let number = self.memories.number(allocation.into());
+        if number as usize == self.recording.memories.len() {
+            self.recording.memories.push(MemoryFacts { mapped });
+        }
+        number
+    }
+
+    fn step(&mut self, step: &HostStep, frame: &Submits) -> Step {
+        match step {
+            HostStep::Submit { submit, batch, fence } => {
+                let (queue, batches) = &frame.submits[*submit];
+                self.batch(queue, batches.get(*batch), *fence)
+            }
+            HostStep::Other(Step::WaitIdle(Some(queue))) => {
+                Step::WaitIdle(Some(self.queues.number((*queue).into())))
+            }
+            HostStep::Other(Step::Submit(batch)) => Step::Submit(Batch {
+                queue: self.queues.number(batch.queue.into()),
+                ..batch.clone()
+            }),
+            HostStep::Other(step) => step.clone(),
+        }
+    }
+
+    fn batch(&mut self, queue: &Queue, batch: Option<&super::submits::Batch>, fence: Option<u32>) -> Step {
+        let mut step = Batch {
+            queue: self.queues.number(queue.number().into()),
+            family: queue.family,
+            fence,
+            ..Batch::default()
+        };
+        if let Some(batch) = batch {
+            step.waits.clone_from(&batch.waits);
+            step.signals.clone_from(&batch.signals);
+            let commands = batch.commands.iter().map(|one| self.command_buffer(one));
+            step.command_buffers = commands.collect();
+        }
+        Step::Submit(step)
+    }
+
+    /// The number of a command buffer: the same one if it is submitted again with equal accesses.
+    fn command_buffer(&mut self, submitted: &super::submits::Submitted) -> u32 {
+        let commands = submitted.flat.as_ref().map_or(&[][..], |flat| &flat.commands);
+        let known = self.known.entry(Arc::as_ptr(&submitted.ops)).or_default();
+        let all = &mut self.recording.command_buffers;
+        if let Some(same) = known.iter().find(|one| all[**one as usize].commands == commands) {
+            return *same;
+        }
+        let number = all.len() as u32;
+        known.push(number);
+        let name = match &submitted.name {
+            name if name.trim().is_empty() => format!("commands {number}"),
+            name => name.clone(),
+        };
+        all.push(CommandBuffer {
+            name,
+            commands: commands.to_vec(),
+        });
+        number
+    }
+}
+
+/// Why accesses of a resource cannot be checked.
+fn why_unchecked(resource: &Resource) -> Option<&'static str> {
+    if resource.common().is_shared() {
+        return Some("sparse, protected or external memory");
+    }
+    match resource {
+        Resource::Image(image) if format::texel_block(image.desc.format).is_none() => {
+            Some("several planes, or a format that is not known")
+        }
+        _ => None,
+    }
+}

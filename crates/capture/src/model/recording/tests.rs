@@ -1,0 +1,94 @@
+//! Draws and dispatches as they are recorded.
+
+use super::*;
+use crate::model::objects::Buffer;
+
+fn buffer(number: u64) -> Arc<Buffer> {
+    Arc::new(Buffer::new(number, &vk::BufferCreateInfo::default().size(4096)))
+}
+
+fn indices(first: u32, count: u32) -> DrawnElements {
+    DrawnElements::Indices(Elements::new(first, count), Elements::new(0, 1))
+}
+
+/// The fetches of each draw: kind, bytes, and whether they are all read.
+fn draws(recording: &Recording) -> Vec<Vec<([u64; 2], bool)>> {
+    let draws = recording.ops.iter().filter_map(|one| match &one.op {
+        Op::Draw(shaded) => Some(&shaded.fetches),
+        _ => None,
+    });
+    let fetches = draws.map(|all| all.iter().map(|one| (one.bytes, one.is_conditional)).collect());
+    fetches.collect()
+}
+
+#[test]
+fn a_draw_stands_for_those_after_it_that_change_nothing() {
+    let mut recording = Recording::default();
+    recording.push(Op::EndPass);
+    recording.bind_indices(Some(BufferRange::new(buffer(1), 100, vk::WHOLE_SIZE)), 2);
+    recording.draw(indices(0, 30), Vec::new());
+    recording.draw(indices(30, 30), Vec::new());
+    recording.draw(indices(10, 5), Vec::new());
+    recording.draw(indices(100, 10), Vec::new());
+    let merged = vec![([100, 220], false), ([300, 320], false)];
+    assert_eq!(draws(&recording), std::slice::from_ref(&merged));
+    recording.bind(0, |_| {});
+    recording.draw(indices(0, 30), Vec::new());
+    assert_eq!(
+        draws(&recording),
+        [merged.clone(), vec![]],
+        "the bytes are fetched already"
+    );
+    recording.push(Op::Synchronization(Synchronization::Barrier(Vec::new())));
+    recording.draw(indices(0, 30), Vec::new());
+    assert_eq!(
+        draws(&recording)[2],
+        [([100, 160], false)],
+        "and again after a barrier"
+    );
+}
+
+#[test]
+fn a_draw_that_may_draw_nothing_is_conditional_and_a_certain_one_follows_it() {
+    let mut recording = Recording::default();
+    recording.push(Op::EndPass);
+    recording.bind_indices(Some(BufferRange::new(buffer(1), 0, 64)), 4);
+    let unknown = DrawnElements::Unknown {
+        indexed: true,
+        draws: 3,
+    };
+    recording.draw(unknown, Vec::new());
+    recording.draw(indices(0, 4), Vec::new());
+    recording.set_conditional(true);
+    recording.draw(indices(4, 4), Vec::new());
+    recording.set_conditional(false);
+    recording.draw(DrawnElements::Groups([1, 0, 1]), Vec::new());
+    recording.draw(DrawnElements::Groups([1, 1, 1]), Vec::new());
+    let conditional: Vec<bool> = recording
+        .ops
+        .iter()
+        .filter_map(|one| match &one.op {
+            Op::Draw(shaded) => Some(shaded.is_conditional),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(conditional, [true, false, true, true, false]);
+    assert_eq!(draws(&recording)[0], [([0, 64], true)]);
+}
+
+#[test]
+fn every_dispatch_is_recorded_with_its_number() {
+    let mut recording = Recording::default();
+    for groups in [[1, 1, 1], [0, 1, 1], [1, 1, 1]] {
+        recording.next("vkCmdDispatch");
+        recording.dispatch(Some(groups), None);
+    }
+    let dispatches = recording.ops.iter().filter_map(|one| match &one.op {
+        Op::Dispatch(shaded) => Some((one.number, shaded.is_conditional)),
+        _ => None,
+    });
+    assert_eq!(
+        dispatches.collect::<Vec<_>>(),
+        [(1, false), (2, true), (3, false)]
+    );
+}

@@ -1,0 +1,87 @@
+//! Numbers the images and buffers of a frame, and converts barriers and render pass instances that refer to them.
+
+use std::collections::HashMap;
+
+use super::objects::Resource;
+use super::recording::{Dependency, Instance, Memory, Synchronization};
+use crate::document::recording::{self, Action};
+
+/// The images and buffers of a frame, numbered in the order in which commands name them.
+#[derive(Debug, Default)]
+pub(crate) struct ResourceTable {
+    pub(crate) all: Vec<Resource>,
+    /// By key; the table holds them, so that no other one gets the same.
+    numbers: HashMap<usize, u32>,
+}
+
+impl ResourceTable {
+    /// The number of a resource.
+    pub(crate) fn number(&mut self, resource: &Resource) -> u32 {
+        *self.numbers.entry(resource.key()).or_insert_with(|| {
+            self.all.push(resource.clone());
+            self.all.len() as u32 - 1
+        })
+    }
+
+    /// The resource with a number.
+    pub(crate) fn get(&self, number: u32) -> &Resource {
+        &self.all[number as usize]
+    }
+
+    /// A barrier or an operation of an event, as a recording has it.
+    pub(crate) fn synchronization(&mut self, sync: &Synchronization) -> Action {
+        match sync {
+            Synchronization::Barrier(all) => Action::Barrier(self.dependencies(all)),
+            Synchronization::SetEvent(event, stages) => Action::SetEvent {
+                event: *event,
+                stages: *stages,
+            },
+            Synchronization::ResetEvent(event) => Action::ResetEvent { event: *event },
+            Synchronization::WaitEvents(events, all) => Action::WaitEvents {
+                events: events.clone(),
+                dependencies: self.dependencies(all),
+            },
+        }
+    }
+
+    fn dependencies(&mut self, all: &[Dependency]) -> Vec<recording::Dependency> {
+        all.iter().map(|one| self.dependency(one)).collect()
+    }
+
+    fn dependency(&mut self, one: &Dependency) -> recording::Dependency {
+        let memory = match &one.memory {
+            Memory::None => recording::Memory::None,
+            Memory::All => recording::Memory::All,
+            Memory::Buffer(range) => recording::Memory::Buffer {
+                resource: self.number(&Resource::Buffer(range.buffer.clone())),
+                first: range.first,
+                end: range.end,
+            },
+            Memory::Image {
+                image,
+                range,
+                old,
+                new,
+            } => recording::Memory::Image {
+                resource: self.number(&Resource::Image(image.clone())),
+                range: *range,
+                old: *old,
+                new: *new,
+            },
+        };
+        recording::Dependency {
+            scopes: one.scopes,
+            memory,
+            families: one.families,
+        }
+    }
+
+    /// A render pass instance with the numbers of its images.
+    pub(crate) fn instance(&mut self, instance: &Instance) -> recording::Instance {
+        let mut recorded = instance.recorded.clone();
+        for (attachment, view) in recorded.attachments.iter_mut().zip(&instance.views) {
+            attachment.resource = self.number(&Resource::Image(view.image.clone()));
+        }
+        recorded
+    }
+}

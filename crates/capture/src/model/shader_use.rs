@@ -1,0 +1,197 @@
+//! Accesses of the shaders of a draw or dispatch through the bound descriptor sets.
+
+use tileheap::format;
+use tileheap::frame::AccessKind;
+use tileheap::frame::shaders::{Binding, Extent};
+use tileheap::units::Run;
+
+use super::access::{Access, Coverage};
+use super::objects::{Descriptor, Resource};
+use super::recording::Use;
+use crate::document::UnresolvedKind;
+
+/// Something that was not followed, with the resources that it may access.
+#[derive(Clone, Debug)]
+pub(crate) struct UnresolvedAccess {
+    pub(crate) kind: UnresolvedKind,
+    pub(crate) what: String,
+    pub(crate) resources: Vec<Resource>,
+}
+
+/// What shaders access.
+#[derive(Debug, Default)]
+pub(crate) struct ShaderUse {
+    pub(crate) accesses: Vec<ShaderAccess>,
+    pub(crate) missed: Vec<UnresolvedAccess>,
+}
+
+/// An access through a descriptor.
+#[derive(Debug)]
+pub(crate) struct ShaderAccess {
+    /// To anything in the descriptor.
+    pub(crate) access: Access,
+    binding: Binding,
+    /// It is the only descriptor of its binding.
+    is_single: bool,
+}
+
+impl ShaderUse {
+    /// What shaders access through the bound sets, and what was not followed.
+    pub(crate) fn of(using: &Use, call: &str) -> ShaderUse {
+        let mut found = ShaderUse::default();
+        if using.buffers {
+            found.miss(UnresolvedKind::DescriptorBuffer, call.to_owned(), Vec::new());
+        }
+        let unseen = || Err("no pipeline that the layer has seen".to_owned());
+        let pipeline = using.pipeline.as_ref();
+        let entries = match pipeline.map_or_else(unseen, |pipeline| pipeline.entries()) {
+            Ok(entries) => entries,
+            Err(why) => {
+                // Whatever is bound may be accessed.
+                let all = using.sets.values().flat_map(|bound| bound.set.all());
+                let all = all.map(|one| one.resource()).collect();
+                found.miss(UnresolvedKind::Shader, why, all);
+                return found;
+            }
+        };
+        for entry in entries {
+            for binding in entry.bindings.iter().filter(|one| one.reads || one.writes) {
+                let set = using.sets.get(&binding.set);
+                let at = |bound: &super::recording::BoundSet| bound.set.at(binding.binding, &bound.offsets);
+                found.bound(binding, &entry.name, set.map_or_else(Vec::new, at));
+            }
+            if entry.addresses.iter().any(|one| one.reads || one.writes) {
+                let shader = format!("shader `{}`", entry.name);
+                found.miss(UnresolvedKind::DeviceAddress, shader, Vec::new());
+            }
+        }
+        found
+    }
+
+    fn miss(&mut self, kind: UnresolvedKind, what: String, resources: Vec<Resource>) {
+        self.missed.push(UnresolvedAccess {
+            kind,
+            what,
+            resources,
+        });
+    }
+
+    /// What a shader accesses through the descriptors of a binding.
+    fn bound(&mut self, binding: &Binding, shader: &str, found: Vec<Descriptor>) {
+        /// The largest array whose descriptors are recorded one by one. A larger one counts as unresolved: which of them a shader uses is unknown.
+        const MAX_DESCRIPTORS: usize = 16;
+        let place = || {
+            format!(
+                "set {} binding {} of shader `{shader}`",
+                binding.set, binding.binding
+            )
+        };
+        if found.len() > MAX_DESCRIPTORS {
+            let resources = found.iter().map(Descriptor::resource).collect();
+            return self.miss(UnresolvedKind::BindlessArray, place(), resources);
+        }
+        if found.is_empty() {
+            return self.miss(UnresolvedKind::UnknownObject, place(), Vec::new());
+        }
+        let is_single = found.len() == 1;
+        for descriptor in &found {
+            let mut access = match descriptor {
+                Descriptor::Image(view, layout) if binding.kind.fits_images() => {
+                    Access::of_view(view, binding.kind, *layout)
+                }
+                Descriptor::Buffer(range) if binding.kind.fits_buffers() => {
+                    Access::of_buffer(range, binding.kind)
+                }
+                // Of another kind than the shader's: not accessed.
+                _ => continue,
+            };
+            (access.reads, access.writes) = (binding.reads, binding.writes);
+            access.coverage = if is_single {
+                Coverage::Unknown
+            } else {
+                Coverage::Part
+            };
+            access.stages = Some(binding.stages);
+            access.reach = Some(binding.reach);
+            self.accesses.push(ShaderAccess {
+                access,
+                binding: binding.clone(),
+                is_single,
+            });
+        }
+    }
+}
+
+impl ShaderAccess {
+    /// The reads and writes of a draw or dispatch: the part that is certainly accessed, then everything that may be.
+    /// `groups` are the workgroups of a dispatch; `None` if they are not known, or for a draw.
+    pub(crate) fn performed(&self, groups: Option<[u32; 3]>) -> Vec<Access> {
+        let (binding, mut all) = (&self.binding, Vec::new());
+        let is_draw = self.binding.stages != ash::vk::PipelineStageFlags2::COMPUTE_SHADER;
+        let groups = groups.or(is_draw.then_some([1; 3])).filter(|_| self.is_single);
+        let range = self.access.bytes[1] - self.access.bytes[0];
+        let read = groups.and_then(|groups| binding.read_extent(groups, range));
+        let written = groups.and_then(|groups| binding.written_extent(groups, range));
+        let one = |reads, writes| Access {
+            reads,
+            writes,
+            ..self.access.clone()
+        };
+        if binding.reads {
+            all.extend(self.certain_and_rest(one(true, false), read, binding.always_reads));
+        }
+        if binding.writes {
+            all.extend(self.certain_and_rest(one(false, true), written, binding.always_writes));
+        }
+        all
+    }
+
+    /// The part that is certainly accessed, all of it; and anything in the descriptor, if that is more.
+    fn certain_and_rest(&self, access: Access, extent: Option<Extent>, always: bool) -> Vec<Access> {
+        let certain = extent.and_then(|extent| within(&access, extent));
+        let is_all = certain.as_ref().is_some_and(|certain| {
+            (certain.bytes, certain.area) == (access.bytes, access.area) && certain.range == access.range
+        });
+        let rest = Access {
+            is_conditional: !(always && self.is_single) || certain.is_some(),
+            ..access
+        };
+        certain.into_iter().chain((!is_all).then_some(rest)).collect()
+    }
+}
+
+/// The part of an access that is in an extent, with all its bytes or texels; `None` if it is not known where that is.
+fn within(access: &Access, extent: Extent) -> Option<Access> {
+    let size = |block: format::TexelBlock| (block.width, block.height);
+    let mut certain = access.clone().whole();
+    match (extent, &access.resource) {
+        (Extent::Bytes(bytes), Resource::Buffer(_)) => {
+            let at = |offset: u64| access.bytes[0].saturating_add(offset).min(access.bytes[1]);
+            certain.bytes = [at(bytes.start), at(bytes.end)];
+            (certain.bytes[0] < certain.bytes[1]).then_some(certain)
+        }
+        (Extent::Texels { start, end }, Resource::Image(image)) => {
+            let level = access.range.levels.first;
+            certain.range.levels = Run::new(level, level + 1);
+            if image.is_3d() {
+                let slices = access.range.layers;
+                let at = |depth: u32| slices.first.saturating_add(depth).min(slices.end);
+                certain.range.layers = Run::new(at(start[2]), at(end[2]));
+            }
+            let side = |axis: usize| end[axis].saturating_sub(start[axis]);
+            let at = [0, 1].map(|axis| i32::try_from(start[axis]).unwrap_or(i32::MAX));
+            certain.area = image.area(level, at, [side(0), side(1)]);
+            let layers = certain.range.layers;
+            let is_empty = |runs: [[u32; 2]; 2]| runs.iter().any(|run| run[0] >= run[1]);
+            let is_some = layers.first < layers.end && !certain.area.is_some_and(is_empty);
+            // Texels of a view of another format may be blocks of the image.
+            let blocks =
+                [access.format.unwrap_or(image.desc.format), image.desc.format].map(format::texel_block);
+            // Which of several layers is accessed is not known; input attachments have coordinates of their own.
+            let is_known = image.is_3d() || layers.end - layers.first == 1;
+            let is_texel = access.kind != AccessKind::InputAttachment;
+            (is_some && is_known && is_texel && blocks[0].map(size) == blocks[1].map(size)).then_some(certain)
+        }
+        _ => None,
+    }
+}
