@@ -34,6 +34,8 @@ pub(super) struct Outcome {
     pub(super) waits_outside: Vec<u64>,
     /// Events that the host sets or resets, each time.
     pub(super) host_events: Vec<u32>,
+    /// Calls after which work may be ordered in a way that is not recorded.
+    pub(super) outside_calls: Vec<String>,
 }
 
 impl Outcome {
@@ -133,7 +135,7 @@ fn convert(
             waits: uses(waits.iter().copied()),
             ..presentation(images, number, resources)
         }),
-        Step::HostEvent(_) => return None,
+        Step::HostEvent(_) | Step::Outside(_) => return None,
     })
 }
 
@@ -272,6 +274,10 @@ impl Signals {
                 is_outside = self.reached.get(semaphore).is_none_or(|reached| reached < value);
             }
             Step::HostEvent(event) => outcome.host_events.push(*event),
+            Step::Outside(call) => {
+                outcome.outside_calls.push(call.clone());
+                is_outside = true;
+            }
             _ => {}
         }
         for (semaphore, value) in signaled(step) {

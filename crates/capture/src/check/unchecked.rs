@@ -57,6 +57,10 @@ fn host(sites: &Sites<'_>, entries: &mut Entries) {
         let what = "events are set or reset by the host: the order of waits is unknown";
         entries.add(what.to_owned(), || format!("event {event}"), &[]);
     }
+    for call in &sites.outcome.outside_calls {
+        let what = "calls may order work in a way that is not recorded";
+        entries.add(what.to_owned(), || format!("`{call}`"), &[]);
+    }
     for &step in &sites.outcome.waits_outside {
         let what = "batches wait for a signal that was not recorded: the order of what follows is unknown";
         let submission = sites.outcome.submissions[step as usize];

@@ -496,6 +496,9 @@ pub enum Step {
     },
     /// The host sets or resets an event.
     HostEvent(u32),
+    /// A call after which the program may order its work in a way that is not recorded: an exported fence or semaphore, the status of an
+    /// event, a wait for presentation.
+    Outside(String),
 }
 
 /// A submitted batch.

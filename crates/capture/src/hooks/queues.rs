@@ -68,6 +68,30 @@ device_entry_points! {
         acquired(&device, result, (given.swapchain, given.semaphore, given.fence), out);
         result
     }
+    vkGetEventStatus(handle, event) |device| {
+        device.step(|_| Some(Step::Outside("vkGetEventStatus".to_owned())));
+        call_down!(device.next, vkGetEventStatus(handle, event))
+    }
+    vkGetFenceFdKHR(handle, info, out) |device| {
+        device.step(|_| Some(Step::Outside("vkGetFenceFdKHR".to_owned())));
+        call_down!(device.next, vkGetFenceFdKHR(handle, info, out))
+    }
+    vkGetSemaphoreFdKHR(handle, info, out) |device| {
+        device.step(|_| Some(Step::Outside("vkGetSemaphoreFdKHR".to_owned())));
+        call_down!(device.next, vkGetSemaphoreFdKHR(handle, info, out))
+    }
+    vkGetFenceWin32HandleKHR(handle, info, out) |device| {
+        device.step(|_| Some(Step::Outside("vkGetFenceWin32HandleKHR".to_owned())));
+        call_down!(device.next, vkGetFenceWin32HandleKHR(handle, info, out))
+    }
+    vkGetSemaphoreWin32HandleKHR(handle, info, out) |device| {
+        device.step(|_| Some(Step::Outside("vkGetSemaphoreWin32HandleKHR".to_owned())));
+        call_down!(device.next, vkGetSemaphoreWin32HandleKHR(handle, info, out))
+    }
+    vkWaitForPresentKHR(handle, swapchain, present, timeout) |device| {
+        device.step(|_| Some(Step::Outside("vkWaitForPresentKHR".to_owned())));
+        call_down!(device.next, vkWaitForPresentKHR(handle, swapchain, present, timeout))
+    }
     vkQueuePresentKHR(queue, info) |device| {
         presented(&device, given!(info));
         device.border(|rule| *rule == BorderRule::Present);

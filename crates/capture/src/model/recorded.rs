@@ -72,7 +72,11 @@ fn semaphores(step: &Step) -> Vec<u32> {
         Step::WaitSemaphore { semaphore, .. } | Step::SignalSemaphore { semaphore, .. } => vec![*semaphore],
         Step::Acquire { semaphore, .. } => semaphore.iter().copied().collect(),
         Step::Present { waits, .. } => waits.clone(),
-        Step::WaitFence(_) | Step::ResetFence(_) | Step::WaitIdle(_) | Step::HostEvent(_) => Vec::new(),
+        Step::WaitFence(_)
+        | Step::ResetFence(_)
+        | Step::WaitIdle(_)
+        | Step::HostEvent(_)
+        | Step::Outside(_) => Vec::new(),
     }
 }
 

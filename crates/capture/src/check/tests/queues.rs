@@ -392,3 +392,26 @@ fn images_that_were_presented_are_acquired_again() {
         assert_eq!(presented.collect::<Vec<_>>(), expected, "{found:?}");
     }
 }
+
+#[test]
+fn what_a_program_orders_by_exported_fences_is_possible_at_most() {
+    let mut rig = Rig::new();
+    let a = rig.buffer("a", 0);
+    let buffer = rig.commands(vec![write(a)]);
+    let verdict = |outside: bool| {
+        let mut rig = rig.clone();
+        rig.submit(&[buffer]);
+        if outside {
+            rig.step(Step::Outside("vkGetFenceFdKHR".to_owned()));
+        }
+        rig.submit(&[buffer]);
+        let report = rig.report();
+        let is_listed = report
+            .unchecked
+            .iter()
+            .any(|one| one.first == "`vkGetFenceFdKHR`");
+        assert_eq!(is_listed, outside);
+        report.findings[0].verdict
+    };
+    assert_eq!([verdict(false), verdict(true)], [Certain, Possible]);
+}
