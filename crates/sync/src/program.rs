@@ -30,7 +30,7 @@ numbers! {
     /// A `VkFence`.
     FenceId(u64);
     /// A command, as findings name it; commands of one batch have different ones.
-    Tag(u32);
+    Tag(u64);
 }
 
 /// A buffer or an image, bound to memory.

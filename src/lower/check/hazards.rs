@@ -369,7 +369,7 @@ impl Hazards {
     }
 
     fn command(&mut self, by: By, command: &Command) -> Findings {
-        let tag = Tag(self.commands.len() as u32);
+        let tag = Tag(self.commands.len() as u64);
         self.commands.push(by);
         let running = self.running.as_mut().expect("a batch runs");
         self.model.run(running, tag, command)

@@ -65,7 +65,7 @@ impl Commands {
         let mut converted = Vec::new();
         let mut open: Option<Open> = None;
         for (position, command) in buffer.commands.iter().enumerate() {
-            let tag = Tag(self.sites.len() as u32);
+            let tag = Tag(self.sites.len() as u64);
             if let Action::Begin(instance) = &command.action {
                 self.instances += 1;
                 open = Some(Open::new(instance, self.instances, resources));

@@ -112,7 +112,7 @@ fn with_barrier(program: &Program, number: u64, tag: Tag, scopes: Scopes) -> Opt
         change: Change::None,
     }]);
     let mut commands = CommandBuffer::clone(&batch.command_buffers[buffer]);
-    commands.commands.insert(index, (Tag(u32::MAX), barrier));
+    commands.commands.insert(index, (Tag(u64::MAX), barrier));
     batch.command_buffers[buffer] = Arc::new(commands);
     Some(program)
 }

@@ -10,7 +10,7 @@ use tileheap_sync::program::{
 };
 use tileheap_sync::{Hazard, Loss, Missing, Model, Verdict};
 
-const NONE: [(u32, u32, Missing, Verdict); 0] = [];
+const NONE: [(u64, u64, Missing, Verdict); 0] = [];
 
 /// "Location-Ordered": a write that is available needs no other availability operation before the next write; "Execution and Memory
 /// Dependencies": a write after a read needs an execution dependency only.
@@ -94,7 +94,7 @@ fn fills_are_at_the_clear_stage() {
 }
 
 /// A subpass writes a color attachment and the next one reads it: the textbook's G-buffer.
-fn subpass_input(stores: bool, dependency: (Side, Side)) -> Vec<(u32, u32, Missing, Verdict)> {
+fn subpass_input(stores: bool, dependency: (Side, Side)) -> Vec<(u64, u64, Missing, Verdict)> {
     let (from, to) = dependency;
     let mut store = crate::recordings::access(Z, all(Z), COLOR_WRITE, AccessKind::Store);
     store.discards = !stores;
@@ -137,7 +137,7 @@ fn subpass_dependencies_do_not_cover_earlier_commands() {
 }
 
 /// A render pass writes an image, and a dispatch reads it after a barrier.
-fn read_after_pass(transitions: bool, from: Side) -> Vec<(u32, u32, Missing, Verdict)> {
+fn read_after_pass(transitions: bool, from: Side) -> Vec<(u64, u64, Missing, Verdict)> {
     let implicit = (Some(0), EVERYTHING, NOTHING);
     let (dependencies, transitions) = match transitions {
         true => (vec![implicit], vec![Z]),

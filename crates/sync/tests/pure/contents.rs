@@ -79,10 +79,10 @@ fn whole(resource: &Resource) -> Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Written,
-    Through(u32),
+    Through(u64),
     Never,
-    Discarded(u32),
-    Overwritten(u32),
+    Discarded(u64),
+    Overwritten(u64),
 }
 
 struct Naive {
@@ -95,7 +95,7 @@ impl Naive {
         self.resources[resource.0 as usize].alias_of.unwrap_or(resource).0 as usize
     }
 
-    fn write(&mut self, tag: u32, access: &Access, keeps: bool) {
+    fn write(&mut self, tag: u64, access: &Access, keeps: bool) {
         let class = self.class(access.resource);
         let state = if access.discards {
             State::Discarded(tag)
@@ -257,7 +257,7 @@ fn contents_match_an_array_of_every_byte_and_texel() {
             ..program(&commands)
         };
         let lost = Model::check(&program).lost;
-        let tags: Vec<u32> = lost.iter().map(|one| one.reader.tag.0).collect();
+        let tags: Vec<u64> = lost.iter().map(|one| one.reader.tag.0).collect();
         assert_eq!(
             tags,
             expected.keys().copied().collect::<Vec<_>>(),

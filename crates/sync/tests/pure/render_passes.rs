@@ -12,7 +12,7 @@ use vk::{
     AttachmentLoadOp as Load, AttachmentStoreOp as Store, ImageAspectFlags as Aspects, ImageLayout as Layout,
 };
 
-const NONE: [(u32, u32, Missing, Verdict); 0] = [];
+const NONE: [(u64, u64, Missing, Verdict); 0] = [];
 const COLOR: Layout = Layout::COLOR_ATTACHMENT_OPTIMAL;
 const SAMPLED: Layout = Layout::SHADER_READ_ONLY_OPTIMAL;
 
@@ -61,7 +61,7 @@ fn commands(pass: &RenderPass) -> Vec<Command> {
     (0..pass.subpasses.len() as u32).flat_map(subpass).collect()
 }
 
-fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u32, u32, Missing, Verdict)> {
+fn judged(pass: &RenderPass, after: &[Command]) -> Vec<(u64, u64, Missing, Verdict)> {
     hazards(&[&commands(pass)[..], after].concat())
 }
 

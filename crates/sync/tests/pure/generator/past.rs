@@ -126,7 +126,7 @@ pub(super) struct Draw {
     pub(super) kept: Vec<bool>,
     /// Which events of each queue are set.
     pub(super) events: Vec<[bool; 2]>,
-    pub(super) tags: u32,
+    pub(super) tags: u64,
     pub(super) instances: u32,
     /// Where commands are drawn now.
     pub(super) subpass: Option<(u32, u32)>,

@@ -11,11 +11,11 @@ use super::make::*;
 const ALL: S = S::ALL_COMMANDS;
 const FENCE: FenceId = FenceId(1);
 
-fn write(queue: u64, tag: u32) -> Batch {
+fn write(queue: u64, tag: u64) -> Batch {
     batch(queue, tag, vec![copy_to(BUFFER)])
 }
 
-fn read(queue: u64, tag: u32) -> Batch {
+fn read(queue: u64, tag: u64) -> Batch {
     batch(queue, tag, vec![copy_from(BUFFER)])
 }
 
@@ -33,7 +33,7 @@ fn waiting(batch: Batch, semaphore: SemaphoreId, value: u64, stages: S) -> Step 
     })
 }
 
-fn host(tag: u32, flags: A) -> Step {
+fn host(tag: u64, flags: A) -> Step {
     Step::Host(
         9,
         Tag(tag),

@@ -12,7 +12,7 @@ use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) program: Program,
-    pub(super) hazards: Vec<(u32, u32, Missing, Verdict)>,
+    pub(super) hazards: Vec<(u64, u64, Missing, Verdict)>,
 }
 
 pub(super) const BUFFER: ResourceId = ResourceId(0);
@@ -199,7 +199,7 @@ pub(super) fn color(image: ResourceId, kind: AccessKind) -> Command {
     ))
 }
 
-pub(super) fn batch(queue: u64, first_tag: u32, commands: Vec<Command>) -> Batch {
+pub(super) fn batch(queue: u64, first_tag: u64, commands: Vec<Command>) -> Batch {
     let commands = (first_tag..).map(Tag).zip(commands).collect();
     Batch {
         number: queue,
@@ -222,7 +222,7 @@ pub(super) fn uses(semaphore: SemaphoreId, value: u64, stages: S) -> Vec<Semapho
 pub(super) fn one(
     name: &'static str,
     commands: Vec<Command>,
-    hazards: Vec<(u32, u32, Missing, Verdict)>,
+    hazards: Vec<(u64, u64, Missing, Verdict)>,
 ) -> Case {
     steps(name, vec![Step::Submit(batch(0, 0, commands))], hazards)
 }
@@ -230,7 +230,7 @@ pub(super) fn one(
 pub(super) fn steps(
     name: &'static str,
     steps: Vec<Step>,
-    hazards: Vec<(u32, u32, Missing, Verdict)>,
+    hazards: Vec<(u64, u64, Missing, Verdict)>,
 ) -> Case {
     Case {
         name,

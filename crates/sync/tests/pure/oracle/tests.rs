@@ -15,7 +15,7 @@ fn all_cases() -> Vec<Case> {
     all
 }
 
-fn answer(program: &Program, rules: Rules) -> Vec<(u32, u32, Missing, Verdict)> {
+fn answer(program: &Program, rules: Rules) -> Vec<(u64, u64, Missing, Verdict)> {
     let hazards = hazards_with(program, rules);
     hazards
         .iter()

@@ -180,7 +180,7 @@ pub(crate) fn program(commands: &[Command]) -> Program {
 }
 
 /// Its hazards: both commands, what is missing, and how sure it is.
-pub(crate) fn hazards(commands: &[Command]) -> Vec<(u32, u32, Missing, Verdict)> {
+pub(crate) fn hazards(commands: &[Command]) -> Vec<(u64, u64, Missing, Verdict)> {
     let told = |hazard: &Hazard| {
         (
             hazard.before.tag.0,
@@ -197,7 +197,7 @@ pub(crate) fn hazards(commands: &[Command]) -> Vec<(u32, u32, Missing, Verdict)>
 }
 
 /// Lost contents that its commands read: the reading command, why, and how sure it is.
-pub(crate) fn lost(commands: &[Command]) -> Vec<(u32, Loss, Verdict)> {
+pub(crate) fn lost(commands: &[Command]) -> Vec<(u64, Loss, Verdict)> {
     let told = |lost: &LostContents| (lost.reader.tag.0, lost.loss, lost.verdict);
     Model::check(&program(commands)).lost.iter().map(told).collect()
 }
